@@ -1,0 +1,1 @@
+"""The words that everything else is said in."""

@@ -1,0 +1,70 @@
+"""What exists, found by looking at the files: `limen/tasks/eva.py` holds the task "eva".
+
+Nothing else registers it.  A file whose name starts with an underscore is a helper, not an entry.  Listing reads the
+files as text, so it costs milliseconds and imports nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+from typing import TypeVar
+
+from limen.core.errors import BadInput, unknown
+
+T = TypeVar("T")
+
+# What the catalogue calls a kind, and the package whose files are its entries.
+KINDS = {
+    "tasks": "tasks",
+    "mixers": "mixers",
+    "constructions": "constructions",
+    "theorems": "theorems",
+    "protocols": "protocols",
+    "adversaries": "adversary",
+    "experiments": "experiments",
+}
+_ROOT = Path(__file__).parents[1]
+
+
+def _folder(kind: str) -> Path:
+    if kind not in KINDS:
+        raise unknown("kind", kind, KINDS)
+    return _ROOT / KINDS[kind]
+
+
+def ids(kind: str) -> list[str]:
+    """Every entry of a kind, sorted; empty while the kind has no files."""
+    return sorted(p.stem for p in _folder(kind).glob("*.py") if not p.stem.startswith("_"))
+
+
+def summary(kind: str, name: str) -> str:
+    """The first sentence of the entry's docstring, without importing it."""
+    tree = ast.parse((_folder(kind) / f"{name}.py").read_text(encoding="utf-8"))
+    paragraph = (ast.get_docstring(tree) or "").split("\n\n")[0]
+    return " ".join(paragraph.split())
+
+
+def lookup(kind: str, name: str, base: type[T]) -> type[T]:
+    """The one subclass of `base` that the file `name` of this kind defines."""
+    if name not in ids(kind):
+        raise unknown(kind.rstrip("s"), name, ids(kind))
+    module = importlib.import_module(f"limen.{KINDS[kind]}.{name}")
+    classes = [
+        c
+        for c in vars(module).values()
+        if isinstance(c, type) and issubclass(c, base) and c.__module__ == module.__name__
+    ]
+    if len(classes) != 1:
+        raise TypeError(f"{module.__name__} must define exactly one {base.__name__}, found {len(classes)}")
+    return classes[0]
+
+
+def identifier(entry: object) -> str:
+    """The id of a catalogue entry or of its class: the name of the file that defines it."""
+    cls = entry if isinstance(entry, type) else type(entry)
+    package, _, name = cls.__module__.rpartition(".")
+    if package not in {f"limen.{folder}" for folder in KINDS.values()}:
+        raise BadInput(f"{cls.__qualname__} is not in the catalogue: it is defined in {cls.__module__}")
+    return name

@@ -1,0 +1,33 @@
+"""The one exception that means "the user asked for something that does not exist or cannot be"."""
+
+from __future__ import annotations
+
+import dataclasses
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class BadInput(ValueError):
+    """Bad input: what, where, what was expected, in one line. The command line prints it and exits with 2."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
+    """Names the thing, the nearest name that exists, and everything that exists."""
+    known = sorted(known)
+    near = get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return BadInput(f"no {kind} named {name!r}{hint} Known: {', '.join(known) or 'none'}")
+
+
+def at_least(thing: Any, **least: int) -> None:
+    """Raises unless each named field is an integer (or a tuple of integers) of at least the given value."""
+    for field in dataclasses.fields(thing):
+        if field.name not in least:
+            continue
+        value, low = getattr(thing, field.name), least[field.name]
+        items = value if isinstance(value, tuple) else (value,)
+        if not all(type(item) is int and item >= low for item in items):
+            raise BadInput(f"{type(thing).__name__}: {field.name} must be an integer ≥ {low}, got {value!r}")

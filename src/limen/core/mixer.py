@@ -1,0 +1,87 @@
+"""A mixer: how positions exchange information. Frozen sizes; weights are data, passed in.
+
+Row vectors throughout: x is (*batch, n, width) and a projection is x @ W.  Scores are
+⟨q_i, k_j⟩ without 1/√d: fold any scale into W_Q.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import lazy_loader
+
+from limen.core.text import spell
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+State = Any  # a (nested) tuple of tensors and Python integers; only tensors count as information
+
+
+@dataclass(frozen=True)
+class Mixer(ABC):
+    """`mix` is the paper's formula, `fast` the same values in chunks, `state_bits` what crosses a cut."""
+
+    @property
+    def sees_future(self) -> bool:
+        """Whether a position may depend on later ones; such a mixer has no recurrence."""
+        return False
+
+    @abstractmethod
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        """The weights and their shapes."""
+
+    @abstractmethod
+    def mix(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
+    ) -> jt.Num[torch.Tensor, "*batch n width"]:
+        """The definition."""
+
+    def fast(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
+    ) -> jt.Num[torch.Tensor, "*batch n width"]:
+        """The same values, quicker where there is a quicker way."""
+        return self.mix(w, x)
+
+    @abstractmethod
+    def state_bits(self, n: int, p: int) -> int | None:
+        """Bits that cross a cut after n tokens at p bits a number; None: grows with n (full attention)."""
+
+    def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        """Random weights to start from: matrices N(0, 1/fan-in), vectors zero."""
+        return {
+            name: torch.randn(shape, generator=generator, dtype=dtype) * shape[0] ** -0.5
+            if len(shape) > 1
+            else torch.zeros(shape, dtype=dtype)
+            for name, shape in self.shapes(width).items()
+        }
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Small instances on which the laws of the catalogue are tested."""
+        return (cls(),)
+
+    def __str__(self) -> str:
+        return spell(self)
+
+
+@dataclass(frozen=True)
+class Streaming(Mixer):
+    """A mixer that can also be run one token at a time."""
+
+    @abstractmethod
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> State:
+        """The state before the first token."""
+
+    @abstractmethod
+    def step(
+        self, w: Mapping[str, torch.Tensor], state: State, x_t: jt.Num[torch.Tensor, "*batch width"]
+    ) -> tuple[State, jt.Num[torch.Tensor, "*batch width"]]:
+        """Reads one token: the new state and this position's output."""

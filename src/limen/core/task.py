@@ -1,0 +1,126 @@
+"""A task: what is to be computed, as plain token ids in and an integer out."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from limen.core.errors import BadInput
+from limen.core.text import spell
+
+Tokens: TypeAlias = NDArray[np.int64]  # (*batch, length)
+Answers: TypeAlias = NDArray[np.int64]  # (*batch,), or (*batch, asks) where several answers are due
+
+
+class Player(NamedTuple):
+    """One party of a conversation and the positions of the tokens it holds."""
+
+    name: str
+    tokens: range
+
+
+@dataclass(frozen=True)
+class Task(ABC):
+    """A function of `length` tokens, each in 0..vocab-1, with values in 0..answers-1.
+
+    Sizes are the fields; positional ones are always printed, keyword-only ones when they
+    differ from their default.  Everything is vectorised over leading batch axes.
+    """
+
+    @property
+    @abstractmethod
+    def vocab(self) -> int:
+        """Number of token ids."""
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """Number of tokens of an input."""
+
+    @property
+    @abstractmethod
+    def answers(self) -> int:
+        """Number of possible answers."""
+
+    @property
+    @abstractmethod
+    def cut(self) -> int:
+        """Tokens before `cut` are read first; the rest asks."""
+
+    @property
+    def asks(self) -> int:
+        """How many answers are due, at the last `asks` positions."""
+        return 1
+
+    @abstractmethod
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """`count` random inputs with their answers, balanced; `hard` draws near-misses.
+
+        The answer comes from how the input was drawn, never from `answer`.
+        """
+
+    @abstractmethod
+    def answer(self, tokens: Tokens) -> Answers:
+        """The definition, in exact integers, on any input in the promise."""
+
+    @abstractmethod
+    def queries(self, prefix: Tokens) -> Tokens:
+        """Every continuation worth asking after a prefix: (cut,) -> (count, length - cut)."""
+
+    def players(self) -> tuple[Player, ...]:
+        """Whose tokens are whose, in the order of the tokens."""
+        return Player("alice", range(self.cut)), Player("bob", range(self.cut, self.length))
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Small instances on which the laws of the catalogue are tested."""
+        return (cls(),)
+
+    def checked(self, tokens: object) -> Tokens:
+        """Untrusted tokens as an array, or an error that names the first one that does not fit."""
+        array = np.asarray(tokens)
+        if array.dtype.kind not in "iu" or array.ndim == 0 or array.shape[-1] != self.length:
+            raise BadInput(
+                f"{self}: expected integer tokens of shape (…, {self.length}), "
+                f"got {array.dtype} of shape {array.shape}"
+            )
+        wrong = np.argwhere((array < 0) | (array >= self.vocab))
+        if len(wrong):
+            raise BadInput(
+                f"{self}: token {array[tuple(wrong[0])]} at {tuple(map(int, wrong[0]))} "
+                f"is outside 0..{self.vocab - 1}"
+            )
+        return array.astype(np.int64)
+
+    def __str__(self) -> str:
+        return spell(self)
+
+
+def balanced(rng: Generator, count: int) -> Answers:
+    """Yes and no in equal numbers (up to one), starting with either."""
+    return (np.arange(count, dtype=np.int64) + rng.integers(2)) % 2
+
+
+def distinct(rng: Generator, count: int, n: int, of: int) -> Tokens:
+    """(count, n): in each row n different numbers from 0..of-1, in random order.
+
+    A row of `of` uniform keys is cut at its n smallest when n is a fair share of `of`; otherwise
+    numbers are drawn and the rows with a repetition drawn again in the repeated places.
+    """
+    if n > of:
+        raise BadInput(f"cannot draw {n} different numbers from {of}")
+    if of <= 8 * n:
+        chosen = np.argpartition(rng.random((count, of)), n - 1, axis=1)[:, :n]
+        return rng.permuted(chosen, axis=1).astype(np.int64)
+    rows = rng.integers(of, size=(count, n))
+    while True:
+        order = np.argsort(rows, axis=1, kind="stable")
+        ranked = np.take_along_axis(rows, order, axis=1)
+        again = np.zeros(rows.shape, dtype=bool)
+        np.put_along_axis(again, order[:, 1:], ranked[:, 1:] == ranked[:, :-1], axis=1)
+        if not again.any():
+            return rows
+        rows[again] = rng.integers(of, size=int(again.sum()))

@@ -1,0 +1,232 @@
+"""The text form of tasks and architectures.
+
+    eva(n=512)      12*(3*gated_delta(h=16,d=128),softmax(h=16,d=256))      softmax(d=64)|delta(d=64)
+
+    stack := item {"," item}            layers in sequence
+    item  := [count "*"] (layer | "(" stack ")")
+    layer := call {"|" call}            side by side in one layer
+    call  := name ["(" key "=" value {"," key "=" value} ")"]
+
+One parser reads tasks, architectures and precisions; `spell` and `spell_stack` print what
+it parsed.  A value is an integer (also `2^20`), true, false, or a word.  A tuple field `n` is
+written n1=…, n2=….
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+from limen.core.errors import BadInput, unknown
+
+T = TypeVar("T")
+
+_TOKEN = re.compile(r"\s*(?:(?P<int>-?\d+(?:\^\d+)?)|(?P<word>[A-Za-z_]\w*)|(?P<mark>[(),=*|]))")
+_LONGEST = 4096  # layers in a parsed stack, and characters in a text: nobody means more
+_LARGEST_BITS = 4096  # an integer with more bits is a slip of the keyboard
+
+
+class Call(NamedTuple):
+    """A name with its arguments, not yet looked up."""
+
+    name: str
+    arguments: dict[str, int | bool | str]
+
+
+Stack = list[tuple[Call, ...]]  # one tuple a layer; its calls stand side by side
+
+
+def parse_call(text: str) -> Call:
+    """Reads one `name(key=value, …)`."""
+    reader = _Reader(text)
+    call = reader.call()
+    reader.end()
+    return call
+
+
+def parse_stack(text: str) -> Stack:
+    """Reads a whole stack and unrolls its repetitions."""
+    reader = _Reader(text)
+    stack = reader.stack()
+    reader.end()
+    return stack
+
+
+class _Reader:
+    """Recursive descent over the tokens of one text."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > _LONGEST:
+            raise BadInput(f"the text has {len(text)} characters, at most {_LONGEST} are read")
+        self.text, self.at = text, 0
+
+    def peek(self) -> re.Match[str] | None:
+        return _TOKEN.match(self.text, self.at)
+
+    def take(self, group: str, value: str | None = None) -> str | None:
+        """Consumes the next token if it is of this group (and value)."""
+        token = self.peek()
+        if token is None or token[group] is None or value not in (None, token[group]):
+            return None
+        self.at = token.end()
+        return token[group]
+
+    def need(self, group: str, value: str | None, expected: str) -> str:
+        taken = self.take(group, value)
+        if taken is None:
+            rest = self.text[self.at :].lstrip()
+            found = f"{rest[:12]!r}" if rest else "the end"
+            column = len(self.text) - len(rest) + 1
+            raise BadInput(f"{self.text!r}: expected {expected} at column {column}, found {found}")
+        return taken
+
+    def end(self) -> None:
+        if self.text[self.at :].strip():
+            self.need("mark", "", "',' or the end")
+
+    def stack(self) -> Stack:
+        layers = self.item()
+        while self.take("mark", ","):
+            layers += self.item()
+        return layers
+
+    def item(self) -> Stack:
+        count = 1
+        if (number := self.take("int")) is not None:
+            count = _integer(number, self.text)
+            if count < 1:
+                raise BadInput(f"{self.text!r}: a repetition must be at least 1, got {count}")
+            self.need("mark", "*", f"'*' after {number}")
+        if self.take("mark", "("):
+            layers = self.stack()
+            self.need("mark", ")", "')' or ','")
+        else:
+            layers = [self.layer()]
+        if count * len(layers) > _LONGEST:
+            raise BadInput(f"{self.text!r}: more than {_LONGEST} layers")
+        return layers * count
+
+    def layer(self) -> tuple[Call, ...]:
+        calls = [self.call()]
+        while self.take("mark", "|"):
+            calls.append(self.call())
+        return tuple(calls)
+
+    def call(self) -> Call:
+        name = self.need("word", None, "a name")
+        arguments: dict[str, int | bool | str] = {}
+        if self.take("mark", "(") and not self.take("mark", ")"):
+            while True:
+                key = self.need("word", None, f"a key of {name}")
+                self.need("mark", "=", f"'=' after {key}")
+                if key in arguments:
+                    raise BadInput(f"{self.text!r}: {key} is given twice")
+                arguments[key] = self.value(key)
+                if self.take("mark", ")"):
+                    break
+                self.need("mark", ",", "',' or ')'")
+        return Call(name, arguments)
+
+    def value(self, key: str) -> int | bool | str:
+        if (number := self.take("int")) is not None:
+            return _integer(number, self.text)
+        word = self.need("word", None, f"a value for {key}")
+        return {"true": True, "false": False}.get(word, word)
+
+
+def _integer(text: str, where: str) -> int:
+    base, _, power = text.partition("^")
+    if len(base) * int(power or 1) > _LARGEST_BITS:
+        raise BadInput(f"{where!r}: the number {text[:20]}… is too large")
+    value: int = int(base) ** int(power or 1)
+    return value
+
+
+def build(cls: type[T], call: Call) -> T:
+    """An instance of a dataclass from a call; errors name the key, the value and what was expected."""
+    hints = get_type_hints(cls)
+    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
+    rows: dict[str, dict[int, Any]] = {}  # the items of tuple fields by their number
+    for key, value in call.arguments.items():
+        stem, digits = re.fullmatch(r"(.*?)(\d*)", key).groups()  # type: ignore[union-attr]
+        if key in fields and not _is_tuple(hints[key]):
+            values[key] = _converted(hints[key], value, f"{call.name}: {key}")
+        elif digits and stem in fields and _is_tuple(hints[stem]):
+            rows.setdefault(stem, {})[int(digits)] = _converted(int, value, f"{call.name}: {key}")
+        else:
+            known = [f"{n}1" if _is_tuple(hints[n]) else n for n in fields]
+            raise unknown(f"key of {call.name}", key, known)
+    for stem, items in rows.items():
+        if sorted(items) != list(range(1, len(items) + 1)):
+            missing = next(i for i in range(1, len(items) + 2) if i not in items)
+            raise BadInput(f"{call.name}: {stem}{missing} is missing")
+        values[stem] = tuple(items[i] for i in sorted(items))
+    return cls(**values)
+
+
+def _is_tuple(hint: Any) -> bool:
+    return get_origin(hint) is tuple
+
+
+def _converted(hint: Any, value: int | bool | str, where: str) -> Any:
+    """The value as the field's type wants it: int, bool, one of some words, or a type named by a word."""
+    options = [o for o in get_args(hint) if o is not type(None)] if get_origin(hint) is not Literal else []
+    kind = options[0] if options else hint
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise BadInput(f"{where} must be one of {', '.join(map(str, get_args(kind)))}, got {value}")
+        return value
+    if kind in (int, bool):
+        if type(value) is not kind:
+            raise BadInput(f"{where} must be {'an integer' if kind is int else 'true or false'}, got {value}")
+        return value
+    return kind.named(str(value))
+
+
+def spell(thing: Any, name: str | None = None, **more: int | None) -> str:
+    """The text form of a dataclass: sizes always, keyword-only options where they differ from the default."""
+    from limen.core.catalogue import identifier
+
+    words = []
+    for field in dataclasses.fields(thing):
+        value = getattr(thing, field.name)
+        if isinstance(value, tuple):
+            words += [f"{field.name}{i}={item}" for i, item in enumerate(value, 1)]
+        elif not field.kw_only or value != field.default:
+            words.append(f"{field.name}={_word(value)}")
+    words += [f"{key}={value}" for key, value in more.items() if value is not None]
+    name = name or identifier(thing)
+    return f"{name}({','.join(words)})" if words else name
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def spell_stack(layers: list[str]) -> str:
+    """A sequence of layers with its repetitions written as `count*(…)`; `|` binds tighter than `*`."""
+    items, at = [], 0
+    while at < len(layers):
+        period, count = max(
+            ((p, _repeats(layers, at, p)) for p in range(1, (len(layers) - at) // 2 + 1)),
+            key=lambda pc: (pc[0] * pc[1] if pc[1] > 1 else 0, -pc[0]),
+            default=(1, 1),
+        )
+        if count == 1:
+            period = 1
+        body = layers[at : at + period]
+        inside = body[0] if period == 1 else spell_stack(body)
+        grouped = f"({inside})" if period > 1 or "|" in inside else inside
+        items.append(inside if count == 1 else f"{count}*{grouped}")
+        at += period * count
+    return ",".join(items)
+
+
+def _repeats(layers: list[str], at: int, period: int) -> int:
+    """How often the `period` layers from `at` on stand there in a row."""
+    body, count = layers[at : at + period], 1
+    while layers[at + period * count : at + period * (count + 1)] == body:
+        count += 1
+    return count

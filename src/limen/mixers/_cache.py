@@ -1,0 +1,32 @@
+"""The key-value cache: the state of every mixer that may look at any past token again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import lazy_loader
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+class Cache(NamedTuple):
+    """Keys and values of the tokens kept so far."""
+
+    k: jt.Num[torch.Tensor, "*batch h n d_k"]
+    v: jt.Num[torch.Tensor, "*batch h n d"]
+
+    def append(
+        self, k_t: jt.Num[torch.Tensor, "*batch h d_k"], v_t: jt.Num[torch.Tensor, "*batch h d"]
+    ) -> Cache:
+        return Cache(
+            torch.cat([self.k, k_t.unsqueeze(-2)], dim=-2), torch.cat([self.v, v_t.unsqueeze(-2)], dim=-2)
+        )
+
+
+def empty(like: torch.Tensor, batch: tuple[int, ...], h: int, d_k: int, d: int) -> Cache:
+    return Cache(like.new_empty((*batch, h, 0, d_k)), like.new_empty((*batch, h, 0, d)))

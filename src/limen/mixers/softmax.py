@@ -1,0 +1,97 @@
+r"""Full attention: every token weighs all earlier ones by the exponential of a score.
+
+    y_i = Σ_{j≤i} α_ij v_j,     α_ij = exp⟨q_i,k_j⟩ / Σ_{l≤i} exp⟨q_i,k_l⟩        [vaswani2017]
+
+No 1/√d: fold a scale into W_Q.  State: all keys and values, so it grows with n.
+`bidirectional=true` is the encoder: j runs over all tokens, and there is no recurrence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Self
+
+import lazy_loader
+
+from limen.core.errors import BadInput, at_least
+from limen.core.mixer import Streaming
+from limen.mixers._cache import Cache, empty
+from limen.mixers._heads import join, split, split_t
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+@dataclass(frozen=True)
+class Softmax(Streaming):
+    """h heads with values of size d and queries and keys of size d_k (d unless said)."""
+
+    h: int = 2
+    d: int = 4
+    _: KW_ONLY
+    d_k: int | None = None
+    bidirectional: bool = False
+
+    def __post_init__(self) -> None:
+        at_least(self, h=1, d=1)
+        if self.d_k is not None:
+            at_least(self, d_k=1)
+
+    @property
+    def sees_future(self) -> bool:
+        return self.bidirectional
+
+    @property
+    def key_size(self) -> int:
+        return self.d_k or self.d
+
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        keys, values = self.h * self.key_size, self.h * self.d
+        return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
+
+    def mix(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        q, k, v = (split(x @ w[name], self.h) for name in "QKV")  # (*batch, h, n, d)
+        scores = q @ k.mT  # (*batch, h, n, n)
+        if not self.bidirectional:
+            n = x.shape[-2]
+            future = torch.ones(n, n, dtype=torch.bool, device=x.device).triu(1)
+            scores = scores.masked_fill(future, -math.inf)
+        return join(scores.softmax(-1) @ v) @ w["O"]
+
+    def fast(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        q, k, v = (split(x @ w[name], self.h) for name in "QKV")
+        y = torch.nn.functional.scaled_dot_product_attention(
+            q, k, v, is_causal=not self.bidirectional, scale=1.0
+        )
+        return join(y) @ w["O"]
+
+    def state_bits(self, n: int, p: int) -> int | None:
+        return None
+
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
+        if self.bidirectional:
+            raise BadInput(f"{self} reads tokens that come later: it cannot be run one token at a time")
+        return empty(w["K"], batch, self.h, self.key_size, self.d)
+
+    def step(
+        self, w: Mapping[str, torch.Tensor], state: Cache, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[Cache, jt.Float[torch.Tensor, "*batch width"]]:
+        q, k, v = (split_t(x_t @ w[name], self.h) for name in "QKV")  # (*batch, h, d)
+        state = state.append(k, v)
+        α = (state.k @ q.unsqueeze(-1)).squeeze(-1).softmax(-1)  # (*batch, h, n)
+        y = (α.unsqueeze(-2) @ state.v).squeeze(-2)  # (*batch, h, d)
+        return state, y.flatten(-2) @ w["O"]
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        return cls(), cls(h=1, d=3, d_k=5), cls(bidirectional=True)

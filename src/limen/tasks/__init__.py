@@ -1,0 +1,1 @@
+"""What is to be computed, one file a task; the file name is the task's id."""

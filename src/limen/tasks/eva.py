@@ -1,0 +1,60 @@
+r"""Function evaluation: given f(0) … f(n-1) and x, the answer is f(x) [ye2026].
+
+    n = 4:   3 1 0 2 | 1   ->   f(1) = 1
+
+Key and position are one: the token at position i is f(i).  That is what makes one softmax
+layer enough (the key is the position), while every recurrence must carry all of f past the
+cut: #rows = n^n, so n·log₂n bits.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from limen.core.errors import at_least
+from limen.core.task import Answers, Task, Tokens, distinct
+
+
+@dataclass(frozen=True)
+class Eva(Task):
+    """n+1 tokens in 0..n-1: f(0) … f(n-1), then x.
+
+    >>> int(Eva(n=4).answer(np.array([3, 1, 0, 2, 1])))
+    1
+    """
+
+    n: int = 4
+
+    def __post_init__(self) -> None:
+        at_least(self, n=1)
+
+    @property
+    def vocab(self) -> int:
+        return self.n
+
+    @property
+    def length(self) -> int:
+        return self.n + 1
+
+    @property
+    def answers(self) -> int:
+        return self.n
+
+    @property
+    def cut(self) -> int:
+        return self.n
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """f and x uniform; hard: f is a permutation, so that no majority helps."""
+        n = self.n
+        f = distinct(rng, count, n, n) if hard else rng.integers(n, size=(count, n))
+        x = rng.integers(n, size=count)
+        return np.column_stack([f, x]), f[np.arange(count), x]
+
+    def answer(self, tokens: Tokens) -> Answers:
+        f, x = tokens[..., :-1], tokens[..., -1:]
+        return np.take_along_axis(f, x, axis=-1)[..., 0]
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        return np.arange(self.n)[:, None]
