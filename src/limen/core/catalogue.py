@@ -1,6 +1,7 @@
 """What exists, found by looking at the files: `limen/tasks/eva.py` holds the task "eva".
 
-Nothing else registers it.  A file whose name starts with an underscore is a helper, not an entry.  Listing reads the
+Nothing else registers it.  A file whose name starts with an underscore is a helper, not an entry.
+Listing reads the
 files as text, so it costs milliseconds and imports nothing.
 """
 
