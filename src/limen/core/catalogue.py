@@ -50,7 +50,7 @@ def summary(kind: str, name: str) -> str:
 def lookup(kind: str, name: str, base: type[T]) -> type[T]:
     """The one subclass of `base` that the file `name` of this kind defines."""
     if name not in ids(kind):
-        raise unknown(kind.rstrip("s"), name, ids(kind))
+        raise unknown(KINDS[kind].removesuffix("s"), name, ids(kind))
     module = importlib.import_module(f"limen.{KINDS[kind]}.{name}")
     classes = [
         c

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
     """Names the thing, the nearest name that exists, and everything that exists."""
     known = sorted(known)
     near = get_close_matches(name, known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = f"; did you mean {near[0]!r}?" if near else "."
     return BadInput(f"no {kind} named {name!r}{hint} Known: {', '.join(known) or 'none'}")
 
 
@@ -30,4 +31,5 @@ def at_least(thing: Any, **least: int) -> None:
         value, low = getattr(thing, field.name), least[field.name]
         items = value if isinstance(value, tuple) else (value,)
         if not all(type(item) is int and item >= low for item in items):
-            raise BadInput(f"{type(thing).__name__}: {field.name} must be an integer ≥ {low}, got {value!r}")
+            name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(thing).__name__).lower()  # TwoSum: two_sum
+            raise BadInput(f"{name}: {field.name} must be an integer ≥ {low}, got {value!r}")

@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import lazy_loader
 
 from limen.core.text import spell
+from limen.core.weights import random_weights
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -55,16 +56,11 @@ class Mixer(ABC):
         """Bits that cross a cut after n tokens at p bits a number; None: grows with n (full attention)."""
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        """Random weights to start from: matrices N(0, 1/fan-in), vectors zero."""
-        return {
-            name: torch.randn(shape, generator=generator, dtype=dtype) * shape[0] ** -0.5
-            if len(shape) > 1
-            else torch.zeros(shape, dtype=dtype)
-            for name, shape in self.shapes(width).items()
-        }
+        """Random weights to start from."""
+        return random_weights(self.shapes(width), generator, dtype)
 
     @classmethod
-    def examples(cls) -> tuple[Self, ...]:
+    def examples(cls) -> tuple[Mixer, ...]:
         """Small instances on which the laws of the catalogue are tested."""
         return (cls(),)
 

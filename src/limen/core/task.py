@@ -2,14 +2,15 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple, Self, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from limen.core.catalogue import lookup
 from limen.core.errors import BadInput
-from limen.core.text import spell
+from limen.core.text import build, parse_call, spell
 
 Tokens: TypeAlias = NDArray[np.int64]  # (*batch, length)
 Answers: TypeAlias = NDArray[np.int64]  # (*batch,), or (*batch, asks) where several answers are due
@@ -74,8 +75,18 @@ class Task(ABC):
         """Whose tokens are whose, in the order of the tokens."""
         return Player("alice", range(self.cut)), Player("bob", range(self.cut, self.length))
 
+    def render(self, tokens: Tokens) -> str:
+        """One input for people to read; a bar stands between the players' tokens."""
+        return " | ".join(few(tokens[p.tokens.start : p.tokens.stop].tolist()) for p in self.players())
+
+    @staticmethod
+    def parse(text: str) -> "Task":
+        """Reads the text form, as in `eva(n=512)`; `str` gives it back."""
+        call = parse_call(text)
+        return build(lookup("tasks", call.name, Task), call)
+
     @classmethod
-    def examples(cls) -> tuple[Self, ...]:
+    def examples(cls) -> tuple["Task", ...]:
         """Small instances on which the laws of the catalogue are tested."""
         return (cls(),)
 
@@ -124,3 +135,9 @@ def distinct(rng: Generator, count: int, n: int, of: int) -> Tokens:
         if not again.any():
             return rows
         rows[again] = rng.integers(of, size=int(again.sum()))
+
+
+def few(tokens: list[int]) -> str:
+    """The tokens in words, the middle left out where they are many."""
+    words = [str(token) for token in tokens]
+    return " ".join(words if len(words) <= 16 else [*words[:14], "…", words[-1]])

@@ -18,6 +18,7 @@ import dataclasses
 import re
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
+from limen.core.catalogue import identifier
 from limen.core.errors import BadInput, unknown
 
 T = TypeVar("T")
@@ -187,8 +188,6 @@ def _converted(hint: Any, value: int | bool | str, where: str) -> Any:
 
 def spell(thing: Any, name: str | None = None, **more: int | None) -> str:
     """The text form of a dataclass: sizes always, keyword-only options where they differ from the default."""
-    from limen.core.catalogue import identifier
-
     words = []
     for field in dataclasses.fields(thing):
         value = getattr(thing, field.name)

@@ -1,0 +1,114 @@
+"""The command line.  Exit 0: it ran and the property holds; 1: the property fails; 2: bad input."""
+
+import json
+import sys
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from limen import __version__
+from limen.core.catalogue import KINDS, ids, summary
+from limen.core.errors import BadInput
+
+app = typer.Typer(
+    name="limen",
+    help="Where an attention architecture stops: what it can compute, what it cannot, what fools it.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
+
+
+def main() -> NoReturn:
+    """Runs the command line; whatever the user got wrong is one line on standard error."""
+    try:
+        code = app(sys.argv[1:] or ["--help"], prog_name="limen", standalone_mode=False)
+    except BadInput as error:
+        _fail(str(error))
+    except typer.TyperException as error:
+        _fail(error.format_message())
+    except typer.Abort:
+        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"limen: {' '.join(message.split())}", err=True)
+    sys.exit(2)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"limen {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def limen(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Where an attention architecture stops: what it can compute, what it cannot, what fools it."""
+
+
+@app.command("list")
+def list_(
+    kind: Annotated[
+        str | None, typer.Argument(help=f"One of {', '.join(KINDS)}; all of them if left out.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The catalogue, one line each.
+
+    Example: limen list mixers
+    """
+    kinds = [kind] if kind else list(KINDS)
+    found = {name: ids(name) for name in kinds}
+    if as_json:
+        _print_json("list", found)
+        return
+    for name, entries in found.items():
+        if not entries:
+            continue
+        typer.echo(f"{name} ({len(entries)})")
+        width = max(map(len, entries))
+        for entry in entries:
+            typer.echo(f"  {entry:{width}}  {summary(name, entry)}")
+
+
+@app.command()
+def show(
+    text: Annotated[str, typer.Argument(help="A task or an architecture in its text form.")],
+    count: Annotated[int, typer.Option(help="How many inputs of a task to draw.", min=1, max=1000)] = 2,
+    hard: Annotated[bool, typer.Option("--hard", help="Draw near-misses.")] = False,
+    tokens: Annotated[
+        int, typer.Option(help="Where to cut an architecture: after so many tokens.", min=0)
+    ] = 1024,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """What a task asks (inputs with their answers), or what an architecture carries past a cut.
+
+    Example: limen show "eva(n=8)" --hard
+    """
+    from limen.report.show import architecture_lines, show_architecture, show_task, task_lines
+
+    first = text.split("(")[0].strip()
+    if first in ids("tasks"):
+        shown: dict[str, Any] = show_task(text, count, hard, seed)
+        lines = task_lines(shown)
+    else:
+        shown = show_architecture(text, tokens)
+        lines = architecture_lines(shown)
+    if as_json:
+        _print_json("show", shown)
+    else:
+        typer.echo("\n".join(lines))
+
+
+def _print_json(kind: str, fields: dict[str, Any]) -> None:
+    typer.echo(json.dumps({"schema": f"limen/{kind}/1"} | fields, ensure_ascii=False))

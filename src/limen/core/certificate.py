@@ -1,0 +1,73 @@
+"""Evidence that anyone can re-check: plain data, read and written as JSON.
+
+A certificate names the task in its text form and carries token ids; it never carries code.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from limen.core.errors import BadInput
+
+SCHEMA = "limen/certificate/1"
+
+
+class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
+    """What every kind has: the task it speaks of."""
+
+    task: str
+
+
+class Counterexample(Certificate, frozen=True, kw_only=True, tag="counterexample"):
+    """An input on which a model is wrong."""
+
+    tokens: tuple[int, ...]
+    answer: int
+    given: int
+
+
+class Collision(Certificate, frozen=True, kw_only=True, tag="collision"):
+    """Two prefixes that a model cannot tell apart, and a suffix after which their answers differ."""
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    suffix: tuple[int, ...]
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one player tells another: how many bits, and their digest."""
+
+    sender: str
+    receiver: str
+    layer: int
+    bits: int
+    digest: str
+
+
+class Transcript(Certificate, frozen=True, kw_only=True, tag="transcript"):
+    """A model run as a conversation."""
+
+    architecture: str
+    tokens: tuple[int, ...]
+    messages: tuple[Message, ...]
+
+
+Witness = Counterexample | Collision | Transcript
+
+
+def encode(certificate: Witness) -> bytes:
+    """JSON, one object, with its schema first."""
+    fields = {"schema": SCHEMA} | msgspec.to_builtins(certificate)
+    return msgspec.json.format(msgspec.json.encode(fields)) + b"\n"
+
+
+def decode(content: bytes) -> Witness:
+    """Reads an untrusted certificate, or says which field is wrong."""
+    try:
+        fields = msgspec.json.decode(content, type=dict)
+        if fields.pop("schema", None) != SCHEMA:
+            raise BadInput(f"not a certificate: the field schema must be {SCHEMA!r}")
+        witness: Witness = msgspec.convert(fields, type=Witness)
+        return witness
+    except msgspec.MsgspecError as error:
+        raise BadInput(f"not a certificate: {error}") from error

@@ -1,0 +1,90 @@
+"""A model on disk: a folder with `model.json` (what it is) and `model.safetensors` (its weights).
+
+Both files are data, never code: a folder from a stranger is safe to load.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from limen.core.architecture import Architecture
+from limen.core.errors import BadInput
+from limen.core.local import parse_embedding, parse_local
+from limen.core.model import Frame, Model
+
+if TYPE_CHECKING:
+    import torch
+
+_WEIGHTS, _HEADER = "model.safetensors", "model.json"
+
+
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of `model.json`: a frame in its text forms."""
+
+    schema: Literal["limen/model/1"]
+    architecture: str
+    width: int
+    answers: int
+    embedding: str
+    locals: list[str | None]
+    norm: bool
+    residual: bool
+
+
+def save(model: Model, folder: str | os.PathLike[str]) -> None:
+    """Writes the model; a file appears under its name only when it is whole."""
+    from safetensors.torch import save as pack
+
+    frame, folder = model.frame, Path(folder)
+    header = Header(
+        schema="limen/model/1",
+        architecture=str(frame.architecture),
+        width=frame.width,
+        answers=frame.answers,
+        embedding=str(frame.embedding),
+        locals=[None if local is None else str(local) for local in frame.locals],
+        norm=frame.norm,
+        residual=frame.residual,
+    )
+    packed = pack({name: w.detach().contiguous() for name, w in model.weights.items()})
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / _WEIGHTS, packed)
+    _write(folder / _HEADER, msgspec.json.format(msgspec.json.encode(header)) + b"\n")
+
+
+def load(folder: str | os.PathLike[str]) -> Model:
+    """Reads a model that `save` wrote, or says which file is wrong and why."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load as unpack
+
+    folder = Path(folder)
+    for name in (_HEADER, _WEIGHTS):
+        if not (folder / name).is_file():
+            raise BadInput(f"{folder} is not a model: there is no {name} in it")
+    try:
+        header = msgspec.json.decode((folder / _HEADER).read_bytes(), type=Header)
+        weights: dict[str, torch.Tensor] = unpack((folder / _WEIGHTS).read_bytes())
+    except msgspec.MsgspecError as error:
+        raise BadInput(f"{folder / _HEADER}: {error}") from error
+    except SafetensorError as error:
+        raise BadInput(f"{folder / _WEIGHTS}: {error}") from error
+    frame = Frame(
+        Architecture.parse(header.architecture),
+        header.width,
+        header.answers,
+        parse_embedding(header.embedding),
+        tuple(None if text is None else parse_local(text) for text in header.locals),
+        norm=header.norm,
+        residual=header.residual,
+    )
+    return Model(frame, weights)
+
+
+def _write(path: Path, content: bytes) -> None:
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(content)
+    part.replace(path)

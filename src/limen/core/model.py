@@ -1,0 +1,203 @@
+r"""A model: an architecture with weights.
+
+    x_i   = embedding(token_i, i)
+    x_i  += Σ_parts mixer(norm(x))_i        for each layer of the architecture,
+    x_i  += local(norm(x_i))                then its per-position function
+    logits_i = norm(x_i) U + u
+
+Norms, residual sums and per-position functions are optional.  Weights are a flat mapping from
+names such as `3.0.Q` (layer 3, part 0) to tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import lazy_loader
+
+from limen.core.architecture import Architecture
+from limen.core.errors import BadInput, at_least
+from limen.core.local import Embedding, Local
+from limen.core.mixer import Streaming
+from limen.core.numbers import Precision
+from limen.core.weights import Shapes, random_weights
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A model without its weights: everything that fixes their shapes."""
+
+    architecture: Architecture
+    width: int
+    answers: int
+    embedding: Embedding
+    locals: tuple[Local | None, ...] = ()  # one a layer; none at all by default
+    _: KW_ONLY
+    norm: bool = False
+    residual: bool = True
+
+    def __post_init__(self) -> None:
+        at_least(self, width=1, answers=1)
+        if self.locals and len(self.locals) != len(self.architecture.layers):
+            raise BadInput(
+                f"{len(self.architecture.layers)} layers need as many per-position functions (or None), "
+                f"got {len(self.locals)}"
+            )
+
+    def local(self, i: int) -> Local | None:
+        """The per-position function after layer i."""
+        return self.locals[i] if self.locals else None
+
+    def groups(self) -> dict[str, Shapes]:
+        """The shapes of all weights, by the part of the model that owns them."""
+        groups = {"embedding": self.embedding.shapes(self.width)}
+        for i, layer in enumerate(self.architecture.layers):
+            groups |= {f"{i}.{j}": part.mixer.shapes(self.width) for j, part in enumerate(layer.parts)}
+            if (local := self.local(i)) is not None:
+                groups[f"{i}.local"] = local.shapes(self.width)
+            if self.norm:
+                groups[f"{i}.norm"] = {"mixer": (self.width,), "local": (self.width,)}
+        final: Shapes = {"norm": (self.width,)} if self.norm else {}
+        return groups | {"readout": {"U": (self.width, self.answers), "u": (self.answers,)} | final}
+
+    def shapes(self) -> Shapes:
+        """Every weight of the model and its shape."""
+        return _flat(self.groups())
+
+    def random(self, generator: torch.Generator, dtype: torch.dtype) -> Model:
+        """Each part's own random start; norms start at 1."""
+        start: dict[str, dict[str, torch.Tensor]] = {}
+        start["embedding"] = self.embedding.initial(self.width, generator, dtype)
+        for i, layer in enumerate(self.architecture.layers):
+            for j, part in enumerate(layer.parts):
+                start[f"{i}.{j}"] = part.mixer.initial(self.width, generator, dtype)
+            if (local := self.local(i)) is not None:
+                start[f"{i}.local"] = local.initial(self.width, generator, dtype)
+        start["readout"] = random_weights(self.groups()["readout"], generator, dtype)
+        ones = {k: torch.ones(s, dtype=dtype) for k, s in self.shapes().items() if "norm" in k.split(".")}
+        return Model(self, _flat(start) | ones)
+
+
+class State(NamedTuple):
+    """What a model carries from token to token: the position, and each part's state by layer."""
+
+    position: int
+    layers: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True)
+class Model:
+    """`logits` reads all tokens at once, `start` and `step` one by one; `decode` writes."""
+
+    frame: Frame
+    weights: Mapping[str, torch.Tensor] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        shapes = self.frame.shapes()
+        for name in sorted(shapes.keys() ^ self.weights.keys()):
+            raise BadInput(f"weight {name!r} is {'missing' if name in shapes else 'not part of this model'}")
+        for name, shape in shapes.items():
+            if tuple(self.weights[name].shape) != shape:
+                got = tuple(self.weights[name].shape)
+                raise BadInput(f"weight {name!r}: expected shape {shape}, got {got}")
+
+    @cached_property
+    def parts(self) -> dict[str, dict[str, torch.Tensor]]:
+        """The weights by the part of the model that owns them, under their short names."""
+        return {
+            group: {name: self.weights[f"{group}.{name}"] for name in shapes}
+            for group, shapes in self.frame.groups().items()
+        }
+
+    def to(self, precision: Precision) -> Model:
+        """The same model with its weights rounded to a precision and carried in that precision's type."""
+        return Model(self.frame, {name: precision.round(w) for name, w in self.weights.items()})
+
+    def logits(self, tokens: jt.Int[torch.Tensor, "*batch n"]) -> jt.Num[torch.Tensor, "*batch n answers"]:
+        """The output at every position."""
+        frame = self.frame
+        x = frame.embedding.embed(self.parts["embedding"], tokens, 0)  # (*batch, n, width)
+        for i, layer in enumerate(frame.architecture.layers):
+            seen = self._normed(x, f"{i}.norm", "mixer")
+            mixed = [part.mixer.fast(self.parts[f"{i}.{j}"], seen) for j, part in enumerate(layer.parts)]
+            x = self._after(i, x, reduce(add, mixed))
+        return self._readout(x)
+
+    def start(self, batch: tuple[int, ...] = ()) -> State:
+        """The state before the first token."""
+        layers = self.frame.architecture.layers
+        return State(
+            0,
+            tuple(
+                tuple(m.start(self.parts[f"{i}.{j}"], batch) for j, m in enumerate(self._streaming(i)))
+                for i in range(len(layers))
+            ),
+        )
+
+    def step(
+        self, state: State, token: jt.Int[torch.Tensor, "*batch"]
+    ) -> tuple[State, jt.Num[torch.Tensor, "*batch answers"]]:
+        """Reads one token: the new state and the output at this position."""
+        x = self.frame.embedding.embed(self.parts["embedding"], token.unsqueeze(-1), state.position)
+        x = x.squeeze(-2)  # (*batch, width)
+        layers = []
+        for i, old in enumerate(state.layers):
+            seen = self._normed(x, f"{i}.norm", "mixer")
+            mixed = [m.step(self.parts[f"{i}.{j}"], old[j], seen) for j, m in enumerate(self._streaming(i))]
+            layers.append(tuple(new for new, _ in mixed))
+            x = self._after(i, x, reduce(add, [y for _, y in mixed]))
+        return State(state.position + 1, tuple(layers)), self._readout(x)
+
+    def decode(
+        self, tokens: jt.Int[torch.Tensor, "*batch n"], steps: int
+    ) -> jt.Int[torch.Tensor, "*batch {steps}"]:
+        """Chain of thought: `steps` tokens, each the likeliest after all before it.
+
+        Each step reads the whole sequence again, which suits few steps after a long prompt.
+        """
+        n = tokens.shape[-1]
+        for _ in range(steps):
+            likeliest = self.logits(tokens)[..., -1, :].argmax(-1, keepdim=True)  # the first of equals
+            tokens = torch.cat([tokens, likeliest.to(tokens.dtype)], dim=-1)
+        return tokens[..., n:]
+
+    def _streaming(self, i: int) -> list[Streaming]:
+        mixers = [part.mixer for part in self.frame.architecture.layers[i].parts]
+        for mixer in mixers:
+            if not isinstance(mixer, Streaming):
+                raise BadInput(f"{mixer} cannot be run one token at a time")
+        return [mixer for mixer in mixers if isinstance(mixer, Streaming)]
+
+    def _after(self, i: int, x: torch.Tensor, mixed: torch.Tensor) -> torch.Tensor:
+        """The residual sum, then the layer's per-position function."""
+        x = x + mixed if self.frame.residual else mixed
+        local = self.frame.local(i)
+        if local is None:
+            return x
+        y = local.apply(self.parts[f"{i}.local"], self._normed(x, f"{i}.norm", "local"))
+        return x + y if self.frame.residual else y
+
+    def _normed(self, x: torch.Tensor, group: str, name: str) -> torch.Tensor:
+        """RMS norm, where the model has norms: x / √(mean x² + 10⁻⁶) · weight."""
+        if not self.frame.norm:
+            return x
+        return x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt() * self.parts[group][name]
+
+    def _readout(self, x: torch.Tensor) -> torch.Tensor:
+        w = self.parts["readout"]
+        return self._normed(x, "readout", "norm") @ w["U"] + w["u"]
+
+
+def _flat(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {f"{group}.{name}": value for group, names in groups.items() for name, value in names.items()}

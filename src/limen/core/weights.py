@@ -1,0 +1,24 @@
+"""Weights are data: named tensors, written by a construction, drawn at random, or trained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+def random_weights(shapes: Shapes, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    """Something to start from: matrices N(0, 1/fan-in), vectors zero."""
+    return {
+        name: torch.randn(shape, generator=generator, dtype=dtype) * shape[0] ** -0.5
+        if len(shape) > 1
+        else torch.zeros(shape, dtype=dtype)
+        for name, shape in shapes.items()
+    }

@@ -1,0 +1,1 @@
+"""What is known, shown to people: terminal, JSON, HTML."""

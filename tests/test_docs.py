@@ -1,0 +1,68 @@
+"""What the documents say is what one gets."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+
+
+def sessions() -> list[tuple[str, str, str]]:
+    """(page, command, promised output) for every `$ command` in a console block."""
+    found = []
+    for page in PAGES:
+        for block in CONSOLE.findall(page.read_text()):
+            for piece in re.split(r"^\$ ", block, flags=re.M)[1:]:
+                command, _, output = piece.partition("\n")
+                found.append((page.name, command, output))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("page", "command", "output"), [s for s in sessions() if not s[1].startswith("make")]
+)
+def test_a_command_in_the_documents_prints_what_they_say(page: str, command: str, output: str) -> None:
+    program, *arguments = shlex.split(command)
+    result = subprocess.run(
+        [BIN / program, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert _unfolded(result.stdout + result.stderr) == _unfolded(output)
+
+
+def _unfolded(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def test_there_are_commands_to_test() -> None:
+    assert {page for page, _, _ in sessions()} >= {"README.md", "architecture.md"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_a_path_in_the_documents_exists(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_citation_is_in_the_bibliography() -> None:
+    keys = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "src/limen/papers.bib").read_text(), re.M))
+    cited = {
+        (key, path.name)
+        for path in [*ROOT.glob("src/limen/**/*.py"), *PAGES]
+        for key in re.findall(r"\[([a-z]+\d{4}[a-z0-9]*)\]", path.read_text())
+    }
+    assert cited, "nobody cites anything"
+    assert {(key, name) for key, name in cited if key not in keys} == set()
+    assert keys - {key for key, _ in cited} == set(), "nobody cites these"
+
+
+def test_the_house_in_the_documents_is_the_house() -> None:
+    text = (ROOT / "docs/architecture.md").read_text()
+    rooms = {p.name for p in (ROOT / "src/limen").iterdir() if p.is_dir() and (p / "__init__.py").exists()}
+    assert rooms == set(re.findall(r"^  (\w+)/ ", text, re.M))

@@ -1,0 +1,119 @@
+"""What a precision means."""
+
+from fractions import Fraction
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limen.core.errors import BadInput
+from limen.core.numbers import Fixed, Precision, Significand
+
+numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
+MACHINE = {
+    "float32": torch.float32,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float8_e4m3": torch.float8_e4m3fn,
+    "float8_e5m2": torch.float8_e5m2,
+}
+
+
+def nearest(x: float, unit: Fraction) -> Fraction:
+    """The multiple of `unit` nearest to x, ties to the even multiple: the definition, in fractions."""
+    return round(Fraction(x) / unit) * unit
+
+
+def rounded(precision: Precision, x: float) -> float:
+    return float(precision.round(torch.tensor([x], dtype=torch.float64)).to(torch.float64)[0])
+
+
+@given(st.floats(min_value=2.0**-400, max_value=2.0**400), st.integers(1, 53), st.sampled_from([1, -1]))
+def test_a_significand_of_t_bits_is_the_nearest_one(x: float, t: int, sign: int) -> None:
+    unit = Fraction(2)
+    while unit * 2**t <= x:  # afterwards 2^(t-1) ≤ x/unit < 2^t
+        unit *= 2
+    while unit * 2 ** (t - 1) > x:
+        unit /= 2
+    assert Fraction(rounded(Significand(t), sign * x)) == sign * nearest(x, unit)
+
+
+@given(st.floats(min_value=-1e6, max_value=1e6), st.integers(0, 30))
+def test_fixed_point_is_the_nearest_multiple_and_may_keep_small_numbers_from_vanishing(
+    x: float, f: int
+) -> None:
+    unit = Fraction(1, 2**f)
+    flushed = rounded(Fixed(f), x)
+    kept = rounded(Fixed(f, flush=False), x)
+    assert Fraction(flushed) == nearest(x, unit)
+    if flushed == 0 and x != 0:
+        assert Fraction(kept) == (unit if x > 0 else -unit)
+    else:
+        assert kept == flushed
+
+
+@pytest.mark.parametrize("name", MACHINE)
+@given(x=st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_a_machine_format_rounds_as_the_machine_does(name: str, x: float) -> None:
+    # torch converts float32 directly; from float64 it would round twice.
+    machine = float(torch.tensor([x], dtype=torch.float32).to(MACHINE[name]).to(torch.float64)[0])
+    assert rounded(Precision.parse(name), x) == machine
+
+
+def test_rounding_happens_once_where_torch_rounds_twice() -> None:
+    x = 1 + 2**-8 + 2**-40  # just above the middle of two bfloat16; through float32 it becomes the middle
+    assert float(torch.tensor([x], dtype=torch.float64).to(torch.bfloat16)) == 1.0
+    assert rounded(Precision.parse("bf16"), x) == 1 + 2**-7
+
+
+@given(numbers, st.sampled_from(["float64", "float32", "bf16", "e4m3", "significand(t=3)", "fixed(f=4)"]))
+def test_rounding_twice_is_rounding_once(x: float, name: str) -> None:
+    precision = Precision.parse(name)
+    assert rounded(precision, rounded(precision, x)) == rounded(precision, x)
+
+
+def test_in_an_arithmetic_every_operation_is_rounded() -> None:
+    three = Precision.parse("significand(t=3)")
+    x = torch.tensor([1.0, 5.0, 0.875], dtype=torch.float64)
+    with three.arithmetic():
+        added = x + 0.5  # 1.5, 5.5 -> 6 (tie to even), 1.375 -> 1.5 (tie to even)
+        added += 8
+    assert added.tolist() == [10.0, 14.0, 10.0]
+    with three.arithmetic():
+        assert torch.equal(added.softmax(0), three.round(added.softmax(0)))
+
+
+def test_sizes_of_machine_numbers() -> None:
+    bits = [Precision.parse(n).bits for n in ("float64", "float32", "float16", "bf16", "e4m3", "e5m2")]
+    assert bits == [64, 32, 16, 16, 8, 8]
+    assert Precision.parse("fixed(f=3)").bits is None
+
+
+def test_exact_arithmetic_refuses_fractions() -> None:
+    exact = Precision.parse("exact")
+    assert exact.round(torch.tensor([3.0])).dtype == torch.int64
+    with pytest.raises(BadInput, match="whole numbers"):
+        exact.round(torch.tensor([0.5]))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bf17", "no precision named 'bf17'; did you mean 'bf16'?"),
+        ("bf16(t=3)", "bf16 takes no sizes"),
+        ("significand(t=99)", "significand: t must be at most 53"),
+        ("fixed(f=-1)", "fixed: f must be an integer ≥ 0, got -1"),
+    ],
+)
+def test_a_precision_that_does_not_exist_is_explained(text: str, message: str) -> None:
+    with pytest.raises(BadInput) as error:
+        Precision.parse(text)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "text", ["exact", "float64", "bfloat16", "significand(t=5)", "fixed(f=8,flush=false)"]
+)
+def test_a_precision_is_printed_as_it_is_read(text: str) -> None:
+    assert str(Precision.parse(text)) == text

@@ -1,0 +1,93 @@
+"""The text form: what is printed is read back, and what cannot be read is explained."""
+
+from itertools import chain
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limen.core.architecture import Architecture, Layer, Part
+from limen.core.catalogue import ids, lookup
+from limen.core.errors import BadInput
+from limen.core.mixer import Mixer
+from limen.core.task import Task
+
+MIXERS = [m for name in ids("mixers") for m in lookup("mixers", name, Mixer).examples()]
+TASKS = [t for name in ids("tasks") for t in lookup("tasks", name, Task).examples()]
+
+parts = st.builds(Part, st.sampled_from(MIXERS), st.one_of(st.none(), st.integers(1, 64)))
+layers = st.builds(Layer, st.lists(parts, min_size=1, max_size=2).map(tuple))
+blocks = st.builds(
+    lambda body, count: body * count, st.lists(layers, min_size=1, max_size=3), st.integers(1, 4)
+)
+stacks = st.lists(blocks, min_size=1, max_size=3).map(lambda bs: Architecture(tuple(chain(*bs))))
+
+
+@given(stacks)
+def test_an_architecture_is_read_back_as_it_was_printed(architecture: Architecture) -> None:
+    assert Architecture.parse(str(architecture)) == architecture
+
+
+@pytest.mark.parametrize("task", TASKS, ids=str)
+def test_a_task_is_read_back_as_it_was_printed(task: Task) -> None:
+    assert Task.parse(str(task)) == task
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12*(3*gated_delta(h=16,d=128),softmax(h=16,d=256))",
+        "softmax(h=4,d=64)|delta(h=4,d=64)",
+        "linear(h=1,d=16,p=16)",
+        "2*(softmax(h=8,d=64)|linear(h=8,d=64,p=8)),window(h=1,d=4,W=8)",
+    ],
+)
+def test_the_shortest_spelling_is_printed_as_it_was_written(text: str) -> None:
+    assert str(Architecture.parse(text)) == text
+
+
+def test_a_repetition_repeats_and_spaces_do_not_matter() -> None:
+    unrolled = Architecture.parse("softmax(h=1,d=2), softmax(h=1,d=2) ,linear(h=1,d=2)")
+    assert Architecture.parse("2*softmax(h=1,d=2),linear(h=1,d=2)") == unrolled
+    assert Task.parse("eva( n = 2^10 )") == Task.parse("eva(n=1024)")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("eav(n=4)", "no task named 'eav'; did you mean 'eva'? Known: cgram, composition,"),
+        ("eva(m=4)", "no key of eva named 'm'. Known: n"),
+        ("eva(n=4,n=5)", "'eva(n=4,n=5)': n is given twice"),
+        ("eva(n=four)", "eva: n must be an integer, got four"),
+        ("eva(n=-3)", "eva: n must be an integer ≥ 1, got -3"),
+        ("eva(n=", "'eva(n=': expected a value for n at column 7, found the end"),
+        ("eva(n=4", "'eva(n=4': expected ',' or ')' at column 8, found the end"),
+        ("eva(n=4) x", "'eva(n=4) x': expected ',' or the end at column 10, found 'x'"),
+        ("eva(n=9^99999)", "'eva(n=9^99999)': the number 9^99999… is too large"),
+        ("composition(m=2,n2=3)", "composition: n1 is missing"),
+        ("retrieval(n=2,D=2,V=2,absent=2)", "retrieval: absent must be true or false, got 2"),
+        ("", "'': expected a name at column 1, found the end"),
+    ],
+)
+def test_a_task_that_cannot_be_read_is_explained_in_one_line(text: str, message: str) -> None:
+    with pytest.raises(BadInput) as error:
+        Task.parse(text)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("softmux(d=4)", "no mixer named 'softmux'; did you mean 'softmax'?"),
+        ("softmax(d=4,p=0)", "softmax: p must be a number of bits ≥ 1, got 0"),
+        ("0*softmax", "'0*softmax': a repetition must be at least 1, got 0"),
+        ("99*(99*(99*softmax))", "'99*(99*(99*softmax))': more than 4096 layers"),
+        ("softmax|", "'softmax|': expected a name at column 9, found the end"),
+        ("log_linear(over=soft)", "log_linear: over must be one of linear, mamba2, gated_delta, got soft"),
+        ("linear(phi=cos)", "no feature map named 'cos'"),
+    ],
+)
+def test_an_architecture_that_cannot_be_read_is_explained_in_one_line(text: str, message: str) -> None:
+    with pytest.raises(BadInput) as error:
+        Architecture.parse(text)
+    assert str(error.value).startswith(message)
