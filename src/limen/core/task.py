@@ -56,6 +56,14 @@ class Task(ABC):
         """How many answers are due, at the last `asks` positions."""
         return 1
 
+    def alphabets(self) -> list[tuple[range, int]]:
+        """Which ids may stand where: (ids, for how many positions in a row)."""
+        return [(range(self.vocab), self.length)]
+
+    def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """Which of the inputs that `alphabets` allows the task is defined on: (*batch, length) -> (*batch,)."""
+        return np.ones(tokens.shape[:-1], dtype=np.bool_)
+
     @abstractmethod
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """`count` random inputs with their answers, balanced; `hard` draws near-misses.
@@ -65,7 +73,7 @@ class Task(ABC):
 
     @abstractmethod
     def answer(self, tokens: Tokens) -> Answers:
-        """The definition, in exact integers, on any input in the promise."""
+        """The definition, in exact integers, on any promised input."""
 
     @abstractmethod
     def queries(self, prefix: Tokens) -> Tokens:
@@ -91,20 +99,27 @@ class Task(ABC):
         return (cls(),)
 
     def checked(self, tokens: object) -> Tokens:
-        """Untrusted tokens as an array, or an error that names the first one that does not fit."""
+        """Tokens from a stranger as an array, or an error that names the first one that does not fit."""
         array = np.asarray(tokens)
         if array.dtype.kind not in "iu" or array.ndim == 0 or array.shape[-1] != self.length:
             raise BadInput(
                 f"{self}: expected integer tokens of shape (…, {self.length}), "
                 f"got {array.dtype} of shape {array.shape}"
             )
-        wrong = np.argwhere((array < 0) | (array >= self.vocab))
+        array = array.astype(np.int64)
+        first, last = (
+            np.concatenate([np.full(times, end) for ids, times in self.alphabets() for end in [ids[at]]])
+            for at in (0, -1)
+        )
+        wrong = np.argwhere((array < first) | (array > last))
         if len(wrong):
-            raise BadInput(
-                f"{self}: token {array[tuple(wrong[0])]} at {tuple(map(int, wrong[0]))} "
-                f"is outside 0..{self.vocab - 1}"
-            )
-        return array.astype(np.int64)
+            *_, i = where = tuple(map(int, wrong[0]))
+            raise BadInput(f"{self}: token {array[where]} at position {i} is outside {first[i]}..{last[i]}")
+        broken = np.argwhere(~np.asarray(self.promised(array)))
+        if len(broken):
+            row = array[tuple(broken[0])]
+            raise BadInput(f"{self} is not defined on {few(row.tolist())}: see the promise in its docstring")
+        return array
 
     def __str__(self) -> str:
         return spell(self)
@@ -119,22 +134,27 @@ def distinct(rng: Generator, count: int, n: int, of: int) -> Tokens:
     """(count, n): in each row n different numbers from 0..of-1, in random order.
 
     A row of `of` uniform keys is cut at its n smallest when n is a fair share of `of`; otherwise
-    numbers are drawn and the rows with a repetition drawn again in the repeated places.
+    numbers are drawn, and drawn again in the places that repeat an earlier one.  (Uniform, too: the
+    procedure treats all numbers alike, and permuting them leads from any row to any other.)
     """
     if n > of:
         raise BadInput(f"cannot draw {n} different numbers from {of}")
     if of <= 8 * n:
         chosen = np.argpartition(rng.random((count, of)), n - 1, axis=1)[:, :n]
         return rng.permuted(chosen, axis=1).astype(np.int64)
-    rows = rng.integers(of, size=(count, n))
-    while True:
-        order = np.argsort(rows, axis=1, kind="stable")
-        ranked = np.take_along_axis(rows, order, axis=1)
-        again = np.zeros(rows.shape, dtype=bool)
-        np.put_along_axis(again, order[:, 1:], ranked[:, 1:] == ranked[:, :-1], axis=1)
-        if not again.any():
-            return rows
-        rows[again] = rng.integers(of, size=int(again.sum()))
+    chosen, rows = rng.integers(of, size=(count, n)), np.arange(count)
+    while len(rows):
+        order = np.argsort(chosen[rows], axis=1, kind="stable")
+        ranked = np.take_along_axis(chosen[rows], order, axis=1)
+        row, rank = np.nonzero(ranked[:, 1:] == ranked[:, :-1])
+        chosen[rows[row], order[row, rank + 1]] = rng.integers(of, size=len(row))
+        rows = rows[np.unique(row)]
+    return chosen
+
+
+def different(tokens: Tokens) -> NDArray[np.bool_]:
+    """Whether all numbers of a row differ: (*batch, n) -> (*batch,)."""
+    return np.asarray((np.diff(np.sort(tokens, axis=-1), axis=-1) != 0).all(axis=-1))
 
 
 def few(tokens: list[int]) -> str:

@@ -1,0 +1,110 @@
+r"""c-gram retrieval: which symbol followed these c-1 symbols, the one time they stood in the text [wen2025]?
+
+    c = 3:   a b b c a c | b c   ->   a
+
+c-1 heads that look back by 1 … c-1 tokens and one more layer do it.  A recurrence must carry
+⌊n/c⌋·log₂(V-1) bits, and one softmax layer as much, for the key and the value are different tokens.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from limen.core.errors import BadInput, at_least
+from limen.core.task import Answers, Task, Tokens
+
+
+@dataclass(frozen=True)
+class Cgram(Task):
+    """n symbols of V, then c-1 of them that stand in the n exactly once, and not at the end.
+
+    >>> int(Cgram(n=6, c=3, V=3).answer(np.array([0, 1, 1, 2, 0, 2, 1, 2])))
+    0
+    """
+
+    n: int = 8
+    c: int = 3
+    V: int = 4
+
+    def __post_init__(self) -> None:
+        at_least(self, n=2, c=2, V=2)
+        if self.n < self.c:
+            raise BadInput(f"cgram: n must be at least c = {self.c}, got {self.n}")
+
+    @property
+    def vocab(self) -> int:
+        return self.V
+
+    @property
+    def length(self) -> int:
+        return self.n + self.c - 1
+
+    @property
+    def answers(self) -> int:
+        return self.V
+
+    @property
+    def cut(self) -> int:
+        return self.n
+
+    def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
+        x, gram = tokens[..., : self.n], tokens[..., self.n :]
+        found = (sliding_window_view(x, self.c - 1, axis=-1) == gram[..., None, :]).all(axis=-1)
+        return np.asarray((found.sum(axis=-1) == 1) & ~found[..., -1])
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """Text and gram uniform, the gram planted; hard: the text is made of grams with one symbol wrong."""
+        n, c, V = self.n, self.c, self.V
+        x = rng.integers(V, size=(count, n))
+        gram = rng.integers(V, size=(count, c - 1))
+        at = rng.integers(n - c + 1, size=count)[:, None]
+        if hard:
+            x = self._near_misses(rng, x, gram, at)
+        np.put_along_axis(x, at + np.arange(c - 1), gram, axis=1)
+        self._once(rng, x, gram, at)
+        return np.hstack([x, gram]), np.take_along_axis(x, at + c - 1, axis=1)[:, 0]
+
+    def _near_misses(self, rng: Generator, x: Tokens, gram: Tokens, at: Tokens) -> Tokens:
+        """Blocks of c symbols to both sides of `at`: the gram with one symbol wrong, then any symbol."""
+        n, c, V = self.n, self.c, self.V
+        block, place = np.divmod(np.arange(n) - at, c)  # (count, n)
+        wrong = rng.integers(c - 1, size=x.shape)
+        fault = place == np.take_along_axis(wrong, block % n, axis=1)
+        near = np.take_along_axis(gram, np.minimum(place, c - 2), axis=1)
+        near = (near + fault * rng.integers(1, V, size=x.shape)) % V
+        return np.where(place < c - 1, near, x)
+
+    def _once(self, rng: Generator, x: Tokens, gram: Tokens, at: Tokens) -> None:
+        """Changes, in every occurrence of the gram but the one at `at`, the symbol furthest from there.
+
+        That completes no occurrence as near as the nearest one broken, so the rounds move outwards and end.
+        """
+        starts, rows = np.arange(self.n - self.c + 2), np.arange(len(x))
+        while len(rows):
+            found = starts != at[rows]  # (rows, starts)
+            for d in range(self.c - 1):
+                found &= x[rows, d : d + len(starts)] == gram[rows, d : d + 1]
+            row, start = np.nonzero(found)
+            i, rows = rows[row], rows[found.any(axis=1)]
+            furthest = start + np.where(start > at[i, 0], self.c - 2, 0)
+            x[i, furthest] = (x[i, furthest] + rng.integers(1, self.V, size=len(i))) % self.V
+
+    def answer(self, tokens: Tokens) -> Answers:
+        x, gram = tokens[..., : self.n], tokens[..., self.n :]
+        windows = sliding_window_view(x[..., :-1], self.c - 1, axis=-1)  # (*batch, n-c+1, c-1)
+        at = (windows == gram[..., None, :]).all(axis=-1).argmax(axis=-1, keepdims=True)
+        return np.take_along_axis(x, at + self.c - 1, axis=-1)[..., 0]
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        """Every gram that stands in the text once, and not at its end; a text may have none."""
+        windows = sliding_window_view(prefix, self.c - 1)
+        grams, first, times = np.unique(windows, axis=0, return_index=True, return_counts=True)
+        once: Tokens = grams[(times == 1) & (first <= self.n - self.c)]
+        return once
+
+    @classmethod
+    def examples(cls) -> tuple["Cgram", ...]:
+        return cls(), cls(n=2, c=2, V=2), cls(n=9, c=4, V=2)

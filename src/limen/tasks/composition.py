@@ -1,0 +1,112 @@
+r"""L-sequential function composition: L tables in a chain, and w says in which part of each [chen2025].
+
+    i_0 = z_0,   i_1 = z_1(i_0),   i_{l+1} = z_{l+1}(w_l, i_l),   answer i_L
+
+    L = 2, m = 2, n_1 = 2:   z_2 = 3 0 2 1 | z_1 = 1 0 | z_0 = 0 | w = 1   ->   i_1 = 1, i_2 = z_2(1, 1) = 1
+
+With N_l = m·n_1⋯n_l, z_l has N_{l-1} entries in 0..N_{l-1}-1, and the one for (w_l, i_l) stands at
+w_l·N_{l-1} + i_l.  L+1 softmax layers of logarithmic size do it; L do not, and neither do L-1 with
+any number of recurrent layers between them [ye2026].
+
+w comes LAST, and that is what makes it hard: a token of z_l sees the tables that are needed after it,
+but not in which part to look, so it cannot look ahead.  With w in front, ⌊log₂L⌋ + 2 layers do it by
+pointer doubling.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from limen.core.errors import at_least
+from limen.core.task import Answers, Player, Task, Tokens, distinct
+
+
+@dataclass(frozen=True)
+class Composition(Task):
+    """Tables z_L … z_1, then z_0 in 0..m-1, then w: one token, (w_1 … w_{L-1}) in mixed radix, w_1 leading.
+
+    >>> task = Composition(m=2, n=(2,))
+    >>> tokens = np.array([3, 0, 2, 1, 1, 0, 0, 1])
+    >>> int(task.answer(tokens)), task.hops(tokens).tolist()
+    (1, [0, 1, 1])
+    """
+
+    m: int = 4
+    n: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        at_least(self, m=1, n=1)
+
+    @property
+    def L(self) -> int:
+        """The number of tables, so of hops."""
+        return len(self.n) + 1
+
+    def N(self, l: int) -> int:
+        """N_l = m·n_1⋯n_l: how many values i_{l+1} can take."""
+        return self.m * math.prod(self.n[:l])
+
+    def table(self, l: int) -> range:
+        """The positions of z_l, l = 1..L."""
+        start = sum(self.N(j) for j in range(l, self.L))
+        return range(start, start + self.N(l - 1))
+
+    @property
+    def vocab(self) -> int:
+        return self.N(self.L - 1)
+
+    @property
+    def length(self) -> int:
+        return self.cut + 2
+
+    @property
+    def answers(self) -> int:
+        return self.N(self.L - 1)
+
+    @property
+    def cut(self) -> int:
+        return sum(self.N(l) for l in range(self.L))
+
+    def alphabets(self) -> list[tuple[range, int]]:
+        tables = [(range(self.N(l)), self.N(l)) for l in range(self.L - 1, -1, -1)]
+        return [*tables, (range(self.m), 1), (range(math.prod(self.n)), 1)]
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """Everything uniform; hard: every table is a permutation, so that no majority helps."""
+        sizes = [self.N(l) for l in range(self.L)]
+        tables = [distinct(rng, count, N, N) if hard else rng.integers(N, size=(count, N)) for N in sizes]
+        z_0 = rng.integers(self.m, size=count)
+        rows = np.arange(count)
+        i, w = tables[0][rows, z_0], np.zeros(count, dtype=np.int64)
+        for n_l, z in zip(self.n, tables[1:], strict=True):
+            w_l = rng.integers(n_l, size=count)
+            parts = z.reshape(count, n_l, z.shape[1] // n_l)
+            i, w = parts[rows, w_l, i], w * n_l + w_l
+        return np.column_stack([*reversed(tables), z_0, w]), i
+
+    def hops(self, tokens: Tokens) -> Tokens:
+        """(*batch, L+1): i_0 … i_L."""
+        w = np.unravel_index(tokens[..., -1], (1, *self.n))  # w_0 = 0: z_1 has no parts
+        widths = [0, *(self.N(l) for l in range(self.L - 1))]
+        i = [tokens[..., -2]]
+        for l in range(1, self.L + 1):
+            at = self.table(l).start + w[l - 1] * widths[l - 1] + i[-1]
+            i.append(np.take_along_axis(tokens, at[..., None], axis=-1)[..., 0])
+        return np.stack(i, axis=-1)
+
+    def answer(self, tokens: Tokens) -> Answers:
+        return self.hops(tokens)[..., -1]
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        return np.indices((self.m, math.prod(self.n))).reshape(2, -1).T
+
+    def players(self) -> tuple[Player, ...]:
+        tables = (Player(f"z_{l}", self.table(l)) for l in range(self.L, 0, -1))
+        z_0, w = range(self.cut, self.cut + 1), range(self.cut + 1, self.length)
+        return *tables, Player("z_0", z_0), Player("w", w)
+
+    @classmethod
+    def examples(cls) -> tuple["Composition", ...]:
+        return cls(m=4), cls(m=2, n=(2,)), cls(m=2, n=(2, 3))

@@ -1,0 +1,76 @@
+r"""Counting: given x_1 … x_n, a symbol s and a threshold k, does s occur at least k times [wen2025]?
+
+    n = 5, S = 3:   0 2 2 1 2 | 2 3   ->   2 occurs 3 times, so 1
+
+One softmax layer that spreads its weight over the tokens equal to s and one more reads 1/(count+1), which
+takes log₂n bits of precision.  A recurrence must carry all the counts: #rows = C(n+S-1, S-1).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from limen.core.errors import at_least
+from limen.core.task import Answers, Task, Tokens, balanced
+
+
+@dataclass(frozen=True)
+class Counting(Task):
+    """n+2 tokens: x_1 … x_n and s in 0..S-1, then k in 1..n (symbols and numbers share their ids).
+
+    >>> int(Counting(n=5, S=3).answer(np.array([0, 2, 2, 1, 2, 2, 3])))
+    1
+    """
+
+    n: int = 5
+    S: int = 3
+
+    def __post_init__(self) -> None:
+        at_least(self, n=1, S=2)
+
+    @property
+    def vocab(self) -> int:
+        return max(self.S, self.n + 1)
+
+    @property
+    def length(self) -> int:
+        return self.n + 2
+
+    @property
+    def answers(self) -> int:
+        return 2
+
+    @property
+    def cut(self) -> int:
+        return self.n
+
+    def alphabets(self) -> list[tuple[range, int]]:
+        return [(range(self.S), self.n + 1), (range(1, self.n + 1), 1)]
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """s occurs a uniform number of times, k is on the answer's side; hard: that number or one more."""
+        n, S = self.n, self.S
+        y = balanced(rng, count)
+        s = rng.integers(S, size=count)
+        c = rng.integers(n, size=count) + y  # occurrences of s: 1..n for yes, 0..n-1 for no
+        nearest = c + 1 - y
+        k = nearest if hard else rng.integers(np.where(y, 1, nearest), np.where(y, nearest, n), endpoint=True)
+        other = (s[:, None] + rng.integers(1, S, size=(count, n))) % S
+        x = np.where(rng.permuted(np.arange(n) < c[:, None], axis=1), s[:, None], other)
+        return np.column_stack([x, s, k]), y
+
+    def answer(self, tokens: Tokens) -> Answers:
+        x, s, k = tokens[..., :-2], tokens[..., -2:-1], tokens[..., -1]
+        return np.asarray((x == s).sum(axis=-1) >= k, dtype=np.int64)
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        """For every symbol the largest threshold it reaches and the smallest it does not."""
+        s = np.arange(self.S).repeat(2)
+        k = np.bincount(prefix, minlength=self.S).repeat(2) + np.tile([0, 1], self.S)
+        legal = (k >= 1) & (k <= self.n)
+        return np.column_stack([s[legal], k[legal]])
+
+    @classmethod
+    def examples(cls) -> tuple["Counting", ...]:
+        return cls(), cls(n=3, S=7), cls(n=1, S=2)

@@ -1,0 +1,68 @@
+r"""Disjointness: do two sets, written as n bits each, have no element in common [sanford2023]?
+
+    n = 4:   0 1 1 0 | 1 0 0 1   ->   1          0 1 1 0 | 1 0 1 0   ->   0
+
+The hardest question of communication: order n bits must pass even with coins and errors.  So a
+recurrence needs n bits of state (2^n rows) and one softmax layer n bits between the halves; two
+layers of logarithmic size do it, as for equality.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from limen.core.errors import at_least
+from limen.core.task import Answers, Task, Tokens, balanced
+
+
+@dataclass(frozen=True)
+class Disjointness(Task):
+    """2n bits: a_1 … a_n, then b_1 … b_n; 1 means that no i has a_i = b_i = 1.
+
+    >>> Disjointness(n=4).answer(np.array([[0, 1, 1, 0, 1, 0, 0, 1], [0, 1, 1, 0, 1, 0, 1, 0]])).tolist()
+    [1, 0]
+    """
+
+    n: int = 4
+
+    def __post_init__(self) -> None:
+        at_least(self, n=1)
+
+    @property
+    def vocab(self) -> int:
+        return 2
+
+    @property
+    def length(self) -> int:
+        return 2 * self.n
+
+    @property
+    def answers(self) -> int:
+        return 2
+
+    @property
+    def cut(self) -> int:
+        return self.n
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """Each element in a, in b or in neither; no: one planted in both, and unless hard any others too."""
+        n, yes = self.n, balanced(rng, count)
+        where = rng.integers(3, size=(count, n))  # 0 nowhere, 1 in a, 2 in b, 3 in both
+        no = np.flatnonzero(yes == 0)
+        if not hard:
+            where[no] = rng.integers(4, size=(len(no), n))
+        where[no, rng.integers(n, size=len(no))] = 3
+        return np.hstack([where & 1, where >> 1]), yes
+
+    def answer(self, tokens: Tokens) -> Answers:
+        a, b = tokens[..., : self.n], tokens[..., self.n :]
+        return np.asarray(~(a & b).any(axis=-1), dtype=np.int64)
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        """Each single element, and everything that is not in a."""
+        return np.vstack([np.eye(self.n, dtype=np.int64), 1 - prefix])
+
+    @classmethod
+    def examples(cls) -> tuple["Disjointness", ...]:
+        return cls(), cls(n=1), cls(n=7)

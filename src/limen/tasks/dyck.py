@@ -1,0 +1,141 @@
+r"""Bounded Dyck: do k kinds of brackets close in the right order, never more than D open [hewitt2020]?
+
+    k = 2:   ( [ ] ) ( )   ->   1          ( [ ) ] ( )   ->   0
+
+A recurrence keeps the open brackets: at most Σ k^h + 1 states, h = 0..D, however long the text.  One
+softmax layer needs (n/2)·log₂k bits, for open_{a_1} close_{b_1} open_{a_2} close_{b_2} … asks whether
+a = b, already at D = 1 [bhattamishra2024].
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from limen.core.errors import BadInput, at_least
+from limen.core.task import Answers, Task, Tokens, balanced
+
+
+@dataclass(frozen=True)
+class Dyck(Task):
+    """n tokens, n even: 0..k-1 open a bracket of this kind, k..2k-1 close it.
+
+    >>> Dyck(n=6, k=2, D=2).answer(np.array([[0, 1, 3, 2, 0, 2], [0, 1, 2, 3, 0, 2]])).tolist()
+    [1, 0]
+    """
+
+    n: int = 8
+    k: int = 2
+    D: int = 2
+
+    def __post_init__(self) -> None:
+        at_least(self, n=2, k=1, D=1)
+        if self.n % 2:
+            raise BadInput(f"dyck: n must be even, got {self.n}")
+
+    @property
+    def vocab(self) -> int:
+        return 2 * self.k
+
+    @property
+    def length(self) -> int:
+        return self.n
+
+    @property
+    def answers(self) -> int:
+        return 2
+
+    @property
+    def cut(self) -> int:
+        return self.n // 2
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """Yes: a random walk of depth at most D.  No: such a walk, with one fault, out of three.
+
+        A closing bracket of another kind; an opening and a closing one swapped, so that the depth
+        falls to -1 once; a depth of D+1 once.  Hard: only the first, and only the second for k = 1.
+        """
+        kind, swap, deep = self.k > 1, not hard or self.k == 1, not hard and self.n > 2 * self.D
+        yes = balanced(rng, count)
+        fault = np.where(yes, -1, rng.choice(np.flatnonzero([kind, swap, deep]), count))
+        depth = self._walk(rng, fault == 2)
+        tokens = self._typed(rng, depth)
+        tokens[fault == 0] = self._other_kind(rng, tokens[fault == 0])
+        tokens[fault == 1] = self._swapped(rng, tokens[fault == 1], depth[fault == 1])
+        return tokens, yes
+
+    def _walk(self, rng: Generator, deep: NDArray[np.bool_]) -> Tokens:
+        """(count, n+1) depths from 0 to 0, at most D; D+1 at one random time where `deep`."""
+        n, D = self.n, self.D
+        times = np.arange(n + 1)[:, None]
+        peak = D + 1 + 2 * rng.integers(max(n // 2 - D, 1), size=len(deep))
+        low = np.where(deep, np.maximum(D + 1 - np.abs(times - peak), 0), 0)  # (n+1, count)
+        high = np.maximum(np.minimum(D, n - times), low)
+        coin = rng.integers(2, size=(n, len(deep))) == 1
+        depth = np.zeros_like(low)
+        for t in range(n):
+            rise = (coin[t] | (depth[t] <= low[t + 1])) & (depth[t] < high[t + 1])
+            depth[t + 1] = depth[t] + np.where(rise, 1, -1)
+        return depth.T
+
+    def _typed(self, rng: Generator, depth: Tokens) -> Tokens:
+        """Brackets of random kinds along the depths, each closed by its own kind."""
+        count, rows = len(depth), np.arange(len(depth))
+        opens = (depth[:, 1:] > depth[:, :-1]).T  # (n, count)
+        level = np.maximum(depth[:, 1:], depth[:, :-1]).T
+        tokens = rng.integers(self.k, size=(self.n, count))
+        stack = np.zeros((count, self.D + 2), dtype=np.int64)
+        for t in range(self.n):
+            tokens[t] = np.where(opens[t], tokens[t], self.k + stack[rows, level[t]])
+            stack[rows, level[t]] = tokens[t] % self.k
+        return tokens.T
+
+    def _other_kind(self, rng: Generator, tokens: Tokens) -> Tokens:
+        """One closing bracket closes another kind; the depths stay."""
+        rows, k = np.arange(len(tokens)), self.k
+        at = np.where(tokens >= k, rng.random(tokens.shape), -1).argmax(axis=1)
+        tokens[rows, at] = k + (tokens[rows, at] + rng.integers(1, k, size=len(rows))) % k
+        return tokens
+
+    def _swapped(self, rng: Generator, tokens: Tokens, depth: Tokens) -> Tokens:
+        """Around a time of depth 1 the nearest opening bracket before and closing one after change places."""
+        rows, t = np.arange(len(tokens)), np.arange(self.n)
+        time = np.where(depth == 1, rng.random(depth.shape), -1).argmax(axis=1)[:, None]
+        i = np.where((tokens < self.k) & (t < time), t, -1).max(axis=1)
+        j = np.where((tokens >= self.k) & (t >= time), t, self.n).min(axis=1)
+        tokens[rows, i], tokens[rows, j] = tokens[rows, j], tokens[rows, i]
+        return tokens
+
+    def answer(self, tokens: Tokens) -> Answers:
+        opens = tokens < self.k
+        depth = np.where(opens, 1, -1).cumsum(axis=-1)
+        bounded = ((depth >= 0) & (depth <= self.D)).all(axis=-1) & (depth[..., -1] == 0)
+        # sorted by level, every opening bracket is followed by the one that closes it
+        order = np.argsort(np.where(opens, depth, depth + 1), axis=-1, kind="stable")
+        pairs = np.take_along_axis(tokens, order, axis=-1)
+        typed = (pairs[..., ::2] + self.k == pairs[..., 1::2]).all(axis=-1)
+        return np.asarray(bounded & typed, dtype=np.int64)
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        """What is open closed, then short pairs; and the same with one closing bracket wrong, for each.
+
+        Wrong is another kind, or with one kind an opening bracket.  A prefix that is lost already
+        gets the same, as if its closing brackets were right and those without an opening absent.
+        """
+        k, stack = self.k, list[int]()
+        for token in prefix.tolist():
+            if token < k:
+                stack.append(token)
+            elif stack:
+                stack.pop()
+        close = k + np.array(stack[::-1], dtype=np.int64)
+        right = np.concatenate([close, np.resize([0, k], self.n)])[: self.n - self.cut]
+        closing = np.flatnonzero(right >= k)
+        ends = np.tile(right, (1 + len(closing), 1))
+        ends[np.arange(1, len(ends)), closing] = k + (right[closing] + 1) % k if k > 1 else 0
+        return ends
+
+    @classmethod
+    def examples(cls) -> tuple["Dyck", ...]:
+        return cls(), cls(n=6, k=1, D=1), cls(n=10, k=3, D=4)

@@ -1,0 +1,70 @@
+r"""Equality: are two strings of n bits the same [bhattamishra2024]?
+
+    n = 4:   0 1 1 0 | 0 1 1 0   ->   1          0 1 1 0 | 0 1 0 0   ->   0
+
+A recurrence must carry all of a past the cut (2^n rows), and one softmax layer must send as much
+between the halves.  Two layers of logarithmic size do it: the first compares b_i with a_i, the second
+looks for a difference.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from limen.core.errors import at_least
+from limen.core.task import Answers, Task, Tokens, balanced
+
+
+@dataclass(frozen=True)
+class Equality(Task):
+    """2n bits: a_1 … a_n, then b_1 … b_n.
+
+    >>> Equality(n=4).answer(np.array([[0, 1, 1, 0, 0, 1, 1, 0], [0, 1, 1, 0, 0, 1, 0, 0]])).tolist()
+    [1, 0]
+    """
+
+    n: int = 4
+
+    def __post_init__(self) -> None:
+        at_least(self, n=1)
+
+    @property
+    def vocab(self) -> int:
+        return 2
+
+    @property
+    def length(self) -> int:
+        return 2 * self.n
+
+    @property
+    def answers(self) -> int:
+        return 2
+
+    @property
+    def cut(self) -> int:
+        return self.n
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """a uniform; no: b uniform, or hard: one bit from a.  One bit is made to differ in either case."""
+        n, yes = self.n, balanced(rng, count)
+        a = rng.integers(2, size=(count, n))
+        no = np.flatnonzero(yes == 0)
+        b = a.copy()
+        if not hard:
+            b[no] = rng.integers(2, size=(len(no), n))
+        at = rng.integers(n, size=len(no))
+        b[no, at] = 1 - a[no, at]
+        return np.hstack([a, b]), yes
+
+    def answer(self, tokens: Tokens) -> Answers:
+        a, b = tokens[..., : self.n], tokens[..., self.n :]
+        return np.asarray((a == b).all(axis=-1), dtype=np.int64)
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        """a itself, and a with one bit flipped."""
+        return prefix ^ np.eye(self.n + 1, self.n, k=-1, dtype=np.int64)
+
+    @classmethod
+    def examples(cls) -> tuple["Equality", ...]:
+        return cls(), cls(n=1), cls(n=7)

@@ -1,0 +1,70 @@
+r"""Index: given s_0 … s_{n-1} and a position p, the answer is s_p [bhattamishra2024].
+
+    n = 4, S = 2:   1 0 1 1 | 1   ->   s_1 = 0
+
+Function evaluation with an alphabet of its own.  One softmax layer of width O(log n) looks the
+position up; a recurrence must carry the whole string past the cut: #rows = S^n, so n·log₂S bits.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from limen.core.errors import at_least
+from limen.core.task import Answers, Task, Tokens
+
+
+@dataclass(frozen=True)
+class Index(Task):
+    """n+1 tokens: s_0 … s_{n-1} in 0..S-1, then p in 0..n-1 (symbols and positions share their ids).
+
+    >>> int(Index(n=4, S=2).answer(np.array([1, 0, 1, 1, 1])))
+    0
+    """
+
+    n: int = 4
+    S: int = 2
+
+    def __post_init__(self) -> None:
+        at_least(self, n=1, S=2)
+
+    @property
+    def vocab(self) -> int:
+        return max(self.n, self.S)
+
+    @property
+    def length(self) -> int:
+        return self.n + 1
+
+    @property
+    def answers(self) -> int:
+        return self.S
+
+    @property
+    def cut(self) -> int:
+        return self.n
+
+    def alphabets(self) -> list[tuple[range, int]]:
+        return [(range(self.S), self.n), (range(self.n), 1)]
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """s and p uniform; hard: all other symbols are equal and differ from s_p."""
+        n, S, row = self.n, self.S, np.arange(count)
+        s = rng.integers(S, size=(count, n))
+        p = rng.integers(n, size=count)
+        if hard:
+            s[:] = s[:, :1]
+            s[row, p] = (s[row, p] + rng.integers(1, S, size=count)) % S
+        return np.column_stack([s, p]), s[row, p]
+
+    def answer(self, tokens: Tokens) -> Answers:
+        s, p = tokens[..., :-1], tokens[..., -1:]
+        return np.take_along_axis(s, p, axis=-1)[..., 0]
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        return np.arange(self.n)[:, None]
+
+    @classmethod
+    def examples(cls) -> tuple["Index", ...]:
+        return cls(), cls(n=3, S=5), cls(n=1, S=2)

@@ -1,0 +1,141 @@
+r"""Is this graph a tree: n vertices, and n-1 edges in any order [wen2025]?
+
+    n = 5:   0-1  3-1  4-0  2-3   ->   1          0-1  3-1  3-0  2-4   ->   0    (a cycle, and 2-4 apart)
+
+n-1 edges are a tree when they connect everything, and when they close no cycle.  After e edges a
+recurrence must know what is connected: Stirling₂(n, n-e) cases, about n·log n bits half way, and no
+chain of thought helps.  With retrieval or one attention layer, log n bits and a chain of thought do.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from limen.core.errors import at_least
+from limen.core.task import Answers, Task, Tokens, balanced, different, distinct
+
+
+@dataclass(frozen=True)
+class IsTree(Task):
+    """n-1 tokens u·n + v, the edges, with u ≠ v in 0..n-1 and none twice; n ≥ 4, smaller ones are all trees.
+
+    >>> IsTree(n=5).answer(np.array([[1, 16, 20, 13], [1, 16, 15, 14]])).tolist()
+    [1, 0]
+    """
+
+    n: int = 5
+
+    def __post_init__(self) -> None:
+        at_least(self, n=4)
+
+    @property
+    def vocab(self) -> int:
+        return self.n**2
+
+    @property
+    def length(self) -> int:
+        return self.n - 1
+
+    @property
+    def answers(self) -> int:
+        return 2
+
+    @property
+    def cut(self) -> int:
+        return (self.n - 1) // 2
+
+    def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
+        u, v = np.divmod(tokens, self.n)
+        edges = np.minimum(u, v) * self.n + np.maximum(u, v)
+        return np.asarray((u != v).all(axis=-1) & different(edges))
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """Yes: each vertex hangs on a random earlier one.  No: one edge is moved so that it closes a cycle.
+
+        Hard: each vertex hangs on one of the two before it, so that paths and cycles are long, and
+        every vertex keeps an edge (which is impossible for n = 4).
+        """
+        n, rows, yes = self.n, np.arange(count), balanced(rng, count)
+        v = np.arange(1, n)
+        parent = rng.integers(np.maximum(v - 2, 0) if hard else 0, v, size=(count, n - 1))
+        edges = np.stack([np.broadcast_to(v, parent.shape), parent], axis=-1)  # (count, n-1, 2)
+        no = np.flatnonzero(yes == 0)
+        edges[no] = self._moved(rng, edges[no], 2 if hard and n > 4 else 1)
+        edges = distinct(rng, count, n, n)[rows[:, None, None], edges]
+        u, v = np.moveaxis(edges, -1, 0)
+        tokens = np.where(rng.integers(2, size=u.shape) == 1, u * n + v, v * n + u)
+        return rng.permuted(tokens, axis=1), yes
+
+    def _moved(self, rng: Generator, edges: Tokens, least: int) -> Tokens:
+        """Moves one edge of each tree into one of the parts it joined, both of at least `least` vertices."""
+        count, rows = len(edges), np.arange(len(edges))
+        parent = np.hstack([np.zeros((count, 1), dtype=np.int64), edges[..., 1]])
+        size = np.ones((count, self.n), dtype=np.int64)  # of the subtree that hangs on a vertex
+        for v in range(self.n - 1, 0, -1):
+            size[rows, parent[:, v]] += size[:, v]
+        small, large = np.minimum(size, self.n - size)[:, 1:], np.maximum(size, self.n - size)[:, 1:]
+        # a part of two vertices has no room for another edge
+        cut = np.where((small >= least) & (large >= 3), rng.random(small.shape), -1).argmax(axis=1)
+        below = np.arange(self.n) == 1 + cut[:, None]  # (count, n): whether a vertex hangs on that edge
+        for v in range(1, self.n):
+            below[:, v] |= below[rows, parent[:, v]]
+        roomy = np.stack([(~below).sum(axis=1), below.sum(axis=1)]) >= 3
+        part = below == np.where(roomy.all(axis=0), rng.integers(2, size=count), roomy[1])[:, None]
+        while len(rows):
+            u, v = np.where(part[rows], rng.random((2, len(rows), self.n)), -1).argmax(axis=-1)
+            edges[rows, cut[rows]] = np.column_stack([u, v])
+            rows = rows[(u == v) | (parent[rows, u] == v) | (parent[rows, v] == u)]
+        return edges
+
+    def _connected(self, tokens: Tokens) -> Tokens:
+        """(*batch, edges) -> (*batch, n): for each vertex one that stands for all it is connected with."""
+        u, v = np.divmod(tokens, self.n)
+        part = np.broadcast_to(np.arange(self.n), (*tokens.shape[:-1], self.n))
+        for i in range(tokens.shape[-1]):
+            p, q = (np.take_along_axis(part, x[..., i : i + 1], axis=-1) for x in (u, v))
+            part = np.where(part == q, p, part)
+        return part
+
+    def answer(self, tokens: Tokens) -> Answers:
+        part = self._connected(tokens)
+        return np.asarray((part == part[..., :1]).all(axis=-1), dtype=np.int64)
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        """For each pair a, b that is no edge yet: a-b, then edges that join what is still apart.
+
+        The answer is whether a and b were apart, so these tell any two forests apart.  The first one
+        comes also with each of its edges moved so that it closes a cycle, where there is room.
+        """
+        n, rest = self.n, self.length - self.cut
+        a, b = np.triu_indices(n, 1)
+        free = ~self._present(prefix)[a * n + b]
+        pairs = a[free], b[free]
+        part = self._connected(prefix)
+        a, b = (x[:, None] for x in pairs)
+        joined = np.where(part == part[b], part[a], part)  # (pairs, n)
+        apart = np.argsort(joined != np.arange(n), axis=1, kind="stable")[:, :rest]
+        ends = np.hstack([a * n + b, apart[:, :-1] * n + apart[:, 1:]])
+        return np.vstack([ends, self._cyclic(prefix, ends[0])])
+
+    def _cyclic(self, prefix: Tokens, end: Tokens) -> Tokens:
+        """The end with each edge in turn replaced by a new one that closes a cycle, if there is one."""
+        a, b = np.triu_indices(self.n, 1)
+        ends = []
+        for j in range(len(end)):
+            others = np.concatenate([prefix, np.delete(end, j)])
+            part = self._connected(others)
+            closing = np.flatnonzero((part[a] == part[b]) & ~self._present(others)[a * self.n + b])
+            if len(closing):
+                ends.append(np.where(np.arange(len(end)) == j, (a * self.n + b)[closing[0]], end))
+        return np.array(ends, dtype=np.int64).reshape(-1, len(end))
+
+    def _present(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """(n²,): which u·n + v are edges, whichever way they were written."""
+        u, v = np.divmod(tokens, self.n)
+        return np.isin(np.arange(self.n**2), np.concatenate([u * self.n + v, v * self.n + u]))
+
+    @classmethod
+    def examples(cls) -> tuple["IsTree", ...]:
+        return cls(), cls(n=4), cls(n=8)

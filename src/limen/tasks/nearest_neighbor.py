@@ -1,0 +1,161 @@
+r"""Nearest neighbour: the label of the point that makes the least angle with the last one [bhattamishra2024].
+
+    D = 2:   (3,1) 1   (0,2) 0   (-1,-1) 0 | (2,1)   ->   1
+
+A point is an integer vector v and stands for v/|v|, so that "nearest" is decided in exact integers.
+Point and label are two tokens: one softmax layer must send all n labels to one place; two layers of
+size O(D + log n) find the point, then fetch its label.  The price is precision: the scores must
+resolve the margin.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from limen.core.errors import BadInput, at_least
+from limen.core.task import Answers, Task, Tokens, balanced
+
+_SURE = 1e-9  # cosines further apart than this are told apart in float64
+
+
+@dataclass(frozen=True)
+class NearestNeighbor(Task):
+    """2n+1 tokens: x_1 y_1 … x_n y_n, then the query.
+
+    A point is v in {-g..g}^D without 0, coordinates + g as digits in base 2g+1, the first one
+    leading; a label is (2g+1)^D or (2g+1)^D + 1.  The leftmost point wins a tie.
+
+    >>> task = NearestNeighbor(n=3, D=2, g=4)
+    >>> x = task.token(np.array([[3, 1], [0, 2], [-1, -1], [2, 1]]))
+    >>> int(task.answer(np.array([x[0], 82, x[1], 81, x[2], 81, x[3]])))
+    1
+    """
+
+    n: int = 4
+    D: int = 3
+    g: int = 4
+
+    def __post_init__(self) -> None:
+        at_least(self, n=1, D=2, g=1)
+        if self.points >= 2**62:
+            raise BadInput(f"nearest_neighbor: (2g+1)^D must be below 2^62, got D={self.D}, g={self.g}")
+        if (self.D * self.g**2) ** 3 >= 2**63:
+            raise BadInput(f"nearest_neighbor: (D·g²)³ must be below 2^63, got D={self.D}, g={self.g}")
+
+    @property
+    def points(self) -> int:
+        """(2g+1)^D, the number of ids of points; the one in the middle, v = 0, is never used."""
+        points: int = (2 * self.g + 1) ** self.D
+        return points
+
+    @property
+    def vocab(self) -> int:
+        return self.points + 2
+
+    @property
+    def length(self) -> int:
+        return 2 * self.n + 1
+
+    @property
+    def answers(self) -> int:
+        return 2
+
+    @property
+    def cut(self) -> int:
+        return 2 * self.n
+
+    @property
+    def margin(self) -> float:
+        """By how much the nearest point's cosine exceeds all others in the hard distribution: about g⁻³."""
+        near, far = (p / np.hypot(p, 1) for p in (self.g, self.g - 1))
+        return float(near - far)
+
+    def vector(self, tokens: Tokens) -> Tokens:
+        """(*batch,) ids of points -> (*batch, D) their coordinates."""
+        base = 2 * self.g + 1
+        return tokens[..., None] // base ** np.arange(self.D - 1, -1, -1) % base - self.g
+
+    def token(self, v: Tokens) -> Tokens:
+        """(*batch, D) coordinates -> (*batch,) ids."""
+        return (v + self.g) @ (2 * self.g + 1) ** np.arange(self.D - 1, -1, -1)
+
+    def alphabets(self) -> list[tuple[range, int]]:
+        point, label = (range(self.points), 1), (range(self.points, self.vocab), 1)
+        return [point, label] * self.n + [point]
+
+    def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
+        return np.asarray((tokens[..., ::2] != self.points // 2).all(axis=-1))
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """Points and labels uniform, but one point is nearest and its label is balanced.
+
+        Hard: the query lies on an axis, all points lean from it towards other axes; one leans
+        less by `margin`, and all others bear the other label (so the answer is the rarer one).
+        """
+        rows, y = np.arange(count), balanced(rng, count)
+        x, q, nearest = self._leaning(rng, count) if hard else self._scattered(rng, count)
+        labels = np.repeat(1 - y[:, None], self.n, axis=1) if hard else rng.integers(2, size=(count, self.n))
+        labels[rows, nearest] = y
+        tokens = np.empty((count, self.length), dtype=np.int64)
+        tokens[:, :-1:2], tokens[:, 1::2], tokens[:, -1] = x, self.points + labels, q
+        return tokens, y
+
+    def _scattered(self, rng: Generator, count: int) -> tuple[Tokens, Tokens, Tokens]:
+        """Points, queries, and which point is nearest by more than float64 can err."""
+        x, q = self._uniform(rng, count * self.n).reshape(count, self.n), self._uniform(rng, count)
+        nearest, rows = np.empty(count, dtype=np.int64), np.arange(count)
+        while len(rows):
+            v, u = self.vector(x[rows]).astype(float), self.vector(q[rows]).astype(float)
+            cosine = np.einsum("rnd,rd->rn", v, u) / np.sqrt((v**2).sum(axis=2) * (u**2).sum(axis=1)[:, None])
+            nearest[rows] = cosine.argmax(axis=1)
+            close = cosine >= cosine.max(axis=1, keepdims=True) - _SURE
+            close[np.arange(len(rows)), nearest[rows]] = False
+            row, i = np.nonzero(close)
+            x[rows[row], i] = self._uniform(rng, len(row))
+            rows = rows[np.unique(row)]
+        return x, q, nearest
+
+    def _uniform(self, rng: Generator, count: int) -> Tokens:
+        x = rng.integers(self.points - 1, size=count)
+        return x + (x >= self.points // 2)  # steps over v = 0
+
+    def _leaning(self, rng: Generator, count: int) -> tuple[Tokens, Tokens, Tokens]:
+        """Query ±g·e_a; points ±p·e_a ± e_b with a ≠ b, p = g for the nearest and g-1 for the others."""
+        n, D, g, rows = self.n, self.D, self.g, np.arange(count)
+        a, sign = rng.integers(D, size=count), rng.choice([-1, 1], count)
+        nearest = rng.integers(n, size=count)
+        p = np.full((count, n), g - 1)
+        p[rows, nearest] = g
+        b = (a[:, None] + rng.integers(1, D, size=(count, n))) % D
+        axes = np.eye(D, dtype=np.int64)
+        q = (sign * g)[:, None] * axes[a]  # (count, D)
+        v = (sign[:, None] * p)[..., None] * axes[a][:, None] + rng.choice([-1, 1], (count, n, 1)) * axes[b]
+        return self.token(v), self.token(q), nearest
+
+    def answer(self, tokens: Tokens) -> Answers:
+        v, q = self.vector(tokens[..., :-1:2]), self.vector(tokens[..., -1:])
+        s = (v * q).sum(axis=-1)  # (*batch, n)
+        # s/|v| orders the points as s|s|/|v|² does, and these are compared by cross multiplication
+        above, below = s * np.abs(s), (v * v).sum(axis=-1)
+        best = np.zeros((*s.shape[:-1], 1), dtype=np.int64)
+        top, bottom = above[..., :1], below[..., :1]
+        for i in range(1, self.n):
+            a, b = above[..., i : i + 1], below[..., i : i + 1]
+            nearer = a * bottom > top * b
+            best = np.where(nearer, i, best)
+            top, bottom = np.where(nearer, a, top), np.where(nearer, b, bottom)
+        labels = tokens[..., 1::2] - self.points
+        return np.take_along_axis(labels, best, axis=-1)[..., 0]
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        """The points, and those one step of the lattice away."""
+        steps = np.vstack([np.zeros((1, self.D), dtype=np.int64), np.eye(self.D, dtype=np.int64)])
+        v = self.vector(prefix[::2])[:, None, None] + steps * np.array([[[1]], [[-1]]])  # (n, 2, D+1, D)
+        v = v[(np.abs(v) <= self.g).all(axis=-1) & v.any(axis=-1)]
+        return np.unique(self.token(v))[:, None]
+
+    @classmethod
+    def examples(cls) -> tuple["NearestNeighbor", ...]:
+        return cls(), cls(n=1, D=2, g=1), cls(n=5, D=2, g=7)

@@ -1,0 +1,95 @@
+r"""Associative recall: k_1 v_1 … k_n v_n, then some of the keys again; asked are their values.
+
+    n = 3, V = 8:   2 5 0 7 3 5 | 0   ->   the key 0 stands before 7
+
+MQAR of [arora2024zoology].  A recurrence must carry every value past the cut, n·log₂V bits [wen2025].
+Key and value stand in different tokens, so one softmax layer does no better; two small ones are enough,
+for the first tells each value the token before it.
+"""
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from limen.core.errors import BadInput, at_least
+from limen.core.task import Answers, Task, Tokens, different, distinct
+
+
+@dataclass(frozen=True)
+class Recall(Task):
+    """2n+q tokens in 0..V-1: n different keys, each followed by its value, then q different ones of the keys.
+
+    >>> Recall(n=3, V=8, q=2).answer(np.array([2, 5, 0, 7, 3, 5, 0, 2]))
+    array([7, 5])
+    """
+
+    n: int = 4
+    V: int = 16
+    _: KW_ONLY
+    q: int = 1
+
+    def __post_init__(self) -> None:
+        at_least(self, n=1, V=2, q=1)
+        if 2 * self.n > self.V:
+            raise BadInput(f"recall: V must be at least 2n = {2 * self.n}, got {self.V}")
+        if self.q > self.n:
+            raise BadInput(f"recall: q must be at most n = {self.n}, got {self.q}")
+
+    @property
+    def vocab(self) -> int:
+        return self.V
+
+    @property
+    def length(self) -> int:
+        return 2 * self.n + self.q
+
+    @property
+    def answers(self) -> int:
+        return self.V
+
+    @property
+    def cut(self) -> int:
+        return 2 * self.n
+
+    @property
+    def asks(self) -> int:
+        return self.q
+
+    def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
+        k, asked = tokens[..., : self.cut : 2], tokens[..., self.cut :]
+        found = (asked[..., :, None] == k[..., None, :]).any(axis=-1).all(axis=-1)
+        return np.asarray(different(k) & different(asked) & found)
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """Keys from the lower half of the alphabet, values from the upper.
+
+        Hard: keys from all of it, and the values are the same keys in another order, so that whoever
+        looks for the key among the values finds it too, with the next key behind it.
+        """
+        n, V = self.n, self.V
+        k = distinct(rng, count, n, V if hard else V // 2)
+        v = rng.permuted(k, axis=1) if hard else rng.integers(V // 2, V, size=(count, n))
+        asked = distinct(rng, count, self.q, n)
+        pairs = np.stack([k, v], axis=-1).reshape(count, 2 * n)
+        answers = np.take_along_axis(v, asked, axis=1)
+        tokens = np.hstack([pairs, np.take_along_axis(k, asked, axis=1)])
+        return tokens, answers[:, 0] if self.q == 1 else answers
+
+    def answer(self, tokens: Tokens) -> Answers:
+        pairs, asked = tokens[..., : self.cut], tokens[..., self.cut :]
+        k, v = pairs[..., 0::2], pairs[..., 1::2]
+        i = (asked[..., :, None] == k[..., None, :]).argmax(axis=-1)  # (*batch, q)
+        answers = np.take_along_axis(v, i, axis=-1)
+        return answers[..., 0] if self.q == 1 else answers
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        """Every q keys in a row, around the end."""
+        n = self.n
+        window = (np.arange(n)[:, None] + np.arange(self.q)) % n  # (n, q)
+        return np.take(prefix[0::2], window)
+
+    @classmethod
+    def examples(cls) -> tuple["Recall", ...]:
+        return cls(), cls(n=3, V=7, q=2), cls(n=1, V=3)

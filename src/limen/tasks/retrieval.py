@@ -1,0 +1,115 @@
+r"""Retrieval: given pairs (a_1,b_1) … (a_n,b_n) and a, the answer is the b_i whose key a_i is a [chen2025].
+
+    n = 3, D = 2, V = 2:   (2,1) (0,0) (3,1) | 0   ->   a_2 = 0, so b_2 = 0
+
+Key and value stand in one token, so one softmax layer is enough: a key is a word of D bits, and the
+right one scores at least 1 above every other.  A recurrence must carry all n values past
+the cut, n·log₂V bits; with `absent=true` the set of keys as well: #rows = C(2^D,n)·V^n.
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from limen.core.errors import BadInput, at_least
+from limen.core.task import Answers, Task, Tokens, balanced, different, distinct
+
+
+@dataclass(frozen=True)
+class Retrieval(Task):
+    """n+1 tokens: the pairs as a·V + b, a in 0..2^D-1 and b in 0..V-1, then the query as 2^D·V + a.
+
+    With `absent=true` every second query is no key of the row and its answer is V.
+
+    >>> int(Retrieval(n=3, D=2, V=2).answer(np.array([5, 0, 7, 8 + 0])))
+    0
+    >>> int(Retrieval(n=3, D=2, V=2, absent=True).answer(np.array([5, 0, 7, 8 + 1])))
+    2
+    """
+
+    n: int = 4
+    D: int = 3
+    V: int = 2
+    _: KW_ONLY
+    absent: bool = False
+
+    def __post_init__(self) -> None:
+        at_least(self, n=1, D=1, V=1)
+        if self.D + self.V.bit_length() > 62:
+            raise BadInput(f"retrieval: 2^D·(V+1) token ids must fit in 62 bits, got D={self.D}, V={self.V}")
+        if self.n + self.absent > self.keys:
+            most = self.keys - self.absent
+            raise BadInput(f"retrieval: n must be at most {most} for D={self.D}, got {self.n}")
+
+    @property
+    def keys(self) -> int:
+        """How many keys there are to choose from."""
+        return 1 << self.D
+
+    @property
+    def vocab(self) -> int:
+        return self.keys * (self.V + 1)
+
+    @property
+    def length(self) -> int:
+        return self.n + 1
+
+    @property
+    def answers(self) -> int:
+        return self.V + self.absent
+
+    @property
+    def cut(self) -> int:
+        return self.n
+
+    def alphabets(self) -> list[tuple[range, int]]:
+        pairs = self.keys * self.V
+        return [(range(pairs), self.n), (range(pairs, self.vocab), 1)]
+
+    def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
+        a = tokens[..., :-1] // self.V
+        found = (a == tokens[..., -1:] - self.keys * self.V).any(axis=-1)
+        return np.asarray(different(a) & (found | self.absent))
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """Keys and values uniform; hard: the keys nearest to the query in Hamming distance."""
+        n, V, drawn = self.n, self.V, self.n + self.absent
+        if hard:
+            a = rng.integers(self.keys, size=(count, 1)) ^ _fewest_ones(rng, count, drawn, self.D)
+        else:
+            a = distinct(rng, count, drawn, self.keys)
+        b = rng.integers(V, size=a.shape)
+        pairs = a * V + b  # (count, drawn), the query's own first
+        found = balanced(rng, count) if self.absent else np.ones(count, dtype=np.int64)
+        row = np.where(found[:, None], pairs[:, :n], pairs[:, -n:])
+        tokens = np.column_stack([rng.permuted(row, axis=1), self.keys * V + a[:, 0]])
+        return tokens, np.where(found, b[:, 0], V)
+
+    def answer(self, tokens: Tokens) -> Answers:
+        a, b = np.divmod(tokens[..., :-1], self.V)
+        match = a == tokens[..., -1:] - self.keys * self.V
+        return np.where(match.any(axis=-1), (b * match).sum(axis=-1), self.V)
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        a = np.arange(self.keys) if self.absent else prefix // self.V
+        return (self.keys * self.V + a)[:, None]
+
+    @classmethod
+    def examples(cls) -> tuple["Retrieval", ...]:
+        return cls(), cls(n=4, D=2, V=3), cls(n=3, D=2, V=2, absent=True), cls(n=1, D=1, V=1, absent=True)
+
+
+def _fewest_ones(rng: Generator, count: int, n: int, D: int) -> Tokens:
+    """(count, n): 0, then in random order all words of D bits with one 1, with two, …, until there are n."""
+    shells: list[Tokens] = []
+    missing = n
+    while missing:
+        ones = combinations([1 << bit for bit in range(D)], len(shells))
+        shell = np.array([sum(word) for word in ones], dtype=np.int64)
+        taken = min(missing, len(shell))
+        shells.append(shell[distinct(rng, count, taken, len(shell))])
+        missing -= taken
+    return np.hstack(shells)

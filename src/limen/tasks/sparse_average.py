@@ -1,0 +1,93 @@
+r"""Sparse averaging: given z_0 … z_{n-1} = ±1 and q positions, how many of the z there are +1 [sanford2023]?
+
+    n = 5, q = 2:   1 0 0 1 1 | 1 3   ->   z_1 = -1, z_3 = +1, so 1        (mean 0)
+
+The mean over the positions is (2·answer - q)/q.  One softmax layer of width O(q·log n) averages just
+there; a recurrence must carry all of z past the cut: #rows = 2^n if q < n.
+Sanford et al. put all q positions into each token.  No token id can hold that beyond small sizes,
+so here they take q tokens of their own.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from limen.core.errors import BadInput, at_least
+from limen.core.task import Answers, Task, Tokens, distinct
+
+_MOST_SUBSETS = 4096  # ask them all up to here
+
+
+@dataclass(frozen=True)
+class SparseAverage(Task):
+    """n+q tokens: z_0 … z_{n-1} as 0 (for -1) or 1, then positions y_1 < … < y_q in 0..n-1 (shared ids).
+
+    >>> int(SparseAverage(n=5, q=2).answer(np.array([1, 0, 0, 1, 1, 1, 3])))
+    1
+    """
+
+    n: int = 5
+    q: int = 2
+
+    def __post_init__(self) -> None:
+        at_least(self, n=1, q=1)
+        if self.q > self.n:
+            raise BadInput(f"sparse_average: q must be at most n = {self.n}, got {self.q}")
+
+    @property
+    def vocab(self) -> int:
+        return max(self.n, 2)
+
+    @property
+    def length(self) -> int:
+        return self.n + self.q
+
+    @property
+    def answers(self) -> int:
+        return self.q + 1
+
+    @property
+    def cut(self) -> int:
+        return self.n
+
+    def alphabets(self) -> list[tuple[range, int]]:
+        return [(range(2), self.n), (range(self.n), self.q)]
+
+    def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
+        return np.asarray((np.diff(tokens[..., self.n :], axis=-1) > 0).all(axis=-1))
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """y uniform, all answers equally likely, z elsewhere uniform; hard: y in a row, around the end."""
+        n, q = self.n, self.q
+        z = rng.integers(2, size=(count, n))
+        y = (
+            self._windows(rng.integers(n, size=count))
+            if hard
+            else np.sort(distinct(rng, count, q, n), axis=1)
+        )
+        # A coin whose bias is uniform shows each number of heads with the same probability.
+        chosen = (rng.random((count, q)) < rng.random((count, 1))).astype(np.int64)
+        np.put_along_axis(z, y, chosen, axis=1)
+        return np.hstack([z, y]), chosen.sum(axis=1)
+
+    def answer(self, tokens: Tokens) -> Answers:
+        z, y = tokens[..., : self.n], tokens[..., self.n :]
+        return np.asarray(np.take_along_axis(z, y, axis=-1).sum(axis=-1))
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        """All sets of q positions; where they are too many, those in a row."""
+        if comb(self.n, self.q) <= _MOST_SUBSETS:
+            return np.array(list(combinations(range(self.n), self.q)), dtype=np.int64)
+        return self._windows(np.arange(self.n))
+
+    def _windows(self, first: Tokens) -> Tokens:
+        """(count,) -> (count, q): q positions in a row from the given ones on, around the end, in order."""
+        return np.sort((first[:, None] + np.arange(self.q)) % self.n, axis=1)
+
+    @classmethod
+    def examples(cls) -> tuple["SparseAverage", ...]:
+        return cls(), cls(n=3, q=3), cls(n=1, q=1), cls(n=20, q=7)

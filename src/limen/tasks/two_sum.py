@@ -1,0 +1,69 @@
+r"""2-Sum, the last token asks: given x_1 … x_n and q, is there a j with x_j + q ≡ 0 modulo M?
+
+    n = 4, M = 7:   1 4 4 6 | 3   ->   4 + 3 = 7, so 1
+
+One softmax layer with a head of size 3 decides it, by angles 2πx/M [sanford2023].  A recurrence must
+carry the set of the x_j past the cut: #rows = Σ_{s=1}^{min(n,M)} C(M,s); a block-sparse layer the set
+of each block [ye2026].  Near misses, -q ± 1, are what low precision confuses with a partner.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from limen.core.errors import at_least
+from limen.core.task import Answers, Task, Tokens, balanced
+
+
+@dataclass(frozen=True)
+class TwoSum(Task):
+    """n+1 tokens in 0..M-1: x_1 … x_n, then q; the answer is 1 or 0.  The query is no partner of itself.
+
+    >>> int(TwoSum(n=4, M=7).answer(np.array([1, 4, 4, 6, 3])))
+    1
+    """
+
+    n: int = 4
+    M: int = 7
+
+    def __post_init__(self) -> None:
+        at_least(self, n=1, M=3)
+
+    @property
+    def vocab(self) -> int:
+        return self.M
+
+    @property
+    def length(self) -> int:
+        return self.n + 1
+
+    @property
+    def answers(self) -> int:
+        return 2
+
+    @property
+    def cut(self) -> int:
+        return self.n
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """q uniform; x uniform on what is no partner, and one partner put in for yes; hard: x is -q ± 1."""
+        n, M = self.n, self.M
+        y = balanced(rng, count)
+        q = rng.integers(M, size=count)
+        miss = rng.choice([1, M - 1], size=(count, n)) if hard else rng.integers(1, M, size=(count, n))
+        x = (miss - q[:, None]) % M  # -q + miss, and miss is never 0
+        yes = np.flatnonzero(y)
+        x[yes, rng.integers(n, size=len(yes))] = -q[yes] % M
+        return np.column_stack([x, q]), y
+
+    def answer(self, tokens: Tokens) -> Answers:
+        x, q = tokens[..., :-1], tokens[..., -1:]
+        return np.asarray((x == -q % self.M).any(axis=-1), dtype=np.int64)
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        return np.arange(self.M)[:, None]
+
+    @classmethod
+    def examples(cls) -> tuple["TwoSum", ...]:
+        return cls(), cls(n=3, M=6), cls(n=1, M=3), cls(n=9, M=4)

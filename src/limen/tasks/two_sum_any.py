@@ -1,0 +1,76 @@
+r"""2-Sum over all pairs: given x_1 … x_n, are there i ≠ j with x_i + x_j ≡ 0 modulo M [ye2026]?
+
+    n = 4, M = 7:   1 2 | 6 4   ->   1 + 6 = 7, so 1
+
+Nobody says which token to compare.  With the partner among the last n/2 tokens it is set disjointness,
+so one softmax layer that reads its answer at a fixed token needs Ω(n) bits; two layers, or one layer
+and a one-bit recurrence (has any token met its partner?), need O(log n).  A recurrence must carry
+the set of the values past the cut.  0 and M/2 are their own negatives: they pair with a second copy only.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from limen.core.errors import at_least
+from limen.core.task import Answers, Task, Tokens, balanced
+from limen.tasks._pairs import draw, exists
+
+
+@dataclass(frozen=True)
+class TwoSumAny(Task):
+    """n tokens in 0..M-1; the answer is 1 or 0.
+
+    >>> int(TwoSumAny(n=4, M=7).answer(np.array([1, 2, 6, 4])))
+    1
+    """
+
+    n: int = 4
+    M: int = 7
+
+    def __post_init__(self) -> None:
+        at_least(self, n=2, M=3)
+
+    @property
+    def vocab(self) -> int:
+        return self.M
+
+    @property
+    def length(self) -> int:
+        return self.n
+
+    @property
+    def answers(self) -> int:
+        return 2
+
+    @property
+    def cut(self) -> int:
+        return self.n // 2
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """Tokens from different {v, -v}, and one pair put in for yes; hard: sums that miss 0 by one."""
+        y = balanced(rng, count)
+        return draw(rng, y, self.n, self.M, np.zeros(count, dtype=np.int64), hard), y
+
+    def answer(self, tokens: Tokens) -> Answers:
+        return exists(tokens, np.zeros_like(tokens[..., :1]), self.M)
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        """A token that meets a value of the prefix or misses it by one, then harmless ones.
+
+        Harmless is a value whose negative is neither in the prefix nor the asking token: then the prefix
+        alone decides.  Where there is none the asking token is repeated, unless it is 0 or M/2: then the
+        prefix holds a pair and 1 does no harm.
+        """
+        M = self.M
+        values = np.unique(prefix)
+        asking = np.unique((np.array([[-1], [0], [1]]) - values) % M)
+        fill = np.where(asking == -asking % M, 1, asking)
+        for lone in np.setdiff1d(values, -values % M)[:2]:
+            fill = np.where(asking == -lone % M, fill, lone)
+        return np.column_stack([asking] + [fill] * (self.length - self.cut - 1))
+
+    @classmethod
+    def examples(cls) -> tuple["TwoSumAny", ...]:
+        return cls(), cls(n=5, M=8), cls(n=2, M=3), cls(n=9, M=6)
