@@ -52,10 +52,12 @@ def lookup(kind: str, name: str, base: type[T]) -> type[T]:
     if name not in ids(kind):
         raise unknown(KINDS[kind].removesuffix("s"), name, ids(kind))
     module = importlib.import_module(f"limen.{KINDS[kind]}.{name}")
-    classes = [
+    classes: list[
+        type[T]
+    ] = [  # asked by `type`, since isinstance would wake the lazy torch among a module's names
         c
         for c in vars(module).values()
-        if isinstance(c, type) and issubclass(c, base) and c.__module__ == module.__name__
+        if issubclass(type(c), type) and issubclass(c, base) and c.__module__ == module.__name__
     ]
     if len(classes) != 1:
         raise TypeError(f"{module.__name__} must define exactly one {base.__name__}, found {len(classes)}")

@@ -61,7 +61,7 @@ class Task(ABC):
         return [(range(self.vocab), self.length)]
 
     def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
-        """Which of the inputs that `alphabets` allows the task is defined on: (*batch, length) -> (*batch,)."""
+        """Whether an input that `alphabets` allows is in the promise: (*batch, length) -> (*batch,)."""
         return np.ones(tokens.shape[:-1], dtype=np.bool_)
 
     @abstractmethod

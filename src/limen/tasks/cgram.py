@@ -82,15 +82,18 @@ class Cgram(Task):
 
         That completes no occurrence as near as the nearest one broken, so the rounds move outwards and end.
         """
-        starts, rows = np.arange(self.n - self.c + 2), np.arange(len(x))
+        starts, rows = self.n - self.c + 2, np.arange(len(x))
         while len(rows):
-            found = starts != at[rows]  # (rows, starts)
-            for d in range(self.c - 1):
-                found &= x[rows, d : d + len(starts)] == gram[rows, d : d + 1]
-            row, start = np.nonzero(found)
-            i, rows = rows[row], rows[found.any(axis=1)]
-            furthest = start + np.where(start > at[i, 0], self.c - 2, 0)
-            x[i, furthest] = (x[i, furthest] + rng.integers(1, self.V, size=len(i))) % self.V
+            row, start = np.nonzero(x[rows, :starts] == gram[rows, :1])
+            row = rows[row]
+            for d in range(1, self.c - 1):
+                found = x[row, start + d] == gram[row, d]
+                row, start = row[found], start[found]
+            again = start != at[row, 0]
+            row, start = row[again], start[again]
+            furthest = start + np.where(start > at[row, 0], self.c - 2, 0)
+            x[row, furthest] = (x[row, furthest] + rng.integers(1, self.V, size=len(row))) % self.V
+            rows = np.unique(row)
 
     def answer(self, tokens: Tokens) -> Answers:
         x, gram = tokens[..., : self.n], tokens[..., self.n :]

@@ -1,0 +1,122 @@
+r"""Gated DeltaNet: the delta rule on a memory that first fades as a whole.
+
+    y_t = q_tᵀS_t,     S_t = S' - β_tk_t(k_tᵀS' - v_tᵀ)  with  S' = α_tS_{t-1}                 [yang2025gdn]
+    α_t = exp(-exp(A)·softplus(x_tW_Δ + b_Δ)),     β_t = σ(x_tW_β + b_β)         a number a head
+
+W_Δ, b_Δ are the weights "T", "t"; W_β, b_β are "B", "b".  q and k are scaled to length 1.  A = -1000 makes
+every α exactly 1, which is `delta`.  With c > 1 a causal convolution over c tokens and a SiLU come between
+the projections and q, k, v.  State: one (d_k, d) matrix a head, and the c-1 last rows of the projections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+from limen.core.errors import at_least
+from limen.core.mixer import Streaming
+from limen.core.weights import random_weights
+from limen.mixers._decay import initial_time_steps, time_step
+from limen.mixers._delta import Memory, chunked, projected
+from limen.mixers._heads import join, split
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+@dataclass(frozen=True)
+class GatedDelta(Streaming):
+    """h heads with values of size d and keys of size d_k (d unless said), behind a convolution over c."""
+
+    h: int = 2
+    d: int = 4
+    _: KW_ONLY
+    d_k: int | None = None
+    c: int = 1
+
+    def __post_init__(self) -> None:
+        at_least(self, h=1, d=1, c=1)
+        if self.d_k is not None:
+            at_least(self, d_k=1)
+
+    @property
+    def key_size(self) -> int:
+        return self.d_k or self.d
+
+    @property
+    def channels(self) -> int:
+        return self.h * (2 * self.key_size + self.d)
+
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        keys, values = self.h * self.key_size, self.h * self.d
+        return {
+            "Q": (width, keys),
+            "K": (width, keys),
+            "V": (width, values),
+            **({"conv": (self.c, self.channels)} if self.c > 1 else {}),
+            "B": (width, self.h),
+            "b": (self.h,),
+            "T": (width, self.h),
+            "t": (self.h,),
+            "A": (self.h,),
+            "O": (values, width),
+        }
+
+    def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        return random_weights(self.shapes(width), generator, dtype) | {
+            "t": initial_time_steps(self.h, generator, dtype)
+        }
+
+    def mix(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        S, seen = self.start(w, x.shape[:-2])
+        _, tokens = projected(w, x, self.h, seen)
+        α = self._log_gate(w, x).exp()
+        y = []
+        for q, k, v, β, α_t in zip(*(part.split(1, -2) for part in (*tokens, α)), strict=True):
+            S = α_t * S
+            S = S - β * k.mT @ (k @ S - v)
+            y.append(q @ S)  # (*batch, h, 1, d)
+        return join(torch.cat(y, -2)) @ w["O"]
+
+    def fast(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        _, (q, k, v, β) = projected(w, x, self.h, self.start(w, x.shape[:-2]).seen)
+        return join(chunked(q, β * k, k, v, self._log_gate(w, x))) @ w["O"]
+
+    def _log_gate(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch h n 1"]:
+        _, g = time_step(w, x)
+        return split(g, self.h)
+
+    def state_bits(self, n: int, p: int) -> int:
+        return (self.h * self.key_size * self.d + (self.c - 1) * self.channels) * p
+
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Memory:
+        zeros = w["K"].new_zeros
+        return Memory(
+            zeros((*batch, self.h, self.key_size, self.d)), zeros((*batch, self.c - 1, self.channels))
+        )
+
+    def step(
+        self, w: Mapping[str, torch.Tensor], state: Memory, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[Memory, jt.Float[torch.Tensor, "*batch width"]]:
+        x = x_t.unsqueeze(-2)
+        seen, (q, k, v, β) = projected(w, x, self.h, state.seen)  # (*batch, h, 1, ·)
+        S = self._log_gate(w, x).exp() * state.S
+        S = S - β * k.mT @ (k @ S - v)
+        return Memory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
+
+    @classmethod
+    def examples(cls) -> tuple[GatedDelta, ...]:
+        return cls(), cls(h=1, d=3, d_k=5), cls(d=3, c=4)

@@ -1,0 +1,115 @@
+r"""Linear attention: the exponential of the score becomes an inner product of features, a matrix the memory.
+
+    y_t = φ(q_t)ᵀS_t / φ(q_t)ᵀz_t,   S_t = S_{t-1} + φ(k_t)v_tᵀ,  z_t = z_{t-1} + φ(k_t)   [katharopoulos2020]
+
+Where the normaliser is 0 the output is 0.  `normalise=false` leaves it out; with
+`phi=identity` all is then sums and products, exact on integers.  State: S and z, whatever
+the length: r(d+1) numbers a head, r the size of φ(k).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import lazy_loader
+
+from limen.core.errors import at_least
+from limen.core.mixer import Streaming
+from limen.mixers._chunks import cut, glue
+from limen.mixers._features import ELU1, FeatureMap
+from limen.mixers._heads import join, split
+from limen.mixers._normaliser import divided, with_ones
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+class Sums(NamedTuple):
+    """S, with z as its last column where the output is normalised."""
+
+    S: jt.Num[torch.Tensor, "*batch h r e"]
+
+
+@dataclass(frozen=True)
+class Linear(Streaming):
+    """h heads with values of size d and queries and keys of size d_k (d unless said), seen through phi."""
+
+    h: int = 2
+    d: int = 4
+    _: KW_ONLY
+    phi: FeatureMap = ELU1
+    normalise: bool = True
+    d_k: int | None = None
+
+    def __post_init__(self) -> None:
+        at_least(self, h=1, d=1)
+        if self.d_k is not None:
+            at_least(self, d_k=1)
+
+    @property
+    def key_size(self) -> int:
+        return self.d_k or self.d
+
+    @property
+    def state_shape(self) -> tuple[int, int, int]:
+        return self.h, self.phi.size(self.key_size), self.d + self.normalise
+
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        keys, values = self.h * self.key_size, self.h * self.d
+        return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
+
+    def mix(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
+    ) -> jt.Num[torch.Tensor, "*batch n width"]:
+        q, k, v = self._tokens(w, x)
+        return self._output(w, (q @ k.mT).tril() @ v)
+
+    def fast(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
+    ) -> jt.Num[torch.Tensor, "*batch n width"]:
+        q, k, v = (cut(part) for part in self._tokens(w, x))  # (*batch, h, chunks, chunk, ·)
+        S = (k[..., :-1, :, :].mT @ v[..., :-1, :, :]).cumsum(-3)
+        S = torch.nn.functional.pad(S, (0, 0, 0, 0, 1, 0))  # before each chunk
+        y = (q @ k.mT).tril() @ v + q @ S
+        return self._output(w, glue(y, x.shape[-2]))
+
+    def _tokens(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """φ(q) and φ(k) (*batch, h, n, r), and v (*batch, h, n, d), with a 1 at its end if normalised."""
+        q, k, v = (split(x @ w[name], self.h) for name in "QKV")
+        return self.phi.fn(q), self.phi.fn(k), with_ones(v) if self.normalise else v
+
+    def _output(self, w: Mapping[str, torch.Tensor], y: torch.Tensor) -> torch.Tensor:
+        return join(divided(y) if self.normalise else y) @ w["O"]
+
+    def state_bits(self, n: int, p: int) -> int:
+        h, r, e = self.state_shape
+        return h * r * e * p
+
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Sums:
+        return Sums(w["K"].new_zeros((*batch, *self.state_shape)))
+
+    def step(
+        self, w: Mapping[str, torch.Tensor], state: Sums, x_t: jt.Num[torch.Tensor, "*batch width"]
+    ) -> tuple[Sums, jt.Num[torch.Tensor, "*batch width"]]:
+        q, k, v = self._tokens(w, x_t.unsqueeze(-2))  # (*batch, h, 1, ·)
+        S = state.S + k.mT @ v
+        return Sums(S), self._output(w, q @ S).squeeze(-2)
+
+    @classmethod
+    def examples(cls) -> tuple[Linear, ...]:
+        named = FeatureMap.named
+        return (
+            cls(),
+            cls(h=1, d=3, d_k=5, phi=named("relu")),
+            cls(phi=named("exp")),
+            cls(h=3, d=2, d_k=3, phi=named("taylor")),
+            cls(phi=named("identity"), normalise=False),
+        )

@@ -1,0 +1,239 @@
+r"""Log-linear attention: a recurrence that keeps one state for each of ~log₂n stretches of the past.
+
+    y_t = Σ_ℓ λ_t^(ℓ) q_tᵀS_t^(ℓ),     level of token j at time t = bit_length(t xor j)   [guo2025loglinear]
+
+Time runs from 0.  Level 0 is the token itself, level ℓ a stretch of 2^(ℓ-1) tokens, one node of a
+Fenwick tree.  Each S^(ℓ) follows the rule of the mixer named by `over`:
+
+    linear       S_t = S_{t-1} + φ(k_t)v_tᵀ         φ = elu + 1, and y_t over its normaliser, λ in both
+    mamba2       S_t = α_tS_{t-1} + Δ_tk_tv_tᵀ      the rule alone, without convolution, gate and norm
+    gated_delta  S_t = (I - β_tk_tk_tᵀ)α_tS_{t-1} + β_tk_tv_tᵀ              q and k scaled to length 1
+
+λ_t = softplus(x_tW_λ + b_λ); W_λ, b_λ are the weights "L", "l".  L = 0 and l = ln(e-1) make every λ 1, and
+the plain rule comes back (over linear by any equal λ).  State after n tokens: popcount(n-1) + 1 matrices a
+head.  They are merged when the next token comes, at n = 2^r all into one: there the past is kept no better
+than without levels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import lazy_loader
+
+from limen.core.errors import BadInput, at_least
+from limen.core.mixer import Streaming
+from limen.core.weights import random_weights
+from limen.mixers._chunks import CHUNK, cut, glue
+from limen.mixers._decay import initial_time_steps, time_step
+from limen.mixers._delta import chunk_maps, unit, widened
+from limen.mixers._features import ELU1
+from limen.mixers._heads import join, split
+from limen.mixers._normaliser import divided, with_ones
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+_GATES = {"linear": "", "mamba2": "TtA", "gated_delta": "BbTtA"}
+
+
+class Levels(NamedTuple):
+    """The matrices each head keeps, newest stretch first, after n tokens; the newest is the last token."""
+
+    S: jt.Float[torch.Tensor, "*batch h d_k live e"]
+    n: int
+
+
+class Tokens(NamedTuple):
+    """S ← (I - keᵀ)αS + kvᵀ, with g = ln α; e = 0 where the rule only adds."""
+
+    q: jt.Float[torch.Tensor, "*batch h n d_k"]
+    k: jt.Float[torch.Tensor, "*batch h n d_k"]
+    e: jt.Float[torch.Tensor, "*batch h n d_k"]
+    v: jt.Float[torch.Tensor, "*batch h n e"]
+    g: jt.Float[torch.Tensor, "*batch h n 1"]
+
+
+def _levels(t: int) -> list[int]:
+    """The levels of what came before time t, newest first: one for each bit of t that is set."""
+    return [bit + 1 for bit in range(t.bit_length()) if t >> bit & 1]
+
+
+def _level_table(n: int, device: torch.device) -> jt.Int64[torch.Tensor, "{n} {n}"]:
+    """bit_length(t xor j): the exponent of a float is the bit length of the integer in it."""
+    t = torch.arange(n, device=device)
+    return torch.frexp((t[:, None] ^ t).double()).exponent.long()
+
+
+def _merged(
+    S: jt.Float[torch.Tensor, "*batch d_k live e"], t: int
+) -> jt.Float[torch.Tensor, "*batch d_k merged e"]:
+    """From the stretches stored at time t-1 to those that time t reads: counting up, bits carry."""
+    if t == 0:
+        return S
+    carried = (t & -t).bit_length()
+    return torch.cat([S[..., :carried, :].sum(-2, keepdim=True), S[..., carried:, :]], -2)
+
+
+def _kept(
+    S: jt.Float[torch.Tensor, "*batch d_k m"],
+    k: jt.Float[torch.Tensor, "*batch 1 d_k"],
+    e: jt.Float[torch.Tensor, "*batch 1 d_k"],
+    g: jt.Float[torch.Tensor, "*batch 1 1"],
+) -> jt.Float[torch.Tensor, "*batch d_k m"]:
+    """(I - keᵀ)αS: what one token leaves of the state."""
+    S = g.exp() * S
+    return S - k.mT @ (e @ S)
+
+
+def _weighed(
+    λ: jt.Float[torch.Tensor, "*batch n live"], y: jt.Float[torch.Tensor, "*batch n live e"]
+) -> jt.Float[torch.Tensor, "*batch n e"]:
+    """Σ_ℓ λ^(ℓ)y^(ℓ)."""
+    return (λ.unsqueeze(-1) * y).sum(-2)
+
+
+@dataclass(frozen=True)
+class LogLinear(Streaming):
+    """h heads with values of size d and queries and keys of size d_k (d unless said).
+
+    `levels` levels, counting the token itself, reach 2^(levels-1) tokens.
+    """
+
+    h: int = 2
+    d: int = 4
+    _: KW_ONLY
+    over: Literal["linear", "mamba2", "gated_delta"] = "linear"
+    d_k: int | None = None
+    levels: int = 21
+
+    def __post_init__(self) -> None:
+        at_least(self, h=1, d=1, levels=1)
+        if self.d_k is not None:
+            at_least(self, d_k=1)
+        if self.over not in _GATES:
+            raise BadInput(f"LogLinear: over must be one of {', '.join(_GATES)}, got {self.over!r}")
+
+    @property
+    def key_size(self) -> int:
+        return self.d_k or self.d
+
+    @property
+    def value_size(self) -> int:
+        """The normaliser of `linear` is one more value."""
+        return self.d + (self.over == "linear")
+
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        h, keys, values = self.h, self.h * self.key_size, self.h * self.d
+        gates = {"B": (width, h), "b": (h,), "T": (width, h), "t": (h,), "A": (h,)}
+        return {
+            "Q": (width, keys),
+            "K": (width, keys),
+            "V": (width, values),
+            **{name: gates[name] for name in _GATES[self.over]},
+            "L": (width, h * self.levels),
+            "l": (h * self.levels,),
+            "O": (values, width),
+        }
+
+    def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        """Levels start out nearly alike, around λ = 1, and forgetting slow."""
+        w = random_weights(self.shapes(width), generator, dtype)
+        steps = {"t": initial_time_steps(self.h, generator, dtype)} if "t" in w else {}
+        return w | {"l": torch.full_like(w["l"], math.log(math.e - 1))} | steps
+
+    def mix(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        """M_tj, what token j gives to y_t under the plain rule, is found by running it on unit vectors."""
+        n = x.shape[-2]
+        self._check(n)
+        (q, k, e, v, g), λ = self._tokens(w, x), self._λ(w, x)
+        units = torch.eye(n, dtype=x.dtype, device=x.device)
+        S, rows = x.new_zeros((*x.shape[:-2], self.h, self.key_size, n)), []
+        for q_t, k_t, e_t, g_t, unit_t in zip(
+            *(part.split(1, -2) for part in (q, k, e, g, units)), strict=True
+        ):
+            S = _kept(S, k_t, e_t, g_t) + k_t.mT @ unit_t
+            rows.append(q_t @ S)
+        M = torch.cat(rows, -2)  # (*batch, h, n, n)
+        Λ = λ.gather(-1, _level_table(n, x.device).expand(M.shape))
+        return self._output(w, (Λ * M) @ v)
+
+    def fast(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        n = x.shape[-2]
+        self._check(n)
+        q, k, e, v, g, λ = (cut(widened(part)) for part in (*self._tokens(w, x), self._λ(w, x)))
+        erases = self.over == "gated_delta"
+        M, N, Q, Φ = chunk_maps(q, k, e if erases else None, g)
+        act = torch.matmul if erases else torch.mul
+        table = _level_table(CHUNK, x.device).clamp(max=self.levels - 1)  # higher ones are of padding only
+        y = (λ.gather(-1, table.expand(M.shape)) * M) @ v  # (*batch, h, chunks, chunk, e)
+        chunks = zip(*(part.unbind(-3) for part in (y, λ, N @ v, Q, Φ)), strict=True)
+        S, out = v.new_zeros((*v.shape[:-3], self.key_size, 0, self.value_size)), []
+        for c, (y_c, λ_c, added, Q_c, Φ_c) in enumerate(chunks):
+            S = _merged(S, c)  # (*batch, h, d_k, live, e)
+            side_by_side, live = S.flatten(-2), S.shape[-2:]
+            at = [CHUNK.bit_length() - 1 + level for level in _levels(c)]
+            out.append(y_c + _weighed(λ_c[..., at], (Q_c @ side_by_side).unflatten(-1, live)))
+            S = torch.cat([added.unsqueeze(-2), act(Φ_c, side_by_side).unflatten(-1, live)], -2)
+        return self._output(w, glue(torch.stack(out, -3), n).to(x.dtype))
+
+    def _tokens(self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]) -> Tokens:
+        q, k, v = (split(x @ w[name], self.h) for name in "QKV")
+        if self.over == "linear":
+            nothing = torch.zeros_like(k)
+            return Tokens(ELU1.fn(q), ELU1.fn(k), nothing, with_ones(v), nothing[..., :1])
+        Δ, g = (split(part, self.h) for part in time_step(w, x))
+        if self.over == "mamba2":
+            return Tokens(q, Δ * k, torch.zeros_like(k), v, g)
+        q, k, β = unit(q), unit(k), split((x @ w["B"] + w["b"]).sigmoid(), self.h)
+        return Tokens(q, β * k, k, v, g)
+
+    def _λ(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch h n levels"]:
+        return split(torch.nn.functional.softplus(x @ w["L"] + w["l"]), self.h)
+
+    def _output(
+        self, w: Mapping[str, torch.Tensor], y: jt.Float[torch.Tensor, "*batch h n e"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        return join(divided(y) if self.over == "linear" else y) @ w["O"]
+
+    def _check(self, n: int) -> None:
+        if n > 2 ** (self.levels - 1):
+            raise BadInput(f"{self}: {self.levels} levels reach {2 ** (self.levels - 1)} tokens, got {n}")
+
+    def state_bits(self, n: int, p: int) -> int:
+        self._check(n)
+        live = (n - 1).bit_count() + 1 if n else 0
+        return live * self.h * self.key_size * self.value_size * p
+
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Levels:
+        return Levels(w["K"].new_zeros((*batch, self.h, self.key_size, 0, self.value_size)), 0)
+
+    def step(
+        self, w: Mapping[str, torch.Tensor], state: Levels, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[Levels, jt.Float[torch.Tensor, "*batch width"]]:
+        t = state.n
+        self._check(t + 1)
+        x = x_t.unsqueeze(-2)
+        (q, k, e, v, g), λ = self._tokens(w, x), self._λ(w, x)  # (*batch, h, 1, ·)
+        S = _merged(state.S, t)
+        S = _kept(S.flatten(-2), k, e, g).unflatten(-1, S.shape[-2:])
+        S = torch.cat([(k.mT @ v).unsqueeze(-2), S], -2)  # (*batch, h, d_k, live, e)
+        y = _weighed(λ[..., [0, *_levels(t)]], (q @ S.flatten(-2)).unflatten(-1, S.shape[-2:]))
+        return Levels(S, t + 1), self._output(w, y).squeeze(-2)
+
+    @classmethod
+    def examples(cls) -> tuple[LogLinear, ...]:
+        return cls(), cls(h=1, d=3, d_k=5, over="mamba2"), cls(d=3, d_k=2, over="gated_delta", levels=12)

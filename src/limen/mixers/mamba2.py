@@ -1,0 +1,155 @@
+r"""Mamba-2 (SSD): linear attention with one fading rate a head, inside Mamba's convolution, gate and norm.
+
+    (u, B, C) = SiLU(conv_c(x(W_X, W_B, W_C))),     Δ = softplus(xW_Δ + b_Δ),     α = exp(-exp(A)Δ)
+    S_t = α_tS_{t-1} + B_t(Δ_tu_t)ᵀ,     y_t = C_tᵀS_t + D u_t                              [dao2024mamba2]
+    out = RMSNorm(y ∘ SiLU(xW_Z)) W_O
+
+The whole block, as published, with one B and C for all heads.  W_Δ, b_Δ are the weights "T", "t"; "A" is
+the logarithm of a head's rate.  State: one (s, d) matrix a head, and the c-1 last rows of (u, B, C)
+before the convolution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import lazy_loader
+
+from limen.core.errors import at_least
+from limen.core.mixer import Streaming
+from limen.core.weights import random_weights
+from limen.mixers._chunks import carry, cut, glue
+from limen.mixers._conv import convolve, nothing_seen
+from limen.mixers._decay import decay, initial_time_steps, time_step
+from limen.mixers._heads import join, split
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+_EPSILON = 1e-5
+
+
+class Memory(NamedTuple):
+    """The matrix each head keeps, and the rows that the convolution still needs."""
+
+    S: jt.Float[torch.Tensor, "*batch h s d"]
+    seen: jt.Float[torch.Tensor, "*batch past channels"]
+
+
+class Tokens(NamedTuple):
+    """What a sequence is to the recurrence, after the convolution; B and C serve all heads."""
+
+    u: jt.Float[torch.Tensor, "*batch h n d"]
+    B: jt.Float[torch.Tensor, "*batch 1 n s"]
+    C: jt.Float[torch.Tensor, "*batch 1 n s"]
+    Δ: jt.Float[torch.Tensor, "*batch h n 1"]
+    g: jt.Float[torch.Tensor, "*batch h n 1"]  # ln α
+
+
+@dataclass(frozen=True)
+class Mamba2(Streaming):
+    """h heads of d channels, a state of s numbers a channel, and a convolution of c."""
+
+    h: int = 2
+    d: int = 4
+    s: int = 4
+    _: KW_ONLY
+    c: int = 4
+
+    def __post_init__(self) -> None:
+        at_least(self, h=1, d=1, s=1, c=1)
+
+    @property
+    def channels(self) -> int:
+        return self.h * self.d + 2 * self.s
+
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        inner = self.h * self.d
+        return {
+            "X": (width, inner),
+            "B": (width, self.s),
+            "C": (width, self.s),
+            "Z": (width, inner),
+            "conv": (self.c, self.channels),
+            "conv_bias": (self.channels,),
+            "T": (width, self.h),
+            "t": (self.h,),
+            "A": (self.h,),
+            "D": (self.h,),
+            "norm": (inner,),
+            "O": (inner, width),
+        }
+
+    def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        """As published: rates 1 … h, D = 1, small steps Δ."""
+        return random_weights(self.shapes(width), generator, dtype) | {
+            "A": torch.arange(1, self.h + 1).log().to(dtype),
+            "D": torch.ones(self.h, dtype=dtype),
+            "t": initial_time_steps(self.h, generator, dtype),
+            "norm": torch.ones(self.h * self.d, dtype=dtype),
+        }
+
+    def mix(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        S, seen = self.start(w, x.shape[:-2])
+        _, tokens = self._tokens(w, seen, x)
+        y = []
+        for u, B, C, Δ, g in zip(*(part.split(1, -2) for part in tokens), strict=True):
+            S = g.exp() * S + B.mT @ (Δ * u)
+            y.append(C @ S)  # (*batch, h, 1, d)
+        return self._output(w, x, tokens.u, torch.cat(y, -2))
+
+    def fast(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        _, tokens = self._tokens(w, self.start(w, x.shape[:-2]).seen, x)
+        u, B, C, Δ, g = (cut(part) for part in tokens)  # (*batch, h or 1, chunks, chunk, ·)
+        v, left = Δ * u, decay(g)
+        S = carry(torch.mul, left.whole, B.mT @ (left.to_end * v))  # (*batch, h, chunks, s, d)
+        y = ((C @ B.mT) * left.pairs) @ v + left.since_start * (C @ S)
+        return self._output(w, x, tokens.u, glue(y, x.shape[-2]))
+
+    def _tokens(
+        self, w: Mapping[str, torch.Tensor], seen: torch.Tensor, x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> tuple[jt.Float[torch.Tensor, "*batch past channels"], Tokens]:
+        """What the convolution has seen then, and its output with the gates."""
+        seen, uBC = convolve(seen, torch.cat([x @ w[name] for name in "XBC"], -1), w["conv"])
+        uBC = torch.nn.functional.silu(uBC + w["conv_bias"])
+        u, B, C = uBC.split([self.h * self.d, self.s, self.s], -1)
+        Δ, g = time_step(w, x)
+        return seen, Tokens(split(u, self.h), split(B, 1), split(C, 1), split(Δ, self.h), split(g, self.h))
+
+    def _output(
+        self,
+        w: Mapping[str, torch.Tensor],
+        x: jt.Float[torch.Tensor, "*batch n width"],
+        u: jt.Float[torch.Tensor, "*batch h n d"],
+        y: jt.Float[torch.Tensor, "*batch h n d"],
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        y = join(y + w["D"][:, None, None] * u) * torch.nn.functional.silu(x @ w["Z"])
+        return torch.nn.functional.rms_norm(y, y.shape[-1:], w["norm"], _EPSILON) @ w["O"]
+
+    def state_bits(self, n: int, p: int) -> int:
+        return (self.h * self.d * self.s + (self.c - 1) * self.channels) * p
+
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Memory:
+        return Memory(w["A"].new_zeros((*batch, self.h, self.s, self.d)), nothing_seen(w["conv"], batch))
+
+    def step(
+        self, w: Mapping[str, torch.Tensor], state: Memory, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[Memory, jt.Float[torch.Tensor, "*batch width"]]:
+        x = x_t.unsqueeze(-2)
+        seen, (u, B, C, Δ, g) = self._tokens(w, state.seen, x)  # (*batch, h or 1, 1, ·)
+        S = g.exp() * state.S + B.mT @ (Δ * u)
+        return Memory(S, seen), self._output(w, x, u, C @ S).squeeze(-2)
+
+    @classmethod
+    def examples(cls) -> tuple[Mamba2, ...]:
+        return cls(), cls(h=1, d=3, s=5, c=2), cls(h=3, d=2, s=3, c=1)
