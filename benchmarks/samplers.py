@@ -20,7 +20,7 @@ GOALS = {
     "equality(n=256)": 460_000,
     "disjointness(n=256)": 159_000,
     "nearest_neighbor(n=256,D=3,g=100)": 1_400,
-    "cgram(n=256,c=3,V=512)": 100_000,
+    "cgram(n=256,c=3,V=512)": 550_000,
     "counting(n=256,S=16)": 99_000,
     "is_tree(n=64)": 700,
     "composition(m=254)": 35_000,

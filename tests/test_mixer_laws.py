@@ -20,6 +20,7 @@ from laws import (
 
 from limen.core.catalogue import ids, lookup
 from limen.core.mixer import Mixer, Streaming
+from limen.core.numbers import Precision
 
 MIXERS = [m for name in ids("mixers") for m in lookup("mixers", name, Mixer).examples()]
 CAUSAL = [m for m in MIXERS if not m.sees_future]
@@ -99,6 +100,18 @@ def test_any_float_type_goes_in_and_comes_out(mixer: Mixer, dtype: torch.dtype) 
         assert y.dtype == dtype and bool(y.isfinite().all())
     if dtype == torch.float32:
         torch.testing.assert_close(mixer.fast(w, x), mixer.mix(w, x), rtol=1e-3, atol=1e-3)
+
+
+@each_mixer
+@pytest.mark.parametrize(
+    "name", ["significand(t=5)", "float8_e4m3", "fixed(f=24)"]
+)  # 24: the ε of norms is not 0
+def test_it_runs_in_a_precision_that_the_machine_does_not_have(mixer: Mixer, name: str) -> None:
+    precision = Precision.parse(name)
+    w = {k: precision.round(v) for k, v in generic(mixer).items()}
+    with precision.arithmetic():
+        y = mixer.mix(w, precision.round(inputs(2, 9)))
+    assert torch.equal(precision.round(y), y)
 
 
 @each_mixer

@@ -10,7 +10,10 @@ from limen.core.numbers import Precision
 
 
 class Rounded(TorchDispatchMode):
-    """Rounds what each float64 operation returns, in place, so that in-place operations obey too."""
+    """Rounds what each float64 operation returns, in place, so that in-place operations obey too.
+
+    A view shows numbers that were rounded when they were computed, and may show one of them twice.
+    """
 
     def __init__(self, precision: Precision) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -19,7 +22,8 @@ class Rounded(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        return tree_map_only(torch.Tensor, self._rounded, func(*args, **(kwargs or {})))
+        result = func(*args, **(kwargs or {}))
+        return result if func.is_view else tree_map_only(torch.Tensor, self._rounded, result)
 
     def _rounded(self, x: torch.Tensor) -> torch.Tensor:
         return x.copy_(self.precision.round(x)) if x.dtype == torch.float64 else x

@@ -1,4 +1,4 @@
-"""The key-value cache: the state of every mixer that may look at any past token again."""
+"""The key-value cache: the state of every mixer that may look at past tokens again."""
 
 from __future__ import annotations
 
@@ -20,12 +20,25 @@ class Cache(NamedTuple):
     k: jt.Num[torch.Tensor, "*batch h n d_k"]
     v: jt.Num[torch.Tensor, "*batch h n d"]
 
+    @property
+    def pairs(self) -> int:
+        return self.k.shape[-2]
+
     def append(
         self, k_t: jt.Num[torch.Tensor, "*batch h d_k"], v_t: jt.Num[torch.Tensor, "*batch h d"]
     ) -> Cache:
         return Cache(
             torch.cat([self.k, k_t.unsqueeze(-2)], dim=-2), torch.cat([self.v, v_t.unsqueeze(-2)], dim=-2)
         )
+
+    def drop(self, at: int) -> Cache:
+        """All pairs but one."""
+        return Cache(*(torch.cat([x[..., :at, :], x[..., at + 1 :, :]], dim=-2) for x in self))
+
+    def read(self, q_t: jt.Float[torch.Tensor, "*batch h d_k"]) -> jt.Float[torch.Tensor, "*batch h d"]:
+        """One query's softmax average of the values."""
+        α = (self.k @ q_t.unsqueeze(-1)).squeeze(-1).softmax(-1)  # (*batch, h, n)
+        return (α.unsqueeze(-2) @ self.v).squeeze(-2)
 
 
 def empty(like: torch.Tensor, batch: tuple[int, ...], h: int, d_k: int, d: int) -> Cache:

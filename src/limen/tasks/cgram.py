@@ -58,14 +58,14 @@ class Cgram(Task):
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """Text and gram uniform, the gram planted; hard: the text is made of grams with one symbol wrong."""
         n, c, V = self.n, self.c, self.V
-        x = rng.integers(V, size=(count, n))
-        gram = rng.integers(V, size=(count, c - 1))
+        tokens = rng.integers(V, size=(count, self.length))
+        x, gram = tokens[:, :n], tokens[:, n:]
         at = rng.integers(n - c + 1, size=count)[:, None]
         if hard:
-            x = self._near_misses(rng, x, gram, at)
+            x[:] = self._near_misses(rng, x, gram, at)
         np.put_along_axis(x, at + np.arange(c - 1), gram, axis=1)
         self._once(rng, x, gram, at)
-        return np.hstack([x, gram]), np.take_along_axis(x, at + c - 1, axis=1)[:, 0]
+        return tokens, np.take_along_axis(x, at + c - 1, axis=1)[:, 0]
 
     def _near_misses(self, rng: Generator, x: Tokens, gram: Tokens, at: Tokens) -> Tokens:
         """Blocks of c symbols to both sides of `at`: the gram with one symbol wrong, then any symbol."""
@@ -82,10 +82,9 @@ class Cgram(Task):
 
         That completes no occurrence as near as the nearest one broken, so the rounds move outwards and end.
         """
-        starts, rows = self.n - self.c + 2, np.arange(len(x))
-        while len(rows):
-            row, start = np.nonzero(x[rows, :starts] == gram[rows, :1])
-            row = rows[row]
+        starts = self.n - self.c + 2
+        row, start = np.nonzero(x[:, :starts] == gram[:, :1])
+        while len(row):
             for d in range(1, self.c - 1):
                 found = x[row, start + d] == gram[row, d]
                 row, start = row[found], start[found]
@@ -94,6 +93,8 @@ class Cgram(Task):
             furthest = start + np.where(start > at[row, 0], self.c - 2, 0)
             x[row, furthest] = (x[row, furthest] + rng.integers(1, self.V, size=len(row))) % self.V
             rows = np.unique(row)
+            row, start = np.nonzero(x[rows, :starts] == gram[rows, :1])
+            row = rows[row]
 
     def answer(self, tokens: Tokens) -> Answers:
         x, gram = tokens[..., : self.n], tokens[..., self.n :]

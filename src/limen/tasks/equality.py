@@ -48,14 +48,16 @@ class Equality(Task):
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """a uniform; no: b uniform, or hard: one bit from a.  One bit is made to differ in either case."""
         n, yes = self.n, balanced(rng, count)
-        a = rng.integers(2, size=(count, n))
+        tokens = np.empty((count, 2 * n), dtype=np.int64)
+        a, b = tokens[:, :n], tokens[:, n:]
+        a[:] = rng.integers(2, size=(count, n))
+        b[:] = a
         no = np.flatnonzero(yes == 0)
-        b = a.copy()
         if not hard:
             b[no] = rng.integers(2, size=(len(no), n))
         at = rng.integers(n, size=len(no))
         b[no, at] = 1 - a[no, at]
-        return np.hstack([a, b]), yes
+        return tokens, yes
 
     def answer(self, tokens: Tokens) -> Answers:
         a, b = tokens[..., : self.n], tokens[..., self.n :]

@@ -1,4 +1,4 @@
-r"""Associative recall: k_1 v_1 … k_n v_n, then some of the keys again; asked are their values.
+r"""Associative recall: after pairs of a key and its value, which values had these keys [arora2024zoology]?
 
     n = 3, V = 8:   2 5 0 7 3 5 | 0   ->   the key 0 stands before 7
 

@@ -1,0 +1,90 @@
+r"""Hard attention: every token copies the value of the earlier one whose key fits best.
+
+    y_i = v_j,     j = the leftmost of the j ≤ i that maximise ⟨q_i,k_j⟩        [hahn2020]
+
+The limit of softmax attention as the scores grow, except that on ties the leftmost takes all.
+The side is part of the model: leftmost and rightmost compute different functions [jerad2025].
+No exponential, so it is exact over the integers.  State: all keys and values.  The choice of
+j is a step function: gradients reach V and O, never Q and K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+from limen.core.errors import at_least
+from limen.core.mixer import Streaming
+from limen.mixers._cache import Cache, empty
+from limen.mixers._heads import join, split, split_t
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+@dataclass(frozen=True)
+class Hard(Streaming):
+    """h heads with values of size d and queries and keys of size d_k (d unless said)."""
+
+    h: int = 2
+    d: int = 4
+    _: KW_ONLY
+    d_k: int | None = None
+
+    def __post_init__(self) -> None:
+        at_least(self, h=1, d=1)
+        if self.d_k is not None:
+            at_least(self, d_k=1)
+
+    @property
+    def key_size(self) -> int:
+        return self.d_k or self.d
+
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        keys, values = self.h * self.key_size, self.h * self.d
+        return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
+
+    def mix(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
+    ) -> jt.Num[torch.Tensor, "*batch n width"]:
+        q, k, v = (split(x @ w[name], self.h) for name in "QKV")  # (*batch, h, n, d)
+        scores = q @ k.mT  # (*batch, h, n, n)
+        n = x.shape[-2]
+        future = torch.ones(n, n, dtype=torch.bool, device=x.device).triu(1)
+        # In the future's place its own score: not above the best, and right of the leftmost best.
+        own = scores.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)
+        j = _leftmost(torch.where(future, own, scores))  # (*batch, h, n)
+        return join(torch.take_along_dim(v, j.unsqueeze(-1), dim=-2)) @ w["O"]
+
+    def state_bits(self, n: int, p: int) -> int | None:
+        return None
+
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
+        return empty(w["K"], batch, self.h, self.key_size, self.d)
+
+    def step(
+        self, w: Mapping[str, torch.Tensor], state: Cache, x_t: jt.Num[torch.Tensor, "*batch width"]
+    ) -> tuple[Cache, jt.Num[torch.Tensor, "*batch width"]]:
+        q, k, v = (split_t(x_t @ w[name], self.h) for name in "QKV")  # (*batch, h, d)
+        state = state.append(k, v)
+        j = _leftmost((state.k @ q.unsqueeze(-1)).squeeze(-1))  # (*batch, h)
+        y = torch.take_along_dim(state.v, j[..., None, None], dim=-2).squeeze(-2)  # (*batch, h, d)
+        return state, y.flatten(-2) @ w["O"]
+
+    @classmethod
+    def examples(cls) -> tuple[Hard, ...]:
+        return cls(), cls(h=1, d=3, d_k=5), cls(h=3, d=1, d_k=2)
+
+
+def _leftmost(scores: jt.Num[torch.Tensor, "*any n"]) -> jt.Int64[torch.Tensor, "*any"]:
+    """Where the highest score stands first; `argmax` promises only some place."""
+    n = scores.shape[-1]
+    best = scores == scores.amax(-1, keepdim=True)
+    return torch.where(best, torch.arange(n, device=scores.device), n).amin(-1)

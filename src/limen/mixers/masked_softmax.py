@@ -1,0 +1,91 @@
+r"""Full attention masked to what a recurrence may hold: the first tokens and the last ones.
+
+    y_i = Σ_{j∈S_i} α_ij v_j,     S_i = {j ≤ i : j ≤ first or j > i-last}     (tokens from 1)
+
+The ablation that [ye2026] leaves open: replace the linear layers of a hybrid by "fake" full
+attention, masked to what a recurrence may see.  It has attention's structure (exact keys, a
+softmax) and a recurrence's capacity (first+last-1 pairs, fixed before the text is read), so
+it tells whether structure or capacity is what a linear layer lacks.
+
+For a fair comparison: first+last-1 = (d+1)/2 pairs of 2d numbers are the d(d+1) numbers a
+head of linear attention carries.  first=0 is `window`; first+last ≥ n is full attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+from limen.core.errors import at_least
+from limen.core.mixer import Streaming
+from limen.mixers._cache import Cache, empty
+from limen.mixers._heads import join, split, split_t
+from limen.mixers._masked import attend, attend_ends, ends
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+@dataclass(frozen=True)
+class MaskedSoftmax(Streaming):
+    """h heads of sizes d and d_k (d unless said) that see the `first` and the `last` tokens, own included."""
+
+    h: int = 2
+    d: int = 4
+    first: int = 2
+    last: int = 3
+    _: KW_ONLY
+    d_k: int | None = None
+
+    def __post_init__(self) -> None:
+        at_least(self, h=1, d=1, first=0, last=1)
+        if self.d_k is not None:
+            at_least(self, d_k=1)
+
+    @property
+    def key_size(self) -> int:
+        return self.d_k or self.d
+
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        keys, values = self.h * self.key_size, self.h * self.d
+        return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
+
+    def mix(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        q, k, v = (split(x @ w[name], self.h) for name in "QKV")  # (*batch, h, n, d)
+        visible = ends(x.shape[-2], self.first, self.last, x.device)  # (n, n)
+        return join(attend(q, k, v, visible)) @ w["O"]
+
+    def fast(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        q, k, v = (split(x @ w[name], self.h) for name in "QKV")
+        return join(attend_ends(q, k, v, self.first, self.last)) @ w["O"]
+
+    def state_bits(self, n: int, p: int) -> int | None:
+        return min(n, self.first + self.last - 1) * self.h * (self.key_size + self.d) * p
+
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
+        return empty(w["K"], batch, self.h, self.key_size, self.d)
+
+    def step(
+        self, w: Mapping[str, torch.Tensor], state: Cache, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[Cache, jt.Float[torch.Tensor, "*batch width"]]:
+        q, k, v = (split_t(x_t @ w[name], self.h) for name in "QKV")  # (*batch, h, d)
+        state = state.append(k, v)
+        y = state.read(q)  # (*batch, h, d)
+        full = state.pairs == self.first + self.last
+        # The first tokens stay; of the last ones the oldest is out of the next token's sight.
+        return state.drop(self.first) if full else state, y.flatten(-2) @ w["O"]
+
+    @classmethod
+    def examples(cls) -> tuple[MaskedSoftmax, ...]:
+        return cls(), cls(h=1, d=3, first=0, last=5, d_k=5), cls(h=3, d=2, first=4, last=1)

@@ -1,0 +1,92 @@
+r"""ReLU recurrence: the simplest machine that reads one token at a time.
+
+    h_t = ReLU(… ReLU(h_{t-1}W1 + x_tU + b1)W2 + b2 …),     y_t = h_t O        [elman1990]
+
+One stage is the classical recurrent net.  The machine for bounded Dyck words needs two, the
+inner one wider than the state: "after an opening bracket slot i takes slot i-1, after a closing
+one slot i+1" is a sum of two ANDs, and no single ReLU of token and state [hewitt2020] [bhattamishra2024].
+
+State: h, d numbers whatever the length; inner stages are not carried.  Integers stay exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import lazy_loader
+
+from limen.core.errors import BadInput, at_least
+from limen.core.mixer import Streaming
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+class Hidden(NamedTuple):
+    """The state between two tokens."""
+
+    h: jt.Num[torch.Tensor, "*batch d"]
+
+
+@dataclass(frozen=True)
+class ReluRnn(Streaming):
+    """State of size d; `stages` ReLUs a token, all but the last of size `inner` (d unless said)."""
+
+    d: int = 4
+    _: KW_ONLY
+    stages: int = 1
+    inner: int | None = None
+
+    def __post_init__(self) -> None:
+        at_least(self, d=1, stages=1)
+        if self.inner is not None:
+            at_least(self, inner=1)
+            if self.stages == 1:
+                raise BadInput(f"relu_rnn: inner={self.inner} needs stages ≥ 2, got stages=1")
+
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        sizes = [self.d, *[self.inner or self.d] * (self.stages - 1), self.d]
+        stages: dict[str, tuple[int, ...]] = {}
+        for s, (before, after) in enumerate(pairwise(sizes), 1):
+            stages |= {f"W{s}": (before, after), f"b{s}": (after,)}
+        return {"U": (width, sizes[1])} | stages | {"O": (self.d, width)}
+
+    def mix(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
+    ) -> jt.Num[torch.Tensor, "*batch n width"]:
+        (h,), states = self.start(w, x.shape[:-2]), []
+        for u_t in (x @ w["U"] + w["b1"]).unbind(-2):
+            h = self._turn(w, h, u_t)
+            states.append(h)
+        return torch.stack(states, dim=-2) @ w["O"]
+
+    def _turn(
+        self, w: Mapping[str, torch.Tensor], h: jt.Num[torch.Tensor, "*batch d"], u_t: torch.Tensor
+    ) -> jt.Num[torch.Tensor, "*batch d"]:
+        h = (h @ w["W1"] + u_t).relu()
+        for s in range(2, self.stages + 1):
+            h = (h @ w[f"W{s}"] + w[f"b{s}"]).relu()
+        return h
+
+    def state_bits(self, n: int, p: int) -> int | None:
+        return self.d * p
+
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Hidden:
+        return Hidden(w["O"].new_zeros((*batch, self.d)))
+
+    def step(
+        self, w: Mapping[str, torch.Tensor], state: Hidden, x_t: jt.Num[torch.Tensor, "*batch width"]
+    ) -> tuple[Hidden, jt.Num[torch.Tensor, "*batch width"]]:
+        h = self._turn(w, state.h, x_t @ w["U"] + w["b1"])
+        return Hidden(h), h @ w["O"]
+
+    @classmethod
+    def examples(cls) -> tuple[ReluRnn, ...]:
+        return cls(), cls(d=3, stages=2, inner=7), cls(d=2, stages=3)

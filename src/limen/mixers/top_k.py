@@ -1,0 +1,119 @@
+r"""Token index: a small learned score picks k earlier tokens, and softmax attention reads those.
+
+    I_ts = Σ_j w_tj·ReLU⟨q^I_tj, k^I_s⟩        h_i index heads of size d_i, one key a token
+    y_t  = softmax attention over the k tokens s ≤ t with the highest I_ts        [deepseek2025dsa]
+
+All heads read the same tokens.  ReLU makes many scores exactly 0, so ties are the rule: the
+leftmost win, whatever the length, else a decoded text and a text read at once would differ.
+k ≥ n is full attention.  State: all keys, values and index keys.
+
+The choice is a step function: no gradient reaches IQ, IK and IW (DeepSeek trains them apart,
+to imitate the attention weights).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import lazy_loader
+
+from limen.core.errors import at_least
+from limen.core.mixer import Streaming
+from limen.mixers._cache import Cache, empty
+from limen.mixers._heads import join, split, split_t
+from limen.mixers._masked import attend, attend_fused, highest
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+class Indexed(NamedTuple):
+    """The tokens and their index keys."""
+
+    tokens: Cache
+    keys: jt.Float[torch.Tensor, "*batch n d_i"]
+
+
+@dataclass(frozen=True)
+class TopK(Streaming):
+    """h heads of sizes d and d_k (d unless said), chosen for by h_i index heads of size d_i."""
+
+    h: int = 2
+    d: int = 4
+    k: int = 4
+    _: KW_ONLY
+    d_k: int | None = None
+    h_i: int = 2
+    d_i: int = 4
+
+    def __post_init__(self) -> None:
+        at_least(self, h=1, d=1, k=1, h_i=1, d_i=1)
+        if self.d_k is not None:
+            at_least(self, d_k=1)
+
+    @property
+    def key_size(self) -> int:
+        return self.d_k or self.d
+
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        keys, values = self.h * self.key_size, self.h * self.d
+        return {
+            "Q": (width, keys),
+            "K": (width, keys),
+            "V": (width, values),
+            "O": (values, width),
+            "IQ": (width, self.h_i * self.d_i),
+            "IK": (width, self.d_i),
+            "IW": (width, self.h_i),
+        }
+
+    def mix(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        q, k, v = (split(x @ w[name], self.h) for name in "QKV")  # (*batch, h, n, d)
+        return join(attend(q, k, v, self._chosen(w, x, x @ w["IK"]))) @ w["O"]
+
+    def fast(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        q, k, v = (split(x @ w[name], self.h) for name in "QKV")
+        return join(attend_fused(q, k, v, self._chosen(w, x, x @ w["IK"]))) @ w["O"]
+
+    def _chosen(
+        self,
+        w: Mapping[str, torch.Tensor],
+        x: jt.Float[torch.Tensor, "*batch r width"],
+        keys: jt.Float[torch.Tensor, "*batch n d_i"],
+    ) -> jt.Bool[torch.Tensor, "*batch 1 r n"]:
+        """Which tokens the last r of n tokens read."""
+        n, r = keys.shape[-2], x.shape[-2]
+        fits = (split(x @ w["IQ"], self.h_i) @ keys.unsqueeze(-3).mT).relu()  # (*batch, h_i, r, n)
+        scores = (split(x @ w["IW"], self.h_i) * fits).sum(-3)  # (*batch, r, n)
+        past = torch.ones(r, n, dtype=torch.bool, device=x.device).tril(n - r)
+        return highest(scores, self.k, among=past).unsqueeze(-3)
+
+    def state_bits(self, n: int, p: int) -> int | None:
+        return None
+
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Indexed:
+        tokens = empty(w["K"], batch, self.h, self.key_size, self.d)
+        return Indexed(tokens, w["IK"].new_empty((*batch, 0, self.d_i)))
+
+    def step(
+        self, w: Mapping[str, torch.Tensor], state: Indexed, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[Indexed, jt.Float[torch.Tensor, "*batch width"]]:
+        q, k, v = (split_t(x_t @ w[name], self.h) for name in "QKV")  # (*batch, h, d)
+        x = x_t.unsqueeze(-2)  # (*batch, 1, width)
+        state = Indexed(state.tokens.append(k, v), torch.cat([state.keys, x @ w["IK"]], dim=-2))
+        y = attend(q.unsqueeze(-2), *state.tokens, self._chosen(w, x, state.keys))  # (*batch, h, 1, d)
+        return state, y.flatten(-3) @ w["O"]
+
+    @classmethod
+    def examples(cls) -> tuple[TopK, ...]:
+        return cls(), cls(h=1, d=3, k=1, d_k=5, h_i=1, d_i=2), cls(h=3, d=2, k=7, h_i=3, d_i=1)

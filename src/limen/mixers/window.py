@@ -1,0 +1,84 @@
+r"""Sliding window: softmax attention over the last W tokens, the current one included.
+
+    y_i = Σ_{i-W<j≤i} α_ij v_j,     α_ij = exp⟨q_i,k_j⟩ / Σ_{i-W<l≤i} exp⟨q_i,k_l⟩        [beltagy2020]
+
+State: the last W-1 keys and values, however long the text: for every limit that counts bits
+this is a recurrence.  l layers see l·(W-1)+1 tokens.  W ≥ n is full attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+from limen.core.errors import at_least
+from limen.core.mixer import Streaming
+from limen.mixers._cache import Cache, empty
+from limen.mixers._heads import join, split, split_t
+from limen.mixers._masked import attend, attend_ends, ends
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+@dataclass(frozen=True)
+class Window(Streaming):
+    """h heads with values of size d and queries and keys of size d_k (d unless said); W tokens in sight."""
+
+    h: int = 2
+    d: int = 4
+    W: int = 4
+    _: KW_ONLY
+    d_k: int | None = None
+
+    def __post_init__(self) -> None:
+        at_least(self, h=1, d=1, W=1)
+        if self.d_k is not None:
+            at_least(self, d_k=1)
+
+    @property
+    def key_size(self) -> int:
+        return self.d_k or self.d
+
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        keys, values = self.h * self.key_size, self.h * self.d
+        return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
+
+    def mix(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        q, k, v = (split(x @ w[name], self.h) for name in "QKV")  # (*batch, h, n, d)
+        visible = ends(x.shape[-2], 0, self.W, x.device)  # (n, n)
+        return join(attend(q, k, v, visible)) @ w["O"]
+
+    def fast(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        q, k, v = (split(x @ w[name], self.h) for name in "QKV")
+        return join(attend_ends(q, k, v, 0, self.W)) @ w["O"]
+
+    def state_bits(self, n: int, p: int) -> int | None:
+        return min(n, self.W - 1) * self.h * (self.key_size + self.d) * p
+
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
+        return empty(w["K"], batch, self.h, self.key_size, self.d)
+
+    def step(
+        self, w: Mapping[str, torch.Tensor], state: Cache, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[Cache, jt.Float[torch.Tensor, "*batch width"]]:
+        q, k, v = (split_t(x_t @ w[name], self.h) for name in "QKV")  # (*batch, h, d)
+        state = state.append(k, v)
+        y = state.read(q)  # (*batch, h, d)
+        kept = state if state.pairs < self.W else state.drop(0)  # the next token does not see the oldest
+        return kept, y.flatten(-2) @ w["O"]
+
+    @classmethod
+    def examples(cls) -> tuple[Window, ...]:
+        return cls(), cls(h=1, d=3, W=1, d_k=5), cls(h=3, d=2, W=19)
