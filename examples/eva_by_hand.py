@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from limen.core.architecture import Architecture
-from limen.core.local import Table
+from limen.core.embedding import Table
 from limen.core.model import Frame, Model
 from limen.core.numbers import Precision
 from limen.core.predictor import answers_of

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
+from limen.core.embedding import Code, Codes, Segment, Table
 from limen.core.errors import BadInput
 from limen.core.files import load, save
-from limen.core.local import Function, Mlp, Table
+from limen.core.local import Function, Mlp
 from limen.core.mixer import Mixer
 from limen.core.model import Frame, Model
 from limen.core.numbers import Precision
 from limen.core.predictor import answers_of, predictor
+from limen.core.readout import Binary
 from limen.tasks.eva import Eva
 from limen.tasks.recall import Recall
 
@@ -77,6 +79,43 @@ def test_a_saved_model_is_loaded_bit_for_bit(text: str, tmp_path: Path) -> None:
     assert again.frame == model.frame
     assert torch.equal(again.logits(tokens), model.logits(tokens))
     assert sorted(p.name for p in (tmp_path / "m").iterdir()) == ["model.json", "model.safetensors"]
+
+
+def test_an_embedding_by_codes_writes_digits_where_it_says() -> None:
+    """Two segments: three tokens a·3 + b as a one-hot of b and their place, then one token's higher bits."""
+    codes = Codes(
+        width=6,
+        tables=(("one_hot", 3, 3), ("bits", 4, 2)),
+        segments=(
+            Segment(3, (Code("token", 1, "one_hot", 0), Code("place", 1, "bits", 3))),
+            Segment(1, (Code("token", 2, "bits", 4),)),
+        ),
+    )
+    w = {
+        "one_hot": torch.eye(3, dtype=torch.float64),
+        "bits": torch.tensor([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=torch.float64),
+    }
+    x = codes.embed(w, torch.tensor([4, 2, 0, 6]), 0)
+    assert x.tolist() == [[0, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [1, 0, 0, 0, 1, 0], [0, 0, 0, 0, 1, 1]]
+    assert torch.equal(codes.embed(w, torch.tensor([0, 6]), 2), x[2:]), "it can begin anywhere"
+    with pytest.raises(BadInput, match="positions for 4"):
+        codes.embed(w, torch.tensor([0, 6]), 3)
+    with pytest.raises(BadInput, match="does not fit into 6 columns"):
+        Codes(6, codes.tables, (Segment(1, (Code("token", 1, "bits", 5),)),))
+
+
+def test_a_binary_readout_names_the_answer_that_stands_in_the_columns(tmp_path: Path) -> None:
+    frame = Frame(
+        Architecture.parse("softmax(h=1,d=1)"), 3, 5,
+        Codes(3, (("bits", 8, 3),), (Segment(4, (Code("token", 1, "bits", 0),)),)),
+        readout=Binary(first=0, bits=3),
+    )  # fmt: skip
+    bits = torch.tensor([[i >> b & 1 for b in range(3)] for i in range(8)], dtype=torch.float64)
+    zeros = {k: torch.zeros(s, dtype=torch.float64) for k, s in frame.shapes().items()}
+    model = Model(frame, zeros | {"embedding.bits": bits})
+    assert model.logits(torch.tensor([3, 0, 4, 1])).argmax(-1).tolist() == [3, 0, 4, 1]
+    save(model, tmp_path)
+    assert load(tmp_path).frame == frame
 
 
 def test_side_by_side_mixers_add_their_outputs() -> None:

@@ -34,6 +34,24 @@ class Collision(Certificate, frozen=True, kw_only=True, tag="collision"):
     suffix: tuple[int, ...]
 
 
+class Solves(Certificate, frozen=True, kw_only=True, tag="solves"):
+    """Weights that answered every input tried rightly, in this precision, with at least this margin.
+
+    Tried are all inputs (`exhaustive`), or half plain and half hard ones drawn from `seed`.  `certified` is
+    a lower bound for every input that the construction proves, if it proves one.
+    """
+
+    construction: str
+    weights: str  # SHA-256 of the weights and their frame
+    precision: str
+    steps: int
+    exhaustive: bool
+    seed: int
+    tried: int
+    margin: float
+    certified: float | None
+
+
 class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one player tells another: how many bits, and their digest."""
 
@@ -52,7 +70,7 @@ class Transcript(Certificate, frozen=True, kw_only=True, tag="transcript"):
     messages: tuple[Message, ...]
 
 
-Witness = Counterexample | Collision | Transcript
+Witness = Counterexample | Collision | Solves | Transcript
 
 
 def encode(certificate: Witness) -> bytes:

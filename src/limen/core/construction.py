@@ -4,24 +4,64 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from limen.core.architecture import Architecture
-from limen.core.model import Model
+import lazy_loader
+
+from limen.core.catalogue import identifier
+from limen.core.columns import Columns
+from limen.core.model import Frame, Model
+from limen.core.numbers import Precision
 from limen.core.task import Task
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)
 class Construction(ABC):
-    """Its sizes follow from the task's; its claim is that the model answers every input rightly."""
+    """Everything follows from the task's sizes: the frame (torch-free), the weights, the margin.
+
+    A concrete one narrows the field `task` to its own task, with a small default.
+    """
+
+    task: Task
+
+    @property
+    def steps(self) -> int:
+        """How many tokens of chain of thought it writes before the answer."""
+        return 0
+
+    @property
+    @abstractmethod
+    def columns(self) -> Columns:
+        """What the columns of the residual stream mean."""
 
     @abstractmethod
-    def task(self) -> Task:
-        """What it solves."""
+    def frame(self) -> Frame:
+        """The model without its weights."""
 
     @abstractmethod
-    def architecture(self) -> Architecture:
-        """What it solves it with; readable without torch."""
+    def weights(self) -> dict[str, torch.Tensor]:
+        """The weights, in float64."""
 
     @abstractmethod
+    def margin(self, precision: Precision) -> float | None:
+        """A lower bound on (right logit - best wrong one) for EVERY input and every rounding of this precision.
+
+        Computed in exact integers and balls, without running anything; None: none can be certified.
+        """
+
     def model(self) -> Model:
-        """The weights."""
+        """The weights in their frame."""
+        return Model(self.frame(), self.weights())
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> tuple[Construction, ...]:
+        """Small instances on which the laws of the catalogue are tested, each with all its inputs."""
+
+    def __str__(self) -> str:
+        return identifier(self)

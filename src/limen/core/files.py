@@ -5,6 +5,7 @@ Both files are data, never code: a folder from a stranger is safe to load.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from limen.core.architecture import Architecture
+from limen.core.embedding import Codes, parse_embedding
 from limen.core.errors import BadInput
-from limen.core.local import parse_embedding, parse_local
+from limen.core.local import parse_local
 from limen.core.model import Frame, Model
+from limen.core.readout import parse_readout
 
 if TYPE_CHECKING:
     import torch
@@ -29,31 +32,46 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     architecture: str
     width: int
     answers: int
-    embedding: str
+    embedding: str | Codes
     locals: list[str | None]
     norm: bool
     residual: bool
+    readout: str
+
+
+def digest(model: Model) -> str:
+    """SHA-256 of what `save` writes."""
+    header, packed = _content(model)
+    return hashlib.sha256(header + packed).hexdigest()
 
 
 def save(model: Model, folder: str | os.PathLike[str]) -> None:
     """Writes the model; a file appears under its name only when it is whole."""
+    header, packed = _content(model)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / _WEIGHTS, packed)
+    _write(folder / _HEADER, header)
+
+
+def _content(model: Model) -> tuple[bytes, bytes]:
+    """The header and the packed weights."""
     from safetensors.torch import save as pack
 
-    frame, folder = model.frame, Path(folder)
+    frame = model.frame
     header = Header(
         schema="limen/model/1",
         architecture=str(frame.architecture),
         width=frame.width,
         answers=frame.answers,
-        embedding=str(frame.embedding),
+        embedding=frame.embedding if isinstance(frame.embedding, Codes) else str(frame.embedding),
         locals=[None if local is None else str(local) for local in frame.locals],
         norm=frame.norm,
         residual=frame.residual,
+        readout=str(frame.readout),
     )
-    packed = pack({name: w.detach().contiguous() for name, w in model.weights.items()})
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / _WEIGHTS, packed)
-    _write(folder / _HEADER, msgspec.json.format(msgspec.json.encode(header)) + b"\n")
+    packed = pack({name: w.detach().contiguous() for name, w in sorted(model.weights.items())})
+    return msgspec.json.format(msgspec.json.encode(header)) + b"\n", packed
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
@@ -76,10 +94,11 @@ def load(folder: str | os.PathLike[str]) -> Model:
         Architecture.parse(header.architecture),
         header.width,
         header.answers,
-        parse_embedding(header.embedding),
+        parse_embedding(header.embedding) if isinstance(header.embedding, str) else header.embedding,
         tuple(None if text is None else parse_local(text) for text in header.locals),
         norm=header.norm,
         residual=header.residual,
+        readout=parse_readout(header.readout),
     )
     return Model(frame, weights)
 

@@ -3,7 +3,7 @@ r"""A model: an architecture with weights.
     x_i   = embedding(token_i, i)
     x_i  += Σ_parts mixer(norm(x))_i        for each layer of the architecture,
     x_i  += local(norm(x_i))                then its per-position function
-    logits_i = norm(x_i) U + u
+    logits_i = readout(norm(x_i))
 
 Norms, residual sums and per-position functions are optional.  Weights are a flat mapping from
 names such as `3.0.Q` (layer 3, part 0) to tensors.
@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import lazy_loader
 
 from limen.core.architecture import Architecture
+from limen.core.embedding import Embedding
 from limen.core.errors import BadInput, at_least
-from limen.core.local import Embedding, Local
+from limen.core.local import Local
 from limen.core.mixer import Streaming
 from limen.core.numbers import Precision
+from limen.core.readout import Linear, Readout
 from limen.core.weights import Shapes, random_weights
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ class Frame:
     _: KW_ONLY
     norm: bool = False
     residual: bool = True
+    readout: Readout = field(default_factory=Linear)
 
     def __post_init__(self) -> None:
         at_least(self, width=1, answers=1)
@@ -69,7 +72,7 @@ class Frame:
             if self.norm:
                 groups[f"{i}.norm"] = {"mixer": (self.width,), "local": (self.width,)}
         final: Shapes = {"norm": (self.width,)} if self.norm else {}
-        return groups | {"readout": {"U": (self.width, self.answers), "u": (self.answers,)} | final}
+        return groups | {"readout": self.readout.shapes(self.width, self.answers) | final}
 
     def shapes(self) -> Shapes:
         """Every weight of the model and its shape."""
@@ -131,8 +134,8 @@ class Model:
         for i, layer in enumerate(frame.architecture.layers):
             seen = self._normed(x, f"{i}.norm", "mixer")
             mixed = [part.mixer.fast(self.parts[f"{i}.{j}"], seen) for j, part in enumerate(layer.parts)]
-            x = self._after(i, x, reduce(add, mixed))
-        return self._readout(x)
+            x = self.after(i, x, reduce(add, mixed))
+        return self.read(x)
 
     def start(self, batch: tuple[int, ...] = ()) -> State:
         """The state before the first token."""
@@ -156,8 +159,8 @@ class Model:
             seen = self._normed(x, f"{i}.norm", "mixer")
             mixed = [m.step(self.parts[f"{i}.{j}"], old[j], seen) for j, m in enumerate(self._streaming(i))]
             layers.append(tuple(new for new, _ in mixed))
-            x = self._after(i, x, reduce(add, [y for _, y in mixed]))
-        return State(state.position + 1, tuple(layers)), self._readout(x)
+            x = self.after(i, x, reduce(add, [y for _, y in mixed]))
+        return State(state.position + 1, tuple(layers)), self.read(x)
 
     def decode(
         self, tokens: jt.Int[torch.Tensor, "*batch n"], steps: int
@@ -179,7 +182,7 @@ class Model:
                 raise BadInput(f"{mixer} cannot be run one token at a time")
         return [mixer for mixer in mixers if isinstance(mixer, Streaming)]
 
-    def _after(self, i: int, x: torch.Tensor, mixed: torch.Tensor) -> torch.Tensor:
+    def after(self, i: int, x: torch.Tensor, mixed: torch.Tensor) -> torch.Tensor:
         """The residual sum, then the layer's per-position function."""
         x = x + mixed if self.frame.residual else mixed
         local = self.frame.local(i)
@@ -194,9 +197,10 @@ class Model:
             return x
         return x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt() * self.parts[group][name]
 
-    def _readout(self, x: torch.Tensor) -> torch.Tensor:
-        w = self.parts["readout"]
-        return self._normed(x, "readout", "norm") @ w["U"] + w["u"]
+    def read(self, x: torch.Tensor) -> torch.Tensor:
+        """The output of a position whose vector has passed all layers."""
+        x = self._normed(x, "readout", "norm")
+        return self.frame.readout.logits(self.parts["readout"], x, self.frame.answers)
 
 
 def _flat(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

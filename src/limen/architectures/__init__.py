@@ -1,0 +1,1 @@
+"""Named stacks, and ways of running one."""

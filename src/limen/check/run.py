@@ -1,0 +1,92 @@
+"""Runs a model on a task's inputs and counts: how many, how many wrong, how near to wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+import numpy as np
+
+from limen.architectures.last import last_logits, reads_only_the_embedding
+from limen.core import exhaustive
+from limen.core.errors import BadInput
+from limen.core.model import Model
+from limen.core.numbers import Precision
+from limen.core.task import Task, Tokens
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+_NUMBERS = 2**24  # a batch is as large as keeps its largest tensor below this
+
+
+@dataclass(frozen=True)
+class Count:
+    """What a run showed; `margin` is the least (right logit - best wrong logit)."""
+
+    tried: int
+    wrong: int
+    margin: float
+
+
+def inputs(task: Task, how: int | None, seed: int, batch: int) -> Iterator[Tokens]:
+    """Every input if `how` is None, otherwise so many plain and so many hard ones."""
+    if how is None:
+        yield from exhaustive.batches(task, batch)
+        return
+    if how < 1:
+        raise BadInput(f"the number of inputs to try must be at least 1, got {how}")
+    rng = np.random.default_rng(seed)
+    for hard in (False, True):
+        for start in range(0, how, batch):
+            yield task.sample(rng, min(batch, how - start), hard)[0]
+
+
+def batch_size(model: Model, task: Task, steps: int) -> int:
+    """How many inputs at a time."""
+    n = task.length + steps
+    last = steps == 0 and task.asks == 1 and reads_only_the_embedding(model)
+    heads = max(
+        getattr(part.mixer, "h", 1) for layer in model.frame.architecture.layers for part in layer.parts
+    )
+    numbers = (
+        n * max(model.frame.width, model.frame.answers) if last else n * max(model.frame.width, n * heads)
+    )
+    return max(1, min(4096, _NUMBERS // max(numbers, model.frame.answers * n if not last else 1)))
+
+
+def run(
+    model: Model,
+    task: Task,
+    precision: Precision,
+    batches: Iterable[Tokens],
+    steps: int = 0,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Count:
+    """Answers of the model, in this precision, against the task's definition."""
+    model = model.to(precision)
+    tried, wrong, margin = 0, 0, float("inf")
+    for tokens in batches:
+        with torch.no_grad(), precision.arithmetic():
+            logits = _logits(model, task, torch.as_tensor(tokens), steps)  # (batch, asks, answers)
+        logits = logits.to(torch.float64)[..., : task.answers]
+        right = torch.as_tensor(task.answer(tokens)).reshape(len(tokens), task.asks, 1)
+        gap = logits.gather(-1, right) - logits.scatter(-1, right, -torch.inf).amax(-1, keepdim=True)
+        gap = gap.nan_to_num(nan=-torch.inf).amin((-2, -1))  # (batch,)
+        tried, wrong = tried + len(tokens), wrong + int((gap <= 0).sum())
+        margin = min(margin, float(gap.amin()))
+        progress(len(tokens))
+    return Count(tried, wrong, margin)
+
+
+def _logits(model: Model, task: Task, tokens: torch.Tensor, steps: int) -> torch.Tensor:
+    """The logits where the answers are due, after the chain of thought: (batch, asks, answers)."""
+    if steps == 0 and task.asks == 1:
+        return last_logits(model, tokens).unsqueeze(-2)
+    if steps:
+        tokens = torch.cat([tokens, model.decode(tokens, steps)], -1)
+    return model.logits(tokens)[..., -task.asks :, :]

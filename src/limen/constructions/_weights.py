@@ -1,0 +1,63 @@
+"""Writing weights by what they mean: this part of the stream goes there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+from limen.core.embedding import Code
+from limen.core.model import Frame
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+DIGITS = 8  # bits that one table row writes
+
+
+def bits_for(values: int) -> int:
+    """How many bits tell so many values apart, at least one."""
+    return max(1, (values - 1).bit_length())
+
+
+def zeros(frame: Frame) -> dict[str, torch.Tensor]:
+    """All weights of a frame, 0 in float64."""
+    return {name: torch.zeros(shape, dtype=torch.float64) for name, shape in frame.shapes().items()}
+
+
+def binary(of: str, div: int, bits: int, column: int, table: str = "bits") -> tuple[Code, ...]:
+    """Codes that write (value // div) modulo 2^bits in binary, least digit first, from `column` on.
+
+    The tables are `bits8` (all digits of a byte) and `bits1` … `bits7` for what is left over.
+    """
+    codes = []
+    for low in range(0, bits, DIGITS):
+        size = min(DIGITS, bits - low)
+        codes.append(Code(of, div << low, f"{table}{size}", column + low))  # type: ignore[arg-type]
+    return tuple(codes)
+
+
+def binary_tables(*bits: int, table: str = "bits") -> tuple[tuple[str, int, int], ...]:
+    """The tables that `binary` uses for numbers of these lengths."""
+    sizes = sorted({min(DIGITS, b - low) for b in bits for low in range(0, b, DIGITS)})
+    return tuple((f"{table}{size}", 1 << size, size) for size in sizes)
+
+
+def digits(size: int) -> torch.Tensor:
+    """(2^size, size): every number of `size` bits in binary, least digit first."""
+    numbers = torch.arange(1 << size)
+    return (numbers[:, None] >> torch.arange(size) & 1).to(torch.float64)
+
+
+def fill_tables(w: dict[str, torch.Tensor], frame: Frame) -> None:
+    """Writes the binary digits into all tables named bits1 … bits8 of the embedding."""
+    for name in frame.embedding.shapes(frame.width):
+        if name.startswith("bits"):
+            w[f"embedding.{name}"] = digits(int(name.removeprefix("bits")))
+
+
+def identity(w: torch.Tensor, rows: slice, columns: slice, scale: float = 1.0) -> None:
+    """Writes scale·I into a block of a matrix, in place."""
+    w[rows, columns] = scale * torch.eye(rows.stop - rows.start, dtype=torch.float64)

@@ -1,0 +1,156 @@
+"""Tokens become vectors: a function of the token and its position, as data."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import lazy_loader
+
+from limen.core.errors import BadInput, at_least, unknown
+from limen.core.text import build, parse_call, spell
+from limen.core.weights import Shapes, random_weights
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+@dataclass(frozen=True)
+class Embedding(ABC):
+    """A function of the token and its position."""
+
+    @abstractmethod
+    def shapes(self, width: int) -> Shapes: ...
+
+    @abstractmethod
+    def embed(
+        self, w: Mapping[str, torch.Tensor], tokens: jt.Int[torch.Tensor, "*batch n"], start: int
+    ) -> jt.Num[torch.Tensor, "*batch n width"]:
+        """Vectors of the tokens at positions start, start+1, …"""
+
+    def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        return random_weights(self.shapes(width), generator, dtype)
+
+
+@dataclass(frozen=True)
+class Table(Embedding):
+    """x = E[token] + P[position]; without positions when length is 0."""
+
+    vocab: int
+    length: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(self, vocab=1, length=0)
+
+    def shapes(self, width: int) -> Shapes:
+        positions: Shapes = {"P": (self.length, width)} if self.length else {}
+        return {"E": (self.vocab, width)} | positions
+
+    def embed(
+        self, w: Mapping[str, torch.Tensor], tokens: jt.Int[torch.Tensor, "*batch n"], start: int
+    ) -> jt.Num[torch.Tensor, "*batch n width"]:
+        if tokens.numel() and not 0 <= int(tokens.min()) <= int(tokens.max()) < self.vocab:
+            raise BadInput(
+                f"tokens from {int(tokens.min())} to {int(tokens.max())}: "
+                f"this model knows 0..{self.vocab - 1}"
+            )
+        if not self.length:
+            return w["E"][tokens]
+        end = start + tokens.shape[-1]
+        if end > self.length:
+            raise BadInput(f"{end} tokens: this model has positions for {self.length}")
+        return w["E"][tokens] + w["P"][start:end]
+
+    def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        """N(0, 1/width), whatever the number of rows, so that vectors have length about 1."""
+        return {
+            name: torch.randn(shape, generator=generator, dtype=dtype) * width**-0.5
+            for name, shape in self.shapes(width).items()
+        }
+
+    def __str__(self) -> str:
+        return spell(self, name="table")
+
+
+@dataclass(frozen=True)
+class Code:
+    """Adds row (value // div) % rows of a table to the columns from `column` on.
+
+    The value is the token's id, or the token's place in its segment.
+    """
+
+    of: Literal["token", "place"]
+    div: int
+    table: str
+    column: int
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Tokens in a row that are written the same way."""
+
+    count: int
+    codes: tuple[Code, ...]
+
+
+@dataclass(frozen=True)
+class Codes(Embedding):
+    """A layout of the input written down: segment after segment, each token as the sum of its codes.
+
+    Digits of ids and places go through small tables (bits, one-hot, angles, random signs), so the
+    embedding of a million ids is a few rows of weights.
+    """
+
+    width: int
+    tables: tuple[tuple[str, int, int], ...]  # name, rows, columns
+    segments: tuple[Segment, ...]
+
+    def __post_init__(self) -> None:
+        sizes = {name: (rows, columns) for name, rows, columns in self.tables}
+        for code in (code for segment in self.segments for code in segment.codes):
+            if code.table not in sizes:
+                raise unknown("table", code.table, sizes)
+            if code.div < 1 or not 0 <= code.column <= self.width - sizes[code.table][1]:
+                raise BadInput(f"{code} does not fit into {self.width} columns")
+
+    @property
+    def length(self) -> int:
+        """How many positions are laid out."""
+        return sum(segment.count for segment in self.segments)
+
+    def shapes(self, width: int) -> Shapes:
+        return {name: (rows, columns) for name, rows, columns in self.tables}
+
+    def embed(
+        self, w: Mapping[str, torch.Tensor], tokens: jt.Int[torch.Tensor, "*batch n"], start: int
+    ) -> jt.Num[torch.Tensor, "*batch n width"]:
+        n = tokens.shape[-1]
+        if start + n > self.length:
+            raise BadInput(f"{start + n} tokens: this model has positions for {self.length}")
+        x = w[self.tables[0][0]].new_zeros((*tokens.shape, self.width))
+        first = 0
+        for segment in self.segments:
+            low, high = max(first, start), min(first + segment.count, start + n)
+            here = slice(low - start, high - start)
+            for code in segment.codes if low < high else ():
+                table = w[code.table]  # (rows, columns)
+                place = torch.arange(low - first, high - first, device=tokens.device)
+                value = tokens[..., here] if code.of == "token" else place
+                rows = table[value // code.div % len(table)]
+                x[..., here, code.column : code.column + table.shape[1]] += rows
+            first += segment.count
+        return x
+
+
+def parse_embedding(text: str) -> Embedding:
+    """Reads a `table(…)`; codes are kept as JSON."""
+    call = parse_call(text)
+    if call.name != "table":
+        raise unknown("embedding", call.name, ["table"])
+    return build(Table, call)

@@ -1,0 +1,33 @@
+"""Every input of a task, where there are few enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import numpy as np
+
+from limen.core.errors import BadInput
+from limen.core.task import Task, Tokens
+
+MOST = 2**22  # inputs that anybody would want to run through
+
+
+def count(task: Task) -> int:
+    """How many token sequences the alphabets allow (the promise may forbid some of them)."""
+    return prod(len(ids) ** times for ids, times in task.alphabets())
+
+
+def batches(task: Task, size: int) -> Iterator[Tokens]:
+    """All promised inputs, at most `size` at a time."""
+    total = count(task)
+    if total > MOST:
+        raise BadInput(f"{task} has {total} inputs; at most {MOST} are run through: sample instead")
+    alphabets = [ids for ids, times in task.alphabets() for _ in range(times)]
+    sizes, firsts = [len(ids) for ids in alphabets], np.array([ids.start for ids in alphabets])
+    for start in range(0, total, size):
+        digits = np.unravel_index(np.arange(start, min(start + size, total)), sizes)
+        tokens = np.stack(digits, axis=-1).astype(np.int64) + firsts
+        promised = tokens[np.asarray(task.promised(tokens))]
+        if len(promised):
+            yield promised

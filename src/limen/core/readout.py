@@ -1,0 +1,88 @@
+"""Vectors become answers: a row of logits for each position."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+from limen.core.errors import at_least, unknown
+from limen.core.text import build, parse_call, spell
+from limen.core.weights import Shapes
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+@dataclass(frozen=True)
+class Readout(ABC):
+    """Logits for 0 … answers-1 from a position's vector."""
+
+    @abstractmethod
+    def shapes(self, width: int, answers: int) -> Shapes: ...
+
+    @abstractmethod
+    def logits(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch width"], answers: int
+    ) -> jt.Num[torch.Tensor, "*batch {answers}"]: ...
+
+
+@dataclass(frozen=True)
+class Linear(Readout):
+    """x U + u."""
+
+    def shapes(self, width: int, answers: int) -> Shapes:
+        return {"U": (width, answers), "u": (answers,)}
+
+    def logits(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch width"], answers: int
+    ) -> jt.Num[torch.Tensor, "*batch {answers}"]:
+        return x @ w["U"] + w["u"]
+
+    def __str__(self) -> str:
+        return "linear"
+
+
+@dataclass(frozen=True)
+class Binary(Readout):
+    """The answer stands in binary, least digit first, in `bits` columns from `first` on, each about 0 or 1.
+
+    logit_a = Σ_b (2a_b - 1)(2x_b - 1): two answers that differ in one digit are 2|2x_b - 1| apart.
+    There are no weights, so a million answers cost nothing to store.
+    """
+
+    first: int
+    bits: int
+
+    def __post_init__(self) -> None:
+        at_least(self, first=0, bits=1)
+
+    def shapes(self, width: int, answers: int) -> Shapes:
+        return {}
+
+    def logits(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch width"], answers: int
+    ) -> jt.Num[torch.Tensor, "*batch {answers}"]:
+        a = torch.arange(answers, device=x.device)
+        digits = torch.arange(self.bits, device=x.device).unsqueeze(-1)
+        signs = (2 * (a >> digits & 1) - 1).to(x.dtype)  # (bits, answers)
+        return (2 * x[..., self.first : self.first + self.bits] - 1) @ signs
+
+    def __str__(self) -> str:
+        return spell(self, name="binary")
+
+
+def parse_readout(text: str) -> Readout:
+    """Reads what `str` wrote."""
+    call = parse_call(text)
+    known: dict[str, type[Readout]] = {"linear": Linear, "binary": Binary}
+    if call.name not in known:
+        raise unknown("readout", call.name, known)
+    return build(known[call.name], call)
