@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -108,6 +109,66 @@ def show(
         _print_json("show", shown)
     else:
         typer.echo("\n".join(lines))
+
+
+@app.command()
+def solve(
+    task: Annotated[str, typer.Argument(help="The task in its text form.")],
+    by: Annotated[
+        str | None, typer.Option(help="The construction, by id or by what stands behind _by_.")
+    ] = None,
+    precision: Annotated[
+        str, typer.Option(help="float64, float32, bf16, significand(t=5), fixed(f=8), …")
+    ] = "float32",
+    check: Annotated[
+        str | None, typer.Option(help="exhaustive, or how many plain and as many hard inputs to try.")
+    ] = None,
+    smallest: Annotated[
+        str | None, typer.Option(help="precision or width: the least that still works.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="A folder for the weights and the certificate.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="An SVG file for the attention on one input.")] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Builds explicit weights for a task, runs and checks them.
+
+    Example: limen solve "eva(n=1000)" --precision bf16
+    """
+    from limen.report.solve import Request, least, solution
+
+    request = Request(task, by, precision, check, seed)
+    if smallest is not None:
+        shown, lines, good = least(request, smallest)
+    else:
+        shown, lines, good = solution(request, save, picture)
+    if as_json:
+        _print_json("solve", shown)
+    else:
+        typer.echo("\n".join(lines))
+    raise typer.Exit(0 if good else 1)
+
+
+@app.command("check")
+def check_(
+    certificate: Annotated[Path, typer.Argument(help="A certificate, as JSON.")],
+    model: Annotated[
+        Path | None, typer.Option(help="The folder of the model; the certificate's own if left out.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Re-checks a certificate: runs the task and the model again, and nothing else.
+
+    Example: limen check weights/certificate.json
+    """
+    from limen.report.check import checked
+
+    shown = checked(certificate, model or certificate.parent)
+    if as_json:
+        _print_json("check", shown)
+    else:
+        typer.echo(f"{shown['kind']}: {'valid' if shown['valid'] else 'NOT valid'}. {shown['reason']}")
+    raise typer.Exit(0 if shown["valid"] else 1)
 
 
 def _print_json(kind: str, fields: dict[str, Any]) -> None:

@@ -57,10 +57,10 @@ def _attended(
     chunks = [slice(at, min(at + CHUNK, n)) for at in range(0, n, CHUNK)]
     scores = torch.cat([query @ embed(w, tokens[..., c], c.start).mT for c in chunks], -1)  # (batch, h, n)
     α = scores.softmax(-1)
-    return sum(
-        (α[..., c] @ embed(w, tokens[..., c], c.start) for c in chunks),
-        start=torch.zeros_like(query),
-    )
+    total = torch.zeros_like(query, dtype=torch.promote_types(query.dtype, torch.float32))
+    for c in chunks:  # a matrix product in 16 bits accumulates in float32, so the sum of products does too
+        total = total + α[..., c] @ embed(w, tokens[..., c], c.start)
+    return total.to(query.dtype)
 
 
 def reads_only_the_embedding(model: Model) -> bool:

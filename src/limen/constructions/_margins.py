@@ -1,9 +1,10 @@
 r"""How far an answer is from flipping, over every input and every rounding, in balls (python-flint).
 
-The arithmetic of a precision with t significant bits: the result of every operation is rounded, relative error
-at most u = 2^-t; sums inside one operation (a matrix product, a softmax) are accumulated with at least 24 bits (53 for
-float64 and for simulated formats), whatever the order.  That is what torch does on a CPU: 16-bit products accumulate
-in float32.  Everything here is an upper bound on errors or a lower bound on margins; a ball's outer end is taken.
+The arithmetic of a precision with t significant bits: the result of every operation is rounded, with a
+relative error of at most u = 2^-t; sums inside one operation (a matrix product, a softmax) are accumulated
+with at least 24 bits (53 for float64 and for simulated formats), whatever the order.  That is what torch
+does on a CPU: 16-bit products accumulate in float32.  Everything here is an upper bound on errors or
+a lower bound on margins; a ball's outer end is taken.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 from flint import arb, ctx
 
+from limen.architectures.last import CHUNK
 from limen.core.numbers import Float, Precision, Significand
 
 ctx.prec = 128
@@ -20,22 +22,27 @@ ctx.prec = 128
 
 @dataclass(frozen=True)
 class Roundoff:
-    """u bounds the relative error of a rounded result, acc that of one addition inside an operation."""
+    """u bounds the relative error of a rounded result, acc that of one addition inside an operation.
+
+    Long sums are made in pieces (`architectures/last.py`); `piece` bounds the error of adding one more.
+    """
 
     u: arb
     acc: arb
+    piece: arb
 
     @classmethod
     def of(cls, precision: Precision) -> Roundoff | None:
         """None for fixed point and exact integers, which have no relative error."""
         if not isinstance(precision, Float | Significand):
             return None
-        inside = 24 if isinstance(precision, Float) and precision.t <= 24 else 53
-        return cls(arb(2) ** -precision.t, arb(2) ** -inside)
+        u, machine = arb(2) ** -precision.t, isinstance(precision, Float)
+        inside = arb(2) ** (-24 if machine and precision.t <= 24 else -53)
+        return cls(u, inside, inside if machine else u)  # a simulated format rounds every addition
 
     def sums(self, n: int) -> arb:
-        """The relative error of a sum of n numbers of one sign (of Σ|terms| in general): n·acc/(1 - n·acc)."""
-        error = n * self.acc
+        """The error of a sum of n numbers, relative to the sum of their sizes: n·acc/(1 - n·acc)."""
+        error = n * self.acc + n // CHUNK * self.piece
         return error / (1 - error) if error < 1 else arb("inf")
 
 
@@ -52,7 +59,7 @@ def certified(margin: arb) -> float | None:
 
 @dataclass(frozen=True)
 class Read:
-    """Bounds on what a retrieval head reads of a value in {0, 1}: at least `one` if it is 1, at most `zero` if 0."""
+    """What a retrieval head reads of a value in {0, 1}: at least `one` of a 1, at most `zero` of a 0."""
 
     one: arb
     zero: arb
@@ -61,18 +68,18 @@ class Read:
 def retrieved(off: arb, n: int, r: Roundoff) -> Read:
     """A softmax whose weight off the right key is at most `off` times the weight on it, over n tokens.
 
-    Each exponential carries the error of its argument's rounding (in `off` already), of exp and of the result; the
-    weights are rounded once, the weighted sum is accumulated and rounded.
+    Each exponential carries the error of its argument's rounding (in `off` already), of exp and of the
+    result; the weights are rounded once, the weighted sum is accumulated and rounded.
     """
     slack = (1 + r.u) ** 4 * (1 + r.sums(n)) ** 2
     return Read(one=1 / ((1 + off) * slack), zero=off / (1 + off) * slack)
 
 
 def off_mass(keys: int, bits: int, gap: arb, noise: arb, idle: int = 0) -> arb:
-    """The weight of all other tokens, relative to the right key, when one at Hamming distance h scores h·gap less.
+    """The weight of all other tokens, relative to the right key; at Hamming distance h one scores h·gap less.
 
     Keys are different words of `bits` bits, so at most C(bits, h) are at distance h, and
-    Σ C(bits, h)e^{-h·gap} = (1 + e^{-gap})^bits - 1; there are keys-1 wrong ones at all, each at distance ≥ 1.
+    Σ C(bits, h)e^{-h·gap} = (1 + e^{-gap})^bits - 1; there are keys-1 wrong ones in all, at distance ≥ 1.
     `idle` tokens have key 0 and score bits·gap less.  `noise` is the largest error of a score.
     """
     by_distance = (1 + (-gap).exp()) ** bits - 1

@@ -58,6 +58,6 @@ def fill_tables(w: dict[str, torch.Tensor], frame: Frame) -> None:
             w[f"embedding.{name}"] = digits(int(name.removeprefix("bits")))
 
 
-def identity(w: torch.Tensor, rows: slice, columns: slice, scale: float = 1.0) -> None:
+def identity(w: torch.Tensor, rows: slice, columns: slice, scale: float | int = 1) -> None:
     """Writes scale·I into a block of a matrix, in place."""
     w[rows, columns] = scale * torch.eye(rows.stop - rows.start, dtype=torch.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import lazy_loader
@@ -49,7 +49,7 @@ class Construction(ABC):
 
     @abstractmethod
     def margin(self, precision: Precision) -> float | None:
-        """A lower bound on (right logit - best wrong one) for EVERY input and every rounding of this precision.
+        """A lower bound on (right logit - best wrong logit) for EVERY input and rounding of this precision.
 
         Computed in exact integers and balls, without running anything; None: none can be certified.
         """
@@ -64,4 +64,10 @@ class Construction(ABC):
         """Small instances on which the laws of the catalogue are tested, each with all its inputs."""
 
     def __str__(self) -> str:
-        return identifier(self)
+        """The id, and the options that differ from their default."""
+        options = [
+            f"{f.name}={getattr(self, f.name)}"
+            for f in fields(self)
+            if f.kw_only and getattr(self, f.name) != f.default
+        ]
+        return identifier(self) + (f"({','.join(options)})" if options else "")

@@ -50,8 +50,8 @@ def save(model: Model, folder: str | os.PathLike[str]) -> None:
     header, packed = _content(model)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / _WEIGHTS, packed)
-    _write(folder / _HEADER, header)
+    write_whole(folder / _WEIGHTS, packed)
+    write_whole(folder / _HEADER, header)
 
 
 def _content(model: Model) -> tuple[bytes, bytes]:
@@ -103,7 +103,8 @@ def load(folder: str | os.PathLike[str]) -> Model:
     return Model(frame, weights)
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
+    """The file appears under its name only when it is whole."""
     part = path.with_name(path.name + ".part")
     part.write_bytes(content)
     part.replace(path)

@@ -144,10 +144,13 @@ def _integer(text: str, where: str) -> int:
     return value
 
 
-def build(cls: type[T], call: Call) -> T:
-    """An instance of a dataclass from a call; errors name the key, the value and what was expected."""
+def build(cls: type[T], call: Call, **given: Any) -> T:
+    """An instance of a dataclass from a call; errors name the key, the value and what was expected.
+
+    Fields in `given` are not up to the text.
+    """
     hints = get_type_hints(cls)
-    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
+    fields = {f.name: f for f in dataclasses.fields(cls) if f.name not in given}  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     rows: dict[str, dict[int, Any]] = {}  # the items of tuple fields by their number
     for key, value in call.arguments.items():
@@ -164,7 +167,7 @@ def build(cls: type[T], call: Call) -> T:
             missing = next(i for i in range(1, len(items) + 2) if i not in items)
             raise BadInput(f"{call.name}: {stem}{missing} is missing")
         values[stem] = tuple(items[i] for i in sorted(items))
-    return cls(**values)
+    return cls(**given, **values)
 
 
 def _is_tuple(hint: Any) -> bool:

@@ -58,13 +58,20 @@ class Softmax(Streaming):
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        q, k, v = (split(x @ w[name], self.h) for name in "QKV")  # (*batch, h, n, d)
+        v = split(x @ w["V"], self.h)  # (*batch, h, n, d)
+        return join(self.attention(w, x) @ v) @ w["O"]
+
+    def attention(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch h n n"]:
+        """α: how much each position looks at each."""
+        q, k = (split(x @ w[name], self.h) for name in "QK")  # (*batch, h, n, d_k)
         scores = q @ k.mT  # (*batch, h, n, n)
         if not self.bidirectional:
             n = x.shape[-2]
             future = torch.ones(n, n, dtype=torch.bool, device=x.device).triu(1)
             scores = scores.masked_fill(future, -math.inf)
-        return join(scores.softmax(-1) @ v) @ w["O"]
+        return scores.softmax(-1)
 
     def fast(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]

@@ -1,0 +1,144 @@
+"""`limen solve` for people: the weights, what their run showed, and how little precision they need."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from limen.core.certificate import encode
+from limen.core.construction import Construction
+from limen.core.errors import BadInput
+from limen.core.files import save as save_model
+from limen.core.files import write_whole
+from limen.core.numbers import Precision
+from limen.core.task import Task
+from limen.report.picture import attention_picture
+from limen.solve import Least, Solution, certificate, construct, smallest_precision, smallest_width, solve
+
+Shown = tuple[dict[str, Any], list[str], bool]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for, as text."""
+
+    task: str
+    by: str | None
+    precision: str
+    check: str | None
+    seed: int
+
+    @property
+    def construction(self) -> Construction:
+        return construct(Task.parse(self.task), self.by)
+
+    @property
+    def how(self) -> int | None:
+        """How many inputs to draw; None: not said, or all."""
+        if self.check in (None, "exhaustive"):
+            return None
+        if not str(self.check).isdigit():
+            raise BadInput(f"--check must be exhaustive or a number of inputs, got {self.check}")
+        return int(str(self.check))
+
+
+def solution(request: Request, save: Path | None, picture: Path | None) -> Shown:
+    """Runs the construction; writes what was asked for."""
+    construction = request.construction
+    drawing = None if picture is None else _picture(construction, request.seed)  # refused before the long run
+    with _progress() as progress:
+        found, model = solve(
+            construction,
+            Precision.parse(request.precision),
+            request.how,
+            every=request.check == "exhaustive",
+            seed=request.seed,
+            progress=progress,
+        )
+    if picture is not None and drawing is not None:
+        write_whole(picture, drawing.encode())
+    if save is not None:
+        save_model(model, save)
+        write_whole(save / "certificate.json", encode(certificate(found, model, request.seed)))
+    return (
+        asdict(found) | {"correct": found.correct, "standing": found.standing},
+        _lines(found),
+        found.correct,
+    )
+
+
+def _picture(construction: Construction, seed: int) -> str:
+    tokens, _ = construction.task.sample(np.random.default_rng(seed), 1, hard=True)
+    return attention_picture(construction, construction.model(), tokens[0])
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error while somebody is watching."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        inputs = bar.add_task("inputs", total=None)
+        yield lambda more, total: bar.update(inputs, advance=more, total=total)
+
+
+def _lines(found: Solution) -> list[str]:
+    tried = (
+        f"all {found.tried:,} inputs" if found.exhaustive else f"{found.tried:,} inputs, half of them hard"
+    )
+    thought = f", {found.steps} steps of chain of thought" if found.steps else ""
+    certified = (
+        "none certified" if found.certified is None else f"at least {found.certified:.6g} on every input"
+    )
+    meaning = {
+        "can": "CAN: right on every input, "
+        + ("each was run" if found.exhaustive else "by the certified margin"),
+        "built, sampled": "built, sampled: right on what was tried, which proves nothing of the rest (OPEN)",
+        "wrong": "these weights do not solve the task in this precision",
+    }[found.standing]
+    return [
+        f"{found.task} by {found.construction}, {found.precision}",
+        f"{_plural(found.layers, 'layer')}, {_plural(found.heads, 'head')} of size {found.head_dim}, "
+        f"width {found.width}{thought}",
+        f"{tried}: {found.wrong} wrong; least margin {found.margin:.6g} seen, {certified}",
+        meaning,
+    ]
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def least(request: Request, smallest: str) -> Shown:
+    """The least precision or width that works, at the task's size and at smaller ones."""
+    construction = request.construction
+    if smallest == "precision":
+        rows, unit = smallest_precision(construction, request.how, request.seed), "significant bits"
+    elif smallest == "width":
+        precision = Precision.parse(request.precision)
+        rows, unit = smallest_width(construction, precision, request.how, request.seed), "columns"
+    else:
+        raise BadInput(f"--smallest must be precision or width, got {smallest}")
+    shown = {
+        "task": str(construction.task),
+        "construction": str(construction),
+        "smallest": smallest,
+        "rows": [asdict(row) for row in rows],
+    }
+    lines = [
+        f"{construction}: fewest {unit} from which on",
+        "",
+        f"{'':32} nothing tried is wrong   every input certified",
+    ]
+    return shown, lines + [_row(row) for row in rows], all(row.works is not None for row in rows)
+
+
+def _row(row: Least) -> str:
+    return f"{row.task:32} {row.works or '–':>22} {row.certified or '–':>23}"

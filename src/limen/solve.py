@@ -1,0 +1,195 @@
+"""Builds explicit weights for a task, runs them, and says what that shows: `limen solve`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+from limen.check.run import batch_size, inputs, run
+from limen.core import exhaustive
+from limen.core.catalogue import identifier, ids, lookup
+from limen.core.certificate import Solves
+from limen.core.construction import Construction
+from limen.core.errors import BadInput, unknown
+from limen.core.files import digest
+from limen.core.numbers import Precision, Significand
+from limen.core.text import Call, build, parse_call
+
+if TYPE_CHECKING:
+    from limen.core.model import Model
+    from limen.core.task import Task
+
+_FEW = 2**16  # inputs that are all run through without being asked
+_TOKENS = 2**21  # tokens worth drawing when nobody says how many inputs
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a construction is and what its run showed."""
+
+    task: str
+    construction: str
+    precision: str
+    tried: int
+    wrong: int
+    exhaustive: bool
+    margin: float
+    certified: float | None
+    layers: int
+    heads: int
+    width: int
+    head_dim: int
+    steps: int
+    seconds: float
+
+    @property
+    def correct(self) -> bool:
+        return self.wrong == 0
+
+    @property
+    def standing(self) -> str:
+        """What the run earns: all inputs are right, by running them all or by a certified margin, or not."""
+        if not self.correct:
+            return "wrong"
+        return "can" if self.exhaustive or self.certified is not None else "built, sampled"
+
+
+def constructions_for(task: Task) -> list[str]:
+    """The ids of the constructions of a task, softmax first."""
+    found = [name for name in ids("constructions") if name.split("_by_")[0] == identifier(task)]
+    return sorted(found, key=lambda name: (not name.endswith("_by_softmax"), name))
+
+
+def construct(task: Task, by: str | None = None) -> Construction:
+    """The construction named by its id, or by what stands behind `_by_`, with options; else the first."""
+    known = constructions_for(task)
+    if not known:
+        solvable = sorted({name.split("_by_")[0] for name in ids("constructions")})
+        raise BadInput(
+            f"no construction for {identifier(task)} yet; there are some for {', '.join(solvable)}"
+        )
+    call = parse_call(by) if by else Call(known[0], {})
+    name = call.name if call.name in known else f"{identifier(task)}_by_{call.name}"
+    if name not in known:
+        raise unknown(f"construction for {identifier(task)}", call.name, known)
+    return build(lookup("constructions", name, Construction), Call(name, call.arguments), task=task)
+
+
+def solve(
+    construction: Construction,
+    precision: Precision,
+    how: int | None = None,
+    *,
+    every: bool = False,
+    seed: int = 0,
+    progress: Callable[[int, int], None] = lambda more, total: None,
+) -> tuple[Solution, Model]:
+    """Runs all inputs (`every`, or where they are few), or `how` plain and as many hard ones.
+
+    `progress` is told how many inputs were just run, and how many there are to run.
+    """
+    task, model, start = construction.task, construction.model(), time.perf_counter()
+    every = every or (how is None and exhaustive.count(task) <= _FEW)
+    if not every and how is None:
+        how = _worth_drawing(task, model)
+    total = exhaustive.count(task) if every or how is None else 2 * how
+    drawn = inputs(task, None if every else how, seed, batch_size(model, task, construction.steps))
+    seen = run(model, task, precision, drawn, construction.steps, lambda more: progress(more, total))
+    mixers = [part.mixer for layer in model.frame.architecture.layers for part in layer.parts]
+    solution = Solution(
+        task=str(task),
+        construction=str(construction),
+        precision=str(precision),
+        tried=seen.tried,
+        wrong=seen.wrong,
+        exhaustive=every,
+        margin=seen.margin,
+        certified=construction.margin(precision),
+        layers=len(model.frame.architecture.layers),
+        heads=max(getattr(m, "h", 1) for m in mixers),
+        width=model.frame.width,
+        head_dim=max(max(getattr(m, "d", 0), getattr(m, "d_k", None) or 0) for m in mixers),
+        steps=construction.steps,
+        seconds=time.perf_counter() - start,
+    )
+    return solution, model
+
+
+def _worth_drawing(task: Task, model: Model) -> int:
+    """As many inputs as take some seconds: the work grows with n, or with n² where all positions are run."""
+    n = task.length
+    work = n if batch_size(model, task, 0) * n >= _TOKENS // 8 else n * max(1, n // 64)
+    return max(2, min(128, _TOKENS // work))
+
+
+def certificate(solution: Solution, model: Model, seed: int) -> Solves:
+    """The evidence, for `limen check`."""
+    return Solves(
+        task=solution.task,
+        construction=solution.construction,
+        weights=digest(model),
+        precision=solution.precision,
+        steps=solution.steps,
+        exhaustive=solution.exhaustive,
+        seed=seed,
+        tried=solution.tried,
+        margin=solution.margin,
+        certified=solution.certified,
+    )
+
+
+@dataclass(frozen=True)
+class Least:
+    """The least precision or width that still works at one size."""
+
+    task: str
+    works: int | None  # every tried input is right from here on
+    certified: int | None  # and here on every input there is
+
+
+def smallest_precision(construction: Construction, how: int | None, seed: int) -> list[Least]:
+    """For sizes up to the task's own, the fewest significant bits with which no tried answer is wrong."""
+    rows = []
+    for smaller in _growing(construction):
+        bits = range(1, 25)
+        right = [solve(smaller, Significand(t), how, seed=seed)[0].correct for t in bits]
+        sure = [smaller.margin(Significand(t)) is not None for t in bits]
+        rows.append(Least(str(smaller.task), _from_here_on(right), _from_here_on(sure)))
+    return rows
+
+
+def smallest_width(
+    construction: Construction, precision: Precision, how: int | None, seed: int
+) -> list[Least]:
+    """The same for the width `k` of the code, for constructions that leave it open."""
+    if "k" not in {f.name for f in fields(construction)}:
+        raise BadInput(
+            f"{construction}: its width follows from the task; only constructions with an option k vary it"
+        )
+    rows = []
+    for smaller in _growing(construction):
+        widths = range(1, 129)
+        right = [
+            solve(replace(smaller, k=k), precision, how, seed=seed)[0].correct  # type: ignore[call-arg]
+            for k in widths
+        ]
+        rows.append(Least(str(smaller.task), _from_here_on(right), None))
+    return rows
+
+
+def _from_here_on(works: list[bool]) -> int | None:
+    """The least number, counted from 1, from which on all work."""
+    failures = [number for number, good in enumerate(works, 1) if not good]
+    last = failures[-1] if failures else 0
+    return last + 1 if last < len(works) else None
+
+
+def _growing(construction: Construction) -> list[Construction]:
+    """The construction at an eighth, a quarter, a half and all of the task's first size."""
+    task = construction.task
+    size = fields(task)[0].name
+    whole = getattr(task, size)
+    sizes = sorted({max(2, whole // part) for part in (8, 4, 2, 1)})
+    return [replace(construction, task=replace(task, **{size: n})) for n in sizes]

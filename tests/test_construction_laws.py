@@ -1,0 +1,98 @@
+"""Laws over the catalogue: a new construction file is tested by existing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from limen.architectures.last import last_logits
+from limen.check.run import batch_size, inputs, run
+from limen.check.solves import check_solves
+from limen.core.catalogue import ids, lookup
+from limen.core.construction import Construction
+from limen.core.errors import BadInput
+from limen.core.files import load, save
+from limen.core.local import Function
+from limen.core.model import Model
+from limen.core.numbers import Precision
+from limen.solve import certificate, solve
+
+EXAMPLES = [
+    c for name in ids("constructions") for c in lookup("constructions", name, Construction).examples()
+]
+PRECISIONS = ["float64", "float32", "bfloat16"]
+
+
+def name(c: Construction) -> str:
+    return f"{c.task} by {c}"
+
+
+each = pytest.mark.parametrize("construction", EXAMPLES, ids=name)
+F64 = Precision.parse("float64")
+
+
+def savable(c: Construction) -> bool:
+    return not any(isinstance(local, Function) for local in c.frame().locals)
+
+
+@each
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_it_is_right_on_every_input_and_never_nearer_to_wrong_than_certified(
+    construction: Construction, precision: str
+) -> None:
+    p, certified = Precision.parse(precision), construction.margin(Precision.parse(precision))
+    if certified is None and precision != "float64":
+        return  # it does not claim this precision; solve reports what happens there
+    model = construction.model()
+    batch = batch_size(model, construction.task, construction.steps)
+    seen = run(model, construction.task, p, inputs(construction.task, None, 0, batch), construction.steps)
+    assert seen.tried > 0 and seen.wrong == 0
+    assert certified is None or 0 < certified <= seen.margin
+
+
+@each
+def test_its_parts_fit_together(construction: Construction) -> None:
+    frame = construction.frame()
+    assert construction.columns.width == frame.width
+    assert construction.task.answers <= frame.answers
+    assert {k: tuple(v.shape) for k, v in construction.weights().items()} == frame.shapes()
+    assert all(v.dtype == torch.float64 for v in construction.weights().values())
+
+
+@each
+def test_reading_the_last_position_alone_changes_nothing(construction: Construction) -> None:
+    if construction.steps or construction.task.asks > 1:
+        return
+    model = construction.model()
+    tokens = torch.as_tensor(construction.task.sample(np.random.default_rng(0), 5)[0])
+    torch.testing.assert_close(last_logits(model, tokens), model.logits(tokens)[:, -1], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("construction", [c for c in EXAMPLES if savable(c)], ids=name)
+def test_its_certificate_is_accepted_for_the_saved_weights_and_no_others(
+    construction: Construction, tmp_path: Path
+) -> None:
+    solution, model = solve(construction, F64, how=3)
+    evidence = certificate(solution, model, seed=0)
+    save(model, tmp_path)
+    again = load(tmp_path)
+    assert check_solves(evidence, again) is None
+    tampered = dict(again.weights)
+    key = next(k for k, w in tampered.items() if bool((w != 0).any()))
+    tampered[key] = tampered[key] * 2
+    with pytest.raises(BadInput, match="these are other weights"):
+        check_solves(evidence, Model(again.frame, tampered))
+
+
+@pytest.mark.parametrize("name", ids("constructions"))
+def test_sizes_and_margins_are_read_without_torch(name: str) -> None:
+    code = (
+        "import sys\nfrom limen.core.catalogue import lookup\nfrom limen.core.numbers import Precision\n"
+        "from limen.core.construction import Construction\n"
+        f"c = lookup('constructions', {name!r}, Construction).examples()[0]\n"
+        "c.frame(), c.margin(Precision.parse('bf16')); sys.exit('torch._C' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,106 @@
+"""Solving as a user meets it: sizes, standing, the least precision, certificates, pictures."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_cli import limen
+
+from limen.core import exhaustive
+from limen.core.errors import BadInput
+from limen.core.numbers import Precision
+from limen.core.task import Task
+from limen.solve import construct, smallest_precision, solve
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs"),
+    [
+        ("eva(n=3)", 3**4),
+        ("recall(n=2,V=4)", 12 * 16 * 2),
+        ("is_tree(n=4)", 20 * 6 * 2**3),
+        ("dyck(n=4,k=1,D=1)", 16),
+    ],
+)
+def test_every_input_is_run_once(text: str, inputs: int) -> None:
+    task = Task.parse(text)
+    tokens = np.concatenate(list(exhaustive.batches(task, 100)))
+    assert len(tokens) == inputs == len(np.unique(tokens, axis=0))
+    np.testing.assert_array_equal(task.checked(tokens), tokens)
+
+
+def test_too_many_inputs_are_refused_before_anything_runs() -> None:
+    with pytest.raises(BadInput, match="at most 4194304 are run through"):
+        next(exhaustive.batches(Task.parse("eva(n=100)"), 10))
+
+
+def test_solve_says_what_the_run_showed() -> None:
+    result = limen("solve", "eva(n=4)", "--precision", "bf16", "--json")
+    shown = json.loads(result.stdout)
+    assert result.returncode == 0 and shown["schema"] == "limen/solve/1"
+    wanted = "task construction correct tried wrong exhaustive layers heads width head_dim precision margin"
+    assert set(wanted.split()) <= set(shown)
+    assert shown["correct"] and shown["exhaustive"] and shown["tried"] == 1024 and shown["standing"] == "can"
+
+
+def test_weights_that_fail_are_exit_code_one() -> None:
+    result = limen("solve", "eva(n=1024)", "--precision", "significand(t=2)", "--check", "2")
+    assert result.returncode == 1 and "these weights do not solve the task in this precision" in result.stdout
+
+
+def test_a_sample_alone_is_not_can() -> None:
+    """In fixed point no margin is certified: right on all samples is then still open."""
+    construction = construct(Task.parse("eva(n=64)"))
+    solution, _ = solve(construction, Precision.parse("fixed(f=8)"), how=4)
+    assert solution.correct and solution.certified is None and solution.standing == "built, sampled"
+
+
+def test_a_certificate_is_checked_by_running_the_saved_weights_again(tmp_path: Path) -> None:
+    folder = tmp_path / "weights"
+    assert limen("solve", "eva(n=9)", "--save", str(folder)).returncode == 0
+    checked = limen("check", str(folder / "certificate.json"), "--json")
+    assert checked.returncode == 0 and json.loads(checked.stdout)["valid"]
+    text = (folder / "certificate.json").read_text()
+    (folder / "certificate.json").write_text(text.replace('"margin": 1.9', '"margin": 2.9'))
+    assert limen("check", str(folder / "certificate.json")).returncode == 1
+    (folder / "certificate.json").write_text(text.replace("eva(n=9)", "eva(n=8)"))
+    assert limen("check", str(folder / "certificate.json")).returncode in (1, 2)
+    (folder / "certificate.json").write_text("{}")
+    assert limen("check", str(folder / "certificate.json")).returncode == 2
+
+
+def test_a_picture_shows_where_the_query_looks(tmp_path: Path) -> None:
+    file = tmp_path / "eva.svg"
+    assert limen("solve", "eva(n=6)", "--picture", str(file)).returncode == 0
+    drawing = ET.parse(file).getroot()
+    texts = "".join(drawing.itertext())
+    assert "layer 1, head 1" in texts and "position: 3" in texts
+    result = limen("solve", "eva(n=1000)", "--picture", str(tmp_path / "large.svg"))
+    assert result.returncode == 2 and not (tmp_path / "large.svg").exists()
+
+
+def test_the_least_precision_grows_as_the_logarithm_of_the_number_of_digits() -> None:
+    """Scores c·(D - h) must stay apart near the top: ⌈log₂D⌉ bits, D = ⌈log₂n⌉ (multilayer.md 2.7)."""
+    rows = smallest_precision(construct(Task.parse("eva(n=256)")), how=40, seed=0)
+    assert rows[-1].works == 3
+    assert all(row.certified is not None and row.certified >= (row.works or 0) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["eva(n=4)", "--by", "magic"], "no construction for eva named 'magic'"),
+        (["khop(n=4,k=1,S=2)"], "no construction for khop yet"),
+        (["eva(n=4)", "--check", "some"], "--check must be exhaustive or a number of inputs, got some"),
+        (["eva(n=4)", "--check", "0"], "must be at least 1"),
+        (["eva(n=4)", "--smallest", "weights"], "--smallest must be precision or width, got weights"),
+        (["eva(n=4)", "--smallest", "width"], "its width follows from the task"),
+        (["eva(n=4)", "--precision", "float7"], "no precision named 'float7'"),
+        (["eva(n=400)", "--check", "exhaustive"], "at most 4194304 are run through"),
+    ],
+)
+def test_what_cannot_be_solved_is_explained(arguments: list[str], message: str) -> None:
+    result = limen("solve", *arguments)
+    assert result.returncode == 2 and message in result.stderr and result.stderr.count("\n") == 1
