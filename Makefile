@@ -7,6 +7,8 @@ run: .venv/installed  ## the main job
 	$(BIN)/limen list
 	$(BIN)/limen show "composition(m=4,n1=2)" --hard
 	$(BIN)/limen show "12*(3*gated_delta(h=16,d=128),softmax(h=16,d=256))" --tokens 131072
+	$(BIN)/limen solve "composition(m=2,n1=2)" --by "stack(stack=LFF)" --precision bf16
+	$(BIN)/limen solve "two_sum(n=1024,M=2^20)" --precision bf16
 	$(BIN)/python examples/eva_by_hand.py
 
 test: .venv/installed  ## lint, types, import rules, laws
@@ -24,6 +26,7 @@ fix: .venv/installed  ## what a tool can repair
 bench: .venv/installed  ## the speeds that docs/ quotes, side by side
 	$(BIN)/python benchmarks/mixers.py
 	$(BIN)/python benchmarks/samplers.py
+	$(BIN)/python benchmarks/constructions.py
 
 # Reinstalled only when what is to be installed has changed. Torch comes first and pinned: any looser
 # requirement would fetch gigabytes of GPU packages.

@@ -83,7 +83,7 @@ def test_a_picture_shows_where_the_query_looks(tmp_path: Path) -> None:
 
 def test_the_least_precision_grows_as_the_logarithm_of_the_number_of_digits() -> None:
     """Scores c·(D - h) must stay apart near the top: ⌈log₂D⌉ bits, D = ⌈log₂n⌉ (multilayer.md 2.7)."""
-    rows = smallest_precision(construct(Task.parse("eva(n=256)")), how=40, seed=0)
+    rows = smallest_precision(construct(Task.parse("eva(n=256)")), how=40, seed=0, over=None)
     assert rows[-1].works == 3
     assert all(row.certified is not None and row.certified >= (row.works or 0) for row in rows)
 
@@ -96,7 +96,8 @@ def test_the_least_precision_grows_as_the_logarithm_of_the_number_of_digits() ->
         (["eva(n=4)", "--check", "some"], "--check must be exhaustive or a number of inputs, got some"),
         (["eva(n=4)", "--check", "0"], "must be at least 1"),
         (["eva(n=4)", "--smallest", "weights"], "--smallest must be precision or width, got weights"),
-        (["eva(n=4)", "--smallest", "width"], "its width follows from the task"),
+        (["eva(n=4)", "--smallest", "width", "--by", "softmax"], "its width follows from the task"),
+        (["eva(n=4)", "--smallest", "precision", "--over", "M"], "no size of eva named 'M'. Known: n"),
         (["eva(n=4)", "--precision", "float7"], "no precision named 'float7'"),
         (["eva(n=400)", "--check", "exhaustive"], "at most 4194304 are run through"),
     ],

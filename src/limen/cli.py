@@ -126,6 +126,9 @@ def solve(
     smallest: Annotated[
         str | None, typer.Option(help="precision or width: the least that still works.")
     ] = None,
+    over: Annotated[
+        str | None, typer.Option(help="With --smallest: the size to grow, the first unless said.")
+    ] = None,
     save: Annotated[Path | None, typer.Option(help="A folder for the weights and the certificate.")] = None,
     picture: Annotated[Path | None, typer.Option(help="An SVG file for the attention on one input.")] = None,
     seed: Seed = 0,
@@ -139,7 +142,7 @@ def solve(
 
     request = Request(task, by, precision, check, seed)
     if smallest is not None:
-        shown, lines, good = least(request, smallest)
+        shown, lines, good = least(request, smallest, over)
     else:
         shown, lines, good = solution(request, save, picture)
     if as_json:

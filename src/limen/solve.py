@@ -149,47 +149,58 @@ class Least:
     certified: int | None  # and here on every input there is
 
 
-def smallest_precision(construction: Construction, how: int | None, seed: int) -> list[Least]:
+Knob = Callable[[Construction, int], tuple[Construction, Precision]]  # what to run at one setting
+
+
+def smallest_precision(
+    construction: Construction, how: int | None, seed: int, over: str | None
+) -> list[Least]:
     """For sizes up to the task's own, the fewest significant bits with which no tried answer is wrong."""
-    rows = []
-    for smaller in _growing(construction):
-        bits = range(1, 25)
-        right = [solve(smaller, Significand(t), how, seed=seed)[0].correct for t in bits]
-        sure = [smaller.margin(Significand(t)) is not None for t in bits]
-        rows.append(Least(str(smaller.task), _from_here_on(right), _from_here_on(sure)))
-    return rows
+    return _smallest(construction, lambda c, t: (c, Significand(t)), 24, how, seed, over)
 
 
 def smallest_width(
-    construction: Construction, precision: Precision, how: int | None, seed: int
+    construction: Construction, precision: Precision, how: int | None, seed: int, over: str | None
 ) -> list[Least]:
     """The same for the width `k` of the code, for constructions that leave it open."""
     if "k" not in {f.name for f in fields(construction)}:
         raise BadInput(
             f"{construction}: its width follows from the task; only constructions with an option k vary it"
         )
-    rows = []
-    for smaller in _growing(construction):
-        widths = range(1, 129)
-        right = [
-            solve(replace(smaller, k=k), precision, how, seed=seed)[0].correct  # type: ignore[call-arg]
-            for k in widths
-        ]
-        rows.append(Least(str(smaller.task), _from_here_on(right), None))
-    return rows
+
+    def knob(c: Construction, k: int) -> tuple[Construction, Precision]:
+        return replace(c, k=k), precision  # type: ignore[call-arg]
+
+    return _smallest(construction, knob, 64, how, seed, over)
 
 
-def _from_here_on(works: list[bool]) -> int | None:
-    """The least number, counted from 1, from which on all work."""
-    failures = [number for number, good in enumerate(works, 1) if not good]
-    last = failures[-1] if failures else 0
-    return last + 1 if last < len(works) else None
+def _smallest(
+    construction: Construction, knob: Knob, most: int, how: int | None, seed: int, over: str | None
+) -> list[Least]:
+    def row(c: Construction) -> Least:
+        works = _least(most, lambda x: solve(*knob(c, x), how, seed=seed)[0].correct)
+        return Least(str(c.task), works, _least(most, lambda x: _certified(*knob(c, x))))
+
+    return [row(smaller) for smaller in _growing(construction, over)]
 
 
-def _growing(construction: Construction) -> list[Construction]:
-    """The construction at an eighth, a quarter, a half and all of the task's first size."""
+def _certified(construction: Construction, precision: Precision) -> bool:
+    return construction.margin(precision) is not None
+
+
+def _least(most: int, works: Callable[[int], bool]) -> int | None:
+    """The least number from which on all up to `most` work: from the top down to the first that does not."""
+    failure = next((number for number in range(most, 0, -1) if not works(number)), 0)
+    return failure + 1 if failure < most else None
+
+
+def _growing(construction: Construction, over: str | None) -> list[Construction]:
+    """The construction at an eighth, a quarter, a half and all of one of the task's sizes."""
     task = construction.task
-    size = fields(task)[0].name
+    sizes = [f.name for f in fields(task) if type(getattr(task, f.name)) is int]
+    if over is not None and over not in sizes:
+        raise unknown(f"size of {identifier(task)}", over, sizes)
+    size = over or sizes[0]
     whole = getattr(task, size)
-    sizes = sorted({max(2, whole // part) for part in (8, 4, 2, 1)})
-    return [replace(construction, task=replace(task, **{size: n})) for n in sizes]
+    grown = sorted({max(3, whole // part) for part in (8, 4, 2, 1)})
+    return [replace(construction, task=replace(task, **{size: n})) for n in grown]

@@ -86,3 +86,28 @@ def off_mass(keys: int, bits: int, gap: arb, noise: arb, idle: int = 0) -> arb:
     by_number = (keys - 1) * (-gap).exp()
     least = by_distance if by_distance < by_number else by_number
     return (least + idle * (-bits * gap).exp()) * (2 * noise).exp()
+
+
+def holds(precision: Precision, integers: int, largest: int) -> bool:
+    """Whether this precision has every integer up to `integers`, and nothing up to `largest` overflows."""
+    if isinstance(precision, Float):
+        return integers <= 1 << precision.t and largest <= precision.largest
+    return isinstance(precision, Significand) and integers <= 1 << precision.t
+
+
+def settled(error: arb, top: int, r: Roundoff) -> arb:
+    """How far a number within `error` of an integer ≤ top is from it after rounding to the nearest.
+
+    The neighbours of an integer ≥ 1 are at least u away: an error below u/2 vanishes; one at 0 grows by u.
+    """
+    return error * (1 + r.u) if error < r.u / 2 else error + r.u * (top + error)
+
+
+def copied(off: arb, top: int, r: Roundoff) -> arb:
+    """How far a softmax read of an integer ≤ top is from it, when its right keys, one or two, score the same.
+
+    Inside the operation exponentials, their sum and the weighted sum err by a few acc, relative; wrong keys,
+    `off` of the weight, move a sum by at most twice that: the nearest number to a + ε is no farther than a.
+    """
+    inside = top * (8 * r.acc + 4 * off)
+    return 4 * top * off * (1 + r.u) if inside < r.u / 2 else inside + r.u * (top + inside)

@@ -175,7 +175,7 @@ def _is_tuple(hint: Any) -> bool:
 
 
 def _converted(hint: Any, value: int | bool | str, where: str) -> Any:
-    """The value as the field's type wants it: int, bool, one of some words, or a type named by a word."""
+    """The value as the field's type wants it: int, bool, a word, one of some words, or a type by its name."""
     options = [o for o in get_args(hint) if o is not type(None)] if get_origin(hint) is not Literal else []
     kind = options[0] if options else hint
     if get_origin(kind) is Literal:
@@ -186,7 +186,7 @@ def _converted(hint: Any, value: int | bool | str, where: str) -> Any:
         if type(value) is not kind:
             raise BadInput(f"{where} must be {'an integer' if kind is int else 'true or false'}, got {value}")
         return value
-    return kind.named(str(value))
+    return str(value) if kind is str else kind.named(str(value))
 
 
 def spell(thing: Any, name: str | None = None, **more: int | None) -> str:

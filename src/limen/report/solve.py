@@ -116,14 +116,14 @@ def _plural(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def least(request: Request, smallest: str) -> Shown:
+def least(request: Request, smallest: str, over: str | None) -> Shown:
     """The least precision or width that works, at the task's size and at smaller ones."""
     construction = request.construction
     if smallest == "precision":
-        rows, unit = smallest_precision(construction, request.how, request.seed), "significant bits"
+        rows, unit = smallest_precision(construction, request.how, request.seed, over), "significant bits"
     elif smallest == "width":
         precision = Precision.parse(request.precision)
-        rows, unit = smallest_width(construction, precision, request.how, request.seed), "columns"
+        rows, unit = smallest_width(construction, precision, request.how, request.seed, over), "columns"
     else:
         raise BadInput(f"--smallest must be precision or width, got {smallest}")
     shown = {

@@ -1,0 +1,177 @@
+r"""How addresses and positions are written.
+
+Addresses are words of k signs.  ⟨T(a), T(a)⟩ = k, and ⟨T(a), T(b)⟩ ≤ k - 2 where the words differ: any
+code will do whose words are all different.  Products are whole numbers, exact where k ≤ 2^t.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate, count
+from typing import TYPE_CHECKING, Literal
+
+import lazy_loader
+import numpy as np
+from flint import fmpz
+from numpy.typing import NDArray
+
+from limen.constructions._weights import binary, binary_tables, bits_for, digits
+from limen.core.embedding import Code
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+SEED = 2026  # harmless: `closest` inspects the very words that it gives
+FEW = 2**14  # words whose products are all computed
+
+
+@dataclass(frozen=True)
+class Words(ABC):
+    """A word of k signs for each of the addresses 0 … N-1."""
+
+    N: int
+    k: int
+
+    @property
+    @abstractmethod
+    def closest(self) -> int:
+        """The largest product of two different addresses' words, or more."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> tuple[tuple[str, int, int], ...]:
+        """The tables of the embedding that hold them: name, rows, columns."""
+
+    @abstractmethod
+    def codes(self, of: Literal["token", "place"], div: int, column: int) -> tuple[Code, ...]:
+        """Writes the word of (value // div) modulo N from `column` on; modulo 2^k in binary."""
+
+    @abstractmethod
+    def fill(self, w: dict[str, torch.Tensor]) -> None:
+        """Puts the words into the tables."""
+
+
+@dataclass(frozen=True)
+class BinaryWords(Words):
+    """The address in binary, 0 as -1: k = ⌈log₂N⌉, as short as can be; neighbours differ in one sign."""
+
+    @classmethod
+    def of(cls, N: int) -> BinaryWords:
+        return cls(N, bits_for(N))
+
+    @property
+    def closest(self) -> int:
+        return self.k - 2
+
+    @property
+    def tables(self) -> tuple[tuple[str, int, int], ...]:
+        return binary_tables(self.k, table="signs")
+
+    def codes(self, of: Literal["token", "place"], div: int, column: int) -> tuple[Code, ...]:
+        return binary(of, div, self.k, column, table="signs")
+
+    def fill(self, w: dict[str, torch.Tensor]) -> None:
+        for name, _, size in self.tables:
+            w[f"embedding.{name}"] = 2 * digits(size) - 1
+
+
+@dataclass(frozen=True)
+class RandomWords(Words):
+    r"""Random signs, nearly orthogonal: the gap k - closest is a share of k, not 2.
+
+    Two words' product exceeds γk with probability at most exp(-γ²k/2) (Hoeffding).  With k = 8 ln N and
+    γ = 1/√2 that is N^-2, so all N(N-1)/2 products stay below 0.71k in more than half of all draws.  All
+    words differ from about k = 2 log₂N on, where N²/2^{k+1} falls below 1.
+    """
+
+    @classmethod
+    def of(cls, N: int, k: int | None) -> RandomWords:
+        return cls(N, max(1, math.ceil(8 * math.log(N))) if k is None else k)
+
+    @property
+    def closest(self) -> int:
+        return _closest(self.N, self.k)
+
+    @property
+    def tables(self) -> tuple[tuple[str, int, int], ...]:
+        return (("words", self.N, self.k),)
+
+    def codes(self, of: Literal["token", "place"], div: int, column: int) -> tuple[Code, ...]:
+        return (Code(of, div, "words", column),)
+
+    def fill(self, w: dict[str, torch.Tensor]) -> None:
+        w["embedding.words"] = torch.from_numpy(_signs(self.N, self.k)).to(torch.float64)
+
+
+def _signs(N: int, k: int) -> NDArray[np.int8]:
+    """(N, k)."""
+    return 2 * np.random.default_rng(SEED).integers(2, size=(N, k), dtype=np.int8) - 1
+
+
+@cache
+def _closest(N: int, k: int) -> int:
+    """The largest product of two of the words; of more than FEW, k - 2 if all differ and k if not."""
+    signs = _signs(N, k)
+    if N > FEW:
+        packed = np.packbits(signs > 0, axis=1)
+        words = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}")
+        return k - 2 if len(np.unique(words)) == N else k
+    block, words = 1024, signs.astype(np.float32)  # products up to k < 2^24 are exact
+    most = -k
+    for first in range(0, N, block):
+        products = words[first : first + block] @ words[first:].T  # (≤ block, N - first)
+        np.fill_diagonal(products, -k)
+        most = max(most, int(products.max()))
+    return most
+
+
+@dataclass(frozen=True)
+class Residues:
+    """Positions 0 … N-1 by their residues modulo the first primes, one-hot: looking back is linear, a turn.
+
+    Positions below Π p that agree in every residue are equal (Chinese remainder theorem), so different ones
+    share all but one of the ones at most.
+    """
+
+    N: int
+
+    @property
+    def primes(self) -> tuple[int, ...]:
+        primes = [2]
+        while math.prod(primes) < self.N:
+            primes.append(next(p for p in count(primes[-1] + 1) if fmpz(p).is_prime()))
+        return tuple(primes)
+
+    @property
+    def k(self) -> int:
+        return sum(self.primes)
+
+    def tables(self, *starts: int) -> tuple[tuple[str, int, int], ...]:
+        """For segments that begin at these positions."""
+        return tuple(dict.fromkeys((f"mod{p}+{start % p}", p, p) for start in starts for p in self.primes))
+
+    def codes(self, start: int, column: int) -> tuple[Code, ...]:
+        """Writes the position of each token of a segment that begins at `start`."""
+        columns = accumulate(self.primes[:-1], initial=column)
+        return tuple(
+            Code("place", 1, f"mod{p}+{start % p}", at) for p, at in zip(self.primes, columns, strict=True)
+        )
+
+    def fill(self, w: dict[str, torch.Tensor], *starts: int) -> None:
+        for name, p, _ in self.tables(*starts):
+            w[f"embedding.{name}"] = _turn(p, int(name.split("+")[1]))
+
+    def back(self, o: int) -> torch.Tensor:
+        """(k, k): takes the code of j to that of j - o."""
+        turns: torch.Tensor = torch.block_diag(*(_turn(p, -o) for p in self.primes))
+        return turns
+
+
+def _turn(p: int, by: int) -> torch.Tensor:
+    """(p, p): takes residue r to r + by."""
+    return torch.eye(p, dtype=torch.float64).roll(by, 1)

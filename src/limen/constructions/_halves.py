@@ -1,0 +1,109 @@
+r"""Two strings of n bits, one after the other: a softmax head brings a_i to the token of b_i.
+
+    K_j = (T(place of j), second_j),  Q_i = -c(T̄(place of i), 1)  =>  score = -c·(Hamming distance + second_j)
+
+Tokens of both halves are addressed by their place in their half (_words.py).  The right a_i scores 0 and
+every other token at most -c, the asking one too, since it is in the second half: together they weigh 2n·e^-c
+of it, 2.7e-8 for n = 2^20 and c = 32.
+
+A ReLU then says where the two bits are at fault: `flaw` is exactly 0 or about 1, and 0 in the first half.  A
+second head, at the last token, looks for a flaw:
+
+    score = c(flaw_j - second_j/2),   value second_j
+
+The first half is the blank: n tokens of score 0 and value 0.  Without a flaw the second half weighs e^{-c/2}
+of that; with one the blanks weigh n·e^{-c/2} of it, 1.3e-8 for n = 2^20 and c = 64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+from flint import arb
+
+from limen.constructions._margins import Roundoff, copied, retrieved
+from limen.constructions._weights import bits_for, identity
+from limen.constructions._words import decided, fill_words, oppose, word, word_tables
+from limen.core.columns import Columns
+from limen.core.embedding import Code, Codes, Segment
+from limen.core.model import Frame
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+C = 32  # what one wrong bit of an address costs; e^-32 ≈ 1.3e-14
+POOL = 64  # what a flaw is worth
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The layout of the two strings and the head that compares them."""
+
+    n: int
+
+    @property
+    def D(self) -> int:
+        return bits_for(self.n)
+
+    @property
+    def head(self) -> str:
+        """Values are as long as keys, as fast kernels like it, though only one number of them is used."""
+        return f"softmax(h=1,d={2 * self.D + 1})"
+
+    @property
+    def columns(self) -> Columns:
+        """`heard` is written by the first layer's head, `flaw` by its ReLU, `verdict` by the second layer."""
+        return Columns.of(place=2 * self.D, second=1, bit=1, heard=1, flaw=1, verdict=1)
+
+    @property
+    def embedding(self) -> Codes:
+        at = self.columns
+        a = (*word("place", self.D, at["place"].start), Code("token", 1, "digit", at["bit"].start))
+        b = (*a, Code("place", 1, "one", at["second"].start))
+        tables = (*word_tables(self.D), ("digit", 2, 1), ("one", 1, 1))
+        return Codes(at.width, tables, (Segment(self.n, a), Segment(self.n, b)))
+
+    def fill(self, w: dict[str, torch.Tensor], frame: Frame) -> None:
+        """The embedding and the head."""
+        at, address, half = self.columns, slice(0, 2 * self.D), 2 * self.D
+        fill_words(w, frame)
+        w["embedding.one"][:] = 1
+        w["embedding.digit"][1] = 1
+        identity(w["0.0.K"], at["place"], address)
+        oppose(w["0.0.Q"], at["place"], address, -C)
+        w["0.0.K"][at["second"], half] = 1
+        w["0.0.Q"][at["second"], half] = -C
+        w["0.0.V"][at["bit"], 0] = 1
+        w["0.0.O"][0, at["heard"]] = 1
+
+    def pool(self, w: dict[str, torch.Tensor]) -> None:
+        """The second head."""
+        at = self.columns
+        w["1.0.K"][at["flaw"]] = POOL
+        w["1.0.K"][at["second"]] = -POOL / 2
+        w["1.0.Q"][at["second"]] = 1
+        w["1.0.V"][at["second"]] = 1
+        w["1.0.O"][:, at["verdict"]] = 1
+
+    def blur(self, r: Roundoff) -> arb:
+        """How far from a_i the second half's `heard` may be."""
+        return copied(2 * self.n * arb(-C).exp(), 1, r)
+
+    def pooled(self, r: Roundoff) -> arb | None:
+        """How far apart the logits are, where a flaw is ReLU(2·(sum of bits) - an odd number).
+
+        It is exactly 0 without one if the bits heard are within 1/2.  With one it is 1 but for twice the blur
+        and the roundings of a sum up to 6, of the difference and of the output.
+        """
+        blur = self.blur(r)
+        if not blur < arb(1) / 4:
+            return None
+        flaw = 1 - 2 * blur - 8 * (r.u + r.sums(self.columns.width))
+        gap = POOL * (flaw - arb(1) / 2) * (1 - r.u) ** 2
+        found = retrieved(self.n * (-gap).exp(), 2 * self.n, r)
+        none = retrieved((arb(-POOL) / 2).exp(), 2 * self.n, r)
+        return decided(found.one, none.zero, r)

@@ -1,0 +1,212 @@
+r"""Looking up: one softmax head finds the token with the asked address and copies its value.
+
+    K_i = T(a_i),   Q = C·T(x)   =>   score = C·⟨T(a_i), T(x)⟩,      T(a) ∈ {±1}^k  (_addresses.py)
+
+Why it works.  Different words have product ≤ k-2, so the right token scores 2C = 32 more than any other
+and n others weigh n·e^-32 together: 1.3e-8 of the right one for a million tokens.  C is a power of two,
+so scores are exact in every format with k ≤ 2^t.  The asking token's own key is 0: it scores Ck less than
+the right one.
+
+Where an address may be absent, C is doubled and the asking token scores C(k-1) on itself: 32 less than the
+right token, 32 more than any other.  Its value says "absent".
+
+Width 2k + 2b, key size k, value size b = ⌈log₂ answers⌉; where an address may be absent, width and key
+size are larger by 1.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+from flint import arb
+
+from limen.architectures.last import CHUNK
+from limen.constructions._addresses import BinaryWords, RandomWords, Words
+from limen.constructions._margins import Roundoff, certified, lower
+from limen.constructions._weights import (
+    binary,
+    binary_tables,
+    bits_for,
+    digits,
+    fill_tables,
+    identity,
+    zeros,
+)
+from limen.core.architecture import Architecture
+from limen.core.columns import Columns
+from limen.core.construction import Construction
+from limen.core.embedding import Code, Codes, Segment
+from limen.core.errors import at_least
+from limen.core.model import Frame
+from limen.core.numbers import Float, Precision
+from limen.core.readout import Binary
+from limen.tasks.eva import Eva
+from limen.tasks.index import Index
+from limen.tasks.retrieval import Retrieval
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+C = 16  # the score of one matching sign; e^-32 ≈ 1.3e-14
+
+
+def roundoff(precision: Precision, k: int) -> Roundoff | None:
+    """The errors of a precision; None if C·k is too large for it, or if its errors are not relative."""
+    if isinstance(precision, Float) and C * k > precision.largest:
+        return None
+    return Roundoff.of(precision)
+
+
+def noise(k: int, error: arb, r: Roundoff) -> arb:
+    """How far a score may be from C·⟨T, T'⟩ when each of its k products errs by at most `error`.
+
+    Whole numbers up to k ≤ 2^t are exact, and so are they times a power of two.
+    """
+    if error.is_zero() and k * r.u <= 1:
+        return arb(0)
+    return C * k * (error + (1 + error) * ((1 + r.u) * (1 + r.sums(k)) - 1))
+
+
+def stray(others: int, gap: int, error: arb) -> arb:
+    """The weight of so many tokens, relative to the right one, that score `gap` less, each up to an error."""
+    return others * (2 * error - gap).exp()
+
+
+def blur(stray: arb, n: int, r: Roundoff) -> arb:
+    """How far what a head reads may be from the right token's value, -1, 0 or 1, before it is rounded.
+
+    The right token weighs e^0 = 1, all others `stray`.  An addition of floats errs by no more than its
+    smaller summand, so in whatever order the normaliser and the weighted sum are off by 2·stray each; twice
+    that, since a number below the smallest normal one may be rounded to twice itself.  Small numbers are
+    rounded as exponentials, weights and sums, and summed in pieces (last.py).
+    """
+    return 8 * stray * (1 + r.u) ** 4 * (1 + r.acc) ** n * (1 + r.piece) ** (n // CHUNK + 1)
+
+
+def rounded(blur: arb, r: Roundoff) -> arb:
+    """The error of a sign that was read and rounded: none while no other number is as near as ±1."""
+    return arb(0) if 2 * blur < r.u else blur + (1 + blur) * ((1 + r.u) ** 3 - 1)
+
+
+def digits_margin(blur: arb, bits: int, r: Roundoff) -> arb:
+    """How far apart the binary readout keeps the right answer and another, which differs in a digit.
+
+    With so little blur that 2x - 1 is rounded to ±1, logits are whole numbers up to `bits`: exact, 2 apart.
+    """
+    if 4 * blur < r.u and bits * r.u <= 1:
+        return arb(2)
+    e = max(blur, rounded(blur, r), key=lower)  # of a digit x: a 0 keeps its blur
+    e = 2 * e + r.u * (1 + 2 * e)  # of 2x - 1
+    return 2 * (1 - e) - 2 * bits * (1 + e) * ((1 + r.u) * (1 + r.sums(bits)) - 1)
+
+
+@dataclass(frozen=True)
+class Lookup(Construction):
+    """One layer, one head; n entries, then a token that asks: its id is the address, modulo their number."""
+
+    task: Eva | Index | Retrieval
+
+    @property
+    @abstractmethod
+    def words(self) -> Words:
+        """How an address is written."""
+
+    @property
+    def addresses(self) -> int:
+        return self.task.keys if isinstance(self.task, Retrieval) else self.task.n
+
+    @property
+    def absent(self) -> bool:
+        """Whether one more answer says that no entry has the address."""
+        return isinstance(self.task, Retrieval) and self.task.absent
+
+    @property
+    def scale(self) -> int:
+        """Score of a matching sign."""
+        return 2 * C if self.absent else C
+
+    @property
+    def columns(self) -> Columns:
+        k, b = self.words.k, bits_for(self.task.answers)
+        asks = {"asks": 1} if self.absent else {}
+        return Columns.of(key=k, value=b, query=k, **asks, answer=b)
+
+    def frame(self) -> Frame:
+        at, words, b = self.columns, self.words, bits_for(self.task.answers)
+        value: tuple[Code, ...]
+        values: tuple[tuple[str, int, int], ...]
+        if isinstance(self.task, Retrieval):  # the id is address·V + value
+            key = words.codes("token", self.task.V, at["key"].start)
+            value, values = (Code("token", 1, "value", at["value"].start),), (("value", self.task.V, b),)
+        else:  # the address is the place, the value is the id
+            key = words.codes("place", 1, at["key"].start)
+            value, values = binary("token", 1, b, at["value"].start), binary_tables(b)
+        query = words.codes("token", 1, at["query"].start)
+        if self.absent:
+            query, values = (*query, Code("place", 1, "one", at["asks"].start)), (*values, ("one", 1, 1))
+        return Frame(
+            Architecture.parse(f"softmax(h=1,d={b},d_k={words.k + self.absent})"),
+            at.width,
+            self.task.answers,
+            Codes(at.width, words.tables + values, (Segment(self.task.n, key + value), Segment(1, query))),
+            readout=Binary(at["answer"].start, b),
+        )
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        frame, at, k, b = self.frame(), self.columns, self.words.k, bits_for(self.task.answers)
+        w = zeros(frame)
+        fill_tables(w, frame)
+        self.words.fill(w)
+        identity(w["0.0.K"], at["key"], slice(0, k))
+        identity(w["0.0.Q"], at["query"], slice(0, k), self.scale)
+        identity(w["0.0.V"], at["value"], slice(0, b))
+        identity(w["0.0.O"], slice(0, b), at["answer"])
+        if isinstance(self.task, Retrieval):
+            w["embedding.value"] = digits(b)[: self.task.V]
+        if self.absent:
+            w["embedding.one"][:] = 1
+            w["0.0.Q"][at["asks"], k] = self.scale
+            w["0.0.K"][at["asks"], k] = k - 1
+            w["0.0.V"][at["asks"]] = digits(b)[self.task.answers - 1]
+        return w
+
+    def margin(self, precision: Precision) -> float | None:
+        n, k, c = self.task.n, self.words.k, self.scale
+        r = roundoff(precision, c * k // C)
+        if r is None:
+            return None
+        error, gap = noise(k, arb(0), r) * c / C, c * (k - self.words.closest)
+        off = stray(n - 1, gap, error) + stray(1, c if self.absent else c * k, error)
+        if self.absent:  # of the entries, where the asking token is the right one
+            off = max(off, stray(n, gap - c, error), key=lower)
+        return certified(digits_margin(blur(off, n + 1, r), bits_for(self.task.answers), r))
+
+
+@dataclass(frozen=True)
+class BinaryLookup(Lookup):
+    """Addresses in binary."""
+
+    @property
+    def words(self) -> Words:
+        return BinaryWords.of(self.addresses)
+
+
+@dataclass(frozen=True)
+class RandomLookup(Lookup):
+    """Addresses as k random signs, ⌈8 ln N⌉ unless said."""
+
+    _: KW_ONLY
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            at_least(self, k=1)
+
+    @property
+    def words(self) -> Words:
+        return RandomWords.of(self.addresses, self.k)

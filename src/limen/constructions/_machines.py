@@ -1,0 +1,83 @@
+"""Turing machines as data: one tape without ends, symbols 0, 1 and ⊔, a table of what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+ZERO, ONE, BLANK = range(3)
+SYMBOLS = (ZERO, ONE, BLANK)
+
+
+class Move(IntEnum):
+    """Where the head goes after it has written."""
+
+    RIGHT = 0
+    LEFT = 1
+    STAY = 2
+
+
+Step = tuple[str, int, Move]  # the next state, the symbol written, the move
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Starts in the first state on the blank after a word of n digits, and halts in the last.
+
+    `time` bounds its steps for words of n digits; the head stays between the blanks around the word.
+    """
+
+    states: tuple[str, ...]
+    table: Mapping[tuple[str, int], Step]
+    time: Callable[[int], int]
+
+    def step(self, state: str, symbol: int) -> Step:
+        """What is not in the table halts: the symbol stays, and so does the head."""
+        return self.table.get((state, symbol), (self.states[-1], symbol, Move.STAY))
+
+
+def _over_digits(state: str, move: Move) -> dict[tuple[str, int], Step]:
+    """In this state the head runs over the digits and changes nothing."""
+    return {(state, digit): (state, digit, move) for digit in (ZERO, ONE)}
+
+
+# The carry eats the last ones; then back to the first digit.
+INCREMENT = Machine(
+    ("start", "carry", "back", "halt"),
+    {
+        ("start", BLANK): ("carry", BLANK, Move.LEFT),
+        ("carry", ONE): ("carry", ZERO, Move.LEFT),
+        ("carry", ZERO): ("back", ONE, Move.LEFT),
+        ("carry", BLANK): ("halt", BLANK, Move.RIGHT),
+        ("back", BLANK): ("halt", BLANK, Move.RIGHT),
+    }
+    | _over_digits("back", Move.LEFT),
+    time=lambda n: n + 2,
+)
+
+# Erase the last digit, then the first if it is the same, until nothing is left: m digits take
+# R(m) = 2m+1 + R(m-2) = (m+1)(m+2)/2 steps, with R(0) = 1 and R(1) = 3.
+PALINDROME = Machine(
+    ("right", "last", "left0", "left1", "first0", "first1", "halt"),
+    {
+        ("right", BLANK): ("last", BLANK, Move.LEFT),
+        ("last", ZERO): ("left0", BLANK, Move.LEFT),
+        ("last", ONE): ("left1", BLANK, Move.LEFT),
+        ("last", BLANK): ("halt", ONE, Move.STAY),
+        ("left0", BLANK): ("first0", BLANK, Move.RIGHT),
+        ("left1", BLANK): ("first1", BLANK, Move.RIGHT),
+        ("first0", ZERO): ("right", BLANK, Move.RIGHT),
+        ("first1", ONE): ("right", BLANK, Move.RIGHT),
+        ("first0", ONE): ("halt", ZERO, Move.STAY),
+        ("first1", ZERO): ("halt", ZERO, Move.STAY),
+        ("first0", BLANK): ("halt", ONE, Move.STAY),
+        ("first1", BLANK): ("halt", ONE, Move.STAY),
+    }
+    | _over_digits("right", Move.RIGHT)
+    | _over_digits("left0", Move.LEFT)
+    | _over_digits("left1", Move.LEFT),
+    time=lambda n: 1 + (n + 1) * (n + 2) // 2,
+)
+
+MACHINES = {"increment": INCREMENT, "palindrome": PALINDROME}

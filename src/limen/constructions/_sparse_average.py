@@ -1,0 +1,163 @@
+r"""What the constructions of sparse averaging share: reading a mean off, and asking for a set at once.
+
+The mean S/q of q numbers ±1, S = 2·answer - q, becomes logits that are linear in it:
+
+    logit_a = (2AS - A²)/4,   A = 2a - q   =>   logit_a - logit_{a'} = (a - a')² where S = A
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeGuard
+
+import lazy_loader
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from limen.constructions._margins import Roundoff, certified, retrieved
+from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
+from limen.core.architecture import Architecture
+from limen.core.columns import Columns
+from limen.core.construction import Construction
+from limen.core.embedding import Code, Codes, Segment
+from limen.core.local import Function
+from limen.core.model import Frame
+from limen.core.numbers import Float, Precision
+from limen.tasks.sparse_average import SparseAverage
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+FLAG = 32  # the score of a token that is picked by a flag; e^-32 ≈ 1.3e-14
+
+
+def read_mean(w: dict[str, torch.Tensor], q: int, column: slice) -> None:
+    """Writes the readout: the mean stands in `column`."""
+    A = 2 * torch.arange(q + 1, dtype=torch.float64) - q
+    w["readout.U"][column] = A * q / 2
+    w["readout.u"][:] = -A.square() / 4
+
+
+def mean_margin(error: arb, q: int, r: Roundoff) -> float | None:
+    """The margin of `read_mean` when the mean errs by `error`: k² - k·q·error with k = |a - a'| ≥ 1."""
+    size = arb(q * q) * (1 + error) * 3 / 4  # a logit
+    weights = 0 if arb(q * q) * r.u <= 1 else 1  # Aq and A² are integers ≤ q²
+    rounded = (1 + r.u) ** (2 + weights) * (1 + r.sums(1)) - 1
+    return certified(1 - q * error - 2 * size * rounded)
+
+
+def mean_error(off: arb, uneven: arb, n: int, r: Roundoff) -> arb:
+    """How far a softmax over n tokens is from the mean of values in [-1, 1] over some of them.
+
+    The others weigh at most `off` of these; these weigh the same up to a factor between 1/(1 + uneven) and
+    1 + uneven, each against their mean.  Rounding is that of `retrieved`.
+    """
+    slack = (1 + r.u) ** 4 * (1 + r.sums(n)) ** 2
+    return (2 * off / (1 + off) + uneven) * slack + slack - 1
+
+
+@dataclass(frozen=True)
+class SetQuery(Construction):
+    """Layer 1 brings the q positions to the last token, a function makes them a query, layer 2 averages.
+
+    The function of y is arbitrary, as in the theorem [sanford2023]: Python code in float64, so the model
+    cannot be saved.  It knows y exactly, for the q heads of layer 1 read its bits as nearly 0 or 1.
+    """
+
+    task: SparseAverage = SparseAverage()
+
+    @property
+    @abstractmethod
+    def key_size(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def c(self) -> float:
+        """The factor on the scores, a power of two."""
+
+    @cached_property
+    @abstractmethod
+    def keys(self) -> NDArray[np.float64]:
+        """(n, key_size): the keys of the positions."""
+
+    @abstractmethod
+    def query(self, y: torch.Tensor) -> torch.Tensor:
+        """(count, q) -> (count, key_size): what asks for these positions, in float64."""
+
+    @property
+    def P(self) -> int:
+        return bits_for(self.task.n)
+
+    @property
+    def columns(self) -> Columns:
+        q, P, m = self.task.q, self.P, self.key_size
+        return Columns.of(key=m, z=1, asked=P, rank=q, set=q * P, query=m, answer=1)
+
+    def frame(self) -> Frame:
+        n, q, P, m, at = self.task.n, self.task.q, self.P, self.key_size, self.columns
+        z = Segment(n, (Code("place", 1, "keys", at["key"].start), Code("token", 1, "sign", at["z"].start)))
+        y = Segment(
+            q, (*binary("token", 1, P, at["asked"].start), Code("place", 1, "ranks", at["rank"].start))
+        )
+        tables = (("keys", n, m), ("sign", 2, 1), *binary_tables(P), ("ranks", q, q))
+        return Frame(
+            Architecture.parse(f"softmax(h={q},d={P},d_k=1),softmax(h=1,d=1,d_k={m})"),
+            at.width,
+            self.task.answers,
+            Codes(at.width, tables, (z, y)),
+            (Function(self._ask), None),
+        )
+
+    def _ask(self, x: torch.Tensor) -> torch.Tensor:
+        """Writes the query at the last token, nothing elsewhere."""
+        q, at, change = self.task.q, self.columns, torch.zeros_like(x)
+        last = x[..., at["rank"].stop - 1] == 1
+        bits = (x[last][:, at["set"]] > 0.5).unflatten(-1, (q, self.P))
+        y = (bits.long() << torch.arange(self.P)).sum(-1)  # (count, q)
+        change[..., at["query"]][last] = self.query(y).to(x.dtype)
+        return change
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        frame, at, q, P, m = self.frame(), self.columns, self.task.q, self.P, self.key_size
+        w = zeros(frame)
+        fill_tables(w, frame)
+        w["embedding.keys"][:] = torch.as_tensor(self.keys)
+        w["embedding.sign"][:, 0] = torch.tensor([-1.0, 1.0], dtype=torch.float64)
+        w["embedding.ranks"][:] = torch.eye(q, dtype=torch.float64)
+        w["0.0.Q"][at["rank"].stop - 1] = FLAG  # head i of the last token asks for the query of rank i
+        identity(w["0.0.K"], at["rank"], slice(0, q))
+        for i in range(q):
+            identity(w["0.0.V"], at["asked"], slice(i * P, (i + 1) * P))
+        identity(w["0.0.O"], slice(0, q * P), at["set"])
+        identity(w["1.0.Q"], at["query"], slice(0, m), self.c)
+        identity(w["1.0.K"], at["key"], slice(0, m))
+        w["1.0.V"][at["z"], 0] = 1
+        w["1.0.O"][0, at["answer"]] = 1
+        read_mean(w, q, at["answer"])
+        return w
+
+    def set_margin(self, on: arb, off: arb, idle: arb, r: Roundoff) -> float | None:
+        """The margin when scores err by `on` on y, are `off` lower off y, `idle` lower at query tokens."""
+        n, q = self.task.n, self.task.q
+        read = retrieved((n + q - 1) * arb(-FLAG).exp(), n + q, r)
+        if not (read.one > 0.5 and read.zero < 0.5):
+            return None
+        others = ((n - q) * (-off).exp() + q * (-idle).exp()) / q
+        uneven = (2 * on).exp() - 1 if q > 1 else arb(0)
+        return mean_margin(mean_error(others, uneven, n + q, r), q, r)
+
+
+def native(precision: Precision) -> TypeGuard[Float]:
+    """Whether the machine computes in this format, so that float64 inside a function is float64."""
+    return isinstance(precision, Float) and precision.bits >= 16
+
+
+def power_of_two(x: float) -> float:
+    """The least power of two above x."""
+    return math.ldexp(1, math.frexp(x)[1])

@@ -1,0 +1,68 @@
+r"""Scores that are minus a distance: key T(a) = (a, 1-a), a in binary; query -c·T̄(b), T̄(b) = (1-b, b).
+
+    ⟨-c·T̄(b), T(a)⟩ = -c·h(a, b),      h the Hamming distance
+
+The right key scores 0 and every other one -c or less.  Rounding is monotone, and 0 and the power of two c
+are numbers of every format: so this holds in every precision, and scores need no significant digits at all.
+A token whose key is 0 scores 0, too.
+
+A decision is a number x that is near 0 or near 1: the logits are ±(x - 1/2).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import lazy_loader
+from flint import arb
+
+from limen.constructions._margins import Roundoff, lower
+from limen.constructions._weights import binary, binary_tables, digits, fill_tables, identity
+from limen.core.embedding import Code
+from limen.core.model import Frame
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+
+def word(of: Literal["token", "place"], bits: int, column: int) -> tuple[Code, ...]:
+    """Codes that write T(value) into 2·bits columns."""
+    return binary(of, 1, bits, column) + binary(of, 1, bits, column + bits, table="nots")
+
+
+def word_tables(bits: int) -> tuple[tuple[str, int, int], ...]:
+    """The tables that `word` uses."""
+    return binary_tables(bits) + binary_tables(bits, table="nots")
+
+
+def fill_words(w: dict[str, torch.Tensor], frame: Frame) -> None:
+    """Writes digits into all tables named bits1 … bits8, their complements into nots1 … nots8."""
+    fill_tables(w, frame)
+    for name in frame.embedding.shapes(frame.width):
+        if name.startswith("nots"):
+            w[f"embedding.{name}"] = 1 - digits(int(name.removeprefix("nots")))
+
+
+def oppose(w: torch.Tensor, rows: slice, columns: slice, scale: float | int) -> None:
+    """Writes T ↦ scale·T̄ into a block of a matrix, in place."""
+    bits = (rows.stop - rows.start) // 2
+    identity(w, slice(rows.start, rows.start + bits), slice(columns.stop - bits, columns.stop), scale)
+    identity(w, slice(rows.stop - bits, rows.stop), slice(columns.start, columns.start + bits), scale)
+
+
+def decide(w: dict[str, torch.Tensor], column: slice, high: int) -> None:
+    """Reads the answer off a column: `high` if it is near 1, the other answer if near 0."""
+    signs = torch.tensor([-1.0, 1.0] if high else [1.0, -1.0], dtype=torch.float64)
+    w["readout.U"][column] = signs
+    w["readout.u"][:] = -signs / 2
+
+
+def decided(high: arb, low: arb, r: Roundoff) -> arb:
+    """How far apart the logits are when a head gave the column at least `high`, or at most `low`.
+
+    Rounded after the head: its output matrix and, in last.py, its value matrix; then each logit.
+    """
+    above, below = high * (1 - r.u) ** 2 - arb(1) / 2, arb(1) / 2 - low * (1 + r.u) ** 2
+    return 2 * min(above, below, key=lower) * (1 - r.u)

@@ -1,0 +1,128 @@
+r"""Cgram by two softmax layers: heads that look back by 1 … c-1 positions, then the gram is looked up.
+
+A position is written by its residues modulo the first primes, R(j), a symbol as a word T(x) of b signs.
+
+    layer 1    head o:   K_j = R(j),   Q_j = 32·R(j-o)                      fetches u_o = T(x_{j-o})
+    layer 2    K_j = (u_1 … u_{c-1}, text_j),   Q = 16·(T(x), u_1 … u_{c-2}, W+2)      reads x_j
+
+Why it works.  R(j-o) is R(j) with the columns of each prime turned by o, which is linear; different
+positions differ in a residue (Chinese remainder theorem), so the right one scores 32 more than any other.
+A gram has W = (c-1)b signs: in layer 2 the token behind it scores 16(W + W+2), and another token of the
+text 32 less.  The tokens that ask count as no text, and score 16·W at most.  Nor do the first c-1 tokens,
+where the heads find nothing to look back to: what they fetch is of size 2 at most, and they score 16·2W at
+most, again 32 less.
+
+Two layers: c-1 heads with keys of size Σp, then one with keys of size W+1; values of size b = ⌈log₂V⌉;
+width Σp + W + 2b + 2, where Π p ≥ n+c-1.  Scores are exact in bfloat16 up to W = 127 [wen2025].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+from flint import arb
+
+from limen.constructions._addresses import BinaryWords, Residues
+from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
+from limen.constructions._margins import certified
+from limen.constructions._weights import identity, zeros
+from limen.core.architecture import Architecture
+from limen.core.columns import Columns
+from limen.core.construction import Construction
+from limen.core.embedding import Code, Codes, Segment
+from limen.core.model import Frame
+from limen.core.numbers import Precision
+from limen.core.readout import Binary
+from limen.tasks.cgram import Cgram
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+
+@dataclass(frozen=True)
+class CgramBySoftmax(Construction):
+    """Heads that look back, then a retrieval head."""
+
+    task: Cgram = Cgram()
+
+    @property
+    def position(self) -> Residues:
+        return Residues(self.task.length)
+
+    @property
+    def symbol(self) -> BinaryWords:
+        return BinaryWords.of(self.task.V)
+
+    @property
+    def W(self) -> int:
+        """Signs in a gram."""
+        return (self.task.c - 1) * self.symbol.k
+
+    @property
+    def starts(self) -> tuple[int, int, int]:
+        """Where the tokens begin that have no gram before them, those that have, and those that ask."""
+        return 0, self.task.c - 1, self.task.n
+
+    @property
+    def columns(self) -> Columns:
+        b = self.symbol.k
+        return Columns.of(position=self.position.k, symbol=b, text=1, asks=1, gram=self.W, answer=b)
+
+    def frame(self) -> Frame:
+        at, n, c, b = self.columns, self.task.n, self.task.c, self.symbol.k
+        symbol = self.symbol.codes("token", 1, at["symbol"].start)
+        start, text, asks = (self.position.codes(j, at["position"].start) + symbol for j in self.starts)
+        text += (Code("place", 1, "one", at["text"].start),)
+        asks += (Code("place", 1, "one", at["asks"].start),)
+        layers = f"softmax(h={c - 1},d={b},d_k={self.position.k}),softmax(h=1,d={b},d_k={self.W + 1})"
+        tables = *self.position.tables(*self.starts), *self.symbol.tables, ("one", 1, 1)
+        segments = Segment(c - 1, start), Segment(n - c + 1, text), Segment(c - 1, asks)
+        return Frame(
+            Architecture.parse(layers),
+            at.width,
+            self.task.answers,
+            Codes(at.width, tables, segments),
+            readout=Binary(at["answer"].start, b),
+        )
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        at, c, k, b, W = self.columns, self.task.c, self.position.k, self.symbol.k, self.W
+        w = zeros(self.frame())
+        self.position.fill(w, *self.starts)
+        self.symbol.fill(w)
+        w["embedding.one"][:] = 1
+        for o in range(1, c):
+            head, word = slice((o - 1) * k, o * k), slice((o - 1) * b, o * b)
+            identity(w["0.0.K"], at["position"], head)
+            w["0.0.Q"][at["position"], head] = 2 * C * self.position.back(o)
+            identity(w["0.0.V"], at["symbol"], word)
+        identity(w["0.0.O"], slice(0, W), at["gram"])
+        identity(w["1.0.K"], at["gram"], slice(0, W))
+        w["1.0.K"][at["text"], W] = 1
+        identity(w["1.0.Q"], at["symbol"], slice(0, b), C)  # the asking token is the last of the gram
+        identity(w["1.0.Q"], slice(at["gram"].start, at["gram"].stop - b), slice(b, W), C)
+        w["1.0.Q"][at["asks"], W] = C * (W + 2)
+        identity(w["1.0.V"], at["symbol"], slice(0, b), 1 / 2)  # signs become digits, (1 + T)/2
+        w["1.0.V"][at["text"]] = 1 / 2
+        identity(w["1.0.O"], slice(0, b), at["answer"])
+        return w
+
+    def margin(self, precision: Precision) -> float | None:
+        n, ones, W = self.task.length, len(self.position.primes), self.W
+        r = roundoff(precision, max(2 * ones, 2 * W + 2))
+        if r is None:
+            return None
+        fetched = rounded(blur(stray(n - 1, 2 * C, noise(2 * ones, arb(0), r)), n, r), r)
+        product = (1 + fetched) ** 2 - 1  # both factors of layer 2 were fetched
+        off = stray(n - 1, 2 * C, noise(2 * W + 2, product, r))
+        return certified(digits_margin(blur(off, n, r), self.symbol.k, r))
+
+    @classmethod
+    def examples(cls) -> tuple[CgramBySoftmax, ...]:
+        return tuple(
+            cls(Cgram(*sizes)) for sizes in ((2, 2, 2), (4, 2, 4), (5, 2, 3), (6, 3, 2), (8, 4, 2), (4, 3, 3))
+        )

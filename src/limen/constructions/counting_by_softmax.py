@@ -1,0 +1,123 @@
+r"""Counting by two softmax layers: the last token learns the symbol, then spreads its weight over its copies.
+
+    first layer    the token of k reads s, whose token is marked; ReLU makes the bits exact
+    second layer   score -c·(Hamming distance of x_j and s), value 0;  the tokens of s and k: score 0, and
+                   value 1 on s:  share = 1/(count + 2),  compared with 1/(k + 3/2)
+
+Two layers and not one: the token that asks holds k, and must know s before it can compare it with the x_j.
+
+Why it works.  s is read up to n·e^-64, too little for 53 bits to see, so that ReLU(1 - 2·bit) is exactly 1
+or 0.  Then the x_j equal to s score exactly 0 as s and k do, all others -64 or less, and the weights before
+they are divided sum to exactly count + 2, as long as that has 24 bits.  The share is at most 1/(k + 2) if
+count ≥ k and at least 1/(k + 1) if not.  The threshold between is 1/(2n + 4) of itself or more from both, and
+roundings move them by some 3·2^-t: n may be about 2^t/6.
+
+One head a layer, keys of size 1 and 2D, values of size D and 1, D = ⌈log₂S⌉; D ReLUs; width 6D + 4;
+precision log₂n + 3 bits.  A recurrence must carry log₂C(n+S-1, S-1) bits instead [wen2025].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+from flint import arb
+
+from limen.constructions._margins import Roundoff, certified
+from limen.constructions._weights import binary, bits_for, identity, zeros
+from limen.constructions._words import fill_words, oppose, word, word_tables
+from limen.core.architecture import Architecture
+from limen.core.columns import Columns
+from limen.core.construction import Construction
+from limen.core.embedding import Code, Codes, Segment
+from limen.core.local import Mlp
+from limen.core.model import Frame
+from limen.core.numbers import Precision
+from limen.tasks.counting import Counting
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+C = 64  # what one wrong bit costs; e^-64 ≈ 1.6e-28, which float64 does not see beside 1
+
+
+@dataclass(frozen=True)
+class CountingBySoftmax(Construction):
+    """Two layers, one head each; keys and values are those of the embedding."""
+
+    task: Counting = Counting()
+
+    @property
+    def D(self) -> int:
+        return bits_for(self.task.S)
+
+    @property
+    def columns(self) -> Columns:
+        D = self.D
+        return Columns.of(word=2 * D, s=D, symbol=1, asks=1, threshold=1, heard=D, wanted=2 * D, share=1)
+
+    def frame(self) -> Frame:
+        D, n, at = self.D, self.task.n, self.columns
+        x = word("token", D, at["word"].start)
+        s = (*binary("token", 1, D, at["s"].start), Code("place", 1, "one", at["symbol"].start))
+        k = (
+            Code("place", 1, "one", at["asks"].start),
+            Code("token", 1, "threshold", at["threshold"].start),
+        )
+        return Frame(
+            Architecture.parse(f"softmax(h=1,d={D},d_k=1),softmax(h=1,d=1,d_k={2 * D})"),
+            at.width,
+            self.task.answers,
+            Codes(
+                at.width,
+                (*word_tables(D), ("one", 1, 1), ("threshold", n + 1, 1)),
+                (Segment(n, x), Segment(1, s), Segment(1, k)),
+            ),
+            (Mlp(D), None),
+        )
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        frame, at, D = self.frame(), self.columns, self.D
+        w = zeros(frame)
+        fill_words(w, frame)
+        w["embedding.one"][:] = 1
+        w["embedding.threshold"][:, 0] = 1 / (torch.arange(self.task.n + 1, dtype=torch.float64) + 1.5)
+        w["0.0.K"][at["symbol"]] = 1
+        w["0.0.Q"][at["asks"]] = C
+        identity(w["0.0.V"], at["s"], slice(0, D))
+        identity(w["0.0.O"], slice(0, D), at["heard"])
+        bit = slice(at["wanted"].start, at["wanted"].start + D)
+        complement = slice(bit.stop, bit.stop + D)
+        identity(w["0.local.W1"], at["heard"], slice(0, D), -2)
+        w["0.local.b1"][:] = 1
+        identity(w["0.local.W2"], slice(0, D), complement)  # 1 - bit
+        identity(w["0.local.W2"], slice(0, D), bit, -1)
+        w["0.local.b2"][bit] = 1
+        identity(w["1.0.K"], at["word"], slice(0, 2 * D))
+        oppose(w["1.0.Q"], at["wanted"], slice(0, 2 * D), -C)
+        w["1.0.V"][at["symbol"]] = 1
+        w["1.0.O"][:, at["share"]] = 1
+        w["readout.U"][at["threshold"]] = torch.tensor([-1, 1], dtype=torch.float64)
+        w["readout.U"][at["share"]] = torch.tensor([1, -1], dtype=torch.float64)
+        return w
+
+    def margin(self, precision: Precision) -> float | None:
+        """Least at count = k = n, where 1/(k + 3/2) - 1/(k + 2) = 1/2/((k + 3/2)(k + 2)); each side errs.
+
+        The share is one weight: at most four operations inside, then rounded at most twice.
+        """
+        r = Roundoff.of(precision)
+        n = self.task.n
+        if r is None or not (n + 2) * r.acc <= 1 or not 8 * n * arb(-C).exp() < r.acc:
+            return None
+        share, threshold = (1 + r.u) ** 2 * (1 + r.sums(4)) - 1, r.u
+        more = arb(n) + arb(3) / 2
+        apart = (arb(1) / 2 - threshold * (n + 2) - share * more) / (more * (n + 2))
+        return certified(2 * apart * (1 - r.u) * (1 - r.acc))
+
+    @classmethod
+    def examples(cls) -> tuple[CountingBySoftmax, ...]:
+        return tuple(cls(Counting(n, S)) for n, S in ((5, 3), (3, 7), (1, 2), (8, 2), (4, 4)))

@@ -1,0 +1,27 @@
+r"""Index by one softmax layer: the key is the position, the query is p, the value is s, all in binary.
+
+    K_i = T(i),   Q = 16·T(p),   V_i = s_i       =>   score = 16·(D - 2·Hamming distance of i and p)
+
+Why it works.  Position p scores 32 more than any other, so all others together weigh n·e^-32; scores are
+16 times whole numbers up to D, exact in bfloat16 up to n = 2^256 (_lookup.py).
+
+Width 2D + 2b, one head with keys of size D = ⌈log₂n⌉ and values of size b = ⌈log₂S⌉ [bhattamishra2024].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from limen.constructions._lookup import BinaryLookup
+from limen.tasks.index import Index
+
+
+@dataclass(frozen=True)
+class IndexBySoftmax(BinaryLookup):
+    """Positions in binary."""
+
+    task: Index = Index()
+
+    @classmethod
+    def examples(cls) -> tuple[IndexBySoftmax, ...]:
+        return cls(Index(1, 2)), cls(Index(4, 2)), cls(Index(5, 3)), cls(Index(3, 9)), cls(Index(9, 2))

@@ -1,0 +1,35 @@
+r"""Retrieval by one softmax layer: keys and values stand in the tokens in binary.
+
+    K_i = T(a_i),   Q = 16·T(a),   V_i = b_i       =>   score = 16·(D - 2·Hamming distance of a_i and a)
+
+Why it works.  The token whose key is a scores 32 more than any other, so all others together weigh
+n·e^-32.  With `absent=true` the asking token scores below a match and above all else on itself, and its own
+value is "absent" (_lookup.py).
+
+Width 2D + 2b, one head with keys of size D and values of size b = ⌈log₂V⌉; with `absent=true` width and
+keys are larger by 1, and b = ⌈log₂(V+1)⌉ [chen2025].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from limen.constructions._lookup import BinaryLookup
+from limen.tasks.retrieval import Retrieval
+
+
+@dataclass(frozen=True)
+class RetrievalBySoftmax(BinaryLookup):
+    """Keys as the task writes them, in binary."""
+
+    task: Retrieval = Retrieval()
+
+    @classmethod
+    def examples(cls) -> tuple[RetrievalBySoftmax, ...]:
+        found = Retrieval(4, 2, 2), Retrieval(2, 3, 3), Retrieval(1, 1, 1)
+        absent = (
+            Retrieval(3, 2, 3, absent=True),
+            Retrieval(2, 3, 4, absent=True),
+            Retrieval(1, 1, 1, absent=True),
+        )
+        return tuple(map(cls, (*found, *absent)))

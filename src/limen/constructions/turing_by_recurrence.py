@@ -1,0 +1,194 @@
+r"""A Turing machine by a small recurrence and one softmax layer: each step of the machine is a token.
+
+    a token in binary:   the symbol written (2 bits), whether the head goes left, or stays; the next state
+
+The prompt is such a text too: 0 and 1 are "write this digit, go right, still in the first state".  So after
+the prompt the word stands on the tape, and the head on the blank behind it.  Then at every position
+
+    recurrence   counts in binary the cell where the head is now, and keeps the cell it just wrote
+    attention    finds the latest token that wrote the head's cell; its value is the symbol
+    ReLUs        are one for each state and symbol, and write what the table says: the next token
+
+Why it works.  The counter adds 1, 0 or -1 modulo 2^P with the usual carries: one stage finds them, the next
+one adds.  With H the Hamming distance of two cells' addresses, the t-th token after the first scores
+
+    -cAH + ct,  A a power of two > T ≥ t:        ct if it wrote the head's cell,  ≤ -c if it wrote another
+
+so of those that wrote it the latest is ahead by c.  The first token, ⊔, has key 0 and scores 0: it stands for
+all cells that nobody wrote.  Only weights of e^-c are lost, and the next token has whole bits again.
+
+Two layers, T = n + steps tokens after the first.  With P = ⌈log₂(n+2)⌉, S = ⌈log₂ states⌉: state of 2P numbers, 4P
+inner ReLUs, keys of size P + 2, 3·states ReLUs, width 12 + 2S + 2P + ⌈log₂T⌉.  Integers up to T and 2^{P+1} must
+be exact, log T bits: bfloat16 runs 256 steps [wen2025].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import lazy_loader
+from flint import arb
+
+from limen.constructions._adders import carry
+from limen.constructions._machines import MACHINES, SYMBOLS, Machine
+from limen.constructions._margins import Roundoff, certified, copied, holds, settled
+from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
+from limen.core.architecture import Architecture
+from limen.core.columns import Columns
+from limen.core.construction import Construction
+from limen.core.embedding import Code, Codes, Segment
+from limen.core.local import Mlp
+from limen.core.model import Frame
+from limen.core.numbers import Precision
+from limen.core.readout import Binary
+from limen.tasks.turing import Turing
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+C = 32  # scores are multiples of it; e^-32 ≈ 1.3e-14
+
+
+@dataclass(frozen=True)
+class TuringByRecurrence(Construction):
+    """The answer is the last digit of the next token: the symbol that the halted machine reads."""
+
+    task: Turing = Turing()
+
+    @property
+    def machine(self) -> Machine:
+        return MACHINES[self.task.program]
+
+    @property
+    def steps(self) -> int:
+        return self.machine.time(self.task.n)
+
+    @property
+    def T(self) -> int:
+        """The tokens after the first."""
+        return self.task.n + self.steps
+
+    @property
+    def P(self) -> int:
+        """The bits of a cell's address: the word and a blank on either side."""
+        return bits_for(self.task.n + 2)
+
+    @property
+    def token(self) -> Columns:
+        """The bits of a token."""
+        return Columns.of(symbol=2, left=1, stay=1, state=bits_for(len(self.machine.states)))
+
+    @property
+    def columns(self) -> Columns:
+        token, P = self.token.width, self.P
+        written = {"token": token, "one": 1, "later": 1, "time": bits_for(self.T)}
+        return Columns.of(**written, head=P, wrote=P, read=2, next=token)
+
+    def frame(self) -> Frame:
+        at, token, P = self.columns, self.token.width, self.P
+        first = (*binary("token", 1, token, at["token"].start), Code("place", 1, "one", at["one"].start))
+        time = at["time"].stop - at["time"].start
+        later = (
+            *first,
+            Code("place", 1, "one", at["later"].start),
+            *binary("place", 1, time, at["time"].start),
+        )
+        return Frame(
+            Architecture.parse(f"relu_rnn(d={2 * P},stages=2,inner={4 * P}),softmax(h=1,d=2,d_k={P + 2})"),
+            at.width,
+            1 << token,
+            Codes(
+                at.width,
+                (("one", 1, 1), *binary_tables(token, time)),
+                (Segment(1, first), Segment(self.T, later)),
+            ),
+            (None, Mlp(len(self.machine.states) * len(SYMBOLS))),
+            readout=Binary(at["next"].start, token),
+        )
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        frame = self.frame()
+        w = zeros(frame)
+        fill_tables(w, frame)
+        w["embedding.one"][:] = 1
+        self._count(w)
+        self._look(w)
+        self._act(w)
+        return w
+
+    def _count(self, w: dict[str, torch.Tensor]) -> None:
+        """The head's cell goes with the token's move; the cell where it was is the one the token wrote."""
+        at, P = self.columns, self.P
+        left, stay = (at["token"].start + self.token[name].start for name in ("left", "stay"))
+        one = at["one"].start
+        U, W1, b1, W2 = (w[f"0.0.{name}"] for name in ("U", "W1", "b1", "W2"))
+        head, wrote = slice(0, P), slice(P, 2 * P)
+        digits, was, carries = slice(0, P), slice(P, 2 * P), slice(2 * P, 4 * P)
+        identity(W1, head, digits)
+        identity(W1, head, was)
+        identity(W2, digits, head)
+        identity(W2, was, wrote)
+        carry(W1, b1, W2, range(P), range(2 * P, 4 * P), to=range(P))
+        # a move is a summand modulo 2^P, least digit first: right is 10…0, left is 11…1, stay is 00…0
+        U[one, 0], U[stay, 0], U[left, 1:P] = 1, -1, 1
+        U[one, carries], U[stay, carries] = 1, -1
+        U[left, carries] = (2.0 ** torch.arange(1, P + 1).double() - 2).repeat_interleave(2)
+        identity(w["0.0.O"], head, at["head"])
+        identity(w["0.0.O"], wrote, at["wrote"])
+
+    def _look(self, w: dict[str, torch.Tensor]) -> None:
+        """The symbol of the latest token that wrote the head's cell."""
+        at, P = self.columns, self.P
+        A = 1 << self.T.bit_length()
+        Q, K = w["1.0.Q"], w["1.0.K"]
+        cell, written, age = slice(0, P), P, P + 1
+        identity(K, at["wrote"], cell)
+        K[at["later"], written] = K[at["later"], age] = 1
+        K[at["time"], age] = 2.0 ** torch.arange(bits_for(self.T), dtype=torch.float64)
+        identity(Q, at["head"], cell, 2 * A * C)  # -H = Σ(2a - 1)w - Σa, a the head's cell, w the token's
+        Q[at["one"], cell] = -A * C
+        Q[at["head"], written] = -A * C
+        Q[at["one"], age] = C
+        identity(w["1.0.V"], self._bits("symbol"), slice(0, 2))
+        identity(w["1.0.O"], slice(0, 2), at["read"])
+
+    def _act(self, w: dict[str, torch.Tensor]) -> None:
+        """The ReLU of a state and a symbol is 1 where they are the present ones, and writes the next token."""
+        machine, at, token = self.machine, self.columns, self.token
+        W1, b1, W2 = (w[f"1.local.{name}"] for name in ("W1", "b1", "W2"))
+        for u, (state, symbol) in enumerate(product(machine.states, SYMBOLS)):
+            after, written, move = machine.step(state, symbol)
+            for value, columns in ((machine.states.index(state), self._bits("state")), (symbol, at["read"])):
+                code = digits(columns.stop - columns.start)[value]
+                W1[columns, u] = 2 * code - 1
+                b1[u] -= code.sum()
+            b1[u] += 1
+            following = machine.states.index(after) << token["state"].start
+            W2[u, at["next"]] = digits(token.width)[written | move << token["left"].start | following]
+
+    def _bits(self, name: str) -> slice:
+        """Where this part of the position's own token stands."""
+        first, part = self.columns["token"].start, self.token[name]
+        return slice(first + part.start, first + part.stop)
+
+    def margin(self, precision: Precision) -> float | None:
+        """Of every step: counters are exact, the symbol's bits are read up to T·e^-c, one ReLU is then 1."""
+        r, T, token = Roundoff.of(precision), self.T, self.token.width
+        units = len(self.machine.states) * len(SYMBOLS)
+        largest = C * (2 * self.P + 1) << T.bit_length()
+        if r is None or not holds(precision, max(T, 2 << self.P, token + 2), largest):
+            return None
+        read = copied(T * (-arb(C)).exp(), 1, r)
+        unit = settled(settled(2 * read + r.sums(token + 2) * (token + 2), token + 2, r), token + 2, r)
+        bit = settled(units * (unit + r.sums(units)), 1, r)
+        digit = 2 * bit + r.u
+        return certified(2 * (1 - digit) - 2 * token * (1 + digit) * (r.u + r.sums(token)))
+
+    @classmethod
+    def examples(cls) -> tuple[TuringByRecurrence, ...]:
+        palindromes = tuple(cls(Turing(n)) for n in (2, 3, 4, 5, 6))
+        return *palindromes, *(cls(Turing(n, program="increment")) for n in (2, 3, 5, 8))

@@ -1,0 +1,87 @@
+r"""2-Sum over all pairs by one softmax layer, then one bit of recurrence: it falls when a pair has met.
+
+    first layer    met_i ≈ 1 if an earlier x_j ≡ -x_i modulo M, else 0
+    second layer   h_i = ReLU(h_{i-1} - ReLU(4·met_i - 2)),   h_1 = 1
+
+Why it works.  The first layer is _partners.py, where no token takes itself for its partner.  The inner ReLU
+is exactly 0 if `met` is at most 1/2, and at least 1 if it is at least 3/4.  So h is exactly 1 while no token
+has met its partner and exactly 0 from then on: the answer is 1 - h at the last token.
+
+4 heads with keys of size 4b + 2D + 1, b = ⌈log₂(m+1)⌉ ≈ (log₂M + 1)/2 and D = ⌈log₂(n-1)⌉; then a state of
+one number, with 2 inner ReLUs; width 16b + 2D + 4.  A recurrence alone must carry the set of values [ye2026].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+from flint import arb
+
+from limen.constructions._margins import certified
+from limen.constructions._partners import Partners
+from limen.constructions._weights import zeros
+from limen.constructions._words import decide
+from limen.core.architecture import Architecture
+from limen.core.columns import Columns
+from limen.core.construction import Construction
+from limen.core.model import Frame
+from limen.core.numbers import Precision
+from limen.tasks.two_sum_any import TwoSumAny
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+
+@dataclass(frozen=True)
+class TwoSumAnyByHybrid(Construction):
+    """Four heads, then a recurrence whose state is 0 or 1."""
+
+    task: TwoSumAny = TwoSumAny()
+
+    @property
+    def partners(self) -> Partners:
+        return Partners(self.task.n, self.task.M)
+
+    @property
+    def columns(self) -> Columns:
+        return self.partners.columns
+
+    def frame(self) -> Frame:
+        return Frame(
+            Architecture.parse(f"{self.partners.heads},relu_rnn(d=1,stages=2,inner=2)"),
+            self.columns.width,
+            self.task.answers,
+            self.partners.embedding,
+        )
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        frame, at = self.frame(), self.columns
+        w = zeros(frame)
+        self.partners.fill(w, frame)
+        alone, met = 0, 1  # inside: nobody had met a partner before, and this token has
+        w["1.0.W1"][0, alone] = 1
+        w["1.0.U"][at["first"], alone] = 1
+        w["1.0.U"][at["met"], met] = 4
+        w["1.0.U"][at["first"], met] = -8  # there `met` is 2
+        w["1.0.b1"][met] = -2
+        w["1.0.W2"][:, 0] = torch.tensor([1, -1], dtype=torch.float64)
+        w["1.0.O"][:, at["verdict"]] = 1
+        decide(w, at["verdict"], high=0)
+        return w
+
+    def margin(self, precision: Precision) -> float | None:
+        """h is 0 or 1 and the logits ±(h - 1/2), all exact."""
+        r = self.partners.roundoff(precision)
+        if r is None:
+            return None
+        met = self.partners.met(r)
+        clear = met.one > arb(3) / 4 + 2 * r.u and met.zero < arb(1) / 4
+        return certified(arb(1)) if clear else None
+
+    @classmethod
+    def examples(cls) -> tuple[TwoSumAnyByHybrid, ...]:
+        return tuple(cls(TwoSumAny(n, M)) for n, M in ((4, 7), (5, 6), (2, 3), (3, 16), (8, 3)))

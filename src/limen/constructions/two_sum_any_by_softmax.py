@@ -1,0 +1,89 @@
+r"""2-Sum over all pairs by two softmax layers: each token looks for its partner, the last asks who found it.
+
+    first layer    met_i ≈ 1 if an earlier x_j ≡ -x_i modulo M, else 0
+    second layer   score c·met_j, value 1;  the first token: score c/2, value 0
+
+Why it works.  The first layer is _partners.py, where no token takes itself for its partner.  The first token
+has none before it and is the blank of the second layer: a token that has met its partner weighs e^{c/2}
+times as much, and n tokens that have not n·e^{-c/2} as much, 1.3e-8 for n = 2^20 and c = 64.  The last token
+is a number as the others are, and reads the verdict.
+
+Two layers, 4 heads and 1.  With b = ⌈log₂(m+1)⌉ ≈ (log₂M + 1)/2 and D = ⌈log₂(n-1)⌉: keys of 4b + 2D + 1,
+width 16b + 2D + 4.  One layer that reads its answer at a fixed token needs Ω(n) bits [ye2026].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+from flint import arb
+
+from limen.constructions._margins import certified, retrieved
+from limen.constructions._partners import Partners
+from limen.constructions._weights import zeros
+from limen.constructions._words import decide, decided
+from limen.core.architecture import Architecture
+from limen.core.columns import Columns
+from limen.core.construction import Construction
+from limen.core.model import Frame
+from limen.core.numbers import Precision
+from limen.tasks.two_sum_any import TwoSumAny
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+C = 64  # what a met partner is worth; e^-32 ≈ 1.3e-14
+
+
+@dataclass(frozen=True)
+class TwoSumAnyBySoftmax(Construction):
+    """Two layers, four heads and one."""
+
+    task: TwoSumAny = TwoSumAny()
+
+    @property
+    def partners(self) -> Partners:
+        return Partners(self.task.n, self.task.M)
+
+    @property
+    def columns(self) -> Columns:
+        return self.partners.columns
+
+    def frame(self) -> Frame:
+        return Frame(
+            Architecture.parse(f"{self.partners.heads},softmax(h=1,d=1)"),
+            self.columns.width,
+            self.task.answers,
+            self.partners.embedding,
+        )
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        frame, at = self.frame(), self.columns
+        w = zeros(frame)
+        self.partners.fill(w, frame)
+        w["1.0.K"][at["met"]] = C
+        w["1.0.K"][at["first"]] = C / 2 - 2 * C  # there `met` is 2
+        w["1.0.Q"][at["later"]] = 1
+        w["1.0.V"][at["later"]] = 1
+        w["1.0.O"][:, at["verdict"]] = 1
+        decide(w, at["verdict"], high=1)
+        return w
+
+    def margin(self, precision: Precision) -> float | None:
+        """A softmax over one token is exactly 1 and so is the blank's score; another's is rounded twice."""
+        r = self.partners.roundoff(precision)
+        if r is None:
+            return None
+        n, met = self.task.n, self.partners.met(r)
+        yes = C * (met.one * (1 - r.u) ** 2 - arb(1) / 2)
+        no = C * (arb(1) / 2 - met.zero * (1 + r.u) ** 2)
+        found, none = retrieved((-yes).exp(), n, r), retrieved(n * (-no).exp(), n, r)
+        return certified(decided(found.one, none.zero, r))
+
+    @classmethod
+    def examples(cls) -> tuple[TwoSumAnyBySoftmax, ...]:
+        return tuple(cls(TwoSumAny(n, M)) for n, M in ((4, 7), (5, 6), (2, 3), (3, 16), (8, 3)))

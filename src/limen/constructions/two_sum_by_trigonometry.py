@@ -1,0 +1,113 @@
+r"""2-Sum by one softmax head of size 3: the partner of q is the token whose angle cancels that of q.
+
+    K_j = (cos θ_j, -sin θ_j, 0),  Q = c(cos θ_q, sin θ_q, 1)  =>  score = c·cos(2π(x_j + q)/M),  θ_x = 2πx/M
+
+The query's own token is the blank: key (0, 0, 1 - δ/2), value 0, while the x_j have the value 1.
+
+Why it works.  A partner scores c, any other token at most c(1 - δ) with δ = 1 - cos(2π/M), the blank in the
+middle.  With c ≥ 2 ln(8n)/δ a partner gives at least 1/(1 + 1/8n + 1/64n), and no partner at most 1/8.
+
+The price is precision.  The gap δ/2 ≈ π²/M² must exceed the errors of the scores, 5 to 7 times 2^-t, so M
+may be some π/√(7·2^-t).  With n = 256 the margin is certified up to about M = 15 in bfloat16 and 3500 in
+float32; near misses are confused from M = 41 and 9001 on.  two_sum_by_code has no such limit.
+
+One head with keys of size 3 and values of size 1, width 7, and a table of M angles [sanford2023].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+from flint import arb
+
+from limen.constructions._margins import Roundoff, certified, retrieved
+from limen.constructions._weights import identity, zeros
+from limen.constructions._words import decide, decided
+from limen.core.architecture import Architecture
+from limen.core.columns import Columns
+from limen.core.construction import Construction
+from limen.core.embedding import Code, Codes, Segment
+from limen.core.model import Frame
+from limen.core.numbers import Precision
+from limen.tasks.two_sum import TwoSum
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+
+@dataclass(frozen=True)
+class TwoSumByTrigonometry(Construction):
+    """One layer, one head, key size 3, value size 1."""
+
+    task: TwoSum = TwoSum()
+
+    @property
+    def c(self) -> int:
+        """The least power of two that is at least 2 ln(8n)/δ: multiplying by it is exact."""
+        half_δ = math.sin(math.pi / self.task.M) ** 2  # 1 - cos 2α = 2 sin²α
+        return 1 << math.ceil(math.log2(math.log(8 * self.task.n) / half_δ))
+
+    @property
+    def columns(self) -> Columns:
+        return Columns.of(angle=2, data=1, query=2, asks=1, found=1)
+
+    def frame(self) -> Frame:
+        at = self.columns
+        x, q = (
+            (Code("token", 1, "angles", at[angle].start), Code("place", 1, "one", at[flag].start))
+            for angle, flag in (("angle", "data"), ("query", "asks"))
+        )
+        return Frame(
+            Architecture.parse("softmax(h=1,d=1,d_k=3)"),
+            at.width,
+            self.task.answers,
+            Codes(
+                at.width,
+                (("angles", self.task.M, 2), ("one", 1, 1)),
+                (Segment(self.task.n, x), Segment(1, q)),
+            ),
+        )
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        at, M, c = self.columns, self.task.M, self.c
+        w = zeros(self.frame())
+        θ = torch.arange(M, dtype=torch.float64) * (2 * math.pi / M)
+        w["embedding.angles"] = torch.stack([θ.cos(), θ.sin()], -1)
+        w["embedding.one"][:] = 1
+        w["0.0.K"][at["angle"], :2] = torch.tensor([[1.0, 0.0], [0.0, -1.0]], dtype=torch.float64)
+        w["0.0.K"][at["asks"], 2] = math.cos(math.pi / M) ** 2  # 1 - δ/2, without cancellation
+        identity(w["0.0.Q"], at["query"], slice(0, 2), c)
+        w["0.0.Q"][at["asks"], 2] = c
+        w["0.0.V"][at["data"]] = 1
+        w["0.0.O"][:, at["found"]] = 1
+        decide(w, at["found"], high=1)
+        return w
+
+    def margin(self, precision: Precision) -> float | None:
+        """Relative to |cos cos| + |sin sin| ≤ 1 a score errs by two rounded factors, a sum and a rounding.
+
+        The blank's score has one factor that is rounded, and no sum.  As computed in float64, an angle below
+        2π errs by less than 2^-49, and a sine or cosine by less than 2^-48.
+        """
+        r = Roundoff.of(precision)
+        if r is None:
+            return None
+        n, half_δ = self.task.n, (arb.pi() / self.task.M).sin() ** 2
+        table = arb(2) ** -48
+        token = (1 + r.u) ** 3 * (1 + r.sums(2)) * (1 + 4 * table) - 1
+        blank = (1 + r.u) ** 2 * (1 + table) - 1
+        step = (
+            -self.c * (half_δ - token - blank)
+        ).exp()  # from a partner to the blank, from there to another token
+        partner = retrieved(step + n * (-2 * self.c * (half_δ - token)).exp(), n + 1, r)
+        none = retrieved(n * step, n + 1, r)
+        return certified(decided(partner.one, none.zero, r))
+
+    @classmethod
+    def examples(cls) -> tuple[TwoSumByTrigonometry, ...]:
+        return tuple(cls(TwoSum(n, M)) for n, M in ((4, 7), (3, 6), (1, 3), (4, 4), (2, 25)))

@@ -1,0 +1,94 @@
+r"""Two programs of a Turing machine: is the word a palindrome; what is the first digit of a number plus one?
+
+    palindrome, n = 4:   ⊔ 0 1 1 0   ->   1        ⊔ 0 1 1 1   ->   0
+    increment,  n = 4:   ⊔ 0 1 1 1   ->   1        ⊔ 0 1 0 1   ->   0        0111 + 1 = 1000, 0101 + 1 = 0110
+
+The answer is the symbol under the head when the machine halts.  For the increment a recurrence needs two bits,
+the first digit and whether all others were 1; of a palindrome it must remember half, ⌊n/2⌋ bits, and no chain
+of thought helps.  Log n bits and one attention layer run any machine, a token a step [wen2025].
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from limen.core.errors import at_least
+from limen.core.task import Answers, Task, Tokens, balanced
+
+BLANK = 2
+
+
+@dataclass(frozen=True)
+class Turing(Task):
+    """n+1 tokens: the blank 2, then n digits 0 or 1, the highest first; the sum is taken modulo 2^n.
+
+    >>> Turing(n=4).answer(np.array([[2, 0, 1, 1, 0], [2, 0, 1, 1, 1]])).tolist()
+    [1, 0]
+    >>> Turing(n=4, program="increment").answer(np.array([[2, 0, 1, 1, 1], [2, 0, 1, 0, 1]])).tolist()
+    [1, 0]
+    """
+
+    n: int = 6
+    _: KW_ONLY
+    program: Literal["palindrome", "increment"] = "palindrome"
+
+    def __post_init__(self) -> None:
+        at_least(self, n=2)
+
+    @property
+    def vocab(self) -> int:
+        return 3
+
+    @property
+    def length(self) -> int:
+        return self.n + 1
+
+    @property
+    def answers(self) -> int:
+        return 2
+
+    @property
+    def cut(self) -> int:
+        return 1 + self.n // 2
+
+    def alphabets(self) -> list[tuple[range, int]]:
+        return [(range(BLANK, BLANK + 1), 1), (range(2), self.n)]
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """Palindromes, and words with any (hard: one) of their pairs broken; numbers with either first digit.
+
+        Hard numbers: all digits after the first are 1, or all but one are.
+        """
+        yes, half = balanced(rng, count), self.n // 2
+        word = rng.integers(2, size=(count, self.n))
+        some = half if self.program == "palindrome" else self.n - 1
+        chosen = np.arange(some) == rng.integers(some, size=(count, 1))  # one of some, in each row
+        if self.program == "palindrome":
+            any_of = rng.integers(2, size=(count, half)) == 1
+            broken = chosen if hard else any_of | (chosen & ~any_of.any(axis=1, keepdims=True))
+            word[:, self.n - half :] = (word[:, :half] ^ (broken & (yes == 0)[:, None]))[:, ::-1]
+        else:
+            if hard:
+                word[:, 1:] = ~chosen | (rng.integers(2, size=(count, 1)) == 1)
+            word[:, 0] = yes ^ word[:, 1:].all(axis=1)
+        return np.column_stack([np.full(count, BLANK), word]), yes
+
+    def answer(self, tokens: Tokens) -> Answers:
+        word = tokens[..., 1:]
+        if self.program == "palindrome":
+            return np.asarray((word == word[..., ::-1]).all(axis=-1), dtype=np.int64)
+        return np.asarray(word[..., 0] ^ word[..., 1:].all(axis=-1), dtype=np.int64)
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        """What answers the prefix, its mirror image or all 1, and the same with each digit wrong in turn."""
+        ends = self.length - self.cut
+        right = np.ones(ends, dtype=np.int64)
+        if self.program == "palindrome":
+            right[ends - self.n // 2 :] = prefix[:0:-1]
+        return np.vstack([right, right ^ np.eye(ends, dtype=np.int64)])
+
+    @classmethod
+    def examples(cls) -> tuple["Turing", ...]:
+        return cls(), cls(n=5), cls(n=2), cls(n=5, program="increment"), cls(n=2, program="increment")
