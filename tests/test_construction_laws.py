@@ -18,7 +18,8 @@ from limen.core.files import load, save
 from limen.core.local import Function
 from limen.core.model import Model
 from limen.core.numbers import Precision
-from limen.solve import certificate, solve
+from limen.core.task import Task
+from limen.solve import certificate, construct, solve
 
 EXAMPLES = [
     c for name in ids("constructions") for c in lookup("constructions", name, Construction).examples()
@@ -96,3 +97,40 @@ def test_sizes_and_margins_are_read_without_torch(name: str) -> None:
         "c.frame(), c.margin(Precision.parse('bf16')); sys.exit('torch._C' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    ("text", "by"),
+    [
+        ("eva(n=2000)", "softmax"),
+        ("eva(n=2000)", "random_signs"),
+        ("recall(n=200,V=1000)", "softmax"),
+        ("two_sum(n=2000,M=10007)", "code"),
+        ("two_sum_any(n=300,M=10007)", "softmax"),
+        ("equality(n=300)", "softmax"),
+        ("disjointness(n=300)", "softmax"),
+        ("cgram(n=300,c=3,V=50)", "softmax"),
+        ("composition(m=20,n1=15)", "stack"),
+        ("composition(m=20,n1=15)", "stack(stack=LFF)"),
+        ("composition(m=5,n1=3,n2=3)", "encoder"),
+    ],
+)
+def test_larger_inputs_are_never_nearer_to_wrong_than_certified(text: str, by: str, precision: str) -> None:
+    construction = construct(Task.parse(text), by)
+    solution, _ = solve(construction, Precision.parse(precision), how=3)
+    assert solution.wrong == 0 and solution.certified is not None
+    assert solution.certified <= solution.margin
+
+
+@pytest.mark.parametrize(
+    ("text", "by", "precision"),
+    [
+        ("sparse_average(n=256,q=4)", "polytope", "float32"),
+        ("two_sum(n=64,M=16385)", "trigonometry", "float32"),
+        ("two_sum(n=64,M=257)", "trigonometry", "bf16"),
+        ("counting(n=256,S=4)", "softmax", "bf16"),
+    ],
+)
+def test_where_no_margin_can_be_certified_the_tool_says_so(text: str, by: str, precision: str) -> None:
+    assert construct(Task.parse(text), by).margin(Precision.parse(precision)) is None

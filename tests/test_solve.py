@@ -63,7 +63,7 @@ def test_a_certificate_is_checked_by_running_the_saved_weights_again(tmp_path: P
     checked = limen("check", str(folder / "certificate.json"), "--json")
     assert checked.returncode == 0 and json.loads(checked.stdout)["valid"]
     text = (folder / "certificate.json").read_text()
-    (folder / "certificate.json").write_text(text.replace('"margin": 1.9', '"margin": 2.9'))
+    (folder / "certificate.json").write_text(text.replace('"margin": 2', '"margin": 3'))
     assert limen("check", str(folder / "certificate.json")).returncode == 1
     (folder / "certificate.json").write_text(text.replace("eva(n=9)", "eva(n=8)"))
     assert limen("check", str(folder / "certificate.json")).returncode in (1, 2)
@@ -76,15 +76,15 @@ def test_a_picture_shows_where_the_query_looks(tmp_path: Path) -> None:
     assert limen("solve", "eva(n=6)", "--picture", str(file)).returncode == 0
     drawing = ET.parse(file).getroot()
     texts = "".join(drawing.itertext())
-    assert "layer 1, head 1" in texts and "position: 3" in texts
+    assert "layer 1, head 1" in texts and "key: 3" in texts
     result = limen("solve", "eva(n=1000)", "--picture", str(tmp_path / "large.svg"))
     assert result.returncode == 2 and not (tmp_path / "large.svg").exists()
 
 
-def test_the_least_precision_grows_as_the_logarithm_of_the_number_of_digits() -> None:
-    """Scores c·(D - h) must stay apart near the top: ⌈log₂D⌉ bits, D = ⌈log₂n⌉ (multilayer.md 2.7)."""
-    rows = smallest_precision(construct(Task.parse("eva(n=256)")), how=40, seed=0, over=None)
-    assert rows[-1].works == 3
+def test_the_least_precision_of_a_lookup_is_that_of_counting_to_the_number_of_its_signs() -> None:
+    """Scores are multiples of whole numbers up to D = ⌈log₂n⌉: ⌈log₂D⌉ bits are certified (multilayer.md 2.7)."""
+    rows = smallest_precision(construct(Task.parse("eva(n=256)")), how=20, seed=0, over=None)
+    assert [row.certified for row in rows] == [3, 3, 3, 3]
     assert all(row.certified is not None and row.certified >= (row.works or 0) for row in rows)
 
 

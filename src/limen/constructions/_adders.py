@@ -17,8 +17,8 @@ def carry(
 ) -> None:
     """Writes two ReLUs a digit, whose difference relu(p - 2^{b+1} + 1) - relu(p - 2^{b+1}) is the carry.
 
-    p is the sum up to digit b, an integer below 2·2^{b+1}.  `digits` are the rows of W1 that hold 0, 1 or 2.  A
-    carry takes 2 from its digit in `to` and adds 1 to the next one; a carry beyond `to` is dropped.
+    p is the sum up to digit b, an integer below 2·2^{b+1}; `digits` are the rows of W1 that are summed, each
+    0, 1 or 2.  A carry takes 2 from its digit in `to` and gives 1 to the next; one beyond `to` is dropped.
     """
     for b in range(len(digits)):
         pair = list(units[2 * b : 2 * b + 2])

@@ -3,8 +3,9 @@ r"""How far an answer is from flipping, over every input and every rounding, in 
 The arithmetic of a precision with t significant bits: the result of every operation is rounded, with a
 relative error of at most u = 2^-t; sums inside one operation (a matrix product, a softmax) are accumulated
 with at least 24 bits (53 for float64 and for simulated formats), whatever the order.  That is what torch
-does on a CPU: 16-bit products accumulate in float32.  Everything here is an upper bound on errors or
-a lower bound on margins; a ball's outer end is taken.
+does on a CPU: 16-bit products accumulate in float32.  `settled` and `copied` use two facts more: results
+are rounded to the nearest number, and inside a softmax the largest score has the weight e^0 = 1 exactly.
+Everything here is an upper bound on errors or a lower bound on margins; a ball's outer end is taken.
 """
 
 from __future__ import annotations

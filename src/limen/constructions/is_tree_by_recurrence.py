@@ -1,22 +1,24 @@
-r"""IsTree by one layer, a recurrence of two numbers beside an attention that reads the edges again and again.
+r"""IsTree by one layer: a recurrence of two numbers beside an attention that reads the edges out again.
 
     v_0 = 0,     v_i = the other end of edge i if v_{i-1} is one of its ends, else v_{i-1}
 
-The edges are read n-1 times, the first time in the prompt: the graph is a tree if no reading ends at v = 0.
+The edges are read n-1 times, first in the prompt.  The graph is a tree if no reading ends at v = 0.
 
-Why it works.  One reading is a permutation τ of the vertices, the product of n-1 transpositions.  Multiplied to a
-product, a transposition of two vertices in different cycles joins the cycles.  The edges of a tree join what
-the ones before left apart, and cycles stay inside such parts, so n-1 times two cycles are joined and τ is
-one cycle of n vertices: v returns after n readings, not before.  If the graph is no tree it is not
-connected, the vertices around 0 are fewer than n, and v returns before [denes1959].
+Why it works.  One reading permutes the vertices: it is the product τ of n-1 transpositions.  A transposition
+of two vertices joins their cycles if these are different.  The edges of a tree join parts that were apart,
+and a cycle stays inside its part: so each edge joins two cycles, τ is one cycle of all n vertices, and v is
+back at 0 after n readings, no sooner.  If the graph is no tree, n-1 edges leave it in parts; v stays in the
+part of 0 and is back sooner [denes1959].
 
-    recurrence   v' = v ± (b-a) where |v-a| or |v-b| is 0:  relu(±(b-a) - N|v-a|), N a power of two ≥ n;
-                 seen' = seen + relu(start - v), where a reading starts, start = 1
-    attention    by position: the edge i positions on is the one n-1 tokens before, and is the next token
-    answer       v' - N·seen ≥ 1, at the last token
+    recurrence   ReLU(b - a - N|v-a|) is b - a if v = a < b, else 0, for N ≥ n; likewise the other three ways;
+                 seen += ReLU(start - v), where start is 1 at the first edge of a reading, else 0
+    attention    by position: the edge that is next, in binary, is the next token
+    answer       ReLU(v - N·seen), at the last token alone: ≥ 1 for yes, 0 for no
 
-A recurrence alone needs Ω(n log n) bits, one softmax layer Ω(n); here 2⌈log₂n⌉ bits and (n-1)(n-2) tokens of
-chain of thought are enough [wen2025].  Width 4B' …
+One layer, both side by side, (n-1)(n-2) steps.  The state is v and seen, 2⌈log₂n⌉ bits, with 9 ReLUs in each
+of two inner stages.  With D = ⌈2log₂n⌉, P = ⌈log₂(n-1)⌉: width 2D + 2P + 8, keys of size P + 1.  Integers to
+2N, N = 2^⌈log₂n⌉, must be exact: n ≤ 128 in bfloat16.  A recurrence alone needs Ω(n log n) bits, whatever the
+number of steps [wen2025].
 """
 
 from __future__ import annotations
@@ -59,22 +61,25 @@ class IsTreeByRecurrence(Construction):
 
     @property
     def P(self) -> int:
+        """The bits of a position."""
         return bits_for(self.task.length)
 
     @property
     def D(self) -> int:
+        """The bits of an edge."""
         return bits_for(self.task.vocab)
 
     @property
     def N(self) -> int:
+        """A power of two that is larger than any vertex."""
         return 1 << bits_for(self.task.n)
 
     @property
     def columns(self) -> Columns:
         D, P = self.D, self.P
         prompt = {"edge": D, "position": P, "data": 1}
-        always = {"a": 1, "b": 1, "asks": 1}
-        return Columns.of(**prompt, **always, start=1, next=P, last=1, v=1, seen=1, token=D)
+        given = {"a": 1, "b": 1, "asks": 1, "start": 1, "next": P, "last": 1}
+        return Columns.of(**prompt, **given, v=1, seen=1, token=D)
 
     def frame(self) -> Frame:
         D, P, n, at = self.D, self.P, self.task.n, self.columns
@@ -109,6 +114,7 @@ class IsTreeByRecurrence(Construction):
         w["embedding.clock"][:, 1:] = digits(self.P)[torch.arange(1, n) % (n - 1)]
         self._walk(w)
         self._repeat(w)
+        # the answer, ReLU(v - N·seen) at the last token, is the lowest digit of what would come next
         for name, factor in (("v", 1), ("seen", -self.N), ("last", self.N)):
             w["0.local.W1"][at[name], 0] = factor
         w["0.local.b1"][0] = -self.N
@@ -116,28 +122,28 @@ class IsTreeByRecurrence(Construction):
         return w
 
     def _walk(self, w: dict[str, torch.Tensor]) -> None:
-        """The recurrence: its state is v and how often v was 0 where a reading starts."""
+        """The recurrence: v goes over the edge if it can; `seen` counts the readings that began at 0."""
         at, N = self.columns, self.N
         U, W1, W2, W3, O = (w[f"0.0.{name}"] for name in ("U", "W1", "W2", "W3", "O"))
-        v, seen = 0, 1
-        stay, count, again = 0, 1, 2
-        W1[v, stay] = W1[seen, count] = 1
-        W1[v, again], U[at["start"], again] = -1, 1
-        W2[stay, stay] = W2[count, count] = W2[again, count] = 1
-        W3[stay, v] = W3[count, seen] = 1
-        up, down = 7, 8  # b - a and a - b
-        U[at["b"], up] = U[at["a"], down] = 1
-        U[at["a"], up] = U[at["b"], down] = -1
-        for end, far, near, goes in (("a", 3, 4, (up, down)), ("b", 5, 6, (down, up))):
-            W1[v, far], U[at[end], far] = 1, -1  # relu(v - a) + relu(a - v) = |v - a|
-            W1[v, near], U[at[end], near] = -1, 1
-            for unit, goal, sign in zip((far, near), goes, (1, -1), strict=True):
-                W2[[far, near], unit] = -N
-                W2[goal, unit], W3[unit, v] = 1, sign
+        v, seen, zero, above_a, below_a, above_b, below_b, up, down = range(9)  # v and seen: the state, too
+        a, b, start = (at[name].start for name in ("a", "b", "start"))
+        W1[v, v] = W1[seen, seen] = 1
+        W1[v, zero], U[start, zero] = -1, 1  # ReLU(start - v)
+        W2[v, v] = W2[[seen, zero], seen] = 1
+        W3[v, v] = W3[seen, seen] = 1
+        U[b, up], U[a, up], U[a, down], U[b, down] = 1, -1, 1, -1
+        for end, above, below, gain, loss in (
+            (a, above_a, below_a, up, down),
+            (b, above_b, below_b, down, up),
+        ):
+            W1[v, above], U[end, above], W1[v, below], U[end, below] = 1, -1, -1, 1
+            W2[above, [above, below]] = W2[below, [above, below]] = -N  # their sum is |v - end|
+            W2[gain, above] = W2[loss, below] = 1
+            W3[above, v], W3[below, v] = 1, -1
         O[v, at["v"]] = O[seen, at["seen"]] = 1
 
     def _repeat(self, w: dict[str, torch.Tensor]) -> None:
-        """The head: the edge whose turn is next; nothing at the last token."""
+        """The head: the edge whose turn is next, from the prompt; at the last token nothing."""
         at, D, P = self.columns, self.D, self.P
         Q, K, place, data = w["0.1.Q"], w["0.1.K"], slice(0, P), P
         identity(K, at["position"], place)

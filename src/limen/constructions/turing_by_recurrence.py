@@ -17,9 +17,9 @@ one adds.  With H the Hamming distance of two cells' addresses, the t-th token a
 so of those that wrote it the latest is ahead by c.  The first token, ⊔, has key 0 and scores 0: it stands for
 all cells that nobody wrote.  Only weights of e^-c are lost, and the next token has whole bits again.
 
-Two layers, T = n + steps tokens after the first.  With P = ⌈log₂(n+2)⌉, S = ⌈log₂ states⌉: state of 2P numbers, 4P
-inner ReLUs, keys of size P + 2, 3·states ReLUs, width 12 + 2S + 2P + ⌈log₂T⌉.  Integers up to T and 2^{P+1} must
-be exact, log T bits: bfloat16 runs 256 steps [wen2025].
+Two layers, T = n + steps tokens after the first.  With P = ⌈log₂(n+2)⌉, S = ⌈log₂ states⌉: state of 2P bits,
+4P inner ReLUs, keys of size P + 2, 3·states ReLUs, width 12 + 2S + 2P + ⌈log₂T⌉.  Integers up to T and to
+2^{P+1} must be exact: bfloat16 runs T = 256 [wen2025].
 """
 
 from __future__ import annotations
@@ -90,22 +90,15 @@ class TuringByRecurrence(Construction):
 
     def frame(self) -> Frame:
         at, token, P = self.columns, self.token.width, self.P
-        first = (*binary("token", 1, token, at["token"].start), Code("place", 1, "one", at["one"].start))
         time = at["time"].stop - at["time"].start
-        later = (
-            *first,
-            Code("place", 1, "one", at["later"].start),
-            *binary("place", 1, time, at["time"].start),
-        )
+        first = (*binary("token", 1, token, at["token"].start), Code("place", 1, "one", at["one"].start))
+        count = (Code("place", 1, "one", at["later"].start), *binary("place", 1, time, at["time"].start))
+        segments = Segment(1, first), Segment(self.T, (*first, *count))
         return Frame(
             Architecture.parse(f"relu_rnn(d={2 * P},stages=2,inner={4 * P}),softmax(h=1,d=2,d_k={P + 2})"),
             at.width,
             1 << token,
-            Codes(
-                at.width,
-                (("one", 1, 1), *binary_tables(token, time)),
-                (Segment(1, first), Segment(self.T, later)),
-            ),
+            Codes(at.width, (("one", 1, 1), *binary_tables(token, time)), segments),
             (None, Mlp(len(self.machine.states) * len(SYMBOLS))),
             readout=Binary(at["next"].start, token),
         )
@@ -127,10 +120,10 @@ class TuringByRecurrence(Construction):
         one = at["one"].start
         U, W1, b1, W2 = (w[f"0.0.{name}"] for name in ("U", "W1", "b1", "W2"))
         head, wrote = slice(0, P), slice(P, 2 * P)
-        digits, was, carries = slice(0, P), slice(P, 2 * P), slice(2 * P, 4 * P)
-        identity(W1, head, digits)
+        added, was, carries = slice(0, P), slice(P, 2 * P), slice(2 * P, 4 * P)
+        identity(W1, head, added)
         identity(W1, head, was)
-        identity(W2, digits, head)
+        identity(W2, added, head)
         identity(W2, was, wrote)
         carry(W1, b1, W2, range(P), range(2 * P, 4 * P), to=range(P))
         # a move is a summand modulo 2^P, least digit first: right is 10…0, left is 11…1, stay is 00…0
@@ -157,7 +150,7 @@ class TuringByRecurrence(Construction):
         identity(w["1.0.O"], slice(0, 2), at["read"])
 
     def _act(self, w: dict[str, torch.Tensor]) -> None:
-        """The ReLU of a state and a symbol is 1 where they are the present ones, and writes the next token."""
+        """The ReLU of a state and a symbol is 1 where these are the present ones, and writes what follows."""
         machine, at, token = self.machine, self.columns, self.token
         W1, b1, W2 = (w[f"1.local.{name}"] for name in ("W1", "b1", "W2"))
         for u, (state, symbol) in enumerate(product(machine.states, SYMBOLS)):

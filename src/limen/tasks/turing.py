@@ -3,7 +3,7 @@ r"""Two programs of a Turing machine: is the word a palindrome; what is the firs
     palindrome, n = 4:   ⊔ 0 1 1 0   ->   1        ⊔ 0 1 1 1   ->   0
     increment,  n = 4:   ⊔ 0 1 1 1   ->   1        ⊔ 0 1 0 1   ->   0        0111 + 1 = 1000, 0101 + 1 = 0110
 
-The answer is the symbol under the head when the machine halts.  For the increment a recurrence needs two bits,
+The answer is the symbol under the head when the machine halts.  The increment takes a recurrence two bits,
 the first digit and whether all others were 1; of a palindrome it must remember half, ⌊n/2⌋ bits, and no chain
 of thought helps.  Log n bits and one attention layer run any machine, a token a step [wen2025].
 """
