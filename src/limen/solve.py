@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from limen.core.task import Task
 
 _FEW = 2**16  # inputs that are all run through without being asked
+_FIRST = ("_by_softmax", "_by_stack", "_by_code")  # where a task has one of these, it is the plainest
 _TOKENS = 2**21  # tokens worth drawing when nobody says how many inputs
 
 
@@ -57,9 +58,9 @@ class Solution:
 
 
 def constructions_for(task: Task) -> list[str]:
-    """The ids of the constructions of a task, softmax first."""
+    """The ids of the constructions of a task, the one to take if none is named first."""
     found = [name for name in ids("constructions") if name.split("_by_")[0] == identifier(task)]
-    return sorted(found, key=lambda name: (not name.endswith("_by_softmax"), name))
+    return sorted(found, key=lambda name: (not name.endswith(_FIRST), name))
 
 
 def construct(task: Task, by: str | None = None) -> Construction:

@@ -13,6 +13,7 @@ from limen.core.columns import Columns
 from limen.core.model import Frame, Model
 from limen.core.numbers import Precision
 from limen.core.task import Task
+from limen.core.text import word
 
 if TYPE_CHECKING:
     import torch
@@ -66,7 +67,7 @@ class Construction(ABC):
     def __str__(self) -> str:
         """The id, and the options that differ from their default."""
         options = [
-            f"{f.name}={getattr(self, f.name)}"
+            f"{f.name}={word(getattr(self, f.name))}"
             for f in fields(self)
             if f.kw_only and getattr(self, f.name) != f.default
         ]

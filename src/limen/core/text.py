@@ -197,13 +197,14 @@ def spell(thing: Any, name: str | None = None, **more: int | None) -> str:
         if isinstance(value, tuple):
             words += [f"{field.name}{i}={item}" for i, item in enumerate(value, 1)]
         elif not field.kw_only or value != field.default:
-            words.append(f"{field.name}={_word(value)}")
+            words.append(f"{field.name}={word(value)}")
     words += [f"{key}={value}" for key, value in more.items() if value is not None]
     name = name or identifier(thing)
     return f"{name}({','.join(words)})" if words else name
 
 
-def _word(value: Any) -> str:
+def word(value: Any) -> str:
+    """A value as the text form writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -18,14 +18,16 @@ and one triangular solve gives M and N (the UT transform of [yang2024delta], sol
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
+from limen.core.weights import Shapes
 from limen.mixers._chunks import carry, cut, glue
 from limen.mixers._conv import convolve
 from limen.mixers._decay import decay
-from limen.mixers._heads import split
+from limen.mixers._heads import Headed, split
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -53,6 +55,32 @@ class Memory(NamedTuple):
 
     S: jt.Float[torch.Tensor, "*batch h d_k d"]
     seen: jt.Float[torch.Tensor, "*batch past channels"]
+
+
+@dataclass(frozen=True)
+class DeltaRule(Headed):
+    """The sizes of a delta rule behind a causal convolution over c tokens (1: none), and what it carries."""
+
+    _: KW_ONLY
+    c: int = 1
+
+    @property
+    def channels(self) -> int:
+        return self.h * (2 * self.key_size + self.d)
+
+    def rule_shapes(self, width: int) -> Shapes:
+        """The projections, the convolution's kernel and β."""
+        kernel: Shapes = {"conv": (self.c, self.channels)} if self.c > 1 else {}
+        return self.projections(width) | kernel | {"B": (width, self.h), "b": (self.h,)}
+
+    def state_bits(self, n: int, p: int) -> int:
+        return (self.h * self.key_size * self.d + (self.c - 1) * self.channels) * p
+
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Memory:
+        zeros = w["K"].new_zeros
+        return Memory(
+            zeros((*batch, self.h, self.key_size, self.d)), zeros((*batch, self.c - 1, self.channels))
+        )
 
 
 def projected(

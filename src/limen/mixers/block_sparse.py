@@ -19,16 +19,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.core.errors import at_least
-from limen.core.mixer import Streaming
 from limen.core.weights import random_weights
 from limen.mixers._cache import Cache, empty
-from limen.mixers._heads import join, split, split_t
+from limen.mixers._heads import Headed, join, split, split_t
 from limen.mixers._masked import attend, attend_fused, highest
 
 if TYPE_CHECKING:
@@ -47,32 +45,14 @@ class Blocked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BlockSparse(Streaming):
+class BlockSparse(Headed):
     """h heads with values of size d and queries and keys of size d_k (d unless said)."""
 
-    h: int = 2
-    d: int = 4
     B: int = 4
     k: int = 2
-    _: KW_ONLY
-    d_k: int | None = None
-
-    def __post_init__(self) -> None:
-        at_least(self, h=1, d=1, B=1, k=1)
-        if self.d_k is not None:
-            at_least(self, d_k=1)
-
-    @property
-    def key_size(self) -> int:
-        return self.d_k or self.d
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        keys, values = self.h * self.key_size, self.h * self.d
-        return {
-            "Q": (width, keys),
-            "K": (width, keys),
-            "V": (width, values),
-            "O": (values, width),
+        return self.projections(width) | {
             "PK": (self.h, self.B),
             "PV": (self.h, self.B),
             "G": (width, self.h),

@@ -10,14 +10,12 @@ matrix a head, and the c-1 last rows of the projections.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.core.errors import at_least
-from limen.core.mixer import Streaming
-from limen.mixers._delta import Memory, chunked, projected
+from limen.mixers._delta import DeltaRule, Memory, chunked, projected
 from limen.mixers._heads import join
 
 if TYPE_CHECKING:
@@ -29,39 +27,11 @@ else:
 
 
 @dataclass(frozen=True)
-class Delta(Streaming):
+class Delta(DeltaRule):
     """h heads with values of size d and keys of size d_k (d unless said), behind a convolution over c."""
 
-    h: int = 2
-    d: int = 4
-    _: KW_ONLY
-    d_k: int | None = None
-    c: int = 1
-
-    def __post_init__(self) -> None:
-        at_least(self, h=1, d=1, c=1)
-        if self.d_k is not None:
-            at_least(self, d_k=1)
-
-    @property
-    def key_size(self) -> int:
-        return self.d_k or self.d
-
-    @property
-    def channels(self) -> int:
-        return self.h * (2 * self.key_size + self.d)
-
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        keys, values = self.h * self.key_size, self.h * self.d
-        return {
-            "Q": (width, keys),
-            "K": (width, keys),
-            "V": (width, values),
-            **({"conv": (self.c, self.channels)} if self.c > 1 else {}),
-            "B": (width, self.h),
-            "b": (self.h,),
-            "O": (values, width),
-        }
+        return self.rule_shapes(width)
 
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
@@ -79,15 +49,6 @@ class Delta(Streaming):
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         _, (q, k, v, β) = projected(w, x, self.h, self.start(w, x.shape[:-2]).seen)
         return join(chunked(q, β * k, k, v, torch.zeros_like(β))) @ w["O"]
-
-    def state_bits(self, n: int, p: int) -> int:
-        return (self.h * self.key_size * self.d + (self.c - 1) * self.channels) * p
-
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Memory:
-        zeros = w["K"].new_zeros
-        return Memory(
-            zeros((*batch, self.h, self.key_size, self.d)), zeros((*batch, self.c - 1, self.channels))
-        )
 
     def step(
         self, w: Mapping[str, torch.Tensor], state: Memory, x_t: jt.Float[torch.Tensor, "*batch width"]

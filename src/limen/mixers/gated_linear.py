@@ -13,16 +13,14 @@ product of gates, so it is at most 1 and right even where it underflows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.core.errors import at_least
-from limen.core.mixer import Streaming
 from limen.core.weights import random_weights
 from limen.mixers._chunks import CHUNK, carry, cut, glue
-from limen.mixers._heads import join, split
+from limen.mixers._heads import Headed, join, split
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -66,32 +64,13 @@ def _doubled(blocks: Blocks) -> Blocks:
 
 
 @dataclass(frozen=True)
-class GatedLinear(Streaming):
+class GatedLinear(Headed):
     """h heads with values of size d and queries, keys and gates of size d_k (d unless said)."""
 
-    h: int = 2
-    d: int = 4
-    _: KW_ONLY
-    d_k: int | None = None
-
-    def __post_init__(self) -> None:
-        at_least(self, h=1, d=1)
-        if self.d_k is not None:
-            at_least(self, d_k=1)
-
-    @property
-    def key_size(self) -> int:
-        return self.d_k or self.d
-
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        keys, values = self.h * self.key_size, self.h * self.d
-        return {
-            "Q": (width, keys),
-            "K": (width, keys),
-            "V": (width, values),
-            "A": (width, keys),
-            "a": (keys,),
-            "O": (values, width),
+        return self.projections(width) | {
+            "A": (width, self.h * self.key_size),
+            "a": (self.h * self.key_size,),
         }
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:

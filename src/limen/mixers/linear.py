@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.core.errors import at_least
-from limen.core.mixer import Streaming
 from limen.mixers._chunks import cut, glue
 from limen.mixers._features import ELU1, FeatureMap
-from limen.mixers._heads import join, split
+from limen.mixers._heads import Headed, join, split
 from limen.mixers._normaliser import divided, with_ones
 
 if TYPE_CHECKING:
@@ -37,32 +35,19 @@ class Sums(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Linear(Streaming):
+class Linear(Headed):
     """h heads with values of size d and queries and keys of size d_k (d unless said), seen through phi."""
 
-    h: int = 2
-    d: int = 4
     _: KW_ONLY
     phi: FeatureMap = ELU1
     normalise: bool = True
-    d_k: int | None = None
-
-    def __post_init__(self) -> None:
-        at_least(self, h=1, d=1)
-        if self.d_k is not None:
-            at_least(self, d_k=1)
-
-    @property
-    def key_size(self) -> int:
-        return self.d_k or self.d
 
     @property
     def state_shape(self) -> tuple[int, int, int]:
         return self.h, self.phi.size(self.key_size), self.d + self.normalise
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        keys, values = self.h * self.key_size, self.h * self.d
-        return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
+        return self.projections(width)
 
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]

@@ -25,13 +25,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import lazy_loader
 
 from limen.core.errors import BadInput, at_least
-from limen.core.mixer import Streaming
-from limen.core.weights import random_weights
+from limen.core.weights import Shapes, random_weights
 from limen.mixers._chunks import CHUNK, cut, glue
 from limen.mixers._decay import initial_time_steps, time_step
 from limen.mixers._delta import chunk_maps, unit, widened
 from limen.mixers._features import ELU1
-from limen.mixers._heads import join, split
+from limen.mixers._heads import Headed, join, split
 from limen.mixers._normaliser import divided, with_ones
 
 if TYPE_CHECKING:
@@ -101,29 +100,20 @@ def _weighed(
 
 
 @dataclass(frozen=True)
-class LogLinear(Streaming):
+class LogLinear(Headed):
     """h heads with values of size d and queries and keys of size d_k (d unless said).
 
     `levels` levels, counting the token itself, reach 2^(levels-1) tokens.
     """
 
-    h: int = 2
-    d: int = 4
     _: KW_ONLY
     over: Literal["linear", "mamba2", "gated_delta"] = "linear"
-    d_k: int | None = None
     levels: int = 21
 
     def __post_init__(self) -> None:
-        at_least(self, h=1, d=1, levels=1)
-        if self.d_k is not None:
-            at_least(self, d_k=1)
+        at_least(self, h=1, d=1, levels=1, **{"d_k": 1} if self.d_k is not None else {})
         if self.over not in _GATES:
             raise BadInput(f"LogLinear: over must be one of {', '.join(_GATES)}, got {self.over!r}")
-
-    @property
-    def key_size(self) -> int:
-        return self.d_k or self.d
 
     @property
     def value_size(self) -> int:
@@ -131,17 +121,10 @@ class LogLinear(Streaming):
         return self.d + (self.over == "linear")
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        h, keys, values = self.h, self.h * self.key_size, self.h * self.d
+        h = self.h
         gates = {"B": (width, h), "b": (h,), "T": (width, h), "t": (h,), "A": (h,)}
-        return {
-            "Q": (width, keys),
-            "K": (width, keys),
-            "V": (width, values),
-            **{name: gates[name] for name in _GATES[self.over]},
-            "L": (width, h * self.levels),
-            "l": (h * self.levels,),
-            "O": (values, width),
-        }
+        levels: Shapes = {"L": (width, h * self.levels), "l": (h * self.levels,)}
+        return self.projections(width) | {name: gates[name] for name in _GATES[self.over]} | levels
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         """Levels start out nearly alike, around λ = 1, and forgetting slow."""

@@ -14,15 +14,14 @@ head of linear attention carries.  first=0 is `window`; first+last ≥ n is full
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import lazy_loader
 
 from limen.core.errors import at_least
-from limen.core.mixer import Streaming
 from limen.mixers._cache import Cache, empty
-from limen.mixers._heads import join, split, split_t
+from limen.mixers._heads import Headed, join, split, split_t
 from limen.mixers._masked import attend, attend_ends, ends
 
 if TYPE_CHECKING:
@@ -34,28 +33,19 @@ else:
 
 
 @dataclass(frozen=True)
-class MaskedSoftmax(Streaming):
+class MaskedSoftmax(Headed):
     """h heads of sizes d and d_k (d unless said) that see the `first` and the `last` tokens, own included."""
 
-    h: int = 2
-    d: int = 4
     first: int = 2
     last: int = 3
-    _: KW_ONLY
-    d_k: int | None = None
 
     def __post_init__(self) -> None:
         at_least(self, h=1, d=1, first=0, last=1)
         if self.d_k is not None:
             at_least(self, d_k=1)
 
-    @property
-    def key_size(self) -> int:
-        return self.d_k or self.d
-
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        keys, values = self.h * self.key_size, self.h * self.d
-        return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
+        return self.projections(width)
 
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]

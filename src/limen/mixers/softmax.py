@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.core.errors import BadInput, at_least
-from limen.core.mixer import Streaming
+from limen.core.errors import BadInput
 from limen.mixers._cache import Cache, empty
-from limen.mixers._heads import join, split, split_t
+from limen.mixers._heads import Headed, join, split, split_t
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -29,31 +28,18 @@ else:
 
 
 @dataclass(frozen=True)
-class Softmax(Streaming):
+class Softmax(Headed):
     """h heads with values of size d and queries and keys of size d_k (d unless said)."""
 
-    h: int = 2
-    d: int = 4
     _: KW_ONLY
-    d_k: int | None = None
     bidirectional: bool = False
-
-    def __post_init__(self) -> None:
-        at_least(self, h=1, d=1)
-        if self.d_k is not None:
-            at_least(self, d_k=1)
 
     @property
     def sees_future(self) -> bool:
         return self.bidirectional
 
-    @property
-    def key_size(self) -> int:
-        return self.d_k or self.d
-
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        keys, values = self.h * self.key_size, self.h * self.d
-        return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
+        return self.projections(width)
 
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]

@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.core.errors import at_least
-from limen.core.mixer import Streaming
 from limen.mixers._cache import Cache, empty
-from limen.mixers._heads import join, split, split_t
+from limen.mixers._heads import Headed, join, split, split_t
 from limen.mixers._masked import attend, attend_fused, highest
 
 if TYPE_CHECKING:
@@ -41,33 +39,16 @@ class Indexed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TopK(Streaming):
+class TopK(Headed):
     """h heads of sizes d and d_k (d unless said), chosen for by h_i index heads of size d_i."""
 
-    h: int = 2
-    d: int = 4
     k: int = 4
     _: KW_ONLY
-    d_k: int | None = None
     h_i: int = 2
     d_i: int = 4
 
-    def __post_init__(self) -> None:
-        at_least(self, h=1, d=1, k=1, h_i=1, d_i=1)
-        if self.d_k is not None:
-            at_least(self, d_k=1)
-
-    @property
-    def key_size(self) -> int:
-        return self.d_k or self.d
-
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        keys, values = self.h * self.key_size, self.h * self.d
-        return {
-            "Q": (width, keys),
-            "K": (width, keys),
-            "V": (width, values),
-            "O": (values, width),
+        return self.projections(width) | {
             "IQ": (width, self.h_i * self.d_i),
             "IK": (width, self.d_i),
             "IW": (width, self.h_i),

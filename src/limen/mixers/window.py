@@ -9,15 +9,13 @@ this is a recurrence.  l layers see l·(W-1)+1 tokens.  W ≥ n is full attentio
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.core.errors import at_least
-from limen.core.mixer import Streaming
 from limen.mixers._cache import Cache, empty
-from limen.mixers._heads import join, split, split_t
+from limen.mixers._heads import Headed, join, split, split_t
 from limen.mixers._masked import attend, attend_ends, ends
 
 if TYPE_CHECKING:
@@ -29,27 +27,13 @@ else:
 
 
 @dataclass(frozen=True)
-class Window(Streaming):
+class Window(Headed):
     """h heads with values of size d and queries and keys of size d_k (d unless said); W tokens in sight."""
 
-    h: int = 2
-    d: int = 4
     W: int = 4
-    _: KW_ONLY
-    d_k: int | None = None
-
-    def __post_init__(self) -> None:
-        at_least(self, h=1, d=1, W=1)
-        if self.d_k is not None:
-            at_least(self, d_k=1)
-
-    @property
-    def key_size(self) -> int:
-        return self.d_k or self.d
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        keys, values = self.h * self.key_size, self.h * self.d
-        return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
+        return self.projections(width)
 
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]

@@ -19,7 +19,7 @@ def checked(path: Path, folder: Path) -> dict[str, Any]:
     if not isinstance(certificate, Solves):
         raise BadInput(f"{path}: a certificate of this kind cannot be checked yet; known: solves")
     reason = check_solves(certificate, load(folder))
-    how = "all inputs" if certificate.exhaustive else "plain and hard inputs"
-    said = f"{certificate.task} in {certificate.precision}: {certificate.tried} {how} right"
+    which = "all there are" if certificate.exhaustive else "half of them hard"
+    said = f"{certificate.task} in {certificate.precision}: {certificate.tried} inputs right, {which}"
     return {"valid": reason is None, "robust": certificate.certified is not None, "kind": "solves",
             "reason": reason or said}  # fmt: skip
