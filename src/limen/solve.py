@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
+from limen.architectures.last import reads_only_the_embedding
 from limen.check.run import batch_size, inputs, run
 from limen.core import exhaustive
 from limen.core.catalogue import identifier, ids, lookup
@@ -121,7 +122,7 @@ def solve(
 def _worth_drawing(task: Task, model: Model) -> int:
     """As many inputs as take some seconds: the work grows with n, or with n² where all positions are run."""
     n = task.length
-    work = n if batch_size(model, task, 0) * n >= _TOKENS // 8 else n * max(1, n // 64)
+    work = n if reads_only_the_embedding(model) else n * max(1, n // 64)
     return max(2, min(128, _TOKENS // work))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 import numpy as np
 
-from limen.architectures.last import last_logits, reads_only_the_embedding
+from limen.architectures.last import CHUNK, last_logits, reads_only_the_embedding
 from limen.core import exhaustive
 from limen.core.errors import BadInput
 from limen.core.model import Model
@@ -48,15 +48,13 @@ def inputs(task: Task, how: int | None, seed: int, batch: int) -> Iterator[Token
 
 def batch_size(model: Model, task: Task, steps: int) -> int:
     """How many inputs at a time."""
-    n = task.length + steps
-    last = steps == 0 and task.asks == 1 and reads_only_the_embedding(model)
-    heads = max(
-        getattr(part.mixer, "h", 1) for layer in model.frame.architecture.layers for part in layer.parts
-    )
-    numbers = (
-        n * max(model.frame.width, model.frame.answers) if last else n * max(model.frame.width, n * heads)
-    )
-    return max(1, min(4096, _NUMBERS // max(numbers, model.frame.answers * n if not last else 1)))
+    frame, n = model.frame, task.length + steps
+    heads = max(getattr(part.mixer, "h", 1) for layer in frame.architecture.layers for part in layer.parts)
+    if steps == 0 and task.asks == 1 and reads_only_the_embedding(model):
+        largest = max(min(n, CHUNK) * frame.width, n * heads, frame.answers)
+    else:
+        largest = n * max(frame.width, n * heads, frame.answers)
+    return max(1, min(4096, _NUMBERS // largest))
 
 
 def run(
