@@ -17,18 +17,25 @@ of that; with one the blanks weigh n·e^{-c/2} of it, 1.3e-8 for n = 2^20 and c 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 from flint import arb
 
-from limen.constructions._margins import Roundoff, copied, retrieved
-from limen.constructions._weights import bits_for, identity
-from limen.constructions._words import decided, fill_words, oppose, word, word_tables
+from limen.constructions._margins import Roundoff, certified, copied, retrieved
+from limen.constructions._weights import bits_for, identity, zeros
+from limen.constructions._words import decide, decided, fill_words, oppose, word, word_tables
+from limen.core.architecture import Architecture
 from limen.core.columns import Columns
+from limen.core.construction import Construction
 from limen.core.embedding import Code, Codes, Segment
+from limen.core.local import Mlp
 from limen.core.model import Frame
+from limen.core.numbers import Precision
+from limen.tasks.disjointness import Disjointness
+from limen.tasks.equality import Equality
 
 if TYPE_CHECKING:
     import torch
@@ -107,3 +114,59 @@ class Halves:
         found = retrieved(self.n * (-gap).exp(), 2 * self.n, r)
         none = retrieved((arb(-POOL) / 2).exp(), 2 * self.n, r)
         return decided(found.one, none.zero, r)
+
+
+class Flaw(NamedTuple):
+    """A ReLU of the second half: ReLU(b·b_i + a·a_i - bias), its bias raised by 2 in the first half."""
+
+    b: int
+    a: int
+    bias: int
+
+
+@dataclass(frozen=True)
+class Compared(Construction):
+    """Two layers, one head each: the first compares the halves, the second looks for a flaw."""
+
+    task: Equality | Disjointness
+
+    @property
+    @abstractmethod
+    def flaws(self) -> tuple[Flaw, ...]:
+        """The ReLUs whose sum is 0 where the two bits are in order, and 1 where they are not."""
+
+    @property
+    def halves(self) -> Halves:
+        return Halves(self.task.n)
+
+    @property
+    def columns(self) -> Columns:
+        return self.halves.columns
+
+    def frame(self) -> Frame:
+        return Frame(
+            Architecture.parse(f"{self.halves.head},softmax(h=1,d=1)"),
+            self.columns.width,
+            self.task.answers,
+            self.halves.embedding,
+            (Mlp(len(self.flaws)), None),
+        )
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        frame, at = self.frame(), self.columns
+        w = zeros(frame)
+        self.halves.fill(w, frame)
+        for i, flaw in enumerate(self.flaws):
+            w["0.local.W1"][at["bit"], i] = flaw.b
+            w["0.local.W1"][at["heard"], i] = flaw.a
+            w["0.local.W1"][at["second"], i] = 2
+            w["0.local.b1"][i] = -flaw.bias - 2
+        w["0.local.W2"][:, at["flaw"]] = 1
+        self.halves.pool(w)
+        decide(w, at["verdict"], high=0)
+        return w
+
+    def margin(self, precision: Precision) -> float | None:
+        r = Roundoff.of(precision)
+        apart = None if r is None else self.halves.pooled(r)
+        return None if apart is None else certified(apart)

@@ -13,69 +13,20 @@ needs n bits between the halves [bhattamishra2024].
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
-
-from limen.constructions._halves import Halves
-from limen.constructions._margins import Roundoff, certified
-from limen.constructions._weights import zeros
-from limen.constructions._words import decide
-from limen.core.architecture import Architecture
-from limen.core.columns import Columns
-from limen.core.construction import Construction
-from limen.core.local import Mlp
-from limen.core.model import Frame
-from limen.core.numbers import Precision
+from limen.constructions._halves import Compared, Flaw
 from limen.tasks.equality import Equality
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)
-class EqualityBySoftmax(Construction):
-    """Two layers, one head each."""
+class EqualityBySoftmax(Compared):
+    """The flaw is all there is to say."""
 
     task: Equality = Equality()
 
     @property
-    def halves(self) -> Halves:
-        return Halves(self.task.n)
-
-    @property
-    def columns(self) -> Columns:
-        return self.halves.columns
-
-    def frame(self) -> Frame:
-        return Frame(
-            Architecture.parse(f"{self.halves.head},softmax(h=1,d=1)"),
-            self.columns.width,
-            self.task.answers,
-            self.halves.embedding,
-            (Mlp(2), None),
-        )
-
-    def weights(self) -> dict[str, torch.Tensor]:
-        frame, at = self.frame(), self.columns
-        w = zeros(frame)
-        self.halves.fill(w, frame)
-        for i, sign in enumerate((1, -1)):  # 2·second - 3 is -1 in the second half and -3 in the first
-            w["0.local.W1"][at["bit"], i] = 2 * sign
-            w["0.local.W1"][at["heard"], i] = -2 * sign
-        w["0.local.W1"][at["second"]] = 2
-        w["0.local.b1"][:] = -3
-        w["0.local.W2"][:, at["flaw"]] = 1
-        self.halves.pool(w)
-        decide(w, at["verdict"], high=0)
-        return w
-
-    def margin(self, precision: Precision) -> float | None:
-        r = Roundoff.of(precision)
-        apart = None if r is None else self.halves.pooled(r)
-        return None if apart is None else certified(apart)
+    def flaws(self) -> tuple[Flaw, ...]:
+        return Flaw(b=2, a=-2, bias=1), Flaw(b=-2, a=2, bias=1)
 
     @classmethod
     def examples(cls) -> tuple[EqualityBySoftmax, ...]:
