@@ -5,6 +5,9 @@ export OMP_NUM_THREADS = 1
 
 run: .venv/installed  ## the main job
 	$(BIN)/limen list
+	$(BIN)/limen decide "eva(n=488)" "linear(h=1,d=16,p=16)"
+	$(BIN)/limen depth "12*(3*gated_delta(h=16,d=128),softmax(h=16,d=256))"
+	$(BIN)/limen protocol "composition(m=4,n1=2)" "linear(h=1,d=2),softmax(h=1,d=2)"
 	$(BIN)/limen show "composition(m=4,n1=2)" --hard
 	$(BIN)/limen show "12*(3*gated_delta(h=16,d=128),softmax(h=16,d=256))" --tokens 131072
 	$(BIN)/limen solve "composition(m=2,n1=2)" --by "stack(stack=LFF)" --precision bf16
@@ -34,6 +37,7 @@ bench: .venv/installed  ## the speeds that docs/ quotes, side by side
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 .PHONY: run test fix bench

@@ -12,14 +12,14 @@ from limen.architectures.last import last_logits
 from limen.check.run import batch_size, inputs, run
 from limen.check.solves import check_solves
 from limen.core.catalogue import ids, lookup
-from limen.core.construction import Construction
+from limen.core.construction import Construction, construct
 from limen.core.errors import BadInput
 from limen.core.files import load, save
 from limen.core.local import Function
 from limen.core.model import Model
 from limen.core.numbers import Precision
 from limen.core.task import Task
-from limen.solve import certificate, construct, solve
+from limen.solve import certificate, solve
 
 EXAMPLES = [
     c for name in ids("constructions") for c in lookup("constructions", name, Construction).examples()

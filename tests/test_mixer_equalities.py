@@ -56,6 +56,26 @@ def test_blocks_of_one_token_all_selected_are_full_attention_whatever_the_gate()
     assert_equal(mixer.mix(w, x), full.mix(shared(w, full), x))
 
 
+def test_a_convolution_over_one_token_with_a_kernel_of_ones_is_none() -> None:
+    mixer, full, x = parsed("conv_softmax(h=2,d=3,c=1)"), Softmax(h=2, d=3), inputs(2, N)
+    w = generic(mixer)
+    w |= {"conv": torch.ones_like(w["conv"])}
+    for run in (mixer.mix, mixer.fast):
+        assert_equal(run(w, x), full.mix(shared(w, full), x))
+
+
+def test_a_kernel_that_looks_one_token_back_shifts_what_is_projected() -> None:
+    """Only the queries: each token asks what the token before would have asked."""
+    mixer, x = parsed("conv_softmax(h=2,d=3,c=2)"), inputs(2, N)
+    w = generic(mixer)
+    w["conv"] = torch.cat([torch.zeros_like(w["conv"][:1]), torch.ones_like(w["conv"][:1])])
+    w["conv"][:, :6] = w["conv"][:, :6].flip(0)  # the first h·d_k channels are the queries
+    k, v = ((x @ w[name]).unflatten(-1, (2, 3)).transpose(1, 2) for name in "KV")
+    q = (torch.nn.functional.pad(x, (0, 0, 1, 0))[:, :-1] @ w["Q"]).unflatten(-1, (2, 3)).transpose(1, 2)
+    y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1)
+    assert_equal(mixer.mix(w, x), y.transpose(1, 2).flatten(-2) @ w["O"])
+
+
 def test_a_window_is_the_last_tokens_alone() -> None:
     window, first_none, x = (
         parsed("window(h=2,d=3,W=5)"),

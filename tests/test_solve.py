@@ -12,7 +12,8 @@ from limen.core import exhaustive
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
-from limen.solve import construct, smallest_precision, solve
+from limen.core.construction import construct
+from limen.solve import smallest_precision, solve
 
 
 @pytest.mark.parametrize(

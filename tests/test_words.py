@@ -2,10 +2,18 @@
 
 import pytest
 
-from limen.core.certificate import SCHEMA, Collision, Counterexample, Message, Transcript, decode, encode
+from limen.core.certificate import (
+    SCHEMA,
+    Bound,
+    Collision,
+    Counterexample,
+    Message,
+    Transcript,
+    decode,
+    encode,
+)
 from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome
-from limen.core.theorem import Bound
 from limen.core.verdict import Accepted, Answer, Verdict
 
 COLLISION = Collision(task="eva(n=2)", left=(0, 1), right=(1, 1), suffix=(0,))
@@ -36,8 +44,12 @@ def test_not_learned_needs_a_control_that_succeeded_in_the_same_budget() -> None
 
 
 def test_a_bound_excludes_only_what_has_strictly_less() -> None:
-    assert Bound(needs_bits=4359, has_bits=4352).excludes
-    assert not Bound(needs_bits=4352, has_bits=4352).excludes
+    def bound(**sides: int | float) -> Bound:
+        return Bound(task="eva(n=4)", architecture="linear", theorem="streaming_state", **sides)
+
+    assert bound(needs_bits=4359, has_bits=4352).excludes
+    assert not bound(needs_bits=4352, has_bits=4352).excludes
+    assert bound(ceiling=0.99).excludes and not bound(ceiling=1.0).excludes and not bound().excludes
 
 
 @pytest.mark.parametrize(
@@ -48,8 +60,15 @@ def test_a_bound_excludes_only_what_has_strictly_less() -> None:
         Transcript(
             task="eva(n=2)",
             architecture="linear(h=1,d=2)",
+            weights="cd",
+            arithmetic="integers",
+            players=(2, 1),
             tokens=(0, 1, 0),
-            messages=(Message(sender="alice", receiver="bob", layer=0, bits=96, digest="ab"),),
+            messages=(
+                Message(
+                    sender="a", receiver="b", layer=0, part=0, what="state", tokens=1, numbers=6, bits=96, digest="ab"
+                ),
+            ),
         ),
     ],
 )

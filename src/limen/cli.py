@@ -152,6 +152,119 @@ def solve(
     raise typer.Exit(0 if good else 1)
 
 
+@app.command()
+def decide(
+    task: Annotated[str, typer.Argument(help="The task in its text form.")],
+    architecture: Annotated[str, typer.Argument(help="The architecture in its text form.")],
+    steps: Annotated[int, typer.Option(help="Steps of chain of thought.", min=0)] = 0,
+    over: Annotated[
+        str | None,
+        typer.Option(help="The size of the task to vary for the flip; its own choice unless said."),
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="A file for the certificate.")] = None,
+    as_json: Json = False,
+) -> None:
+    """CAN, CANNOT or OPEN: which theorem or construction, both sides in bits, and where it flips.
+
+    Example: limen decide "eva(n=488)" "linear(h=1,d=16,p=16)"
+    """
+    from limen.report.decide import decided
+
+    shown, lines = decided(task, architecture, steps, over, save)
+    if as_json:
+        _print_json("decide", shown)
+    else:
+        typer.echo("\n".join(lines))
+
+
+@app.command()
+def depth(
+    architecture: Annotated[str, typer.Argument(help="The architecture in its text form.")],
+    steps: Annotated[int, typer.Option(help="Steps of chain of thought.", min=0)] = 0,
+    as_json: Json = False,
+) -> None:
+    """How many hops a stack can chain in one pass, which layers decide it, and what is certified.
+
+    Example: limen depth "12*(3*linear(h=16,d=128),softmax(h=16,d=128))"
+    """
+    from limen.report.depth import depth as found
+
+    shown, lines = found(architecture, steps)
+    if as_json:
+        _print_json("depth", shown)
+    else:
+        typer.echo("\n".join(lines))
+
+
+@app.command()
+def bound(
+    target: Annotated[str, typer.Argument(help="A task in its text form, or FILE.py:NAME.")],
+    cut: Annotated[
+        int | None, typer.Option(help="Of a function: how many tokens are read before the rest asks.")
+    ] = None,
+    alphabet: Annotated[int | None, typer.Option(help="Of a function: tokens are 0..A-1.")] = None,
+    length: Annotated[int | None, typer.Option(help="Of a function: how many tokens it takes.")] = None,
+    seconds: Annotated[float, typer.Option(help="Of a function: how long it may run.", min=0.1)] = 60.0,
+    as_json: Json = False,
+) -> None:
+    """What every architecture needs for a task; for your own function, from its communication matrix.
+
+    Example: limen bound "two_sum(n=1024,M=4096)"
+    """
+    from limen.report.bound import bounded
+
+    shown, lines = bounded(target, cut, alphabet, length, seconds)
+    if as_json:
+        _print_json("bound", shown)
+    else:
+        typer.echo("\n".join(lines))
+
+
+@app.command()
+def protocol(
+    task: Annotated[str, typer.Argument(help="The task in its text form.")],
+    architecture: Annotated[
+        str | None, typer.Argument(help="The architecture; its weights are random. Or --model.")
+    ] = None,
+    players: Annotated[
+        str | None, typer.Option(help="A protocol by its id, or how many tokens each player holds: 16,4,1,1.")
+    ] = None,
+    arithmetic: Annotated[
+        str, typer.Option(help="integers, integers(f=8,top=6,window=16), float64, bf16, …")
+    ] = "integers",
+    model: Annotated[Path | None, typer.Option(help="The folder of a saved model.")] = None,
+    decompose: Annotated[
+        bool, typer.Option("--decompose", help="Run the lower bound's proof: two inputs told alike.")
+    ] = False,
+    rows: Annotated[int, typer.Option(help="With --decompose: tables seen at a time.", min=2)] = 50_000,
+    seconds: Annotated[float, typer.Option(help="With --decompose: how long to search.", min=0.0)] = 60.0,
+    save: Annotated[
+        Path | None, typer.Option(help="A folder for the model and the certificate; a search goes on there.")
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(help="An SVG file for the exchange.")] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Runs a model as a conversation between players and counts its bits against the theorem's formula.
+
+    Example: limen protocol "composition(m=4,n1=4)" "linear(h=1,d=4),softmax(h=2,d=4)"
+    """
+    from limen.report.protocol import Request, played
+
+    request = Request(task, architecture, players, arithmetic, model, seed)
+    if decompose:
+        from limen.report.decomposition import decomposed
+
+        shown, lines, good = decomposed(request, rows, seconds, save)
+    else:
+        shown, lines, good = played(request, save, picture)
+    if as_json:
+        _print_json("protocol", shown)
+    else:
+        typer.echo("\n".join(lines))
+    raise typer.Exit(0 if good else 1)
+
+
 @app.command("check")
 def check_(
     certificate: Annotated[Path, typer.Argument(help="A certificate, as JSON.")],

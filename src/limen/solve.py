@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING
 from limen.architectures.last import reads_only_the_embedding
 from limen.check.run import batch_size, inputs, run
 from limen.core import exhaustive
-from limen.core.catalogue import identifier, ids, lookup
+from limen.core.catalogue import identifier
 from limen.core.certificate import Solves
 from limen.core.construction import Construction
 from limen.core.errors import BadInput, unknown
 from limen.core.files import digest
 from limen.core.numbers import Precision, Significand
-from limen.core.text import Call, build, parse_call
 
 if TYPE_CHECKING:
     from limen.core.model import Model
     from limen.core.task import Task
 
 _FEW = 2**16  # inputs that are all run through without being asked
-_FIRST = ("_by_softmax", "_by_stack", "_by_code")  # where a task has one of these, it is the plainest
 _TOKENS = 2**21  # tokens worth drawing when nobody says how many inputs
 
 
@@ -56,27 +54,6 @@ class Solution:
         if not self.correct:
             return "wrong"
         return "can" if self.exhaustive or self.certified is not None else "built, sampled"
-
-
-def constructions_for(task: Task) -> list[str]:
-    """The ids of the constructions of a task, the one to take if none is named first."""
-    found = [name for name in ids("constructions") if name.split("_by_")[0] == identifier(task)]
-    return sorted(found, key=lambda name: (not name.endswith(_FIRST), name))
-
-
-def construct(task: Task, by: str | None = None) -> Construction:
-    """The construction named by its id, or by what stands behind `_by_`, with options; else the first."""
-    known = constructions_for(task)
-    if not known:
-        solvable = sorted({name.split("_by_")[0] for name in ids("constructions")})
-        raise BadInput(
-            f"no construction for {identifier(task)} yet; there are some for {', '.join(solvable)}"
-        )
-    call = parse_call(by) if by else Call(known[0], {})
-    name = call.name if call.name in known else f"{identifier(task)}_by_{call.name}"
-    if name not in known:
-        raise unknown(f"construction for {identifier(task)}", call.name, known)
-    return build(lookup("constructions", name, Construction), Call(name, call.arguments), task=task)
 
 
 def solve(

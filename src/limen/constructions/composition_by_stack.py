@@ -48,6 +48,7 @@ from limen.core.local import Mlp
 from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.core.readout import Binary
+from limen.core.task import Task
 from limen.tasks.composition import Composition
 
 if TYPE_CHECKING:
@@ -71,6 +72,15 @@ class CompositionByStack(Construction):
             raise BadInput(f"stack must be a word of F, L and H (softmax, linear, both), got {self.stack}")
         if not set(self.letters) & set("FH"):
             raise BadInput(f"stack needs a layer with softmax heads, F or H, got {self.stack}")
+
+    @classmethod
+    def within(cls, task: Task, architecture: Architecture) -> CompositionByStack:
+        """The stack's own letters."""
+        if not isinstance(task, Composition):
+            raise BadInput(f"{task} is not a composition")
+        letters = {(True, False): "F", (False, True): "L", (True, True): "H"}
+        kinds = [{part.full for part in layer.parts} for layer in architecture.layers]
+        return cls(task=task, stack="".join(letters[True in kind, False in kind] for kind in kinds))
 
     @property
     def letters(self) -> str:

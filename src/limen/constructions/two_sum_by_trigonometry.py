@@ -30,6 +30,7 @@ from limen.core.architecture import Architecture
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.embedding import Code, Codes, Segment
+from limen.core.errors import BadInput
 from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.tasks.two_sum import TwoSum
@@ -50,6 +51,8 @@ class TwoSumByTrigonometry(Construction):
     def c(self) -> int:
         """The least power of two that is at least 2 ln(8n)/δ: multiplying by it is exact."""
         half_δ = math.sin(math.pi / self.task.M) ** 2  # 1 - cos 2α = 2 sin²α
+        if half_δ == 0:
+            raise BadInput(f"{self.task}: angles of 2π/M are too small for float64")
         return 1 << math.ceil(math.log2(math.log(8 * self.task.n) / half_δ))
 
     @property

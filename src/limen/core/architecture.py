@@ -2,13 +2,15 @@
 
 12*(3*gated_delta(h=16,d=128),softmax(h=16,d=256))      layer-wise hybrid
 softmax(h=4,d=64)|delta(h=4,d=64)                       head-wise: side by side in one layer
+softmax(reply_bits=19),linear(state_bits=15)            only bits are said: any layer that has no more
+softmax(h=4,d=64),softmax(h=4,d=64,kv=0)                reads the keys and values of layer 0
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.core.catalogue import lookup
+from limen.core.catalogue import identifier, lookup
 from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
 from limen.core.text import Call, build, parse_stack, spell, spell_stack
@@ -18,16 +20,45 @@ P = 16  # bits per number where the text does not say: what models store
 
 @dataclass(frozen=True)
 class Part:
-    """One mixer of a layer, at p bits per number."""
+    """One mixer of a layer, at p bits per number.
+
+    Where `bits` are given they are the bits of its state (of a reply, if it keeps every token), whatever
+    the mixer's sizes; `kv` is the layer whose keys and values it reads, its own unless said.
+    """
 
     mixer: Mixer
     p: int | None = None
+    bits: int | None = None
+    kv: int | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether it keeps every token."""
+        return self.mixer.state_bits(1, 1) is None
 
     def state_bits(self, n: int) -> int | None:
+        """Bits that cross a cut after n tokens; None if it keeps every token."""
+        if self.bits is not None:
+            return None if self.full else self.bits
         return self.mixer.state_bits(n, P if self.p is None else self.p)
 
+    @property
+    def reply_bits(self) -> int | None:
+        """What the tokens of one player tell one later token; None where it is not a fixed number of sums."""
+        if self.bits is not None:
+            return self.bits if self.full else None
+        return self.mixer.reply_bits(P if self.p is None else self.p)
+
+    @property
+    def query_state_bits(self) -> int | None:
+        """The state of a short convolution before a full mixer; None where there is none."""
+        return self.mixer.query_state_bits(P if self.p is None else self.p) if self.bits is None else None
+
     def __str__(self) -> str:
-        return spell(self.mixer, p=self.p)
+        if self.bits is None:
+            return spell(self.mixer, p=self.p, kv=self.kv)
+        said = f"{'reply' if self.full else 'state'}_bits={self.bits}"
+        return f"{identifier(self.mixer)}({said}{'' if self.kv is None else f',kv={self.kv}'})"
 
 
 @dataclass(frozen=True)
@@ -46,6 +77,12 @@ class Architecture:
 
     layers: tuple[Layer, ...]
 
+    def __post_init__(self) -> None:
+        for i, layer in enumerate(self.layers):
+            for part in layer.parts:
+                if part.kv is not None and part.kv >= i:
+                    raise BadInput(f"layer {i}, {part}: kv must name an earlier layer, 0..{i - 1}")
+
     @classmethod
     def parse(cls, text: str) -> Architecture:
         """Reads the text form; `str` gives it back."""
@@ -63,7 +100,24 @@ class Architecture:
 
 def _part(call: Call) -> Part:
     sizes = dict(call.arguments)
-    p = sizes.pop("p", None)
-    if p is not None and (type(p) is not int or p < 1):
-        raise BadInput(f"{call.name}: p must be a number of bits ≥ 1, got {p}")
-    return Part(build(lookup("mixers", call.name, Mixer), Call(call.name, sizes)), p)
+    said = {key: _bits(call.name, key, sizes.pop(key)) for key in _BITS if key in sizes}
+    kv = sizes.pop("kv", None)
+    if kv is not None and (type(kv) is not int or kv < 0):
+        raise BadInput(f"{call.name}: kv must be the index of an earlier layer, got {kv}")
+    part = Part(build(lookup("mixers", call.name, Mixer), Call(call.name, sizes)), said.pop("p", None), kv=kv)
+    if not said:
+        return part
+    right = "reply_bits" if part.full else "state_bits"
+    if set(said) != {right} or sizes or part.p is not None:
+        got = ", ".join([*sizes, *said, *(["p"] if part.p is not None else [])])
+        raise BadInput(f"{call.name} takes its sizes, or {right} alone, got {got}")
+    return Part(part.mixer, bits=said[right], kv=kv)
+
+
+_BITS = {"p": 1, "state_bits": 0, "reply_bits": 0}  # keys that every mixer takes, and their least value
+
+
+def _bits(name: str, key: str, value: int | bool | str) -> int:
+    if type(value) is not int or value < _BITS[key]:
+        raise BadInput(f"{name}: {key} must be a number of bits ≥ {_BITS[key]}, got {value}")
+    return value

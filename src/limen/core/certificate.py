@@ -32,6 +32,8 @@ class Collision(Certificate, frozen=True, kw_only=True, tag="collision"):
     left: tuple[int, ...]
     right: tuple[int, ...]
     suffix: tuple[int, ...]
+    arithmetic: str | None = None  # as in a conversation; the model's own if not said
+    weights: str | None = None  # SHA-256 of the weights and their frame
 
 
 class Solves(Certificate, frozen=True, kw_only=True, tag="solves"):
@@ -52,25 +54,73 @@ class Solves(Certificate, frozen=True, kw_only=True, tag="solves"):
     certified: float | None
 
 
+class Bound(Certificate, frozen=True, kw_only=True, tag="bound"):
+    """The inequality of a theorem at concrete sizes: `has_bits` < `needs_bits` says cannot.
+
+    `route` names one of several inequalities of a theorem, `sizes` the free sizes of its proof.  An
+    average-case route has no two sides in bits: it bounds the accuracy by `ceiling` < 1.
+    """
+
+    architecture: str
+    theorem: str
+    steps: int = 0
+    route: str = ""
+    sizes: dict[str, int] = msgspec.field(default_factory=dict)
+    needs_bits: int | None = None
+    has_bits: int | None = None
+    ceiling: float | None = None
+
+    @property
+    def excludes(self) -> bool:
+        """Whether it says cannot."""
+        if self.ceiling is not None:
+            return self.ceiling < 1
+        return self.needs_bits is not None and self.has_bits is not None and self.has_bits < self.needs_bits
+
+
+class Fits(Certificate, frozen=True, kw_only=True, tag="fits"):
+    """A construction whose layers are found in the architecture, with its certified margin there."""
+
+    architecture: str
+    construction: str
+    precision: str
+    steps: int
+    margin: float
+
+
+class Machine(Certificate, frozen=True, kw_only=True, tag="machine"):
+    """At no cut are there more than 2^bits prefixes to tell apart: some recurrence of that size does it."""
+
+    architecture: str
+    bits: int
+
+
 class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one player tells another: how many bits, and their digest."""
+    """What one player tells another: how many numbers and bits, and their digest."""
 
     sender: str
     receiver: str
     layer: int
+    part: int
+    what: str  # state, sums, block, opened
+    tokens: int  # of the receiver; of an opened message: blocks
+    numbers: int
     bits: int
     digest: str
 
 
 class Transcript(Certificate, frozen=True, kw_only=True, tag="transcript"):
-    """A model run as a conversation."""
+    """A model run as a conversation: the players hold so many tokens each, in the order of the text."""
 
     architecture: str
+    weights: str  # SHA-256 of the weights and their frame
+    arithmetic: str
+    players: tuple[int, ...]
     tokens: tuple[int, ...]
     messages: tuple[Message, ...]
 
 
-Witness = Counterexample | Collision | Solves | Transcript
+Witness = Counterexample | Collision | Solves | Bound | Fits | Machine | Transcript
 
 
 def encode(certificate: Witness) -> bytes:

@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.core.catalogue import identifier
+from limen.core.architecture import Architecture
+from limen.core.catalogue import identifier, ids, lookup
 from limen.core.columns import Columns
+from limen.core.errors import BadInput, unknown
 from limen.core.model import Frame, Model
 from limen.core.numbers import Precision
 from limen.core.task import Task
-from limen.core.text import word
+from limen.core.text import Call, build, parse_call, word
 
 if TYPE_CHECKING:
     import torch
 else:
     torch = lazy_loader.load("torch")
+
+
+_FIRST = ("_by_softmax", "_by_stack", "_by_code")  # where a task has one of these, it is the plainest
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,11 @@ class Construction(ABC):
         return Model(self.frame(), self.weights())
 
     @classmethod
+    def within(cls, task: Task, architecture: Architecture) -> Construction:
+        """The construction as it would be in this architecture; whether it fits is for `check/fits.py`."""
+        return cls(task=task)
+
+    @classmethod
     @abstractmethod
     def examples(cls) -> tuple[Construction, ...]:
         """Small instances on which the laws of the catalogue are tested, each with all its inputs."""
@@ -72,3 +82,24 @@ class Construction(ABC):
             if f.kw_only and getattr(self, f.name) != f.default
         ]
         return identifier(self) + (f"({','.join(options)})" if options else "")
+
+
+def constructions_for(task: Task) -> list[str]:
+    """The ids of the constructions of a task, the one to take if none is named first."""
+    found = [name for name in ids("constructions") if name.split("_by_")[0] == identifier(task)]
+    return sorted(found, key=lambda name: (not name.endswith(_FIRST), name))
+
+
+def construct(task: Task, by: str | None = None) -> Construction:
+    """The construction named by its id, or by what stands behind `_by_`, with options; else the first."""
+    known = constructions_for(task)
+    if not known:
+        solvable = sorted({name.split("_by_")[0] for name in ids("constructions")})
+        raise BadInput(
+            f"no construction for {identifier(task)} yet; there are some for {', '.join(solvable)}"
+        )
+    call = parse_call(by) if by else Call(known[0], {})
+    name = call.name if call.name in known else f"{identifier(task)}_by_{call.name}"
+    if name not in known:
+        raise unknown(f"construction for {identifier(task)}", call.name, known)
+    return build(lookup("constructions", name, Construction), Call(name, call.arguments), task=task)

@@ -55,6 +55,20 @@ class Mixer(ABC):
     def state_bits(self, n: int, p: int) -> int | None:
         """Bits that cross a cut after n tokens at p bits a number; None: grows with n (full attention)."""
 
+    def reply_bits(self, p: int) -> int | None:
+        """Bits that a group of earlier tokens tells one later token, at p bits a sum; None: no fixed number.
+
+        Only mixers that keep every token reply: each group sums up what it has for the token's query.
+        """
+        return None
+
+    def query_state_bits(self, p: int) -> int | None:
+        """Bits of the short convolution that queries, keys and values pass first; None: there is none.
+
+        For mixers that keep every token; in others it is part of the state.
+        """
+        return None
+
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         """Random weights to start from."""
         return random_weights(self.shapes(width), generator, dtype)

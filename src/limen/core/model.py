@@ -52,6 +52,8 @@ class Frame:
 
     def __post_init__(self) -> None:
         at_least(self, width=1, answers=1)
+        if any(part.kv is not None for layer in self.architecture.layers for part in layer.parts):
+            raise BadInput(f"{self.architecture}: shared keys and values are counted, but cannot be run yet")
         if self.locals and len(self.locals) != len(self.architecture.layers):
             raise BadInput(
                 f"{len(self.architecture.layers)} layers need as many per-position functions (or None), "
@@ -132,7 +134,7 @@ class Model:
         frame = self.frame
         x = frame.embedding.embed(self.parts["embedding"], tokens, 0)  # (*batch, n, width)
         for i, layer in enumerate(frame.architecture.layers):
-            seen = self._normed(x, f"{i}.norm", "mixer")
+            seen = self.seen(i, x)
             mixed = [part.mixer.fast(self.parts[f"{i}.{j}"], seen) for j, part in enumerate(layer.parts)]
             x = self.after(i, x, reduce(add, mixed))
         return self.read(x)
@@ -156,7 +158,7 @@ class Model:
         x = x.squeeze(-2)  # (*batch, width)
         layers = []
         for i, old in enumerate(state.layers):
-            seen = self._normed(x, f"{i}.norm", "mixer")
+            seen = self.seen(i, x)
             mixed = [m.step(self.parts[f"{i}.{j}"], old[j], seen) for j, m in enumerate(self._streaming(i))]
             layers.append(tuple(new for new, _ in mixed))
             x = self.after(i, x, reduce(add, [y for _, y in mixed]))
@@ -181,6 +183,10 @@ class Model:
             if not isinstance(mixer, Streaming):
                 raise BadInput(f"{mixer} cannot be run one token at a time")
         return [mixer for mixer in mixers if isinstance(mixer, Streaming)]
+
+    def seen(self, i: int, x: torch.Tensor) -> torch.Tensor:
+        """What the mixers of layer i read."""
+        return self._normed(x, f"{i}.norm", "mixer")
 
     def after(self, i: int, x: torch.Tensor, mixed: torch.Tensor) -> torch.Tensor:
         """The residual sum, then the layer's per-position function."""

@@ -5,6 +5,7 @@ r"""What "precision p" means, in one place.
     significand(t=5)           t significant bits, any exponent
     fixed(f=8)                 multiples of 2^-f; what is nearer to 0 is flushed to 0
     fixed(f=8,flush=false)     the same, but a number that is not 0 never becomes 0
+    fixed(f=8,top=3)           the same below 2^3; what is larger becomes the largest: 3 + 8 bits and a sign
 
 Rounding is to the nearest, ties to even, in one step from float64: torch converts a float64 to
 the 16- and 8-bit formats through float32, which rounds twice.
@@ -144,19 +145,29 @@ class Significand(Precision):
 
 @dataclass(frozen=True)
 class Fixed(Precision):
-    """Multiples of 2^-f, any integer part.  Without flush, a number that is not 0 stays at least 2^-f."""
+    """Multiples of 2^-f, below 2^top if said.  Without flush, a number that is not 0 stays at least 2^-f."""
 
     f: int = 8
     _: KW_ONLY
     flush: bool = True
+    top: int | None = None
+
+    @property
+    def bits(self) -> int | None:
+        return None if self.top is None else self.top + self.f + 1
 
     def __post_init__(self) -> None:
         at_least(self, f=0)
+        if self.top is not None:
+            at_least(self, top=0)
         if self.f > _T:
             raise BadInput(f"fixed: f must be at most {_T}, what float64 carries, got {self.f}")
 
     def round(self, x: jt.Num[torch.Tensor, "*shape"]) -> jt.Num[torch.Tensor, "*shape"]:
         y = _to_multiple(x, least=-self.f, t=_T)
+        if self.top is not None:
+            largest = 2.0**self.top - 2.0**-self.f
+            y = y.clamp(-largest, largest)
         if self.flush:
             return y
         ulp = torch.full_like(y, 2.0**-self.f).copysign(x.to(torch.float64))

@@ -1,16 +1,17 @@
 """A task: what is to be computed, as plain token ids in and an integer out."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from limen.core.catalogue import lookup
-from limen.core.errors import BadInput
-from limen.core.text import build, parse_call, spell
+from limen.core.bits import Count
+from limen.core.catalogue import identifier, lookup
+from limen.core.errors import BadInput, unknown
+from limen.core.text import Call, build, parse_call, spell
 
 Tokens: TypeAlias = NDArray[np.int64]  # (*batch, length)
 Answers: TypeAlias = NDArray[np.int64]  # (*batch,), or (*batch, asks) where several answers are due
@@ -79,6 +80,14 @@ class Task(ABC):
     def queries(self, prefix: Tokens) -> Tokens:
         """Every continuation worth asking after a prefix: (cut,) -> (count, length - cut)."""
 
+    def rows(self, t: int) -> Count | None:
+        """How many prefixes of t < length tokens differ in some answer that is still to come.
+
+        A machine that reads once must tell them apart.  Under a promise: so many that each two differ on a
+        continuation allowed after both.  None: no closed form is known.
+        """
+        return None
+
     def players(self) -> tuple[Player, ...]:
         """Whose tokens are whose, in the order of the tokens."""
         return Player("alice", range(self.cut)), Player("bob", range(self.cut, self.length))
@@ -92,6 +101,28 @@ class Task(ABC):
         """Reads the text form, as in `eva(n=512)`; `str` gives it back."""
         call = parse_call(text)
         return build(lookup("tasks", call.name, Task), call)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The integer sizes under the names that the text form gives them: m, n1, n2, …"""
+        named: dict[str, int] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            items = enumerate(value, 1) if isinstance(value, tuple) else [("", value)]
+            named |= {f"{field.name}{i}": item for i, item in items if type(item) is int}
+        return named
+
+    @property
+    def grows(self) -> str:
+        """The size to vary when none is named."""
+        return next(iter(self.sizes))
+
+    def resized(self, size: str, value: int) -> "Task":
+        """The same task with another value of one of its sizes."""
+        if size not in self.sizes:
+            raise unknown(f"size of {identifier(self)}", size, self.sizes)
+        call = parse_call(str(self))
+        return build(type(self), Call(call.name, call.arguments | {size: value}))
 
     @classmethod
     def examples(cls) -> tuple["Task", ...]:

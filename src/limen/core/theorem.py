@@ -6,21 +6,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from limen.core.architecture import Architecture
-from limen.core.certificate import Collision
+from limen.core.certificate import Bound, Collision
 from limen.core.predictor import Predictor
 from limen.core.task import Task
-
-
-@dataclass(frozen=True)
-class Bound:
-    """The task needs so many bits and the architecture has so many."""
-
-    needs_bits: int
-    has_bits: int
-
-    @property
-    def excludes(self) -> bool:
-        return self.has_bits < self.needs_bits
 
 
 @dataclass(frozen=True)
@@ -31,12 +19,37 @@ class NoStatement:
 
 
 @dataclass(frozen=True)
+class Need:
+    """What every architecture of some kind needs for a task: an inequality, and its side in bits."""
+
+    mixer: str
+    inequality: str
+    bits: int | None
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The highest accuracy that any weights reach on uniform random inputs, rounded up."""
+
+    accuracy: float
+    reason: str
+
+
+@dataclass(frozen=True)
 class Theorem(ABC):
-    """Statement and proof stand in the file's docstring."""
+    """Statement and proof stand in the file's docstring; the inequality at given sizes in `check/`."""
 
     @abstractmethod
-    def bound(self, task: Task, architecture: Architecture) -> Bound | NoStatement:
-        """The inequality of the theorem at these sizes."""
+    def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
+        """The inequality at these sizes, with the free sizes of the proof chosen well."""
+
+    def needs(self, task: Task) -> tuple[Need, ...]:
+        """What the theorem asks of an architecture for this task, before one is named."""
+        return ()
+
+    def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
+        """An upper bound on accuracy, where the theorem has an average case and it is below 1."""
+        return None
 
     def refute(self, task: Task, model: Predictor) -> Collision | None:
         """The proof, run on one model; None where the proof is not constructive or finds nothing."""

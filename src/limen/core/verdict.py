@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from limen.core.certificate import Certificate
+from limen.core.certificate import Bound, Certificate, Fits
 from limen.core.errors import BadInput
+from limen.core.theorem import Ceiling
 
 
 class Answer(StrEnum):
@@ -25,13 +26,34 @@ class Accepted:
 
 
 @dataclass(frozen=True)
+class Flip:
+    """The smallest value of one of the task's sizes with the verdict CANNOT: at the one below it is not.
+
+    Found by halving; where a bound is not monotone in the size there may be a smaller one.
+    """
+
+    size: str
+    at: int
+
+
+@dataclass(frozen=True)
 class Verdict:
     """CAN or CANNOT with an accepted certificate, or OPEN; nothing else can be built."""
 
     answer: Answer
     reason: str
     evidence: Accepted | None = None
+    nearest: Bound | None = None  # of the inequalities that apply the tightest, whether or not it says CANNOT
+    remarks: tuple[str, ...] = ()  # what else was looked at
+    flips: Flip | None = None
+    ceiling: Ceiling | None = None
 
     def __post_init__(self) -> None:
         if (self.answer is Answer.OPEN) != (self.evidence is None):
             raise BadInput(f"the verdict {self.answer!r} takes {'no' if self.evidence else 'a'} certificate")
+
+    @property
+    def construction(self) -> str | None:
+        """The weights, where some say CAN."""
+        found = self.evidence and self.evidence.certificate
+        return found.construction if isinstance(found, Fits) else None

@@ -68,17 +68,17 @@ class BlockSparse(Headed):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         q, k, v = (split(x @ w[name], self.h) for name in "QKV")  # (*batch, h, n, d)
-        compressed, visible = self._look(q, self._messages(w, k, v), x.shape[-2])
-        return self._gate(w, x, compressed, attend(q, k, v, visible))
+        compressed, visible = self._look(q, self.messages(w, k, v), x.shape[-2])
+        return self.gate(w, x, compressed, attend(q, k, v, visible))
 
     def fast(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         q, k, v = (split(x @ w[name], self.h) for name in "QKV")
-        compressed, visible = self._look(q, self._messages(w, k, v), x.shape[-2])
-        return self._gate(w, x, compressed, attend_fused(q, k, v, visible))
+        compressed, visible = self._look(q, self.messages(w, k, v), x.shape[-2])
+        return self.gate(w, x, compressed, attend_fused(q, k, v, visible))
 
-    def _messages(
+    def messages(
         self,
         w: Mapping[str, torch.Tensor],
         k: jt.Float[torch.Tensor, "*batch h n d_k"],
@@ -106,7 +106,7 @@ class BlockSparse(Headed):
         own = (token // self.B == i // self.B) & (token <= i)
         return compressed, selected | own
 
-    def _gate(
+    def gate(
         self,
         w: Mapping[str, torch.Tensor],
         x: jt.Float[torch.Tensor, "*batch r width"],
@@ -129,11 +129,11 @@ class BlockSparse(Headed):
         q, k, v = (split_t(x_t @ w[name], self.h) for name in "QKV")  # (*batch, h, d)
         tokens, messages = state.tokens.append(k, v), state.messages
         if tokens.pairs % self.B == 0:
-            new = self._messages(w, tokens.k[..., -self.B :, :], tokens.v[..., -self.B :, :])
+            new = self.messages(w, tokens.k[..., -self.B :, :], tokens.v[..., -self.B :, :])
             messages = messages.append(new.k.squeeze(-2), new.v.squeeze(-2))
         q = q.unsqueeze(-2)  # (*batch, h, 1, d_k)
         compressed, visible = self._look(q, messages, tokens.pairs)
-        y = self._gate(w, x_t.unsqueeze(-2), compressed, attend(q, *tokens, visible))
+        y = self.gate(w, x_t.unsqueeze(-2), compressed, attend(q, *tokens, visible))
         return Blocked(tokens, messages), y.squeeze(-2)
 
     @classmethod

@@ -49,6 +49,9 @@ class Hard(Headed):
     def state_bits(self, n: int, p: int) -> int | None:
         return None
 
+    def reply_bits(self, p: int) -> int | None:
+        return self.h * (self.d + 1) * p  # the best score and its value
+
     def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
         return empty(w["K"], batch, self.h, self.key_size, self.d)
 

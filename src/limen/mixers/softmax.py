@@ -72,6 +72,9 @@ class Softmax(Headed):
     def state_bits(self, n: int, p: int) -> int | None:
         return None
 
+    def reply_bits(self, p: int) -> int | None:
+        return self.h * (self.d + 1) * p  # Σ e^⟨q,k⟩v and Σ e^⟨q,k⟩
+
     def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
         if self.bidirectional:
             raise BadInput(f"{self} reads tokens that come later: it cannot be run one token at a time")

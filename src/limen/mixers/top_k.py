@@ -82,6 +82,9 @@ class TopK(Headed):
     def state_bits(self, n: int, p: int) -> int | None:
         return None
 
+    def reply_bits(self, p: int) -> int | None:
+        return self.k * (1 + self.h * (1 + self.d)) * p  # the k best: index score, scores, values
+
     def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Indexed:
         tokens = empty(w["K"], batch, self.h, self.key_size, self.d)
         return Indexed(tokens, w["IK"].new_empty((*batch, 0, self.d_i)))

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from limen.core.certificate import encode
-from limen.core.construction import Construction
+from limen.core.construction import Construction, construct
 from limen.core.errors import BadInput
 from limen.core.files import save as save_model
 from limen.core.files import write_whole
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.report.picture import attention_picture
-from limen.solve import Least, Solution, certificate, construct, smallest_precision, smallest_width, solve
+from limen.solve import Least, Solution, certificate, smallest_precision, smallest_width, solve
 
 Shown = tuple[dict[str, Any], list[str], bool]
 

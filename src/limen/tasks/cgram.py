@@ -13,6 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Task, Tokens
 
@@ -108,6 +109,23 @@ class Cgram(Task):
         grams, first, times = np.unique(windows, axis=0, return_index=True, return_counts=True)
         once: Tokens = grams[(times == 1) & (first <= self.n - self.c)]
         return once
+
+    def rows(self, t: int) -> Count:
+        """At least (V-1)^(K-1)·V, K = min(⌊t/c⌋, (V-1)^(c-2)); for c = 2 (V-K)^K.
+
+        A symbol # starts K groups: #, one of (V-1)^(c-2) words of c-2 others, then a value.  Only the last
+        value may be # too; then only # follows, so # and a word occur once.  As the gram is read,
+        fewer words remain.  For c = 2 the grams are K symbols, the values are among the V-K others.
+        """
+        V, c, groups = self.V, self.c, min(t, self.n) // self.c
+        if c == 2:
+            # two symbols: the answer is the other one; more: V-K = V/⌈log₂V⌉ is nearly the best
+            K = min(groups, V - -(-V // V.bit_length()))
+            return Count(((V - K, K),), "(V-K)^K", exact=V == 2)
+        free = c - 1 - max(1, t - self.n)
+        K = groups if V > 2 and free > groups.bit_length() else min(groups, (V - 1) ** free)
+        powers = ((V - 1, K - 1), (V, 1)) if K else ()
+        return Count(powers, "(V-1)^(K-1)·V, K = min(⌊t/c⌋, (V-1)^(c-2))", exact=False)
 
     @classmethod
     def examples(cls) -> tuple["Cgram", ...]:

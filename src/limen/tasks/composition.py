@@ -17,10 +17,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from flint import fmpz
 from numpy.random import Generator
 
+from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Player, Task, Tokens, distinct
+
+_WRITTEN = 32  # N up to which a number of about N^N is written out
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,11 @@ class Composition(Task):
     def answer(self, tokens: Tokens) -> Answers:
         return self.hops(tokens)[..., -1]
 
+    @property
+    def grows(self) -> str:
+        """How much of the chain depends on w."""
+        return f"n{len(self.n)}" if self.n else "m"
+
     def queries(self, prefix: Tokens) -> Tokens:
         return np.indices((self.m, math.prod(self.n))).reshape(2, -1).T
 
@@ -107,6 +116,38 @@ class Composition(Task):
         z_0, w = range(self.cut, self.cut + 1), range(self.cut + 1, self.length)
         return *tables, Player("z_0", z_0), Player("w", w)
 
+    def rows(self, t: int) -> Count:
+        """N^t inside the first table, N = N_{L-1}; N^N at the ends of tables; N^(N/m) when z_0 is known.
+
+        When z_L … z_{l+1} are read, a function F of (w_l … w_{L-1}, i_l) is left, and all N^N occur, with
+        projections for the tables below z_L.  Each entry i_l of z_l read after that tells one of the
+        different columns F(·, i_l): Σ_F (their number)^s rows after s entries, s < K = N_{l-1}.  All K
+        columns differ for at least half of the F if there are at least K² columns to choose from.
+        """
+        N = self.N(self.L - 1)
+        if t <= N or t == self.cut:
+            return Count(((N, min(t, N)),), "N^min(t,N), N = N_{L-1}")
+        if t > self.cut:
+            return Count(((N, N // self.m),), "N^(N/m), N = N_{L-1}")
+        table = next(z for z in map(self.table, range(self.L - 1, 0, -1)) if t < z.stop)
+        K, s = table.stop - table.start, t - table.start
+        if s == 0:
+            return Count(((N, N),), "N^N, N = N_{L-1}")
+        if N <= _WRITTEN:
+            columns = N ** (N // K)
+            return Count.of(
+                sum(_onto(K, k) * math.comb(columns, k) * k**s for k in range(1, min(K, columns) + 1)),
+                "Σ_F (different columns of F)^s",
+            )
+        if N >= 2 * K:
+            return Count(((N // 2, 1), (N, N - 1), (K, s)), "N^N·K^s/2, N = N_{L-1}", exact=False)
+        return Count(((N, N),), "N^N, N = N_{L-1}", exact=False)
+
     @classmethod
     def examples(cls) -> tuple["Composition", ...]:
         return cls(m=4), cls(m=2, n=(2,)), cls(m=2, n=(2, 3))
+
+
+def _onto(n: int, k: int) -> int:
+    """How many functions there are from n things onto k: k!·Stirling₂(n, k)."""
+    return math.factorial(k) * int(fmpz.stirling_s2(n, k))

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced
+from limen.tasks._counts import binomial
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,12 @@ class Counting(Task):
         k = np.bincount(prefix, minlength=self.S).repeat(2) + np.tile([0, 1], self.S)
         legal = (k >= 1) & (k <= self.n)
         return np.column_stack([s[legal], k[legal]])
+
+    def rows(self, t: int) -> Count:
+        """How often each symbol came: t as a sum of S counts.  When s is known, its own count, 0 … n."""
+        if t > self.n:
+            return Count.of(self.n + 1, "n + 1")
+        return binomial(t + self.S - 1, min(t, self.S - 1), "C(t+S-1, S-1)")
 
     @classmethod
     def examples(cls) -> tuple["Counting", ...]:

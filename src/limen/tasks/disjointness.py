@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced
+from limen.tasks._counts import power_and
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,12 @@ class Disjointness(Task):
     def queries(self, prefix: Tokens) -> Tokens:
         """Each single element, and everything that is not in a."""
         return np.vstack([np.eye(self.n, dtype=np.int64), 1 - prefix])
+
+    def rows(self, t: int) -> Count:
+        """All of a that was read; then what b may still meet of it, and that it met something."""
+        if t <= self.n:
+            return Count(((2, t),), "2^t")
+        return power_and(2, 2 * self.n - t, 1, "2^(2n-t) + 1")
 
     @classmethod
     def examples(cls) -> tuple["Disjointness", ...]:

@@ -13,8 +13,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Task, Tokens, balanced
+
+_WRITTEN = 2**14  # bits of a number of rows that is written out
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,23 @@ class Dyck(Task):
         ends = np.tile(right, (1 + len(closing), 1))
         ends[np.arange(1, len(ends)), closing] = k + (right[closing] + 1) % k if k > 1 else 0
         return ends
+
+    def rows(self, t: int) -> Count:
+        """The brackets that are open and can still be closed; and that all is lost.
+
+        They are h ≤ H = min(t, n-t, D), of the parity of t.  What closes one of these, followed by
+        short pairs, closes no other.
+        """
+        H = min(t, self.n - t, self.D)
+        H -= (t - H) % 2
+        lost = int(t > 0)
+        formula = "Σ_{h≡t mod 2, h≤min(t,n-t,D)} k^h + [t > 0]"
+        if self.k == 1:
+            return Count.of(H // 2 + 1 + lost, formula)
+        if H * self.k.bit_length() > _WRITTEN:
+            return Count(((self.k, H),), formula, exact=False)
+        # k^(H+2) - k^(H mod 2) is k²-1 times the sum of k^H, k^(H-2), …
+        return Count.of((self.k ** (H + 2) - self.k ** (H % 2)) // (self.k**2 - 1) + lost, formula)
 
     @classmethod
     def examples(cls) -> tuple["Dyck", ...]:

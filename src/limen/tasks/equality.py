@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced
+from limen.tasks._counts import power_and
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,12 @@ class Equality(Task):
     def queries(self, prefix: Tokens) -> Tokens:
         """a itself, and a with one bit flipped."""
         return prefix ^ np.eye(self.n + 1, self.n, k=-1, dtype=np.int64)
+
+    def rows(self, t: int) -> Count:
+        """All of a that was read; then what is still to be compared of it, and that something differed."""
+        if t <= self.n:
+            return Count(((2, t),), "2^t")
+        return power_and(2, 2 * self.n - t, 1, "2^(2n-t) + 1")
 
     @classmethod
     def examples(cls) -> tuple["Equality", ...]:

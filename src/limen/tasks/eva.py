@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, distinct
 
@@ -58,3 +59,7 @@ class Eva(Task):
 
     def queries(self, prefix: Tokens) -> Tokens:
         return np.arange(self.n)[:, None]
+
+    def rows(self, t: int) -> Count:
+        """All n^t tables f(0) … f(t-1)."""
+        return Count(((self.n, t),), "n^t")

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Player, Task, Tokens
 from limen.tasks.composition import Composition
@@ -106,6 +107,11 @@ class Facts(Task):
     def answer(self, tokens: Tokens) -> Answers:
         return self.composition.answer(tokens)
 
+    @property
+    def grows(self) -> str:
+        """How much of the chain depends on w."""
+        return f"n{len(self.n)}" if self.n else "m"
+
     def queries(self, prefix: Tokens) -> Tokens:
         return self.composition.queries(prefix)
 
@@ -166,6 +172,9 @@ class Facts(Task):
         if self.render(tokens) != text:
             raise foreign
         return tokens
+
+    def rows(self, t: int) -> Count:
+        return self.composition.rows(t)
 
     @classmethod
     def examples(cls) -> tuple["Facts", ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens
 
@@ -64,6 +65,10 @@ class Index(Task):
 
     def queries(self, prefix: Tokens) -> Tokens:
         return np.arange(self.n)[:, None]
+
+    def rows(self, t: int) -> Count:
+        """All S^t strings s_0 … s_{t-1}."""
+        return Count(((self.S, t),), "S^t")
 
     @classmethod
     def examples(cls) -> tuple["Index", ...]:

@@ -10,11 +10,15 @@ chain of thought helps.  With retrieval or one attention layer, log n bits and a
 from dataclasses import dataclass
 
 import numpy as np
+from flint import fmpz
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced, different, distinct
+
+_WRITTEN = 1000  # vertices up to which the number of rows is written out
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,26 @@ class IsTree(Task):
         """(n²,): which u·n + v are edges, whichever way they were written."""
         u, v = np.divmod(tokens, self.n)
         return np.isin(np.arange(self.n**2), np.concatenate([u * self.n + v, v * self.n + u]))
+
+    def rows(self, t: int) -> Count:
+        """What is connected with what, n-t parts; and, from three edges on, that there is a cycle.
+
+        Let F, F' be forests that connect differently, and call an edge free if it is in neither.  If a free
+        edge joins two parts of F inside a part of F', it and free edges that make a tree of F tell them
+        apart.  (There are such edges: F and F' leave every cut of the graph open, for a star of n-1 edges
+        at least would close one; nor does a cyclic prefix.)  Otherwise each part of F' that meets two of F
+        is a star in F', its centre a in one part of F and the rest, with b, in another; with three
+        parts of F there is a z in the third, and a-z, b-z do it.  With two parts, t = n-2, let every
+        forest be made of paths, which are stars only up to three vertices: for n ≥ 7 the large part of F'
+        lies then in one of F, which is larger or has the same vertices, and in the first case that part of F
+        is a path that meets two of F'.  (n ≤ 6 by trial: all but n = 4, where five of seven are told apart.)
+        """
+        n, cycle = self.n, int(t >= 3)
+        if n > _WRITTEN:
+            return Count(((n - t, t),), "S₂(n,n-t) ≥ (n-t)^t", exact=False)
+        if (n, t) == (4, 2):
+            return Count.of(5, "5", exact=False)
+        return Count.of(int(fmpz.stirling_s2(n, n - t)) + cycle, "S₂(n,n-t) + [t ≥ 3]")
 
     @classmethod
     def examples(cls) -> tuple["IsTree", ...]:

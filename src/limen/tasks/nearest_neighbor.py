@@ -9,11 +9,13 @@ resolve the margin.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Task, Tokens, balanced
 
@@ -156,6 +158,26 @@ class NearestNeighbor(Task):
         v = v[(np.abs(v) <= self.g).all(axis=-1) & v.any(axis=-1)]
         return np.unique(self.token(v))[:, None]
 
+    @property
+    def directions(self) -> int:
+        """How many directions the points have: those of v without a common divisor."""
+        return _primitive(self.D, self.g)
+
+    def rows(self, t: int) -> Count:
+        """At least 2 for each label read, as long as the points can have different directions.
+
+        A point itself asks for its label, also when later points repeat earlier ones.
+        """
+        labels = min(t // 2, self.directions)
+        return Count(((2, labels),), "2^min(⌊t/2⌋, directions)", exact=False)
+
     @classmethod
     def examples(cls) -> tuple["NearestNeighbor", ...]:
         return cls(), cls(n=1, D=2, g=1), cls(n=5, D=2, g=7)
+
+
+@cache
+def _primitive(D: int, g: int) -> int:
+    """How many v in {-g..g}^D have the greatest common divisor 1: all but 0 and the multiples of such."""
+    points: int = (2 * g + 1) ** D - 1
+    return points - sum(_primitive(D, g // d) for d in range(2, g + 1))

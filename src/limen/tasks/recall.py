@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Task, Tokens, different, distinct
 
@@ -89,6 +90,10 @@ class Recall(Task):
         n = self.n
         window = (np.arange(n)[:, None] + np.arange(self.q)) % n  # (n, q)
         return np.take(prefix[0::2], window)
+
+    def rows(self, t: int) -> Count:
+        """V for each value read, the keys being fixed; after the cut, for each that was not asked for."""
+        return Count(((self.V, min(t // 2, 3 * self.n - t)),), "V^min(⌊t/2⌋, 3n-t)", exact=False)
 
     @classmethod
     def examples(cls) -> tuple["Recall", ...]:

@@ -7,15 +7,17 @@ right one scores at least 1 above every other.  A recurrence must carry all n va
 the cut, n·log₂V bits; with `absent=true` the set of keys as well: #rows = C(2^D,n)·V^n.
 """
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Task, Tokens, balanced, different, distinct
+from limen.tasks._counts import binomial
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,19 @@ class Retrieval(Task):
     def queries(self, prefix: Tokens) -> Tokens:
         a = np.arange(self.keys) if self.absent else prefix // self.V
         return (self.keys * self.V + a)[:, None]
+
+    def rows(self, t: int) -> Count:
+        """V^t, for every choice of values under fixed keys; with `absent` as many for each set of keys.
+
+        After two sets with u keys in all, a key of one of them can be asked if 2^D - u ≥ n - t others are
+        left to come; if not for all sets, then for those of the first 2^D - (n-t) keys.
+        """
+        n, V, keys = self.n, self.V, self.keys
+        if not self.absent:
+            return Count(((V, t),), "V^t", exact=False)
+        if t == n or n + t <= keys:
+            return binomial(keys, t, "C(2^D,t)·V^t", (V, t))
+        return replace(binomial(keys - n + t, t, "C(2^D-n+t,t)·V^t", (V, t)), exact=False)
 
     @classmethod
     def examples(cls) -> tuple["Retrieval", ...]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Task, Tokens, distinct
 
@@ -87,6 +88,15 @@ class SparseAverage(Task):
     def _windows(self, first: Tokens) -> Tokens:
         """(count,) -> (count, q): q positions in a row from the given ones on, around the end, in order."""
         return np.sort((first[:, None] + np.arange(self.q)) % self.n, axis=1)
+
+    def rows(self, t: int) -> Count:
+        """2^t if q < n: sums over all sets of q positions tell any two z apart; the number of +1 if q = n.
+
+        When y_1 … y_j are known there are at least 2^(n-j), with y_i = i-1: any z behind them.
+        """
+        if self.q == self.n:
+            return Count.of(min(t, self.n) + 1, "min(t,n) + 1")
+        return Count(((2, min(t, 2 * self.n - t)),), "2^min(t, 2n-t)", exact=t <= self.n)
 
     @classmethod
     def examples(cls) -> tuple["SparseAverage", ...]:

@@ -7,13 +7,15 @@ disjointness again), several layers are conjectured to fail too, while n steps o
 ask n times for a 2-Sum.  A recurrence must carry the set of the sums x_j + x_k past the cut.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
 
+from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced
+from limen.tasks._counts import subsets
 from limen.tasks._pairs import draw, exists
 
 
@@ -61,6 +63,20 @@ class ThreeSum(Task):
 
     def queries(self, prefix: Tokens) -> Tokens:
         return np.arange(self.M)[:, None]
+
+    def rows(self, t: int) -> Count:
+        """At least Σ_{s=1}^{min(t',m)} C(m,s), m = ⌊(M+1)/3⌋, t' = t if a token w is still to come, else t-1.
+
+        Let w = 2m-1 and let the prefix be w and a set A of values below m (or A alone, w being to come).  The
+        sums w + a lie in 2m-1 … 3m-2, those of A in 0 … 2m-2, and 3m-1 ≤ M: they do not meet.  So -(w+a)
+        asks whether a is in A, also when more of w come, for 2w ≠ w+a.  At least M: the prefixes 0 … 0 y.
+        """
+        m, free = (self.M + 1) // 3, t - (t == self.n)
+        if t == 0:
+            return Count.of(1, "1")
+        sets = subsets(m, free, "Σ_{s=1}^{min(t-[t=n],m)} C(m,s), m = ⌊(M+1)/3⌋")
+        single = Count.of(self.M, "M", exact=False)
+        return single if single.bits > sets.bits else replace(sets, exact=False)
 
     @classmethod
     def examples(cls) -> tuple["ThreeSum", ...]:

@@ -14,8 +14,10 @@ from typing import Literal
 import numpy as np
 from numpy.random import Generator
 
+from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced
+from limen.tasks._counts import power_and
 
 BLANK = 2
 
@@ -88,6 +90,17 @@ class Turing(Task):
         if self.program == "palindrome":
             right[ends - self.n // 2 :] = prefix[:0:-1]
         return np.vstack([right, right ^ np.eye(ends, dtype=np.int64)])
+
+    def rows(self, t: int) -> Count:
+        """Of a palindrome the s digits that have not met their mirror image, and whether some did not fit.
+
+        Of a number the first digit, and whether all others were 1.
+        """
+        s = max(t - 1, 0)
+        if self.program == "increment":
+            return Count.of((1, 2)[s] if s < 2 else 4, "min(4, 2^s)")
+        met = int(2 * s >= self.n + 2)
+        return power_and(2, min(s, self.n - s), met, "2^min(s,n-s) + [2s ≥ n+2], s = t-1")
 
     @classmethod
     def examples(cls) -> tuple["Turing", ...]:

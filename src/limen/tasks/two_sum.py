@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced
+from limen.tasks._counts import subsets
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,12 @@ class TwoSum(Task):
 
     def queries(self, prefix: Tokens) -> Tokens:
         return np.arange(self.M)[:, None]
+
+    def rows(self, t: int) -> Count:
+        """Every set of 1 to t values; the one that two sets differ in is asked for, and comes no more."""
+        if t == 0:
+            return Count.of(1, "1")
+        return subsets(self.M, t, "Σ_{s=1}^{min(t,M)} C(M,s)")
 
     @classmethod
     def examples(cls) -> tuple["TwoSum", ...]:

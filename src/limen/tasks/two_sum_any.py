@@ -9,12 +9,15 @@ the set of the values past the cut.  0 and M/2 are their own negatives: they pai
 """
 
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 from numpy.random import Generator
 
+from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced
+from limen.tasks._counts import largest, signed_subsets
 from limen.tasks._pairs import draw, exists
 
 
@@ -70,6 +73,23 @@ class TwoSumAny(Task):
         for lone in np.setdiff1d(values, -values % M)[:2]:
             fill = np.where(asking == -lone % M, fill, lone)
         return np.column_stack([asking] + [fill] * (self.length - self.cut - 1))
+
+    def rows(self, t: int) -> Count:
+        """Every set of values without a pair that t tokens can have; from two tokens on, that there is one.
+
+        s of the h = ⌊(M-1)/2⌋ couples {v, -v}, with a side each, and z of the e values that are their own
+        negatives, which come once: s + z ≤ t, where the s values may be repeated, or z = t alone.
+        Two such sets are told apart by -v for a v in one of them, then repetitions of a harmless value.
+        """
+        h, e = (self.M - 1) // 2, 2 - self.M % 2
+        formula = "Σ_{s≥1} C(h,s)·2^s·#{z ≤ t-s of e} + C(e,t) + [t ≥ 2]"
+        total = comb(e, t) + (t >= 2)
+        for z in range(min(e, t - 1) + 1):
+            couples = signed_subsets(h, t - z, signs=2)
+            if couples is None:
+                return Count(((2, largest(h, t - z, signs=2)),), formula, exact=False)
+            total += comb(e, z) * couples
+        return Count.of(total, formula)
 
     @classmethod
     def examples(cls) -> tuple["TwoSumAny", ...]:

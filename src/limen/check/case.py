@@ -1,0 +1,34 @@
+"""What a theorem is asked about, and the two sides of its inequality."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from limen.core.architecture import Architecture
+from limen.core.task import Task
+
+
+@dataclass(frozen=True)
+class Case:
+    """A task, an architecture with steps of chain of thought, and the free sizes of a proof."""
+
+    task: Task
+    architecture: Architecture
+    steps: int = 0
+    route: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+class Sides(NamedTuple):
+    """The architecture has so many bits, the task needs so many: cannot if has < needs."""
+
+    needs: int
+    has: int
+
+
+class Accuracy(NamedTuple):
+    """No weights are right on more than this share of uniform random inputs: cannot if < 1; rounded up."""
+
+    ceiling: float

@@ -1,0 +1,48 @@
+"""Checks that some recurrence of so many bits does a task: at no cut are there more prefixes to tell apart.
+
+The state after t tokens names the class of the prefix, two prefixes being in one class when every
+continuation has the same answer; a token leads from class to class.  The step may be any table and may know
+t, as embeddings do.  So this is about recurrences of which nothing but the bits is said.
+"""
+
+from __future__ import annotations
+
+from limen.core.architecture import Architecture
+from limen.core.certificate import Machine
+from limen.core.task import Task
+from limen.core.verdict import Accepted
+
+_CUTS = 2**14  # tokens of a task whose cuts are all looked at
+
+
+def machine(task: Task, architecture: Architecture) -> Machine | str:
+    """The certificate, or the reason why there is none."""
+    said = [part.bits for layer in architecture.layers for part in layer.parts if not part.full]
+    bits = max((b for b in said if b is not None), default=None)  # one recurrence does it, others idle
+    if bits is None:
+        return "no recurrence of which only the bits are said"
+    if task.length > _CUTS:
+        return f"{task.length} cuts are too many to look at"
+    needed = 0
+    for t in range(1, task.length):
+        rows = task.rows(t)
+        if rows is None or not rows.exact:
+            return f"the exact number of rows after {t} tokens is not known"
+        needed = max(needed, rows.bits)
+        if needed > bits:
+            return f"after {t} tokens a recurrence needs {needed} bits, it has {bits}"
+    return Machine(task=str(task), architecture=str(architecture), bits=needed)
+
+
+def check_machine(certificate: Machine) -> str | None:
+    """None if the certificate holds, otherwise the reason why not."""
+    task, architecture = Task.parse(certificate.task), Architecture.parse(certificate.architecture)
+    again = machine(task, architecture)
+    if isinstance(again, str):
+        return again
+    return None if again == certificate else f"bits are {again.bits}, the certificate says {certificate.bits}"
+
+
+def accepted(certificate: Machine) -> Accepted | None:
+    """The certificate as evidence, if it holds."""
+    return Accepted(certificate) if check_machine(certificate) is None else None

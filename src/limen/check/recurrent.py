@@ -1,0 +1,176 @@
+r"""Recurrences: what is known of the past is a state of S bits, and it must tell all rows apart.
+
+    S ≥ log₂ #rows(t)           worst case, at a cut after t tokens
+    d(accuracy ‖ 1/A) ≤ S/n     on average, where one of n independent uniform symbols of A is asked for
+
+Proofs: `theorems/streaming_state.py`, `log_linear_state.py`, `window_global.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from flint import arb, fmpz
+
+from limen.check.case import Accuracy, Case, Sides
+from limen.check.entropy import highest
+from limen.core.architecture import Architecture, Part
+from limen.core.bits import power_bits
+from limen.core.catalogue import identifier
+from limen.core.errors import BadInput
+from limen.core.task import Task
+from limen.core.theorem import NoStatement
+from limen.mixers.log_linear import LogLinear
+from limen.mixers.masked_softmax import MaskedSoftmax
+from limen.mixers.window import Window
+from limen.tasks.composition import Composition
+from limen.tasks.eva import Eva
+from limen.tasks.facts import Facts
+from limen.tasks.index import Index
+from limen.tasks.recall import Recall
+from limen.tasks.retrieval import Retrieval
+
+
+def streaming_state(case: Case) -> Sides | Accuracy | NoStatement:
+    """S ≥ log₂ #rows at the task's cut, S the states of all layers."""
+    t = case.task.cut
+    state = _state(case, lambda part: t)
+    return state if isinstance(state, NoStatement) else _stated(case, state, t)
+
+
+def log_linear_state(case: Case) -> Sides | Accuracy | NoStatement:
+    """S ≥ log₂ #rows at the last power of two up to the cut, where the levels are merged into one matrix."""
+    if not any(isinstance(part.mixer, LogLinear) for part in _parts(case)):
+        return NoStatement("there is no log_linear layer")
+    t = power_of_two(case.task)
+    # after one token a log_linear mixer holds one matrix, as many as after 2^r tokens, once they are merged
+    state = _state(case, lambda part: 1 if isinstance(part.mixer, LogLinear) else t)
+    return state if isinstance(state, NoStatement) else _stated(case, state, t)
+
+
+def window_global(case: Case) -> Sides | NoStatement:
+    """g·log₂ vocab ≥ log₂ #rows of what is out of reach, R = Σ (W-1) tokens before the first that answers."""
+    if case.steps:
+        return NoStatement("a chain of thought moves on, and with it what is in reach")
+    task, view = case.task, sight(case.architecture)
+    if isinstance(view, NoStatement):
+        return view
+    if (t := out_of_sight(task, view)) < 1:
+        return NoStatement(f"all {task.length} tokens are in reach of the last ones")
+    rows = task.rows(t)
+    if rows is None:
+        return _unknown(task, t)
+    return Sides(needs=rows.bits, has=power_bits((task.vocab, min(view.first, t))))
+
+
+class Sight(NamedTuple):
+    """A token knows itself, the `reach` tokens before it and the `first` ones of the text."""
+
+    reach: int
+    first: int
+
+
+def sight(architecture: Architecture) -> Sight | NoStatement:
+    """What the tokens of a stack of windows know: reaches add up over layers, the first tokens stay first."""
+    reach, first = 0, 0
+    for layer in architecture.layers:
+        ends = [_ends(part) for part in layer.parts]
+        known = [end for end in ends if end is not None]
+        if len(known) < len(ends):
+            return NoStatement("it speaks of window and masked_softmax layers with their sizes")
+        reach += max(end.reach for end in known)
+        first = max(first, *(end.first for end in known))
+    return Sight(reach, first)
+
+
+def out_of_sight(task: Task, view: Sight) -> int:
+    """How many tokens, up to the cut, none of those that answer knows, but for the first ones."""
+    return min(task.length - task.asks - view.reach, task.cut)
+
+
+def _ends(part: Part) -> Sight | None:
+    if part.bits is not None:
+        return None
+    match part.mixer:
+        case Window(W=W):
+            return Sight(W - 1, 0)
+        case MaskedSoftmax(first=first, last=last):
+            return Sight(last - 1, first)
+    return None
+
+
+def power_of_two(task: Task) -> int:
+    """2^⌊log₂ cut⌋."""
+    return 1 << task.cut.bit_length() - 1
+
+
+def _parts(case: Case) -> list[Part]:
+    return [part for layer in case.architecture.layers for part in layer.parts]
+
+
+def _state(case: Case, after: Callable[[Part], int]) -> int | NoStatement:
+    """The bits of all states, each after so many tokens."""
+    parts = _parts(case)
+    if any(part.mixer.sees_future for part in parts):
+        return NoStatement("a mixer that reads later tokens has no state")
+    if any(part.full for part in parts):
+        return NoStatement("some layer keeps every token")
+    try:
+        for part in parts:
+            part.state_bits(case.task.length + case.steps)
+        return sum(part.state_bits(after(part)) or 0 for part in parts)
+    except BadInput as error:  # the levels do not reach so far
+        return NoStatement(str(error))
+
+
+def _stated(case: Case, state: int, t: int) -> Sides | Accuracy | NoStatement:
+    match case.route:
+        case "":
+            rows = case.task.rows(t)
+            return _unknown(case.task, t) if rows is None else Sides(needs=rows.bits, has=state)
+        case "average":
+            return _average(case.task, state, t)
+    return NoStatement(f"there is no route {case.route!r}: the worst case has no name, the other is average")
+
+
+def _unknown(task: Task, t: int) -> NoStatement:
+    return NoStatement(f"how many prefixes of {t} tokens {identifier(task)} must tell apart is not known")
+
+
+def _average(task: Task, state: int, t: int) -> Accuracy | NoStatement:
+    """Of the n symbols m are known through the state alone: accuracy ≤ 1 - (m/n)(1 - p), d(p‖1/A) ≤ S/m."""
+    found = lookup(task, t)
+    if found is None or found.m < 1:
+        return NoStatement(f"the random inputs of {identifier(task)} are no uniform lookup")
+    m, n, A = found
+    p = highest(arb(fmpz(state)) / fmpz(m), 1 / arb(fmpz(A)))
+    if m == n or p == 1:
+        return Accuracy(p)
+    mean = (n - m + m * arb(p)) / fmpz(n)
+    return Accuracy(min(1.0, math.nextafter(float(mean.upper()), 2)))
+
+
+class Lookup(NamedTuple):
+    """One of n independent uniform symbols of A is asked for, each as likely; m of them before a cut."""
+
+    m: int
+    n: int
+    A: int
+
+
+def lookup(task: Task, t: int) -> Lookup | None:
+    """The plain random inputs of the tasks that draw them so; keys, where there are any, tell nothing."""
+    match task:
+        case Eva(n=n):
+            return Lookup(t, n, n)
+        case Index(n=n, S=S):
+            return Lookup(t, n, S)
+        case Retrieval(n=n, V=V, absent=False):
+            return Lookup(t, n, V)
+        case Recall(n=n, V=V, q=1):  # a value after each key, from the upper half of the alphabet
+            return Lookup(t // 2, n, V - V // 2)
+        case Composition(m=m, n=()) | Facts(m=m, n=()):
+            return Lookup(t, m, m)
+    return None

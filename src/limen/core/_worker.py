@@ -1,0 +1,128 @@
+"""Runs in a process of its own: loads a stranger's function and writes down its answers; see stranger.py.
+
+It imports nothing of Limen, so that it starts at once and the stranger's modules cannot be mistaken for ours.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import operator
+import os
+import sys
+import threading
+import time
+from array import array
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+_SHOWN = 200  # letters of a stranger's message
+
+
+class Wrong(Exception):
+    """What the user is told."""
+
+
+def load(path: str, name: str) -> Callable[[tuple[int, ...]], Any]:
+    """The function, with the file's folder searched for modules as if the file were run."""
+    sys.path.insert(0, str(Path(path).parent))
+    spec = importlib.util.spec_from_file_location("stranger", path)
+    if spec is None or spec.loader is None:
+        raise Wrong("not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:  # whatever a file may raise, SystemExit included
+        raise Wrong(f"loading the file raised {said(error)}") from None
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise Wrong(f"the file has no function {name}")
+    return function  # type: ignore[no-any-return]
+
+
+def said(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:_SHOWN]
+
+
+def sizes(function: object, request: dict[str, Any]) -> tuple[int, int]:
+    """Alphabet and length, as asked for or as the function says, and checked together with the cut."""
+    found = []
+    for size, least in (("alphabet", 1), ("length", 2)):
+        value = request[size] if request[size] is not None else getattr(function, size, None)
+        if type(value) is not int or value < least:
+            need = f"--{size}, or an attribute {size} of the function: an integer of at least {least}"
+            raise Wrong(f"{size} is {value!r}; it takes {need}")
+        found.append(value)
+    A, n = found
+    if not 0 < request["cut"] < n:
+        raise Wrong(f"the cut must be in 1..{n - 1} for {n} tokens, got {request['cut']}")
+    if n * (A.bit_length() - 1) > 64 or A**n > request["most"]:
+        raise Wrong(f"{A}^{n} inputs; at most {request['most']:,} are asked for")
+    return A, n
+
+
+def answers(function: Callable[[tuple[int, ...]], Any], A: int, n: int) -> list[int]:
+    """The codes of all answers, the last token varying fastest; 0 and 1 are their own codes."""
+    codes, written = {0: 0, 1: 1}, list[int]()
+    for tokens in product(range(A), repeat=n):
+        try:
+            answer = function(tokens)
+        except BaseException as error:  # SystemExit would end the process without a word
+            raise Wrong(f"on {tokens} it raised {said(error)}") from None
+        written.append(codes.setdefault(whole(answer, tokens), len(codes)))
+    return written
+
+
+def whole(answer: Any, tokens: tuple[int, ...]) -> int:
+    """The answer as an integer; numpy's bools and tensors of one element know theirs by `item`."""
+    if hasattr(answer, "item"):
+        answer = answer.item()
+    try:
+        return operator.index(answer)
+    except TypeError:
+        raise Wrong(f"on {tokens} it returned {repr(answer)[:_SHOWN]}, which is no integer") from None
+
+
+def smaller(n: int, cut: int) -> list[tuple[int, int]]:
+    """Lengths and their cuts: with the same share of tokens before the cut, or else as many after it."""
+    same_share = [(k, cut * k // n) for k in range(2, n) if cut * k % n == 0]
+    same_rest = [(k, cut - (n - k)) for k in range(2, n) if cut - (n - k) > 0]
+    return same_share if len(same_share) >= 2 else same_rest
+
+
+def write(path: Path, content: bytes) -> None:
+    """The whole file or none, also if the process is ended meanwhile."""
+    part = path.with_suffix(".part")
+    part.write_bytes(content)
+    part.rename(path)
+
+
+def run(folder: Path) -> None:
+    """The answers for the length asked for; then for smaller ones, as many as it takes and as time allows."""
+    request, start = json.loads((folder / "request.json").read_text(encoding="utf-8")), time.monotonic()
+    function = load(request["path"], request["name"])
+    A, n = sizes(function, request)
+    write(folder / f"{n}.{request['cut']}.bin", array("i", answers(function, A, n)).tobytes())
+    write(folder / "reply.json", json.dumps({"alphabet": A, "length": n}).encode())
+    watch = threading.Timer(1 + 2 * (time.monotonic() - start), os._exit, (0,))
+    watch.daemon = True
+    watch.start()
+    for k, t in smaller(n, request["cut"]):
+        try:
+            write(folder / f"{k}.{t}.bin", array("i", answers(function, A, k)).tobytes())
+        except Wrong:  # it does not take this length
+            continue
+
+
+def main(folder: Path) -> None:
+    try:
+        run(folder)
+    except Wrong as wrong:
+        write(folder / "reply.json", json.dumps({"error": str(wrong)}).encode())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

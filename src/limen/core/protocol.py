@@ -1,0 +1,33 @@
+"""A protocol: who holds which tokens when a model is run as a conversation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from itertools import accumulate
+
+from limen.core.architecture import Architecture
+from limen.core.errors import BadInput
+from limen.core.task import Player, Task
+
+
+@dataclass(frozen=True)
+class Protocol(ABC):
+    """One way to share the text out; the file's docstring says what crosses, and how many bits at most."""
+
+    @abstractmethod
+    def speaks(self, architecture: Architecture) -> bool:
+        """Whether this is the protocol that the theorems use for such a stack."""
+
+    @abstractmethod
+    def players(self, task: Task, architecture: Architecture) -> tuple[Player, ...]:
+        """The parties in the order of the text."""
+
+
+def shares(task: Task, lengths: tuple[int, ...]) -> tuple[Player, ...]:
+    """Parties that hold so many tokens each, in the order of the text."""
+    if sum(lengths) != task.length or min(lengths, default=0) < 1:
+        raise BadInput(f"{task} has {task.length} tokens to share out, got {', '.join(map(str, lengths))}")
+    starts = accumulate(lengths[:-1], initial=0)
+    shared = enumerate(zip(starts, lengths, strict=True))
+    return tuple(Player(f"p{i}", range(start, start + n)) for i, (start, n) in shared)

@@ -1,0 +1,209 @@
+r"""A model run as a conversation: every party holds its own tokens and what it was told, and nothing else.
+
+The parties stand in the order of the text; only earlier ones tell later ones anything, as in a decoder.
+
+    a recurrence       each party hands its state to the next one: one message a boundary and layer
+    softmax            a party's queries are told to all before it (free: the bound holds even so); each
+                       answers every query with its sums over its own tokens
+    block_sparse       each party tells the later ones the message of each of its blocks; a token then
+                       asks for the k blocks that it selects, and gets their keys and values
+
+Layers are played one after the other, mixers side by side in parallel.  One party alone is the network run as
+usual.  Everything may have leading batch axes: as many conversations at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import lazy_loader
+
+from limen.core.errors import BadInput
+from limen.core.mixer import Mixer, Streaming
+from limen.core.model import Model
+from limen.mixers._heads import join, split
+from limen.mixers._masked import highest
+from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.softmax import Softmax
+from limen.protocols._sums import Arithmetic, Content
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+Weights = dict[str, "torch.Tensor"]
+
+
+@dataclass(frozen=True)
+class Said:
+    """One message: who to whom, in which layer, for how many tokens of the receiver (opened: blocks)."""
+
+    layer: int
+    part: int
+    sender: int
+    receiver: int
+    kind: str  # state, sums, block, opened
+    tokens: int
+    content: Content
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers it has, in all conversations of the batch together."""
+        return sum(x.size if not isinstance(x, torch.Tensor) else x.numel() for x in self.content)
+
+
+@dataclass
+class Party:
+    """One player.  `x` are the vectors of its own tokens; `at` is where they stand in the text."""
+
+    at: range
+    x: torch.Tensor  # (*batch, len(at), width)
+
+
+@dataclass
+class Conversation:
+    """What was said, and what each party ends with."""
+
+    parties: list[Party]
+    said: list[Said] = field(default_factory=list)
+
+    def outputs(self) -> torch.Tensor:
+        """The vectors of all tokens after the last layer: (*batch, n, width)."""
+        return torch.cat([party.x for party in self.parties], -2)
+
+
+def converse(
+    model: Model, tokens: torch.Tensor, players: Sequence[range], arithmetic: Arithmetic
+) -> Conversation:
+    """The model on tokens (*batch, n), each player holding one stretch of them."""
+    if [i for player in players for i in player] != list(range(tokens.shape[-1])):
+        raise BadInput(f"the players must share out all {tokens.shape[-1]} tokens in order")
+    model = model.to(arithmetic.precision)
+    with torch.no_grad(), arithmetic.precision.arithmetic():
+        embed = model.frame.embedding.embed
+        parties = [
+            Party(at, embed(model.parts["embedding"], tokens[..., at.start : at.stop], at.start))
+            for at in players
+        ]
+        talk = Conversation(parties)
+        for i, layer in enumerate(model.frame.architecture.layers):
+            seen = [model.seen(i, party.x) for party in parties]
+            heard = []
+            for j, part in enumerate(layer.parts):
+                rule, w = _exchange(part.mixer), model.parts[f"{i}.{j}"]
+                heard.append(list(_noted(talk, i, j, rule(part.mixer, w, arithmetic, players, seen))))
+            for party, *mixed in zip(parties, *heard, strict=True):
+                party.x = model.after(i, party.x, reduce(add, mixed))
+    return talk
+
+
+Exchange = Iterator["tuple[int, int, str, int, Content] | torch.Tensor"]  # messages, and one output a party
+Rule = Callable[[Any, Weights, Arithmetic, Sequence[range], "list[torch.Tensor]"], Exchange]
+
+
+def _exchange(mixer: Mixer) -> Rule:
+    """How a mixer is played."""
+    if isinstance(mixer, Softmax) and not mixer.bidirectional:
+        return _asked
+    if isinstance(mixer, BlockSparse):
+        return _opened
+    if isinstance(mixer, Streaming) and mixer.state_bits(1, 1) is not None:
+        return _handed_over
+    raise BadInput(f"{mixer} cannot be run as a conversation; known: softmax, block_sparse, every recurrence")
+
+
+def _noted(talk: Conversation, layer: int, part: int, exchange: Exchange) -> Iterator[torch.Tensor]:
+    for event in exchange:
+        if isinstance(event, torch.Tensor):
+            yield event
+        else:
+            sender, receiver, kind, tokens, content = event
+            talk.said.append(Said(layer, part, sender, receiver, kind, tokens, content))
+
+
+def _handed_over(
+    mixer: Streaming, w: Weights, arithmetic: Arithmetic, players: Sequence[range], seen: list[torch.Tensor]
+) -> Exchange:
+    state = mixer.start(w, seen[0].shape[:-2])
+    for r, x in enumerate(seen):
+        if r:
+            yield r - 1, r, "state", len(players[r]), tuple(_tensors(state))
+        outputs = []
+        for t in range(x.shape[-2]):
+            state, y = mixer.step(w, state, x[..., t, :])
+            outputs.append(y)
+        yield torch.stack(outputs, -2)
+
+
+def _tensors(state: Any) -> Iterator[torch.Tensor]:
+    """What a state carries; integers in it are the position, which everybody knows."""
+    if isinstance(state, torch.Tensor):
+        yield state
+    elif isinstance(state, tuple | list):
+        for item in state:
+            yield from _tensors(item)
+
+
+def _asked(
+    mixer: Softmax, w: Weights, arithmetic: Arithmetic, players: Sequence[range], seen: list[torch.Tensor]
+) -> Exchange:
+    keys = [_pair(mixer, w, x) for x in seen]  # each party's own
+    for r, x in enumerate(seen):
+        q = split(x @ w["Q"], mixer.h)  # (*batch, h, r, d_k)
+        n = x.shape[-2]
+        told = []
+        for s in range(r):
+            everything = torch.ones(n, keys[s][0].shape[-2], dtype=torch.bool)
+            told.append(arithmetic.told(q, *keys[s], everything))
+            yield s, r, "sums", n, told[-1]
+        own = arithmetic.told(q, *keys[r], torch.ones(n, n, dtype=torch.bool).tril())
+        yield join(arithmetic.merged([*told, own])) @ w["O"]
+
+
+def _pair(mixer: Softmax | BlockSparse, w: Weights, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The keys and values of some tokens: (*batch, h, n, ·)."""
+    return split(x @ w["K"], mixer.h), split(x @ w["V"], mixer.h)
+
+
+def _opened(
+    mixer: BlockSparse, w: Weights, arithmetic: Arithmetic, players: Sequence[range], seen: list[torch.Tensor]
+) -> Exchange:
+    B = mixer.B
+    if any(player.start % B for player in players):
+        raise BadInput(f"{mixer}: a player must begin where a block of {B} tokens begins")
+    keys = [_pair(mixer, w, x) for x in seen]
+    blocks = [mixer.messages(w, *pair) for pair in keys]  # k̃, ṽ of each party's complete blocks
+    for r, x in enumerate(seen):
+        q = split(x @ w["Q"], mixer.h)
+        for s in range(r):
+            yield s, r, "block", x.shape[-2], (blocks[s].k, blocks[s].v)
+        k̃, ṽ = (torch.cat([getattr(blocks[s], name) for s in range(r + 1)], -2) for name in "kv")
+        i = torch.tensor(list(players[r])).unsqueeze(-1)  # (r, 1)
+        j = torch.arange(k̃.shape[-2])
+        chosen = highest(q @ k̃.mT, mixer.k, among=j < i // B)  # (*batch, h, r, blocks)
+        known = []
+        for s in range(r):  # what is not opened is not told: zeros stand in its place
+            at = players[s]
+            wanted = chosen[..., at.start // B : at.stop // B].any(-2)  # by any token: (*batch, h, blocks)
+            open_ = wanted.repeat_interleave(B, -1)  # (*batch, h, tokens of s)
+            yield s, r, "opened", int(wanted.sum()), tuple(part[open_] for part in keys[s])
+            known.append(tuple(torch.where(open_.unsqueeze(-1), part, 0) for part in keys[s]))
+        k, v = (torch.cat([*(pair[c] for pair in known), keys[r][c]], -2) for c in (0, 1))
+        token = torch.arange(k.shape[-2])
+        selected = torch.nn.functional.pad(chosen, (0, 1)).repeat_interleave(B, -1)[..., : k.shape[-2]]
+        own = (token // B == i // B) & (token <= i)
+        sel = arithmetic.merged([arithmetic.told(q, k, v, selected | own)])
+        ready = j < (i + 1) // B
+        cmp = torch.where(
+            ready.any(-1, keepdim=True),
+            arithmetic.merged([arithmetic.told(q, k̃, ṽ, ready | ~ready.any(-1, keepdim=True))])
+            if len(j)
+            else torch.zeros_like(sel),
+            0,
+        )
+        yield mixer.gate(w, x, cmp, sel)

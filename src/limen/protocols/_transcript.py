@@ -1,0 +1,101 @@
+"""A conversation as a certificate: who told whom how many bits, and their digest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import lazy_loader
+import numpy as np
+
+from limen.core.certificate import Message, Transcript
+from limen.core.errors import BadInput, unknown
+from limen.core.files import digest
+from limen.core.model import Model
+from limen.core.numbers import Fixed, Precision
+from limen.core.task import Player, Task, Tokens
+from limen.core.text import Call, build, parse_call
+from limen.protocols._conversation import Said, converse
+from limen.protocols._sums import Arithmetic, Floats, Integers
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+
+def arithmetic(text: str) -> Arithmetic:
+    """`integers`, `integers(f=8,top=6,window=16)`, or a machine format such as float64 or bf16."""
+    call = parse_call(text)
+    if call.name != "integers":
+        precision = Precision.parse(text)
+        if precision.bits is None or precision.dtype == torch.int64 or isinstance(precision, Fixed):
+            raise unknown("arithmetic", text, ["integers", "float64", "float32", "float16", "bfloat16"])
+        return Floats(precision)
+    sizes = {"f": 12, "top": 12} | {k: v for k, v in call.arguments.items() if k != "window"}
+    fixed = build(Fixed, Call("integers", dict(sizes)))
+    window = call.arguments.get("window", 16)
+    if type(window) is not int or not 1 <= window <= 4096:
+        raise BadInput(f"integers: window must be an integer from 1 to 4096, got {window}")
+    return Integers(fixed, window)
+
+
+def transcript(
+    model: Model, task: Task, tokens: Tokens, players: Sequence[Player], how: str
+) -> tuple[Transcript, torch.Tensor]:
+    """The conversation on one input, and the vectors that all tokens end with."""
+    rule = arithmetic(how)
+    talk = converse(model, torch.as_tensor(tokens), [p.tokens for p in players], rule)
+    certificate = Transcript(
+        task=str(task),
+        architecture=str(model.frame.architecture),
+        weights=digest(model),
+        arithmetic=how,
+        players=tuple(len(p.tokens) for p in players),
+        tokens=tuple(map(int, tokens)),
+        messages=tuple(_message(said, players, rule) for said in talk.said),
+    )
+    return certificate, talk.outputs()
+
+
+def _message(said: Said, players: Sequence[Player], rule: Arithmetic) -> Message:
+    return Message(
+        sender=players[said.sender].name,
+        receiver=players[said.receiver].name,
+        layer=said.layer,
+        part=said.part,
+        what=said.kind,
+        tokens=said.tokens,
+        numbers=said.numbers,
+        bits=rule.bits(said.content),
+        digest=content_digest(said.content),
+    )
+
+
+def most_bits(message: Message, players: Sequence[Player], model: Model, how: str) -> int:
+    """What the theorems count for such a message: numbers by the mixer's sizes, times bits per number."""
+    rule, n = arithmetic(how), players[-1].tokens.stop
+    mixer: Any = model.frame.architecture.layers[message.layer].parts[message.part].mixer
+    p = rule.precision.bits
+    assert p is not None  # integers have a top, machine formats a size
+    if message.what == "sums":
+        return int(message.tokens * mixer.h * (mixer.d + rule.sums) * rule.most(n))
+    sender = next(player.tokens for player in players if player.name == message.sender)
+    if message.what == "state":
+        return int(mixer.state_bits(sender.stop, p))
+    pair = (mixer.key_size + mixer.d) * p
+    if message.what == "block":
+        return int(len(sender) // mixer.B * mixer.h * pair)
+    return int(message.tokens * mixer.B * pair)  # opened: so many blocks of one head each
+
+
+def content_digest(content: tuple[Any, ...]) -> str:
+    """SHA-256 of the numbers of a message, in order."""
+    seen = hashlib.sha256()
+    for x in content:
+        wide = isinstance(x, torch.Tensor) and x.is_floating_point()
+        array = np.asarray(x.to(torch.float64) if wide else x)
+        seen.update(str(array.shape).encode())
+        seen.update(repr(array.ravel().tolist()).encode() if array.dtype == object else array.tobytes())
+    return seen.hexdigest()

@@ -1,0 +1,27 @@
+r"""One cut: what is read before it tells what is read after it the states of the recurrences, once.
+
+    bits = Σ_layers state_bits        for stacks without full attention
+
+Alice holds the tokens before the task's cut, Bob the rest.  Full layers may be there too: then Alice also
+answers each query of Bob's tokens with her sums, h(d+1)p bits a token and layer.  This is the conversation of
+the streaming bound: what Alice's prefix was reaches Bob's answer through these bits alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from limen.core.architecture import Architecture
+from limen.core.protocol import Protocol
+from limen.core.task import Player, Task
+
+
+@dataclass(frozen=True)
+class TwoParty(Protocol):
+    """Alice and Bob."""
+
+    def speaks(self, architecture: Architecture) -> bool:
+        return not any(part.full for layer in architecture.layers for part in layer.parts)
+
+    def players(self, task: Task, architecture: Architecture) -> tuple[Player, ...]:
+        return Player("alice", range(task.cut)), Player("bob", range(task.cut, task.length))

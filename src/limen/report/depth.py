@@ -1,0 +1,224 @@
+"""`limen depth`: how many hops a stack chains, by which layers, and from which length on not one more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from limen.check.composition import levels_of
+from limen.core.architecture import Architecture, Layer, Part
+from limen.core.catalogue import identifier
+from limen.core.errors import BadInput
+from limen.core.graph import Component, Graph, Level
+from limen.core.theorem import NoStatement
+from limen.mixers.linear import Linear
+from limen.theorems.composition_depth import smallest
+
+_LOOKED_AT = 20_000  # layers, of all the stacks that are compared with this one
+_SHOWN = 4  # stretches of a path that are told to people
+
+
+class Stop(NamedTuple):
+    """A layer on the way, and what has been reached after it."""
+
+    layer: int
+    mixer: str
+    holds: str
+
+
+def depth(text: str, steps: int) -> tuple[dict[str, Any], list[str]]:
+    """The fields, and lines for people."""
+    if steps < 0:
+        raise BadInput(f"the steps of chain of thought must be at least 0, got {steps}")
+    architecture = Architecture.parse(text)
+    for i, layer in enumerate(architecture.layers):
+        if any(part.mixer.sees_future for part in layer.parts):
+            raise BadInput(f"layer {i}, {layer}, reads later tokens: the depth rule is about decoders")
+    graph = Graph.of(architecture, 1)
+    κ, φ = graph.κ, graph.φ
+    shown = {
+        "architecture": str(architecture),
+        "steps": steps,
+        "hops": κ + steps * φ,
+        "plain_hops": max(κ + steps * φ, 2 ** _doublings(graph) - 2),
+        "hops_per_step": φ,
+        "path": [stop._asdict() for stop in _path(architecture, graph)],
+        "saves": [{"layer": i, "effect": effect} for i, effect in _saves(architecture, κ)],
+        "certified": _certified(architecture, κ + steps * φ + 1, steps),
+        "note": "hops: what one value a reply can do; that it is no more is asymptotic and worst case",
+    }
+    return shown, _lines(shown)
+
+
+def _doublings(graph: Graph) -> int:
+    """Full components in a row of which each asks with, and reads, what the one before found."""
+    found: list[int] = []
+    for c in graph.components:
+        q, kv = (max((found[i] for i in read), default=0) for read in (c.q, c.kv))
+        found.append(max(q, 1 + min(q, kv)) if c.full else q)
+    return max(found)
+
+
+def _path(architecture: Architecture, graph: Graph) -> list[Stop]:
+    """The stops at which the last token, or before it token z_0, learns more, first to last."""
+    levels, stops = graph.levels(), []
+    at: int | None = max(range(len(levels)), key=lambda i: levels[i].W)  # the first of the highest
+    while at is not None:
+        c, level = graph.components[at], levels[at]
+        before, through_z_0 = _reason(c, level, levels)
+        if before is None or levels[before].W < level.W:
+            stops.append(Stop(c.layer, _name(architecture, c), f"i_{level.W}"))
+        if through_z_0:
+            while before is not None and not graph.components[before].full:
+                before = next((p for p in _read(graph.components[before]) if levels[p].T_0), None)
+            assert before is not None  # T_0 = 1 comes from a full component
+            first = graph.components[before]
+            stops.append(Stop(first.layer, _name(architecture, first), "i_1 at token z_0"))
+            break
+        at = before
+    return stops[::-1]
+
+
+def _reason(c: Component, level: Level, levels: list[Level]) -> tuple[int | None, bool]:
+    """The component read that lets c hold so much (None: the raw token), and whether it is by token z_0."""
+    asks = level.W - 1 if c.full else level.W
+    for p in c.q:
+        if asks == levels[p].W:
+            return p, False
+    if asks == -1:
+        return None, False
+    for p in c.kv:
+        if levels[p].W == level.W:
+            return p, False
+    return next(((p, True) for p in c.kv if levels[p].T_0 == level.W), (None, False))
+
+
+def _read(c: Component) -> Iterator[int]:
+    yield from c.q
+    yield from c.kv
+
+
+def _name(architecture: Architecture, c: Component) -> str:
+    parts = architecture.layers[c.layer].parts
+    return next(
+        (identifier(part.mixer) for part in parts if part.full == c.full), "convolution before the queries"
+    )
+
+
+def _saves(architecture: Architecture, κ: int) -> Iterator[tuple[int, str]]:
+    """Layers without which a hop is lost, and changes that would bring one."""
+    layers = architecture.layers
+    stretches = [list(stretch) for _, stretch in groupby(range(len(layers)), key=lambda i: layers[i])]
+    for stretch in stretches[: _LOOKED_AT // len(layers)]:
+        if len(layers) > 1 and _κ(_without(layers, stretch[0])) < κ:
+            yield from ((i, "without it a hop less") for i in stretch)
+    full = [i for i, layer in enumerate(layers) if any(part.full for part in layer.parts)]
+    if not full or _κ(_first(layers)) == κ:
+        return
+    second = full[1] if len(full) > 1 else full[0]
+    where = f"before {'the second' if len(full) > 1 else 'the'} layer with softmax heads"
+    yield second, f"a recurrent layer {where} would bring one hop more"
+    for i in range(second + 1, len(layers)):
+        if not any(part.full for part in layers[i].parts):
+            yield i, f"moved {where} it would bring one hop more"
+            return
+
+
+def _κ(layers: tuple[Layer, ...]) -> int:
+    return Graph.of(Architecture(layers), 1).κ
+
+
+def _without(layers: tuple[Layer, ...], i: int) -> tuple[Layer, ...]:
+    """The stack without layer i; who read its keys and values reads those of the layer in its place."""
+    return tuple(_moved(layer, i, -1, j) for j, layer in enumerate((*layers[:i], *layers[i + 1 :])))
+
+
+def _first(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """The stack with a linear layer in front."""
+    return Layer((Part(Linear()),)), *(_moved(layer, -1, 1, j) for j, layer in enumerate(layers, 1))
+
+
+def _moved(layer: Layer, after: int, by: int, j: int) -> Layer:
+    """As layer j of a stack in which the layers behind `after` have moved by so much."""
+    parts = []
+    for part in layer.parts:
+        kv = None if part.kv is None else part.kv + by if part.kv > after else part.kv
+        parts.append(replace(part, kv=None if kv == j else kv))
+    return Layer(tuple(parts))
+
+
+def _certified(architecture: Architecture, hops: int, steps: int) -> dict[str, Any]:
+    found = smallest(architecture, hops, steps)
+    if found is None:
+        why = levels_of(architecture, 2**20, hops, steps)
+        reason = why.reason if isinstance(why, NoStatement) else "no size is certified"
+        return {"hops": hops, "n": None, "log2_n": None, "reason": reason}
+    task = None if found.bound is None else found.bound.task
+    log2_n = found.log2_n if math.isfinite(found.log2_n) else None
+    return {"hops": hops, "n": found.n, "log2_n": log2_n, "task": task}
+
+
+def _lines(shown: dict[str, Any]) -> list[str]:
+    hops, steps, certified = shown["hops"], shown["steps"], shown["certified"]
+    thought = f" with {_plural(steps, 'step')} of chain of thought" if steps else " in one pass"
+    lines = [
+        shown["architecture"],
+        f"{_plural(hops, 'hop')}{thought}; {shown['hops_per_step']} more with each step",
+        f"  plain chains, where no hop depends on the question: {_large(shown['plain_hops'])}",
+        f"  one pass: {_told(shown['path'])}",
+    ]
+    for effect, group in groupby(shown["saves"], key=lambda save: save["effect"]):
+        lines.append(f"  {_layers([save['layer'] for save in group])}: {effect}")
+    if "reason" in certified:
+        return [*lines, f"  no bound is known for it: {certified['reason']}"]
+    if certified["n"] is not None:
+        size = f"Certified from {_large(certified['n'])} tokens on, {certified['task']}"
+    elif certified["log2_n"] is not None:
+        size = f"Proved from about 2^{certified['log2_n']:.4g} tokens on"
+    else:
+        size = "Proved from a length on that no float can write, not even its logarithm"
+    too_many = f"{_plural(certified['hops'], 'hop')}, if each depends on the question"
+    worst = "(in the worst case; a random input may be easier, and shorter texts are not ruled out)"
+    return [*lines, f"  {too_many}: not in long texts.  {size}", f"  {worst}"]
+
+
+def _told(path: list[dict[str, Any]]) -> str:
+    """Stretches of stops that are equally far apart, in the same kind of mixer."""
+    stretches: list[list[dict[str, Any]]] = []
+    for stop in path:
+        last = stretches[-1] if stretches else []
+        if (
+            last
+            and stop["mixer"] == last[0]["mixer"]
+            and (len(last) == 1 or stop["layer"] - last[-1]["layer"] == last[1]["layer"] - last[0]["layer"])
+        ):
+            last.append(stop)
+        else:
+            stretches.append([stop])
+    told = [_stretch(stretch) for stretch in stretches]
+    few = told if len(told) <= _SHOWN else [*told[: _SHOWN - 1], "…", told[-1]]
+    return "; ".join(few)
+
+
+def _stretch(stops: list[dict[str, Any]]) -> str:
+    first, last = stops[0], stops[-1]
+    holds = first["holds"] if len(stops) == 1 else f"{first['holds']} … {last['holds']}"
+    return f"{_layers([stop['layer'] for stop in stops])} {first['mixer']}: {holds}"
+
+
+def _layers(layers: list[int]) -> str:
+    if len(layers) == 1:
+        return f"layer {layers[0]}"
+    shown = [str(i) for i in layers]
+    return f"layers {', '.join(shown if len(shown) <= 4 else [*shown[:2], '…', shown[-1]])}"
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _large(count: int) -> str:
+    return f"{count:,}" if count < 10**9 else f"2^{math.log2(count):.1f}"

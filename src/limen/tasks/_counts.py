@@ -1,0 +1,60 @@
+"""Numbers of rows that may be too large to write out: exact while they are small, else at least a power."""
+
+from math import comb
+
+from flint import ctx
+
+from limen.core.bits import Count, floor_bits, log2_binomial, power_bits
+
+_WRITTEN = 2**14  # bits of a number that is written out
+_SUMMED = 4096  # terms of a sum
+
+
+def power_and(b: int, e: int, extra: int, formula: str) -> Count:
+    """b^e + extra, or at least b^e."""
+    if power_bits((b, e)) > _WRITTEN:
+        return Count(((b, e),), formula, exact=extra == 0)
+    return Count.of(b**e + extra, formula)
+
+
+def log_binomial(n: int, k: int) -> int:
+    """⌊log₂ C(n,k)⌋, or one less."""
+    if k in (0, n):
+        return 0
+    with ctx.workprec(128 + 2 * n.bit_length()):
+        return max(floor_bits(log2_binomial(n, k)), 0)
+
+
+def binomial(n: int, k: int, formula: str, *more: tuple[int, int]) -> Count:
+    """C(n,k)·Π b^e over `more`, or at least a power of two below it."""
+    bits = log_binomial(n, k)
+    if bits > _WRITTEN:
+        return Count(((2, bits), *more), formula, exact=False)
+    return Count(((comb(n, k), 1), *more), formula)
+
+
+def subsets(m: int, most: int, formula: str) -> Count:
+    """Σ_{s=1}^{most} C(m,s), or at least a power of two below it."""
+    total = signed_subsets(m, most, signs=1)
+    if total is not None:
+        return Count.of(total, formula)
+    half = m - 1 if 2 * most >= m else 0  # from the middle on, half of all sets are among them
+    return Count(((2, max(half, largest(m, most, signs=1))),), formula, exact=False)
+
+
+def signed_subsets(m: int, most: int, signs: int) -> int | None:
+    """Σ_{s=1}^{most} C(m,s)·signs^s, None where that is too large to be written."""
+    most = min(most, m)
+    if most > _SUMMED or largest(m, most, signs) > _WRITTEN:
+        return None
+    total, term = 0, 1
+    for s in range(1, most + 1):
+        term = term * signs * (m - s + 1) // s
+        total += term
+    return total
+
+
+def largest(m: int, most: int, signs: int) -> int:
+    """⌊log₂⌋ of the largest C(m,s)·signs^s, s ≤ most, or one less; signs is 1 or 2."""
+    peak = min(most, signs * (m + 1) // (signs + 1))  # the terms grow up to here
+    return log_binomial(m, peak) + peak * (signs - 1)

@@ -1,0 +1,554 @@
+r"""Composition through one or two full layers: proofs of the sharp bounds, and the search for their free sizes.
+
+Letters and formulas stand in `check/sharp.py`.  f = z_2, g = z_1 for two tables.  The tokens come in the order
+z_L … z_1, z_0, w; each table and each of the last two tokens is a player.  A full layer is a reply of β bits
+from each earlier player to each token, a function of the token's query and the player's tokens; a linear layer
+is a state handed from player to player.  What a token holds is any function of the token and of what reached
+it: width, keys, MLPs and positions are free.  All "cannot" are for every choice of weights.
+
+One pattern.  Fix, one after the other, all messages that depend on the highest table, each to its most
+frequent value: `has` bits in all, so a family of at least 2^-has of the tables is left on which the last
+token's output no longer depends on the table.  If the inputs still allowed ask about R of its entries, and
+has < R·log₂N (N values an entry), two tables of the family differ in one of them: one answer is wrong.
+
+Above and below.  Fixed tables z_l(0,i) = i with w_l = 0 above the tables in question change no answer; they
+are a constant prefix, whose replies are functions of the query: so every route for L tables serves for more
+(the size `hops`), on those inputs.  For A1 and A2 the tables below the upper two may be fixed instead,
+since no reply to their tokens is counted: then m = N_{L-2}, n_1 = n_{L-1}, N_1 = N_{L-1}.
+
+A1, one layer.  w's query is a function of w: fix f's replies to it (n_1·β) and the states after f (S, beside
+F, so they enter no query).  g and z_0 ask about all n_1·m entries.  Tight: β = m·⌈log₂N_1⌉ carries a row.
+
+A2, S_0 F.  Fix the states after f (S_0).  The states after g are now a function of g alone; in the largest
+class of equal ones, |class| ≤ Π_z |values at z|, so some z* keeps at least m·2^(-S_0/m) values, a whole number:
+Th.  With z_0 = z*, w's query is a function of w: n_1·β.  Asked about: n_1·Th.
+
+A3, F S_1.  Let g be one of x_1 tables that take min(x_0·x_1, m) values on x_0 fixed keys.  Queries are functions
+of the token: fix f's replies to w (n_1) and to z_0 (x_0), and the states after g once for each table (x_1·S_1;
+they depend on f through the replies to g's tokens).  Sharper than the last-token argument by one reply, and
+x_1 = 1, g the identity, says: not even a key split over two tokens is looked up.
+
+A4, S_0 F S_1.  As in A2, g is in a class of density 2^-S_0.  By Han's inequality some x_0 keys keep their share:
+the class has at least 2^(x_0·log₂m - x_0·S_0/m) restrictions to them.  x_1 members drawn at random are spread as
+uniform ones but for a factor 2^(x_0·x_1·S_0/m), so some x_1 members take Th values on these keys.  Fix f's replies to
+w for each key (n_1·x_0) and to z_0 (x_0), and the states of S_1 after g for each member; or these states after
+f and all replies to the members' tokens.
+
+B1, F F.  Let g vary on x_0 tokens in y groups, each with its own b values.  For every w apart take the largest
+class of the reply that g gives w in layer 1 (a function of g and w): Σ_z log₂(b/|values at z|) ≤ β, so taking the
+best z of each group, the mean loss is ≤ β/(y⌊x_0/y⌋), and by convexity J values are left.  Fix f's replies:
+layer 1 to w (n_1), to z_0 (x_0), to all pairs of a token of g and a value (m - x_0 + x_0·b), layer 2 to w for each group
+(n_1·y: the query is a function of w and z_0 now).  What g and z_0 say in layer 2 is a function of g and these.
+
+B2, F F S_2.  One class for all w_1 rows asked about (w_1·β bits of g), x_1 members drawn from it, as in A4.  Fix f's
+replies: layer 1 to w (w_1), z_0 (x_0), g's tokens (m - x_0 + x_0·x_1), layer 2 to w (w_1·x_0) and z_0 (x_0·x_1), and the states
+after g for each member, or those after f and layer 2's replies to the members' tokens.
+
+D, three tables, S_0 F S_1 F S_2.  Only the last w_1 rows of z_2 vary; if S_0 = 0, only there the Th_1 columns below.
+(1) Fix S_0 and S_1 after z_3.  (2) Fix S_0 after z_2, a function of z_2 now.  (3) As in A4: keys Z_0, members h_v of z_1,
+Th_1 values.  (4) Fix the layer-1 replies of z_2 to z_0 and w, x_0(1+A) of them, those of z_3 to z_0, w and to the
+tokens of the h_v (U).  (5) The states of S_1 after z_1, for all h_v, are x_1·S_1 bits of z_2 and z_3 together: take the largest
+class.  For x_2 random z_2 the mean over z_3 of "all x_2 in the class" is ≥ 2^(-x_2·x_1·S_1) (Jensen), and those that do not
+take Th_2 values on the w_1·Th_1 entries are less than half of it: so some x_2 good ones g_i, at x_1·x_2·S_1 + 1 bits of z_3.
+(6) Fix z_3's replies: layer 1 to the tokens of the g_i (V; a constant prefix of z_2 has constant queries, and without S_0
+every query is the token's own), layer 2 to w for each z_0 and h_v (after (4), (5) its query is a function of these)
+and to z_0 if S_2 goes on, and S_2 after z_1 for each pair.  Asked about: w_2·Th_2.
+Sharper than to vary all of z_2 (x_2·N_1 replies): S F S F S of (h=8,d=64,p=16) at 2^68 tokens instead of 2^86.
+
+Only the rows asked about are counted (w_1, w_2), so certificates stay valid as n_1, n_2 grow; in A1 … B1 all rows are best.
+
+Average cases: inputs are uniform, each z_l, z_0 and w independent, as `composition` draws them (not its hard ones).
+d is convex and Fano's inequality says d(p‖1/N) ≤ log₂N - H(answer | what is known): it is enough to bound the mean
+loss of entropy over the entries asked about.
+
+F: the answer's place in row w is uniform and independent of f and of f's messages, n_1·β + S in all.
+
+S_0 F.  τ: states after f, σ: after g.  Given τ, f and g are independent, so beyond y = g(z_0), g tells nothing of f.
+(i) Averaged over z_0, D((f,y,σ) ‖ (f,σ) × uniform y) = I(y;σ|f) ≤ S_0/m.  In the product world the entropies of f's entries
+given τ, σ and the replies to all w have lost at most S_0 + n_1·β.  Data processing gives d(p‖p*) ≤ S_0/m.
+(ii) Order the entries of row w.  Given τ and the reply, an entry loses at most what τ tells given the entries before it, and
+what the reply tells given them.  y is uniform given τ alone: the first is S_0/(n_1·m) on average.  The second sums to β over
+the row: β·2^c/m on those y that have P(y|σ,τ) ≤ 2^c/m.  The others have little mass: E log₂(mP(y)) ≤ S_0/m, and
+Σ P·log₂(mP) over the rest is ≥ -log₂e/e.
+
+F S_1.  Given z_0 and all other entries of g, y is uniform.  f's messages: replies to w, z_0, to the tokens of g after z_0's
+(half of them on average), to (z_0,y) for each y, and the states before it; or the states after g, for each y.
+(Sharper than all of g's tokens: 3m/2 instead of 2m.)
+
+F F (B3).  g(a) = c_a^{e_a} for uniform pairs c_a and bits e_a.  ρ: g's layer-1 reply to w.  (i) Σ_a I(e_a;ρ|c) ≤ β, so for uniform z_0 the
+laws of ρ given y and y' (the other pairs known) have mean Jensen–Shannon divergence ≤ β/m, and mean distance ≤ v by
+Fano's inequality for one bit, 1 - h((1-v)/2) being convex: (ρ,y) is within v of independent.  (ii) Give w what f tells
+both values of the other tokens, (z_0,y) for each y, z_0, w, and in layer 2 the query of (w,z_0,ρ).  If ρ is
+independent of y, fix one ρ for each w: the entropies of f's entries have lost at most β(2(m-1) + m + 1 + 2n_1).
+
+None of the proofs is constructive at these sizes: they count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limen.check.case import Accuracy, Case, Sides
+from limen.check.sharp import SHARP, Stack, Unmet, bits, full_first, linear_first
+from limen.core.architecture import Architecture
+from limen.core.theorem import Ceiling, NoStatement
+from limen.tasks.composition import Composition
+from limen.tasks.facts import Facts
+
+Floats = NDArray[np.float64]
+
+_MORE = 1 + 1e-12  # floats err by less: what holds with this factor to spare holds in the integers
+_BELOW_0 = math.log2(math.e) / math.e  # Σ P·log₂(mP) over some of m values is never below -_BELOW_0
+_LARGEST = 2**1000  # no larger numbers are searched: floats end at 2^1024
+
+
+class Tables(NamedTuple):
+    """Sizes of the tables in floats, one or many."""
+
+    m: Floats
+    n: tuple[Floats, ...]
+
+
+class Found(NamedTuple):
+    """How far an inequality holds, log₂(needs/has), and the free sizes; one or many."""
+
+    margin: Floats
+    sizes: dict[str, Floats]
+
+
+@dataclass(frozen=True)
+class Route:
+    """An inequality in floats; its free sizes are numbers in 0..1, each on a logarithmic scale."""
+
+    name: str
+    tables: int  # how many it is about
+    upper: bool  # they are the upper ones, and nothing linear follows the full layer; otherwise the lowest ones
+    free: int
+    relaxed: Callable[[Tables, Stack, Floats], Found]
+
+    def at(self, tables: Tables, stack: Stack, u: Floats) -> Found:
+        """The margin is nan where the sizes make no sense."""
+        with np.errstate(all="ignore"):
+            return self.relaxed(tables, stack, u)
+
+
+class Reading(NamedTuple):
+    """A stack in series: full parts first, and linear parts first."""
+
+    full: Stack
+    linear: Stack
+
+    @classmethod
+    def of(cls, architecture: Architecture, n: int) -> Reading | None:
+        """For texts of n tokens; None where nothing is said of such layers."""
+        try:
+            layers = bits(architecture, n)
+        except Unmet:
+            return None
+        return cls(full_first(layers), linear_first(layers))
+
+    def stack(self, route: Route) -> Stack:
+        """The way round that serves the route, with numbers that floats can hold."""
+        stack = self.linear if route.upper else self.full
+        return Stack(min(stack.β, _LARGEST), tuple(min(S_t, _LARGEST) for S_t in stack.S))
+
+    def exact(self, L: int) -> list[Route]:
+        """The inequalities for L tables; where one implies another, the one that says more."""
+        full, linear = self
+        if full.F == 1 and full.S[0] == linear.S[1] == 0:
+            return [A1]
+        if full.F == 1 and L >= 2:
+            return [A2] if linear.S[1] == 0 else [A4] if full.S[0] else [A3]
+        if full.F == 2 and L >= 2:
+            two = [] if full.S[0] or full.S[1] else [B2] if full.S[2] else [B1]
+            return [*two, D] if L >= 3 else two
+        return []
+
+    def average(self, L: int) -> list[Route]:
+        """The average cases that may say cannot where the exact inequalities do not."""
+        full, linear = self
+        if full.F == 1 and linear.S[1] == 0 < linear.S[0] and L >= 2:
+            return [LF, LF_SPLIT]
+        return [B3] if full.S == (0, 0, 0) and L >= 2 else []
+
+
+def candidates(case: Case) -> Iterator[Case]:
+    """The routes that apply, with their free sizes; those that say cannot first, the widest margin first."""
+    task = _composition(case)
+    reading = None if task is None else Reading.of(case.architecture, task.length)
+    if task is None or reading is None:
+        return
+    filled = (_filled(case, task, route, reading.stack(route)) for route in reading.exact(task.L))
+    cases = (*(each for each in filled if each is not None), *_averages(case, task, reading))
+    yield from (each for _, each in sorted(_stated(cases), key=lambda pair: _rank(pair[0])))
+
+
+def ceiling(case: Case) -> Ceiling | None:
+    """The lowest of the average cases that apply."""
+    task = _composition(case)
+    reading = None if task is None else Reading.of(case.architecture, task.length)
+    if task is None or reading is None:
+        return None
+    averages = (each for each in _averages(case, task, reading) if "hops" not in each.sizes)
+    found = [(sides.ceiling, each.route) for sides, each in _stated(averages) if isinstance(sides, Accuracy)]
+    accuracy, route = min(found, default=(1.0, ""))
+    return Ceiling(accuracy, f"{route}: any weights, uniform random inputs") if accuracy < 1 else None
+
+
+def smallest(architecture: Architecture, L: int) -> tuple[int, Case] | None:
+    """The fewest tokens of a composition of L tables that is surely beyond the architecture, and why."""
+    reading = Reading.of(architecture, L + 2)
+    best: Case | None = None
+    for route in [] if reading is None else [*reading.exact(L), *reading.average(L)]:
+        best = _smallest(route, architecture, L, best.task.length if best else _LARGEST) or best
+    return None if best is None else (best.task.length, best)
+
+
+def _composition(case: Case) -> Composition | None:
+    task = case.task.composition if isinstance(case.task, Facts) else case.task
+    return task if isinstance(task, Composition) and case.steps == 0 else None
+
+
+def _stated(cases: Iterable[Case]) -> list[tuple[Sides | Accuracy, Case]]:
+    """The cases of which something is said."""
+    stated = [(SHARP[case.route](case), case) for case in cases]
+    return [(sides, case) for sides, case in stated if not isinstance(sides, NoStatement)]
+
+
+def _rank(sides: Sides | Accuracy) -> tuple[bool, bool, float]:
+    """Cannot first, bits before accuracies, the widest margin first."""
+    if isinstance(sides, Accuracy):
+        return sides.ceiling >= 1, True, sides.ceiling
+    much = 1000 * sides.needs  # how far beyond does not matter
+    return sides.has >= sides.needs, False, min(sides.has, much) / sides.needs if sides.needs else math.inf
+
+
+def _filled(case: Case, task: Composition, route: Route, stack: Stack) -> Case | None:
+    """The case with the best free sizes; None where there are none."""
+    tables = _tables(task, route)
+    u = _best(lambda u: route.at(tables, stack, u).margin, route.free)
+    sizes = route.at(tables, stack, u).sizes
+    if not all(np.isfinite(size).all() for size in sizes.values()):
+        return None
+    hops = {"hops": route.tables} if route.tables < task.L and not route.upper else {}
+    return replace(case, route=route.name, sizes=_whole(sizes) | hops)
+
+
+def _averages(case: Case, task: Composition, reading: Reading) -> Iterator[Case]:
+    """The average cases for such a stack."""
+    full, linear = reading
+    if full.F == 2 and not any(full.S) and task.L >= 2:
+        yield replace(case, route="B3", sizes={"hops": 2} if task.L > 2 else {})
+    elif full.F == 1 and full.S[0] == linear.S[1] == 0:
+        yield replace(case, route="F_average", sizes={})
+    elif full.F == 1 and linear.S[1] == 0 and task.L >= 2:
+        yield replace(case, route="LF_average", sizes={})
+        c4 = _lightest(_tables(task, LF_SPLIT), reading.stack(LF_SPLIT))
+        yield replace(case, route="LF_average", sizes={"c4": c4})
+    elif full.F == 1 and full.S[0] == 0 and task.L == 2:
+        yield replace(case, route="FL_average", sizes={})
+
+
+def _tables(task: Composition, route: Route) -> Tables:
+    """The tables that the route is about."""
+    if not route.upper:
+        m, n = task.m, task.n[: route.tables - 1]
+    else:
+        m, n = (task.m, (1,)) if task.L == 1 else (task.N(task.L - 2), task.n[-1:])
+    return Tables(_float(m), tuple(map(_float, n)))
+
+
+def _float(x: int) -> Floats:
+    return np.array([x if x < _LARGEST else math.inf], dtype=np.float64)
+
+
+def _whole(sizes: dict[str, Floats]) -> dict[str, int]:
+    return {name: int(size[0]) for name, size in sizes.items()}
+
+
+class Point(NamedTuple):
+    """A case, and where the search found it."""
+
+    case: Case
+    u: Floats
+
+
+def _smallest(route: Route, architecture: Architecture, L: int, below: int) -> Case | None:
+    """By bisection over the number of tokens, where fewer than `below` are enough."""
+    low, high = L + 1, min(2 * L + 4, below - 1)
+    while (found := _possible(route, architecture, L, high)) is None:
+        if high == below - 1:
+            return None
+        low, high = high, min(high**2, below - 1)
+    while high - low > 1 + (low >> 12):
+        middle = math.isqrt(low * high) if high > 2 * low else (low + high) // 2
+        nearer = _possible(route, architecture, L, middle, found.u)
+        low, high, found = (middle, high, found) if nearer is None else (low, middle, nearer)
+    for _ in range(16):  # floats may be wrong by a hair
+        if any(not _rank(sides)[0] for sides, _ in _stated([found.case])):
+            return found.case
+        high += 1 + (high >> 12)
+        found = _possible(route, architecture, L, high, found.u) or found
+    return None
+
+
+def _possible(
+    route: Route, architecture: Architecture, L: int, n: int, near: Floats | None = None
+) -> Point | None:
+    """Tables of at most n tokens for which the inequality holds in floats."""
+    reading = Reading.of(architecture, n)
+    if reading is None:
+        return None
+    stack, cuts = reading.stack(route), route.tables - 1
+
+    def found(u: Floats) -> Found:
+        return route.at(_divided(route, L, n, u[:, :cuts]), stack, u[:, cuts:])
+
+    u = _best(lambda u: found(u).margin, cuts + route.free, near, until=0.0)
+    margin, sizes = found(u)
+    if not margin[0] > 0:
+        return None
+    m, n_l = _divided(route, L, n, u[:, :cuts])
+    task = _task(route, L, int(m[0]), tuple(int(size[0]) for size in n_l))
+    hops = {"hops": route.tables} if route.tables < L and not route.upper else {}
+    return Point(Case(task, architecture, route=route.name, sizes=_whole(sizes) | hops), u)
+
+
+def _divided(route: Route, L: int, n: int, u: Floats) -> Tables:
+    """Tables that n tokens have room for, further ones as small as can be: n_l from u, and m what is left."""
+    n_l: list[Floats] = []
+    width, tokens = np.ones(len(u)), np.ones(len(u))  # N_l/m and all entries/m
+    for i in range(route.tables - 1):
+        n_l.append(_between(u[:, i], 1, n / 2 / width) if L > 1 else np.ones(len(u)))
+        width = width * n_l[-1]
+        tokens = tokens + width
+    others = max(0, L - route.tables)
+    if L == 1:
+        return Tables(np.full(len(u), n - 2.0), tuple(n_l))
+    if route.upper:
+        return Tables(np.floor((n - 2 - others) / tokens), tuple(n_l))
+    return Tables(np.floor((n - 2) / (tokens + others * width)), tuple(n_l))
+
+
+def _task(route: Route, L: int, m: int, n: tuple[int, ...]) -> Composition:
+    others = L - route.tables
+    if others <= 0:
+        return Composition(m, n[: L - 1])
+    return Composition(1, (1,) * (others - 1) + (m, *n)) if route.upper else Composition(m, n + (1,) * others)
+
+
+# The search: points spread over a cube, then again and again over smaller ones around the best of each slice.
+
+
+def _best(
+    margin: Callable[[Floats], Floats], free: int, near: Floats | None = None, until: float = math.inf
+) -> Floats:
+    """Where the margin is widest (or just above `until`), as one point: (1, free); perhaps `near` one.
+
+    The last free size starts in several slices of its range, each searched apart: there may be two peaks.
+    """
+    if free == 0:
+        return np.empty((1, 0))
+    many = min(16 * 4**free, 2**15)
+    points = _spread(many, free)
+    points = points[np.argsort(points[:, -1])].reshape(_SLICES, -1, free)
+    if near is not None:
+        points[0, 0] = near
+    around = _spread(max(16, many // 64), free) - 0.5
+    best, value, side = points[:, 0], np.full(_SLICES, -math.inf), 1.0
+    for _ in range(_ROUNDS):
+        values = np.nan_to_num(margin(points.reshape(-1, free)), nan=-math.inf).reshape(_SLICES, -1)
+        i = values.argmax(axis=1)[:, None]
+        found = np.take_along_axis(values, i, axis=1)[:, 0]
+        better = found > value
+        best = np.where(better[:, None], np.take_along_axis(points, i[:, :, None], axis=1)[:, 0], best)
+        value = np.maximum(value, found)
+        if value.max() > until:
+            break
+        side *= _SMALLER
+        points = np.clip(best[:, None] + side * around, 0, 1)
+    return best[[int(value.argmax())]]
+
+
+_ROUNDS, _SMALLER, _SLICES = 16, 0.65, 4  # the last cubes have sides of 0.001
+
+
+@cache
+def _spread(points: int, free: int) -> Floats:
+    """Points i·(1/φ, 1/φ², …) mod 1, φ^(free+1) = φ + 1: they leave no large hole."""
+    φ = 2.0
+    for _ in range(64):
+        φ = (1 + φ) ** (1 / (free + 1))
+    return np.asarray(np.arange(1, points + 1)[:, None] * φ ** -np.arange(1.0, free + 1) % 1)
+
+
+def _between(u: Floats, low: Floats | float | int, high: Floats | float | int) -> Floats:
+    """A whole number in low..high, on a logarithmic scale."""
+    return np.asarray(np.floor(low * np.maximum(high / low, 1) ** u * _MORE))
+
+
+# The inequalities in floats; the formulas stand in check/sharp.py.
+
+
+def _a1(tables: Tables, stack: Stack, u: Floats) -> Found:
+    m, (n1,) = tables
+    return Found(_margin(n1 * m, m * n1, n1 * stack.β + sum(stack.S)), {})
+
+
+def _a2(tables: Tables, stack: Stack, u: Floats) -> Found:
+    m, (n1,) = tables
+    S_0 = stack.S[0]
+    Th = 1 + np.floor(m * 2 ** (-S_0 / m) / _MORE)
+    return Found(_margin(n1 * Th, m * n1, S_0 + n1 * stack.β), {"Th": Th})
+
+
+def _a3(tables: Tables, stack: Stack, u: Floats) -> Found:
+    m, (n1,) = tables
+    x1 = _between(u[:, 0], 1, m)
+    x0 = np.ceil(m / x1)
+    has = stack.β * (n1 + x0) + x1 * stack.S[1]
+    return Found(_margin(n1 * np.minimum(x0 * x1, m), m * n1, has), {"x0": x0, "x1": x1})
+
+
+def _a4(tables: Tables, stack: Stack, u: Floats) -> Found:
+    m, (n1,) = tables
+    β, (S_0, S_1) = stack
+    k = _between(u[:, 0], 0.5, np.minimum(m - 1, m * 2 ** (-S_0 / m)))
+    T = _draws(k, m, np.log2(m / k) - S_0 / m, 1)
+    x1 = _between(u[:, 1], 1, T)
+    x0 = _at_most(m, np.ceil(T / x1))
+    has = S_0 + β * x0 * (n1 + 1) + np.minimum(x1 * S_1, S_1 + x1 * m * β)
+    return Found(_margin(n1 * (k + 1), m * n1, has), {"x0": x0, "x1": x1, "Th": k + 1})
+
+
+def _at_most(m: Floats, x: Floats) -> Floats:
+    return np.asarray(np.where(x <= m, x, np.nan))
+
+
+def _draws(k: Floats, N: Floats, each: Floats, more: int) -> Floats:
+    """How often `each` bits must be won, to hold more than k of N values for sure."""
+    needed = (_log2_binomial(N, k) + 1 + more) / np.where(each > 0, each, np.nan)
+    return np.asarray(np.where(k == 0, 1, np.maximum(np.ceil(needed * _MORE), 1)))
+
+
+def _log2_binomial(N: Floats, k: Floats) -> Floats:
+    """log₂C(N,k) from above, 0 < k < N (Robbins)."""
+    entropy = k * np.log2(N / k) - (N - k) * np.log1p(-k / N) / math.log(2)
+    return np.asarray(entropy - 0.5 * np.log2(2 * np.pi * k * (1 - k / N)))
+
+
+def _b1(tables: Tables, stack: Stack, u: Floats) -> Found:
+    m, (n1,) = tables
+    y = _between(u[:, 0], 1, m)
+    x0 = y * np.floor(_between(u[:, 1], y, m) / y)
+    b = np.floor(m / y)
+    J = 1 + np.floor(y * b * 2 ** (-stack.β / x0) / _MORE)
+    has = stack.β * (n1 * (1 + y) + m + x0 * b)
+    return Found(_margin(n1 * J, m * n1, has), {"x0": x0, "y": y, "b": b, "J": J})
+
+
+def _b2(tables: Tables, stack: Stack, u: Floats) -> Found:
+    m, (n1,) = tables
+    β, S_2 = stack.β, stack.S[2]
+    k, w1 = _between(u[:, 0], 0.5, m - 1), _between(u[:, 2], 1, n1)
+    least = np.maximum(np.ceil(w1 * β / np.log2(m / k)), 1)  # fewer do not outweigh w_1·β
+    x0 = _at_most(m, _between(u[:, 1], least, m))
+    x1 = _draws(k, m, x0 * np.log2(m / k) - w1 * β, 0)
+    has = β * (w1 + w1 * x0 + 2 * x0 * x1 + m) + np.minimum(x1 * S_2, S_2 + x1 * m * β)
+    return Found(_margin(w1 * (k + 1), m * n1, has), {"x0": x0, "x1": x1, "w1": w1, "Th": k + 1})
+
+
+def _d(tables: Tables, stack: Stack, u: Floats) -> Found:
+    m, (n1, n2) = tables
+    β, (S_0, S_1, S_2) = stack
+    N1, w1, w2 = m * n1, _between(u[:, 0], 1, n1), _between(u[:, 1], 1, n2)
+    k1 = _between(u[:, 3], 0.5, np.minimum(m - 1, m * 2 ** (-S_0 / m)))
+    k2, A = _between(u[:, 4], 0.5, N1 - 1), w1 * w2
+    T, Th1 = _draws(k1, m, np.log2(m / k1) - S_0 / m, 1), k1 + 1
+    each = w1 * Th1 * np.log2(N1 / k2) - S_0
+    least, most = np.ceil(β * T * (1 + A) / each), np.minimum(T, each / S_1 if S_1 else T)  # else D outweighs it
+    x1 = _between(u[:, 2], np.clip(least, 1, T), np.maximum(most, 1))
+    x0 = _at_most(m, np.ceil(T / x1))
+    x2 = _draws(k2, N1, each - β * x0 * (1 + A) - x1 * S_1, 0)
+    U, V = m + (x1 - 1) * (m if S_0 else x0), N1 + (x2 - 1) * w1 * (m if S_0 else Th1)
+    replies = x0 * (1 + A) + A * x0 * x1 + (x0 * x1 if S_2 else 0) + U + V
+    has = S_0 + S_1 + β * replies + x1 * x2 * (S_1 + S_2) + 1
+    sizes = {"x0": x0, "x1": x1, "x2": x2, "w1": w1, "w2": w2, "Th1": Th1, "Th2": k2 + 1}
+    return Found(_margin(w2 * (k2 + 1), N1 * n2, has), sizes)
+
+
+def _margin(entries: Floats, N: Floats, has: Floats | float | int) -> Floats:
+    """log₂ of entries·log₂N over has."""
+    return np.asarray(np.log2(entries * np.log2(N) / has))
+
+
+def _lf(tables: Tables, stack: Stack, u: Floats) -> Found:
+    """Below 1 if p* = 2^(-S_0/m) is beyond reach."""
+    m, (n1,) = tables
+    S_0 = stack.S[0]
+    p = 2 ** (-S_0 / m)
+    return Found(_short(p, m * n1, (S_0 / n1 + stack.β) / m), {})
+
+
+def _lf_split(tables: Tables, stack: Stack, u: Floats) -> Found:
+    """Below 1 if all but the heavy share is beyond reach."""
+    m, (n1,) = tables
+    S_0 = stack.S[0]
+    c4 = _between(u[:, 0], 1, 4 * np.log2(m))
+    p = 1 - 4 * (S_0 / m + _BELOW_0) / c4
+    return Found(_short(p, m * n1, (S_0 / n1 + stack.β * 2 ** (c4 / 4)) / m), {"c4": c4})
+
+
+def _b3(tables: Tables, stack: Stack, u: Floats) -> Found:
+    """Below 1 if for some v the distance is at most v and 1 - v is beyond reach."""
+    m, (n1,) = tables
+    v, β = u[:, 0], stack.β
+    distance = np.log2((1 - _entropy((1 - v) / 2)) * m / β)
+    return Found(np.minimum(distance, _short(1 - v, m * n1, β * (3 * m - 1 + 2 * n1) / (n1 * m))), {})
+
+
+def _short(p: Floats, N: Floats, deficit: Floats) -> Floats:
+    """log₂(d(p‖1/N)/deficit): how far the bits are from enough for p; none where p ≤ 1/N."""
+    d = p * np.log2(N) - _entropy(p) - np.where(p < 1, (1 - p) * np.log1p(-1 / N) / math.log(2), 0)
+    return np.asarray(np.where(p * N > 1, np.log2(d / deficit), -math.inf))
+
+
+def _entropy(p: Floats) -> Floats:
+    inside = (p > 0) & (p < 1)
+    q = np.where(inside, p, 0.5)
+    return np.asarray(np.where(inside, -q * np.log2(q) - (1 - q) * np.log2(1 - q), 0))
+
+
+def _lightest(tables: Tables, stack: Stack) -> int:
+    """4c for the c that bounds the accuracy best: the heavy share and the highest p for the light one."""
+    m, (n1,) = tables
+    if not np.isfinite(m * n1):
+        return 1
+    with np.errstate(all="ignore"):
+        c4 = np.unique(_between(np.linspace(0, 1, 400), 1, 4 * np.log2(m)))
+        deficit = (stack.S[0] / n1 + stack.β * 2 ** (c4 / 4)) / m
+        low, high = np.zeros(len(c4)), np.ones(len(c4))
+        for _ in range(30):
+            p = (low + high) / 2
+            beyond = _short(p, m * n1, deficit) > 0
+            low, high = np.where(beyond, low, p), np.where(beyond, p, high)
+    return int(c4[np.argmin(4 * (stack.S[0] / m + _BELOW_0) / c4 + high)])
+
+
+A1 = Route("A1", 2, True, 0, _a1)
+A2 = Route("A2", 2, True, 0, _a2)
+A3 = Route("A3", 2, False, 1, _a3)
+A4 = Route("A4", 2, False, 2, _a4)
+B1 = Route("B1", 2, False, 2, _b1)
+B2 = Route("B2", 2, False, 3, _b2)
+D = Route("D", 3, False, 5, _d)
+LF = Route("LF_average", 2, True, 0, _lf)
+LF_SPLIT = Route("LF_average", 2, True, 1, _lf_split)
+B3 = Route("B3", 2, False, 1, _b3)

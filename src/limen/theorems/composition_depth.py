@@ -1,0 +1,247 @@
+r"""The depth rule: a stack chains κ + Tφ hops with T steps of chain of thought, and in long texts no more.
+
+    a stack with κ + Tφ ≥ L solves composition of L hops, with replies and states of O(log n) bits;
+    one with κ + Tφ < L does not, whatever its width, MLPs and key sizes, as long as its replies and states
+    have few bits for the length n of the text (below: how few)                        [ye2026] [chen2025]
+
+    for a stack of layers  κ = F - 1 + [a layer without softmax heads stands before the second one with],
+    φ = F, the number of layers with softmax heads; for any graph of components see core/graph.py
+
+L softmax layers are not enough [chen2025], nor are L-1 with recurrent layers between them [ye2026]: these
+are the cases F = L without, and F = L-1 with, a recurrent layer early on.  The rule also settles what both
+leave open: heads side by side bring nothing (L head-wise layers are not enough, L+1 are), one early
+recurrent layer saves exactly one softmax layer, a step of thought brings F hops, latent thoughts as wide as
+one likes no more.
+
+The dichotomy is asymptotic and in the worst case: it holds for n_l ≥ K^(4·8^(L-l-1)), so for L ≪
+log log n, and says nothing about an average input.  If the steps do not depend on the query (all n_l = 1), tokens
+can look ahead: by pointer doubling F softmax layers follow 2^F - 2 plain hops.  What excludes a concrete
+task is only an inequality at its sizes, checked in whole numbers: `bound` picks the best of
+check/composition.py and of the sharp ones of check/sharp.py, `smallest` the fewest tokens that have one.
+
+Model.  Tokens come in the order z_L … z_1, z_0, w, and then T tokens of thought, each any function of all
+that the one before holds.  Player l has the tokens of z_l, 0 that of z_0, -1 w and the thoughts.  A full
+component replies from each player to each later token, a function of the token's query and of the player's
+keys and values there: as many bits as the exact partial sums have.  A linear component hands a state from
+player to player.  A component's query reads components q, its keys, values or updates kv, and both the raw
+token.  λ(c), its level, is at least the W of core/graph.py, increasingly relabelled; a thought's levels
+start from the highest of the one before.  E_l: what has level < l.
+
+Invariant, l ≥ 1.  There are small sets Z_0 … Z_{l-1} and a set R of many (z_l, …, z_L) such that for all w
+and all z_i ∈ Z_i (i < l) every member of R makes players ≥ l give the same replies to players < l at all
+full c ∈ E_l (l = 1: to player -1 only), and the same states at the boundary to player l-1 at all linear c ∈
+E_l; R has at least 2^-D_l of all; the i_{l-1} that Z_{<l} reaches are at least Θ_{l-1}.
+
+(1) Under it, what player i < l holds at c ∈ E_l depends on z_i … z_{l-1} (and on w, for i = -1) alone: for
+l = 1 this is said of player -1, and of player 0 at linear c with T_0 = 0.  By induction along the graph and
+the text: what c reads is in E_l, replies from above are constant, states at the boundary too, the rest is
+local.  For l = 1: a full c of level 0 has a raw query, and reads keys and values of linear components
+without a full ancestor (T_0 = 0); so w's query is a function of w, and what token 0 offers there one of
+z_0.
+(2) So at a full c of level l the query of player i < l depends on z_i … z_{l-1} (l = 1: w's on w and z_0,
+player 0's on z_0 and z_1): what q reads has a level < l.
+
+Start.  Fix, for each w, the replies of players ≥ 1 to w at full c of level 0, whose queries depend on w
+alone, and the states of level 0 at the boundary from 1 to 0.  Player 0 may learn i_1 there: that is not
+fixed, and reaches w only at level 1.
+Step.  By Jensen's inequality a random x_l-tuple of z_l lies in R for a share 2^(-x_lD_l) of the (z_{l+1},
+…) on average.  Less than half that share of all tuples reach fewer than Θ_l values on the q_l entries that
+can be asked for (the cover test: some k = Θ_l - 1 values contain them all).  So some tuple Z_l reaches Θ_l,
+with a share of at least 2^(-x_lD_l-1).  Then fix, in the order of the graph, what players > l say: their
+states at the boundary to l, once; replies to the tokens of player l, for each of x_l functions; at level l
+the replies to w, to player 0 and to players 0 < i < l, for each query that (2) allows; for l = 1 replies to
+player 0 at level 0, too.  Each of these is a function of (z_{l+1}, …) alone once the earlier ones are
+fixed: D_{l+1} counts their bits.
+End.  E_L is everything: on R ⊂ {z_L} the answer is a function of w, z_0, …, z_{L-1}.  If D_L <
+q_L·log₂N_{L-1}, two members of R differ at one of the q_L entries that are asked for, and one of the
+answers is wrong.  ∎
+
+Sharper than the plain scheme.
+- Sinks.  What nobody reads matters at the last token only: no replies to other players are fixed there (β).
+- First step.  Once the level-0 states from 2 to 1 are fixed, what player 1 says at level 0 is a function of
+  z_1 alone: R is a product, and choosing Z_1 costs the players above nothing: no factor x_1, no 1.
+- Few entries.  Only the last v entries of z_1, and only the last w_l of the n_l parts of z_{l+1}, need to
+  vary.  What is constant of z_l belongs to player l+1, whose tokens stand before: its bits are counted
+  there.
+- Z_0 afterwards.  Nothing fixed in the start depends on Z_0.  By Han's inequality some x_0 of the v entries
+  have lost at most x_0/v of the D_1 bits that z_1 has lost: the first cover test asks for x_1D_1·x_0/v
+  bits.
+- Alone.  If nobody reads a full component, only player -1 receives replies: R is a product to the end, each
+  z_j pays for its own replies and states, and no factor x_l arises.  So one softmax layer, thinking aloud.
+- Each w by itself (route W, two hops).  Let the entries of z_1 in group γ of h take b values of their own,
+  others none.  For each w let G_w be the largest class of z_1 with the same replies to w at level 0 and the
+  same states: d bits.  The entries together have lost at most d bits, so one of each group keeps b·2^-δ_γ
+  values, with mean δ_γ ≤ d/(yh): J values in all, as 2^-δ is convex.  Taking these as z_0, w's query at
+  level 1 depends on w and γ alone; fix on z_2 the replies to it, those at level 0 to w, to token z_0 and to
+  the y·h·b pairs of entry and value (a raw query is local), and the states.  If there is no full component
+  of level 1, w asks nothing more, no class is needed, and d = 0.  It contains A1, A2, A3 and B1 of
+  check/sharp.py, for any graph. Where the plain scheme needs 2^62 tokens for two head-wise layers of 8
+  heads of size 64 in 16 bits, and 2^433 for three, these need 2^38.5 and 2^128.
+
+Beyond the papers: the rule for graphs, head-wise layers, shared keys, chain of thought, and all finite
+sizes; in [ye2026] and [chen2025] stand the task, the idea of the invariant and the two cases named above.
+
+Not constructive at these sizes: a count of bits finds no input.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from limen.check.bound import stated
+from limen.check.case import Case
+from limen.check.composition import Levels, chain, levels_of
+from limen.core.architecture import Architecture
+from limen.core.bits import power_bits
+from limen.core.certificate import Bound
+from limen.core.task import Task
+from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
+from limen.tasks.composition import Composition
+from limen.theorems import _sharp
+from limen.theorems._chain import free_sizes
+from limen.theorems._smallest import guesses
+
+_ID = "composition_depth"
+_SEARCHED = 3  # hops up to which the smallest certified size is sought; beyond it is written down
+_LONG = 2**4000  # tokens: at such lengths a state that is bounded at all has reached its bound
+_ROUNDS = 6  # a state may grow with the length that is found
+
+
+@dataclass(frozen=True)
+class CompositionDepth(Theorem):
+    """The best inequality for these sizes."""
+
+    def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
+        tables = chain(task)
+        if tables is None:
+            return NoStatement("it is about composition, and facts, which is the same")
+        if tables.answers == 1:
+            return NoStatement("there is only one answer")
+        bits = levels_of(architecture, tables.length, tables.L, steps)
+        if isinstance(bits, NoStatement):
+            return bits
+        found = []
+        for case in _cases(Case(task, architecture, steps), tables, bits):
+            said = stated(_ID, case)
+            if isinstance(said, NoStatement):
+                continue
+            if said.excludes and said.ceiling is None:
+                return said
+            found.append(said)
+        return min(found, key=_remoteness, default=_too_deep(tables.L, len(bits.σ) - 1))
+
+    def needs(self, task: Task) -> tuple[Need, ...]:
+        tables = chain(task)
+        if tables is None:
+            return ()
+        L = tables.L
+        row, values = tables.N(max(L - 2, 0)), tables.N(L - 1)
+        entries = "m·log₂m" if L == 1 else f"N_{L - 2}·log₂N_{L - 1}"
+        return (
+            Need("one softmax layer", f"reply bits ≥ {entries}", power_bits((values, row))),
+            Need("any stack", f"κ + Tφ ≥ {L} hops, or more bits than a certificate allows", None),
+        )
+
+    def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
+        return _sharp.ceiling(Case(task, architecture, steps))
+
+
+def _cases(case: Case, tables: Composition, bits: Levels) -> Iterator[Case]:
+    if case.steps == 0:
+        yield from _sharp.candidates(case)
+    for route, sizes in free_sizes(tables, bits):
+        yield Case(case.task, case.architecture, case.steps, route, sizes)
+
+
+def _remoteness(said: Bound) -> tuple[bool, float]:
+    """How far from saying cannot; bits before averages."""
+    if said.ceiling is not None:
+        return not said.excludes, said.ceiling
+    has, needs = said.has_bits or 0, said.needs_bits or 0
+    return True, math.log2(has + 1) - math.log2(needs + 1)
+
+
+def _too_deep(L: int, reached: int) -> NoStatement:
+    return NoStatement(
+        f"κ + Tφ = {reached} < L = {L}: not possible at sizes beyond all measure, but none is certified"
+    )
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """A length from which on some composition of so many hops is ruled out; n only where it is certified.
+
+    Beyond three hops the sizes are those of the explicit proof, log₂n alone.
+    """
+
+    hops: int
+    log2_n: float
+    n: int | None = None
+    bound: Bound | None = None
+
+
+def smallest(architecture: Architecture, hops: int, steps: int = 0) -> Smallest | None:
+    """The fewest tokens found, over all sizes of the task; None where nothing is said."""
+    if hops > _SEARCHED:
+        bits = levels_of(architecture, _LONG, hops, steps)
+        return None if isinstance(bits, NoStatement) else Smallest(hops, explicit(bits, hops))
+    found = [_sought(architecture, hops, steps)]
+    if steps == 0 and (sharp := _sharp.smallest(architecture, hops)) is not None:
+        said = stated(_ID, sharp[1])
+        found.append(said if isinstance(said, Bound) and said.excludes else None)
+    best = min((b for b in found if b is not None), key=lambda b: Task.parse(b.task).length, default=None)
+    if best is None:
+        return None
+    n = Task.parse(best.task).length
+    return Smallest(hops, math.log2(n), n, best)
+
+
+def _sought(architecture: Architecture, hops: int, steps: int) -> Bound | None:
+    n = 2**16
+    for _ in range(_ROUNDS):
+        bits = levels_of(architecture, n, hops, steps)
+        if isinstance(bits, NoStatement):
+            return None
+        below = 1
+        for task in guesses(bits, hops):
+            if (said := _excluding(task, architecture, steps)) is not None:
+                return _less(said, task, below, architecture, steps)
+            below, n = task.m, task.length
+    return None
+
+
+def _less(said: Bound, task: Composition, below: int, architecture: Architecture, steps: int) -> Bound:
+    """With a smaller m, as far as halving the distance to `below` a few times leads."""
+    high = task.m
+    while high - below > 1 + (high >> 10):
+        middle = (below + high) // 2
+        found = _excluding(Composition(middle, task.n), architecture, steps)
+        said, below, high = (said, middle, high) if found is None else (found, below, middle)
+    return said
+
+
+def _excluding(task: Composition, architecture: Architecture, steps: int) -> Bound | None:
+    bits = levels_of(architecture, task.length, task.L, steps)
+    if isinstance(bits, NoStatement):
+        return None
+    said = (stated(_ID, Case(task, architecture, steps, *free)) for free in free_sizes(task, bits))
+    return next((b for b in said if isinstance(b, Bound) and b.excludes), None)
+
+
+def explicit(bits: Levels, L: int) -> float:
+    r"""log₂n of sizes at which route C holds for all L ≥ 2.
+
+        K = (BL)^8·2^(6L²),   x_l = K^(8^(L-l-1)),   n_l = x_l^4,   m = K·x_0⋯x_{L-1},   n ≤ 2N_{L-1}
+
+    for replies of at most 2^(L+1)·B bits a level and states of L·2^(3L²+1)·B² bits in all, B ≥ 2.  With
+    Θ_l = ⌊x_lq_l/4⌋ + 1 each step keeps D_l ≤ q_l/4: the terms of D_{l+1} are at most 4/n_l, L·b·4^(l+1)/K,
+    2L²·b·4^(l+1)/K², 2L·b·4^(l+1)/n_l of q_{l+1}/4, and the states are less, b being the replies of a level.
+    """
+    replies, states = max(*bits.β, *bits.ω), sum(bits.σ)
+    squared = -(-states // (L << 3 * L * L + 1))
+    B = max(2, -(-replies >> L + 1), math.isqrt(squared - 1) + 1 if squared else 0)  # the least that will do
+    log2_K = 8 * (math.log2(B) + math.log2(L)) + 6 * L * L
+    exponent: int = 1 + (8**L - 1) // 7 + 4 * (8 ** (L - 1) - 1) // 7  # N_{L-1} = K^exponent
+    return 1 + float(exponent) * log2_K if exponent.bit_length() < 1000 else math.inf

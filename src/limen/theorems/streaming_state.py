@@ -1,0 +1,75 @@
+r"""A recurrence with fewer states than prefixes to tell apart cannot do the task, not even thinking aloud.
+
+    S ≥ log₂ #rows(t)                 S: bits of all states after t tokens
+    eva:  L·H·d(d+1)·p ≥ n·log₂n      for L layers of linear attention                               [ye2026]
+
+#rows(t) is the number of prefixes of t tokens of which each two differ in an answer that is still to come.
+
+Hypotheses.  Every layer carries a fixed number of bits from token to token: any recurrence, windows and the
+caches of short convolutions included, states of all layers added up.  The text is read once, from left to
+right, and what is asked comes last.  Embeddings, norms and per-position functions may be anything.
+
+Proof.  Cut after t tokens.  Everything that comes later, all tokens of a chain of thought included, is a
+function of the state at the cut and of the tokens after it: each step maps the state and a token to a new
+state and an output, and a written token is read off an output.  So two prefixes with the same state get the
+same answer after every continuation.  If there are more rows than states, two prefixes of different rows
+share one, and on the continuation that tells them apart one of the answers is wrong.  ∎
+
+Chain of thought does not help, however long: it adds time and room to compute, never information about what
+was read.  It does help whoever can look back: an attention layer, a second copy of the text, a tool.  Coins
+do not help either, if thrown after the cut (fix them; for an error below 1/2 on each input the same bound
+holds); before the cut they may: equality then takes O(log n) bits.
+
+Average.  X_1 … X_n independent and uniform over A symbols, one of them asked for, each as likely.  Given the
+keys (if any), Σ_j I(X_j; state) ≤ I(X; state) ≤ S, for the X_j are independent.  By data processing a guess
+of X_j from the state is right with a probability p_j with d(p_j ‖ 1/A) ≤ I(X_j; state), and d is convex: the
+accuracy p has d(p ‖ 1/A) ≤ S/n.  This is Fano's inequality in its sharp form, with the state of every layer.
+
+Constructive: `refute` collects the states that a model reaches after many prefixes (all, where they are few),
+and looks for two that are equal bit by bit.
+
+At its cut the bound is exact for tasks defined on all inputs: the row itself is a state.  Corrected: the
+2-Sum of [ye2026] needs order n·log n bits if M = n^{1+Ω(1)}, but only order n if M = O(n).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from limen.check.bound import stated
+from limen.check.case import Case
+from limen.check.collision import streams
+from limen.core.architecture import Architecture
+from limen.core.certificate import Bound, Collision
+from limen.core.model import Model
+from limen.core.predictor import Predictor
+from limen.core.task import Task
+from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
+from limen.theorems._collisions import collision, states
+
+
+@dataclass(frozen=True)
+class StreamingState(Theorem):
+    """Cut where the task says."""
+
+    def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
+        return stated("streaming_state", Case(task, architecture, steps))
+
+    def needs(self, task: Task) -> tuple[Need, ...]:
+        rows = task.rows(task.cut)
+        if rows is None:
+            return ()
+        return (Need("any recurrence", f"state bits ≥ log₂({rows.formula})", rows.bits),)
+
+    def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
+        average = stated("streaming_state", Case(task, architecture, steps, "average"))
+        if isinstance(average, NoStatement) or average.ceiling is None or average.ceiling >= 1:
+            return None
+        return Ceiling(
+            average.ceiling, "streaming_state: the state has too few bits for all that may be asked"
+        )
+
+    def refute(self, task: Task, model: Predictor) -> Collision | None:
+        if not (isinstance(model, Model) and streams(model)):
+            return None
+        return collision(task, model, task.cut, lambda prefixes: states(model, prefixes))

@@ -1,0 +1,90 @@
+"""The lower bound's proof, run: quantised models are broken, and what does the task is not."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+import torch
+from test_cli import limen
+
+from limen.adversary.decomposition import Decomposition
+from limen.check.collision import check_collision
+from limen.constructions.composition_by_stack import CompositionByStack
+from limen.core.architecture import Architecture
+from limen.core.embedding import Table
+from limen.core.model import Frame, Model
+from limen.core.task import Task
+from limen.tasks.composition import Composition
+
+LAYERS = {"L": "linear(h=1,d=1,phi=relu)", "F": "softmax(h=1,d=1,d_k=2)"}
+
+
+def random_model(task: Task, stack: str, seed: int) -> Model:
+    architecture = Architecture.parse(",".join(LAYERS[letter] for letter in stack))
+    frame = Frame(architecture, 4, task.answers, Table(task.vocab, task.length))
+    return frame.random(torch.Generator().manual_seed(seed), torch.float64)
+
+
+@pytest.mark.parametrize(("m", "stack"), [(2, "L"), (3, "LL"), (4, "L"), (5, "LL"), (6, "L")])
+@pytest.mark.parametrize("seed", range(2))
+def test_every_recurrent_stack_is_broken_at_one_hop(m: int, stack: str, seed: int) -> None:
+    task = Composition(m=m)
+    model = random_model(task, stack, seed)
+    found = Decomposition(seed=seed).search(task, model)
+    assert found.collision is not None and found.levels[-1].exhaustive
+    assert check_collision(found.collision, model) is None
+
+
+@pytest.mark.parametrize("stack", ["F", "LF", "LFL", "LLFLL"])
+def test_one_full_layer_is_broken_at_two_hops(stack: str) -> None:
+    task = Composition(m=2, n=(3,))
+    model = random_model(task, stack, seed=0)
+    found = Decomposition().search(task, model)
+    assert found.collision is not None and check_collision(found.collision, model) is None
+    assert [level.level for level in found.levels] == [1, 2]
+    for step in found.steps:  # the pigeonhole: a class loses no more bits than what it was told has
+        assert step.before <= step.after << step.bits and step.before <= step.after * step.classes
+
+
+def test_two_full_layers_are_broken_at_three_hops() -> None:
+    task = Composition(m=2, n=(2, 2))
+    model = random_model(task, "FF", seed=1)
+    found = Decomposition(seconds=120.0).search(task, model)
+    assert found.collision is not None and check_collision(found.collision, model) is None
+
+
+@pytest.mark.parametrize("stack", ["LFF", "FLF"])
+def test_what_does_the_task_is_never_broken(stack: str) -> None:
+    task = Composition(m=2, n=(2,))
+    model = CompositionByStack(task, stack=stack).model()
+    search = Decomposition(arithmetic="integers(f=8,top=12,window=2048)")
+    found = search.search(task, model)
+    assert found.collision is None and found.levels[-1].exhaustive
+
+
+def test_a_pair_that_the_model_tells_apart_is_refused() -> None:
+    task = Composition(m=4)
+    model = random_model(task, "L", seed=0)
+    pair = Decomposition().search(task, model).collision
+    assert pair is not None
+    others = [(*pair.left[:3], last) for last in range(4) if last != pair.left[3]]
+    forged = [msgspec.structs.replace(pair, right=right, suffix=(3, 0)) for right in others]
+    reasons = [check_collision(other, model) for other in forged]
+    assert any("tells the inputs apart" in str(reason) for reason in reasons)
+    same = msgspec.structs.replace(pair, right=pair.left)
+    assert "both inputs have the answer" in str(check_collision(same, model))
+
+
+def test_a_search_says_what_it_found_or_that_it_says_nothing_and_goes_on(tmp_path: Path) -> None:
+    stack = "linear(h=1,d=1,phi=relu),softmax(h=1,d=1,d_k=2)"
+    found = limen("protocol", "composition(m=2,n1=3)", stack, "--decompose", "--save", str(tmp_path), "--json")
+    shown = json.loads(found.stdout)
+    assert found.returncode == 0 and shown["found"] and shown["certificate"]["kind"] == "collision"
+    assert limen("check", str(tmp_path / "certificate.json")).stdout.startswith("collision: valid.")
+    wide = ("composition(m=4,n1=4)", "linear(h=4,d=8),softmax(h=4,d=8)", "--arithmetic", "integers(f=20,top=20)")
+    again = tmp_path / "again"
+    for rounds in (1, 2):
+        nothing = limen("protocol", *wide, "--decompose", "--rows", "8", "--seconds", "0", "--save", str(again))
+        assert nothing.returncode == 1 and "nothing is said about this model" in nothing.stdout
+        assert json.loads((again / "progress.json").read_bytes())["rounds"] == rounds

@@ -1,0 +1,327 @@
+"""The depth rule at concrete sizes: known certificates, explicit protocols, forged sizes, the report."""
+
+import json
+import math
+import subprocess
+import sys
+from itertools import product
+from math import comb, prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limen.check.bound import check_bound, stated
+from limen.check.case import Case, Sides
+from limen.check.composition import ROUTES, Levels, bits_by_level
+from limen.core.architecture import Architecture
+from limen.core.certificate import Bound
+from limen.core.graph import Component, Graph
+from limen.core.task import Task
+from limen.core.theorem import NoStatement
+from limen.report.depth import depth
+from limen.tasks.composition import Composition
+from limen.theorems.composition_depth import CompositionDepth, explicit, smallest
+
+SMALL, LARGE = "(h=1,d=4,p=8)", "(h=8,d=64,p=16)"
+HEADWISE = "2*(softmax(reply_bits=19)|linear(state_bits=15))"
+KNOWN = {"mu0": 0, "mu1": 1, "x0": 4095, "x1": 5, "Th1": 7448, "w1": 22, "v": 11585}
+
+
+def bound(task: str | Task, stack: str, steps: int = 0) -> Bound | NoStatement:
+    asked = Task.parse(task) if isinstance(task, str) else task
+    return CompositionDepth().bound(asked, Architecture.parse(stack), steps)
+
+
+def excludes(task: str | Task, stack: str, steps: int = 0) -> bool:
+    said = bound(task, stack, steps)
+    assert isinstance(said, NoStatement) or not said.excludes or check_bound(said) is None
+    return isinstance(said, Bound) and said.excludes
+
+
+def at(
+    sizes: dict[str, int], route: str = "C", task: str = "composition(m=11585,n1=22)"
+) -> Bound | NoStatement:
+    return stated("composition_depth", Case(Task.parse(task), Architecture.parse(HEADWISE), 0, route, sizes))
+
+
+def test_two_head_wise_layers_at_sizes_that_integers_confirm() -> None:
+    said = at(KNOWN)
+    assert isinstance(said, Bound) and said.excludes
+    m, n_1, β, σ, x_0, x_1, k = 11585, 22, 19, 15, 4095, 5, 7447
+    assert said.has_bits == 2890538 == β * (n_1 + n_1 * x_0 + x_0 + x_1 * m) + 2 * σ
+    assert said.needs_bits == 2942756  # ⌈22·7448·log₂(22·11585)⌉
+    assert 2**said.has_bits < (n_1 * m) ** (n_1 * (k + 1)) <= 2**said.needs_bits
+    assert 2 * comb(m, k) * k ** (x_0 * x_1) << x_1 * (n_1 * β + σ) < m ** (x_0 * x_1)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"Th1": 9000}, "not surely reached"),
+        ({"Th1": 20000}, "not surely reached"),
+        ({"w1": 23}, "w_l ≤ n_l"),
+        ({"v": 4000}, "x0 ≤ v"),
+        ({"v": 11586}, "v ≤ m"),
+        ({"mu0": 1}, "mu0 < mu1"),
+        ({"mu1": 2}, "below 2"),
+        ({"mu0": -1}, "mu0 < mu1"),
+        ({"x1": 0}, "positive"),
+        ({"more": 1}, "the sizes must be"),
+        ({"hops": 1}, "κ = 1 ≥ L = 1"),
+        ({"hops": 3}, "hops must be 1..2"),
+        ({"x1": 2**40000}, "more than 32768 bits"),
+    ],
+)
+def test_forged_sizes_say_nothing(change: dict[str, int], reason: str) -> None:
+    said = at(KNOWN | change)
+    assert isinstance(said, NoStatement) and reason in said.reason
+
+
+@pytest.mark.parametrize("change", [{"y": 122}, {"h": 96}, {"b": 96}])
+def test_more_entries_than_there_are_say_nothing(change: dict[str, int]) -> None:
+    sizes = {"mu0": 0, "mu1": 1, "y": 121, "h": 1, "b": 95}
+    said = at(sizes, "W")
+    assert isinstance(said, Bound) and said.excludes
+    assert isinstance(at(sizes | change, "W"), NoStatement)
+
+
+@pytest.mark.parametrize(
+    ("task", "stack", "steps", "cannot"),
+    [
+        ("composition(m=2048,n1=256)", f"linear{SMALL},softmax{SMALL},linear{SMALL}", 0, True),
+        ("composition(m=262144,n1=256)", f"2*softmax{SMALL}", 0, True),
+        ("composition(m=262144,n1=256)", f"2*softmax{SMALL},4*linear{SMALL}", 0, True),
+        ("composition(m=262144,n1=256)", f"linear{SMALL},2*softmax{SMALL}", 0, False),
+        ("composition(m=11585,n1=22)", HEADWISE, 0, True),
+        ("facts(m=11585,n1=22)", HEADWISE, 0, True),
+        ("composition(m=11585,n1=22)", "linear(state_bits=15),2*softmax(reply_bits=19)", 0, False),
+        ("composition(m=12,n1=1)", f"softmax{SMALL}", 0, True),
+        ("composition(m=11,n1=1)", f"softmax{SMALL}", 0, False),
+        ("composition(m=4681,n1=1)", f"softmax{LARGE}", 1, True),
+        ("composition(m=4681,n1=1)", f"softmax{LARGE}", 2, False),
+        ("composition(m=11585,n1=22,n2=7)", HEADWISE, 0, True),  # the first two of three hops
+        ("composition(m=2^200,n1=2^100,n2=2^80)", f"3*(softmax{LARGE}|linear{LARGE})", 0, True),
+        ("composition(m=2^4000,n1=2^4000)", f"2*softmax{SMALL},linear{SMALL}", 0, True),
+        ("composition(m=10,n1=2)", "block_sparse,softmax", 0, False),
+        ("composition(m=10,n1=2)", "2*softmax(bidirectional=true)", 0, False),
+        ("composition(m=10000000)", "log_linear", 0, False),  # it reads 2^20 tokens at most
+        ("composition(m=1,n1=1)", f"softmax{SMALL}", 0, False),
+        ("eva(n=1000)", f"softmax{SMALL}", 0, False),
+    ],
+)
+def test_what_is_ruled_out_and_what_is_not(task: str, stack: str, steps: int, cannot: bool) -> None:
+    assert excludes(task, stack, steps) is cannot
+
+
+def test_a_limit_that_is_not_one_is_named() -> None:
+    said = bound("composition(m=64,n1=4)", "linear,2*softmax")
+    assert isinstance(said, NoStatement) and said.reason.startswith("κ = 2 ≥ L = 2")
+    said = bound("composition(m=64,n1=4)", "softmax", 2)
+    assert isinstance(said, NoStatement) and said.reason.startswith("κ + Tφ = 0 + 2·1 ≥ L = 2")
+
+
+def test_asking_only_with_what_was_found_brings_no_hop() -> None:
+    """The second reader's graph: one hop over 4 values, 3 bits of reply and 3 of state: 6 < 8."""
+    graph = Graph((Component(True, 3, (), ()), Component(False, 3, (0,), ())))
+    bits = bits_by_level(graph, 1, 0)
+    assert bits == Levels((3,), (3,), (3,))
+    assert ROUTES["C"](Composition(4), bits, {"mu0": 0, "x0": 4, "v": 4}) == Sides(needs=8, has=6)
+
+
+@given(st.integers(2, 300), st.integers(0, 3000), st.integers(0, 3000))
+def test_one_hop_by_heads_side_by_side_is_exact(m: int, β: int, σ: int) -> None:
+    """A table of m entries fits into reply and state together, or it does not."""
+    fits = 2 ** (β + σ) >= m**m
+    assert excludes(Composition(m), f"softmax(reply_bits={β})|linear(state_bits={σ})") is not fits
+
+
+def digits(values: int) -> int:
+    return max(1, (values - 1).bit_length())
+
+
+def narrowed(m: int, known: int, reply: int, value: int) -> bool:
+    """The first replies tell h high bits of each entry of z_1, the last one what z_2 has for all the rest."""
+    return any(m * h <= known and reply >= value * -(-m >> h) for h in range(digits(m) + 1))
+
+
+def two_hops_by(stack: str, m: int, n_1: int, β: int, σ: int) -> bool:
+    """Whether one of some explicit protocols needs no more than these bits."""
+    value = digits(m * n_1)
+    if β < value:
+        return False
+    if stack in ("F+1", "FL+1"):
+        return 2 * β >= m * value or narrowed(m, β + (σ if stack == "FL+1" else 0), β, value)
+    if stack == "LF":
+        return narrowed(m, σ, β, value)
+    if stack == "F,L":  # columns of the row that w asks for, the other columns in the state, with z_1 and z_0
+        columns = min(m, (β - digits(m)) // value) if β > digits(m) else 0
+        return σ >= (m - columns) * n_1 * value + (m + 1) * digits(m)
+    direct = (
+        min(2 * β // value, m) + m * min(β // value, n_1) // n_1
+    )  # rows by w, and ahead by the tokens of z_1
+    return direct >= m or 2 * σ >= m * n_1 * value or narrowed(m, β + σ, β, value)
+
+
+STACKS = {
+    "F+1": ("softmax(reply_bits={β})", 1),
+    "FL+1": ("softmax(reply_bits={β})|linear(state_bits={σ})", 1),
+    "LF": ("linear(state_bits={σ}),softmax(reply_bits={β})", 0),
+    "F,L": ("softmax(reply_bits={β}),linear(state_bits={σ})", 0),
+    "FL,FL": ("2*(softmax(reply_bits={β})|linear(state_bits={σ}))", 0),
+    "F,F": ("2*softmax(reply_bits={β})", 0),
+}
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_no_certificate_contradicts_an_explicit_protocol(stack: str) -> None:
+    text, steps = STACKS[stack]
+    certified = done = 0
+    for m, n_1 in product((4, 64, 4096), (1, 16)):
+        for σ, β in product((0, 64, 40000), (4, 12, 40, 400, 3000)):
+            possible = two_hops_by(stack, m, n_1, β, 0 if stack == "F,F" else σ)
+            ruled_out = excludes(Composition(m, (n_1,)), text.format(β=β, σ=σ), steps)
+            assert not (possible and ruled_out), (m, n_1, β, σ)
+            certified, done = certified + ruled_out, done + possible
+    assert certified > 9 and done > 9
+
+
+def three_hops_by(m: int, β: int, σ: int) -> bool:
+    """One head-wise layer that thinks twice: z_1, then z_2 for what is left, tell high bits; z_3 lists the rest."""
+    value = digits(m)
+    left = -(-m >> min(value, (β + σ) // m))
+    told = min(value, (β + σ) // m + β // left)
+    return β >= value and (β >= value * -(-m >> told) or 3 * β >= m * value)
+
+
+def test_no_certificate_contradicts_thinking_twice() -> None:
+    certified = done = 0
+    for m, β, σ in product((16, 1024, 2**20), (8, 64, 512, 4096), (0, 4096)):
+        possible = three_hops_by(m, β, σ)
+        text = f"softmax(reply_bits={β})|linear(state_bits={σ})"
+        ruled_out = excludes(Composition(m, (1, 1)), text, 2)
+        assert not (possible and ruled_out), (m, β, σ)
+        certified, done = certified + ruled_out, done + possible
+    assert certified > 5 and done > 5
+
+
+@given(st.integers(2, 3), st.integers(1, 24), st.data())
+def test_plain_chains_that_pointer_doubling_follows_are_not_ruled_out(
+    layers: int, log_m: int, data: st.DataObject
+) -> None:
+    """F softmax layers follow 2^F - 2 hops where no hop depends on w: κ = F - 1 is not a limit there."""
+    L = data.draw(st.integers(layers, 2**layers - 2))
+    task = Composition(2**log_m, (1,) * (L - 1))
+    assert not excludes(task, f"{layers}*softmax(reply_bits={2 * (log_m + 1)})")
+
+
+@pytest.mark.parametrize("L", [2, 3])
+@pytest.mark.parametrize("B", [2, 4, 8192])
+def test_the_explicit_sizes_pass_the_chain(L: int, B: int) -> None:
+    """With as many bits as the explicit proof allows at every level, in whole numbers."""
+    bits = Levels((B << L + 1,) * L, (B << L + 1,) * L, (0,) * (L - 1) + (L * B * B << 3 * L * L + 1,))
+    K = (B * L) ** 8 << 6 * L * L
+    x = [K**8 ** (L - l - 1) for l in range(L)]
+    task = Composition(K * prod(x), tuple(x_l**4 for x_l in x[1:]))
+    Θ = [x[0]]
+    for l in range(1, L):
+        q = Θ[-1] * (task.n[l - 2] if l > 1 else 1)
+        Θ.append(x[l] * q // 4 + 1)
+    sizes = {f"x{l}": x_l for l, x_l in enumerate(x)} | {f"w{l}": n_l for l, n_l in enumerate(task.n, 1)}
+    sizes |= {f"Th{l}": Θ[l] for l in range(1, L)} | {f"mu{l}": l for l in range(L)} | {"v": task.m}
+    sides = ROUTES["C"](task, bits, sizes)
+    assert isinstance(sides, Sides) and sides.has < sides.needs
+    assert explicit(bits, L) == pytest.approx(1 + math.log2(task.N(L - 1)))
+    more = bits._replace(σ=(*bits.σ[:-1], bits.σ[-1] + 1))
+    assert explicit(more, L) > explicit(bits, L)
+
+
+@pytest.mark.parametrize(
+    ("stack", "steps", "hops", "log2_n"),
+    [
+        (f"softmax{SMALL}|linear{SMALL}", 0, 1, 5.37),
+        (f"softmax{LARGE}|linear{LARGE}", 0, 1, 15.14),
+        (f"2*(softmax{SMALL}|linear{SMALL})", 0, 2, 14.8),  # the plain scheme: 22.3
+        (f"2*(softmax{LARGE}|linear{LARGE})", 0, 2, 38.6),  # 62.3
+        (f"linear{SMALL},softmax{SMALL}", 0, 2, 7.62),  # 10.3
+        (f"linear{LARGE},softmax{LARGE}", 0, 2, 18.63),  # 28.2
+        (f"softmax{SMALL}", 1, 2, 6.2),  # 8.6
+        (f"softmax{LARGE}", 1, 2, 13.2),  # 34.5
+        (f"softmax{LARGE}|linear{LARGE}", 1, 2, 18.7),  # 37.3
+        (f"softmax{LARGE}|linear{LARGE}", 2, 3, 30.1),  # 183
+        (f"3*(softmax{LARGE}|linear{LARGE})", 0, 3, 129),  # 433
+    ],
+)
+def test_the_smallest_certified_length(stack: str, steps: int, hops: int, log2_n: float) -> None:
+    found = smallest(Architecture.parse(stack), hops, steps)
+    assert found is not None and found.bound is not None and found.n is not None
+    assert check_bound(found.bound) is None and Task.parse(found.bound.task).length == found.n
+    assert log2_n - 2 < found.log2_n <= log2_n
+
+
+def test_a_window_counts_as_long_as_the_text_fills_it() -> None:
+    short, long = (smallest(Architecture.parse(f"2*(window(W={W},h=8,d=64)|softmax)"), 2) for W in (16, 4096))
+    assert short is not None and long is not None and short.n is not None and long.n is not None
+    assert short.n < long.n
+
+
+@pytest.mark.parametrize(
+    ("stack", "steps", "hops", "plain", "per_step"),
+    [
+        ("12*(3*linear,softmax)", 0, 12, 4094, 12),
+        ("12*softmax", 0, 11, 4094, 12),
+        ("12*(softmax|linear)", 0, 11, 4094, 12),
+        ("softmax", 3, 3, 3, 1),
+        ("2*linear", 5, 0, 0, 0),
+        ("softmax,2*softmax(kv=0)", 0, 2, 2, 3),  # keys of the raw tokens cannot be doubled
+    ],
+)
+def test_depth_counts_hops(stack: str, steps: int, hops: int, plain: int, per_step: int) -> None:
+    shown, lines = depth(stack, steps)
+    assert (shown["hops"], shown["plain_hops"], shown["hops_per_step"]) == (hops, plain, per_step)
+    assert shown["certified"]["hops"] == hops + 1
+    assert json.loads(json.dumps(shown)) == shown and lines[0] == shown["architecture"]
+
+
+def test_depth_tells_the_path_and_what_saves_a_hop() -> None:
+    shown, lines = depth("softmax,linear,2*softmax", 0)
+    assert [(stop["layer"], stop["mixer"], stop["holds"]) for stop in shown["path"]] == [
+        (0, "softmax", "i_1 at token z_0"),
+        (1, "linear", "i_1"),
+        (2, "softmax", "i_2"),
+        (3, "softmax", "i_3"),
+    ]
+    assert [save["layer"] for save in shown["saves"]] == [0, 1, 2, 3]
+    shown, lines = depth("2*softmax,linear,2*softmax", 0)
+    effects = {save["layer"]: save["effect"] for save in shown["saves"]}
+    assert effects[1].startswith("a recurrent layer before the second layer with softmax heads would bring")
+    assert effects[2].startswith("moved before the second layer with softmax heads it would bring")
+    assert {i for i, effect in effects.items() if effect == "without it a hop less"} == {
+        3,
+        4,
+    }  # FLFF has as many
+    assert "  one pass: layers 0, 1 softmax: i_0 … i_1; layers 3, 4 softmax: i_2 … i_3" in lines
+
+
+def test_depth_says_where_the_certificate_stands() -> None:
+    shown, lines = depth(f"softmax{LARGE}", 1)
+    assert shown["certified"]["n"] == 9364 and "Certified from 9,364 tokens on" in lines[-2]
+    shown, _ = depth(f"12*softmax{LARGE}", 0)
+    assert shown["certified"]["n"] is None and shown["certified"]["log2_n"] > 1e12
+    shown, lines = depth("block_sparse,softmax", 0)
+    assert shown["certified"]["n"] is None and "no bound is known" in lines[-1]
+
+
+@pytest.mark.parametrize("stack", ["12*(3*linear,softmax)", "48*(softmax|linear)", "24*(window,softmax)"])
+def test_depth_is_quick_and_loads_no_torch(stack: str) -> None:
+    code = f"""
+import sys, time
+from limen.report.depth import depth
+start = time.perf_counter()
+depth({stack!r}, 1)
+print(time.perf_counter() - start)
+sys.exit("torch._C" in sys.modules)
+"""
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True) for _ in range(3)]
+    assert all(run.returncode == 0 for run in runs)
+    assert min(float(run.stdout) for run in runs) < 0.5
