@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 from math import log2
 from pathlib import Path
@@ -13,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from test_cli import LIMEN, limen
+from test_cli import limen
 
 from limen.bound import bound, counts, fitted
 from limen.core import matrix
@@ -238,31 +236,6 @@ def test_a_file_that_does_not_load_is_one_line(tmp_path: Path, content: str | No
         path.write_text(content)
     with pytest.raises(BadInput, match=said):
         bounded(f"{path}:f", 1, 2, 3, 60)
-
-
-def processor_seconds(command: list[str | Path], environment: dict[str, str]) -> float:
-    """The least of three runs, after one that compiles the modules."""
-    used = []
-    for _ in range(4):
-        before = os.times()
-        subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
-        after = os.times()
-        used.append(sum(after[2:4]) - sum(before[2:4]))
-    return min(used[1:])
-
-
-@pytest.mark.parametrize("text", ["two_sum(n=1024,M=4096)", "equality(n=7)"])
-def test_the_catalogue_is_answered_in_half_a_second_without_torch(text: str, tmp_path: Path) -> None:
-    """Measured in what it takes to load numpy and typer, about 0.15 seconds: the machine is shared."""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path.parent / "compiled")
-    unit = processor_seconds([sys.executable, "-c", "import numpy, typer"], environment)
-    assert processor_seconds([LIMEN, "bound", text], environment) < 0.5 * max(1, unit / 0.15)
-    code = (
-        "import sys; from limen.report.bound import bounded\n"
-        f"bounded({text!r}, None, None, None, 60); sys.exit('torch._C' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
 
 
 def test_a_hundred_thousand_rows_take_less_than_two_seconds() -> None:

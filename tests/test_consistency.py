@@ -34,7 +34,9 @@ def grown(name: str) -> Iterator[Construction]:
 def with_p(architecture: Architecture, p: int) -> Architecture:
     """Its numbers at p bits, except where a part says itself how few it takes."""
     return Architecture(
-        tuple(Layer(tuple(q if q.p else replace(q, p=p) for q in layer.parts)) for layer in architecture.layers)
+        tuple(
+            Layer(tuple(q if q.p else replace(q, p=p) for q in layer.parts)) for layer in architecture.layers
+        )
     )
 
 

@@ -78,13 +78,22 @@ def test_a_pair_that_the_model_tells_apart_is_refused() -> None:
 
 def test_a_search_says_what_it_found_or_that_it_says_nothing_and_goes_on(tmp_path: Path) -> None:
     stack = "linear(h=1,d=1,phi=relu),softmax(h=1,d=1,d_k=2)"
-    found = limen("protocol", "composition(m=2,n1=3)", stack, "--decompose", "--save", str(tmp_path), "--json")
+    found = limen(
+        "protocol", "composition(m=2,n1=3)", stack, "--decompose", "--save", str(tmp_path), "--json"
+    )
     shown = json.loads(found.stdout)
     assert found.returncode == 0 and shown["found"] and shown["certificate"]["kind"] == "collision"
     assert limen("check", str(tmp_path / "certificate.json")).stdout.startswith("collision: valid.")
-    wide = ("composition(m=4,n1=4)", "linear(h=4,d=8),softmax(h=4,d=8)", "--arithmetic", "integers(f=20,top=20)")
+    wide = (
+        "composition(m=4,n1=4)",
+        "linear(h=4,d=8),softmax(h=4,d=8)",
+        "--arithmetic",
+        "integers(f=20,top=20)",
+    )
     again = tmp_path / "again"
     for rounds in (1, 2):
-        nothing = limen("protocol", *wide, "--decompose", "--rows", "8", "--seconds", "0", "--save", str(again))
+        nothing = limen(
+            "protocol", *wide, "--decompose", "--rows", "8", "--seconds", "0", "--save", str(again)
+        )
         assert nothing.returncode == 1 and "nothing is said about this model" in nothing.stdout
         assert json.loads((again / "progress.json").read_bytes())["rounds"] == rounds

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from limen.check.bound import check_bound, stated
 from limen.check.case import Case, Sides
-from limen.check.composition import ROUTES, Levels, bits_by_level
+from limen.check.composition import ROUTES, Chain, Levels, bits_by_level
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.graph import Component, Graph
@@ -86,6 +86,26 @@ def test_more_entries_than_there_are_say_nothing(change: dict[str, int]) -> None
     assert isinstance(at(sizes | change, "W"), NoStatement)
 
 
+def test_the_route_for_each_w_needs_that_nobody_reads_the_last_softmax_layer() -> None:
+    bits = Levels((19, 19), (19, 19), (15, 15))
+    said = ROUTES["W"](Composition(11585, (22,)), bits, {"mu0": 0, "mu1": 1, "y": 121, "h": 1, "b": 95})
+    assert isinstance(said, NoStatement) and "nothing reads" in said.reason
+
+
+def test_constant_entries_are_tokens_of_the_player_above() -> None:
+    """The last 4 of 10 entries of z_1 and the last 2 of 3 parts of z_2 vary: u_2 = 2·10 + 10 - 4."""
+    c = Chain(Composition(10, (3, 2)), Levels((1, 0, 0), (0, 0, 0), (0, 0, 0)), [2, 3, 5], [1, 2, 1], 4, [2])
+    assert (c.next(1, 0), c.next(2, 28)) == (2 * (2 + 3 * 4), 5 * 28 + 1 + 5 * 26)
+
+
+def test_one_softmax_layer_alone_pays_for_each_reply_and_state_once() -> None:
+    """A state before a softmax layer that thinks once, no level 0: D_4 = σ_1 + x_0x_1·ω_2 + x_0x_1x_2·ω_3."""
+    bits = Levels((0, 0, 0), (0, 7, 7), (100, 0, 0))
+    sizes = {"mu0": 1, "mu1": 2, "mu2": 3} | {"x0": 3, "x1": 5, "x2": 2, "x3": 1, "w1": 1, "w2": 1, "w3": 1}
+    said = ROUTES["C"](Composition(1000, (1, 1, 1)), bits, sizes | {"Th1": 2, "Th2": 1, "Th3": 1, "v": 1000})
+    assert said == Sides(needs=10, has=100 + 3 * 5 * 7 + 3 * 5 * 2 * 7)
+
+
 @pytest.mark.parametrize(
     ("task", "stack", "steps", "cannot"),
     [
@@ -103,8 +123,8 @@ def test_more_entries_than_there_are_say_nothing(change: dict[str, int]) -> None
         ("composition(m=11585,n1=22,n2=7)", HEADWISE, 0, True),  # the first two of three hops
         ("composition(m=2^200,n1=2^100,n2=2^80)", f"3*(softmax{LARGE}|linear{LARGE})", 0, True),
         ("composition(m=2^4000,n1=2^4000)", f"2*softmax{SMALL},linear{SMALL}", 0, True),
-        ("composition(m=10,n1=2)", "block_sparse,softmax", 0, False),
-        ("composition(m=10,n1=2)", "2*softmax(bidirectional=true)", 0, False),
+        ("composition(m=262144,n1=256)", f"block_sparse{SMALL},softmax{SMALL}", 0, False),
+        ("composition(m=262144,n1=256)", "2*softmax(h=1,d=4,p=8,bidirectional=true)", 0, False),
         ("composition(m=10000000)", "log_linear", 0, False),  # it reads 2^20 tokens at most
         ("composition(m=1,n1=1)", f"softmax{SMALL}", 0, False),
         ("eva(n=1000)", f"softmax{SMALL}", 0, False),
@@ -187,7 +207,7 @@ def test_no_certificate_contradicts_an_explicit_protocol(stack: str) -> None:
 
 
 def three_hops_by(m: int, β: int, σ: int) -> bool:
-    """One head-wise layer that thinks twice: z_1, then z_2 for what is left, tell high bits; z_3 lists the rest."""
+    """Thinking twice: z_1, then z_2 for what is left of it, tell high bits, and z_3 lists the rest."""
     value = digits(m)
     left = -(-m >> min(value, (β + σ) // m))
     told = min(value, (β + σ) // m + β // left)

@@ -106,6 +106,8 @@ def test_what_feeds_only_the_query_of_a_recurrence_brings_no_hop() -> None:
     """A full component on the raw token, and a linear one that asks with it but carries raw tokens."""
     assert Graph((Component(True, 3, (), ()), Component(False, 3, (0,), ()))).κ == 0
     assert Graph((Component(True, 3, (), ()), Component(False, 3, (0,), (0,)))).κ == 1
+    asked = Component(True, 3, (), ()), Component(False, 3, (0,), ())  # now token z_0 holds i_1, after it
+    assert Graph((*asked, Component(False, 3, (), (1,)))).κ == 1
 
 
 @pytest.mark.parametrize(

@@ -266,7 +266,12 @@ def test_both_sides_are_what_the_formula_says(
         ("one_layer_cut", "equality(n=9)", "lstm(d=1)", "it speaks of softmax heads"),
         ("one_layer_cut", "equality(n=9)", "2*lstm(d=1)", "it speaks of softmax heads"),
         ("one_layer_cut", "equality(n=9)", "hard(h=1,d=1)", "it speaks of softmax heads"),
-        ("one_layer_cut", "equality(n=9)", "softmax(h=1,d=1)|log_linear(h=1,d=1,levels=2)", "levels reach 2"),
+        (
+            "one_layer_cut",
+            "equality(n=9)",
+            "softmax(h=1,d=1)|log_linear(h=1,d=1,levels=5)",
+            "levels reach 16",
+        ),
         ("one_layer_cut", "dyck(n=40)", "softmax(reply_bits=1)|lstm(d=1)", "tokens alternate"),
         ("one_layer_cut", "dyck(n=40)", "lstm(d=1),softmax(h=1,d=1)", "no large fooling set of dyck"),
         ("one_layer_cut", "eva(n=40)", "softmax(reply_bits=1)", "no hard inputs of eva"),

@@ -54,7 +54,9 @@ def test_the_four_protocols_of_the_design_exist_and_each_stack_has_one() -> None
     stacks = {"2*softmax": "autoregressive", "linear,softmax": "hand_over", "mamba": "two_party",
               "block_sparse,linear": "blocks"}  # fmt: skip
     for text, name in stacks.items():
-        speaking = [p for p in ids("protocols") if lookup("protocols", p, Protocol)().speaks(Architecture.parse(text))]
+        speaking = [
+            p for p in ids("protocols") if lookup("protocols", p, Protocol)().speaks(Architecture.parse(text))
+        ]
         assert speaking == [name]
 
 
@@ -118,7 +120,9 @@ def test_in_floats_the_conversation_deviates_by_rounding(precision: str, most: f
 def test_a_transcript_is_said_again_and_a_forged_one_is_not() -> None:
     task = Task.parse("composition(m=4,n1=2)")
     model = random_model(task, "linear(h=1,d=2),softmax(h=1,d=2)")
-    said, _ = transcript(model, task, task.sample(np.random.default_rng(0), 1)[0][0], task.players(), INTEGERS)
+    said, _ = transcript(
+        model, task, task.sample(np.random.default_rng(0), 1)[0][0], task.players(), INTEGERS
+    )
     assert check_transcript(said, model) is None
 
     def forged(**fields: object) -> Message:

@@ -23,6 +23,7 @@ from limen.core.predictor import Foreign
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
 from limen.mixers.log_linear import Levels, LogLinear
+from limen.theorems._collisions import collision
 
 RECURRENT = ["streaming_state", "log_linear_state", "window_global"]
 TASKS = [
@@ -75,7 +76,7 @@ def model(task: Task, architecture: str, zero: tuple[str, ...] = ()) -> Model:
         ("window_global", "eva(n=64)", "window(W=8)|window(W=3),masked_softmax(first=2,last=4)", 54 * 6, 12),
         ("window_global", "eva(n=64)", "window(W=64),masked_softmax(first=9,last=1)", 6, 6),
         ("window_global", "eva(n=64)", "window(W=1)", 64 * 6, 0),
-        ("window_global", "recall(n=4,V=16,q=2)", "window(W=5)", 2 * 4, 0),
+        ("window_global", "recall(n=4,V=16,q=2)", "window(W=4)", 2 * 4, 0),
         ("window_global", "equality(n=9)", "window(W=2)", 9, 0),  # the cut, though 16 tokens are out of reach
     ],
 )  # fmt: skip
@@ -220,13 +221,21 @@ def test_long_texts_are_refuted_by_a_sample(text: str) -> None:
     )
 
 
-def test_a_state_that_counts_but_forgets_the_order_is_refuted() -> None:
-    task = Task.parse("index(n=8,S=2)")
-    counting = model(task, "linear(h=1,d=2,phi=identity,normalise=false)", zero=("P",))
+@pytest.mark.parametrize(
+    ("name", "task", "architecture"),
+    [
+        ("streaming_state", "index(n=8,S=2)", "linear(h=1,d=2)"),
+        ("log_linear_state", "index(n=2,S=2)", "log_linear(h=1,d=2)"),  # each level still knows its token
+    ],
+)
+def test_a_state_that_counts_but_forgets_the_order_is_refuted(
+    name: str, task: str, architecture: str
+) -> None:
+    counting = model(Task.parse(task), architecture, zero=("P", "K"))
     whole = Model(
         counting.frame, {k: w.mul(8).round() for k, w in counting.weights.items()}
     )  # sums are exact
-    found = theorem("streaming_state").refute(task, whole)
+    found = theorem(name).refute(Task.parse(task), whole)
     assert found is not None and sum(found.left) == sum(found.right) and check_collision(found, whole) is None
 
 
@@ -235,6 +244,8 @@ def test_a_recurrence_that_does_the_task_is_not_refuted(text: str) -> None:
     task = Task.parse(text)
     right = construct(task, "eva_by_linear" if text.startswith("eva") else "dyck_by_relu_rnn").model()
     assert all(theorem(name).refute(task, right) is None for name in RECURRENT)
+    # nor if someone mistakes its prefixes for each other
+    assert collision(task, right, task.cut, lambda prefixes: [b""] * min(len(prefixes), 9)) is None
 
 
 def test_a_model_that_cannot_be_run_token_by_token_is_not_refuted() -> None:

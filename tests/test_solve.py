@@ -9,10 +9,10 @@ import pytest
 from test_cli import limen
 
 from limen.core import exhaustive
+from limen.core.construction import construct
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
-from limen.core.construction import construct
 from limen.solve import smallest_precision, solve
 
 

@@ -66,7 +66,15 @@ def test_a_bound_excludes_only_what_has_strictly_less() -> None:
             tokens=(0, 1, 0),
             messages=(
                 Message(
-                    sender="a", receiver="b", layer=0, part=0, what="state", tokens=1, numbers=6, bits=96, digest="ab"
+                    sender="a",
+                    receiver="b",
+                    layer=0,
+                    part=0,
+                    what="state",
+                    tokens=1,
+                    numbers=6,
+                    bits=96,
+                    digest="ab",
                 ),
             ),
         ),

@@ -55,7 +55,7 @@ class Found:
         """The theorems about this task that do not exclude it, and the ways that are none."""
         about = [name for name, theorem in theorems() if theorem.needs(task)]
         said = [(name, self.bounds[name]) for name in about]
-        silent = [f"{name}: {_said(b)}" for name, b in said if isinstance(b, NoStatement) or not b.excludes]
+        silent = [f"{name}: {_said(b)}" for name, b in said if not getattr(b, "elsewhere", False)]
         return *silent, *(f"{name}: {way}" for name, way in self.ways.items() if isinstance(way, str))
 
 
@@ -100,8 +100,9 @@ def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Accep
         except BadInput as error:  # the construction does not exist at these sizes
             found = str(error)
         ways[name] = found if isinstance(found, str) else fits.accepted(found, construction) or "not accepted"
-    counted = machine.machine(task, architecture)
-    ways["machine"] = counted if isinstance(counted, str) else machine.accepted(counted) or "not accepted"
+    if any(part.bits is not None for layer in architecture.layers for part in layer.parts if not part.full):
+        counted = machine.machine(task, architecture)
+        ways["machine"] = counted if isinstance(counted, str) else machine.accepted(counted) or "not accepted"
     return ways
 
 

@@ -165,7 +165,8 @@ class Talk:
         with torch.no_grad(), self.rule.precision.arithmetic():
             q = split(seen @ self.model.parts[f"{i}.{j}"]["Q"], mixer.h)  # (assignments, h, tokens, d_k)
         rows = q.transpose(-3, -2).reshape(-1, mixer.h * q.shape[-1])
-        return torch.unique(rows, dim=0).reshape(-1, mixer.h, q.shape[-1]).transpose(0, 1)
+        different: torch.Tensor = torch.unique(rows, dim=0)
+        return different.reshape(-1, mixer.h, q.shape[-1]).transpose(0, 1)
 
     def _sums(
         self, content: tuple[Any, ...], q: torch.Tensor, members: NDArray[np.int64]

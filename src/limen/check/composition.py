@@ -51,7 +51,7 @@ from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import Facts
 
-_WRITTEN = 2**15  # bits of a size that is calculated with
+WRITTEN = 2**15  # bits of a size that is calculated with
 _SMALL = 128  # bits of N up to which C(N,k) is taken as it is
 
 
@@ -78,8 +78,8 @@ def composition_depth(case: Case) -> Sides | Accuracy | NoStatement:
     task = chain(case.task)
     if task is None:
         return NoStatement("it is about composition, and facts, which is the same")
-    if any(size.bit_length() > _WRITTEN for size in (task.length, *case.sizes.values())):
-        return NoStatement(f"numbers of more than {_WRITTEN} bits are not calculated with")
+    if any(size.bit_length() > WRITTEN for size in (task.length, *case.sizes.values())):
+        return NoStatement(f"numbers of more than {WRITTEN} bits are not calculated with")
     if case.route in SHARP:
         return SHARP[case.route](case)
     if case.route not in ROUTES:
@@ -104,7 +104,7 @@ def chain(task: object) -> Composition | None:
 def levels_of(architecture: Architecture, n: int, L: int, steps: int) -> Levels | NoStatement:
     """Bits by level W = 0..κ+Tφ < L, not yet relabelled, on texts of n tokens."""
     if any(part.mixer.sees_future for layer in architecture.layers for part in layer.parts):
-        return NoStatement("a mixer that reads later tokens is no decoder")
+        return NoStatement("a mixer that reads later tokens is no decoder", elsewhere=True)
     try:
         graph = Graph.of(architecture, n)
     except BadInput as error:  # it cannot read so long a text
@@ -115,7 +115,7 @@ def levels_of(architecture: Architecture, n: int, L: int, steps: int) -> Levels 
 def bits_by_level(graph: Graph, L: int, steps: int) -> Levels | NoStatement:
     """The same of any graph."""
     if any(c.bits is None for c in graph.components):
-        return NoStatement("some mixer keeps every token, and its replies have no fixed size")
+        return NoStatement("some mixer keeps every token, and its replies have no fixed size", elsewhere=True)
     κ, φ = graph.κ, graph.φ
     if κ + steps * φ >= L:
         reached = f"κ + Tφ = {κ} + {steps}·{φ}" if steps else f"κ = {κ}"
@@ -248,9 +248,7 @@ def _reached(values: int, d: int, among: int) -> int:
     """⌈values·2^(-d/among)⌉, or a little less."""
     with ctx.workprec(96 + values.bit_length() + d.bit_length()):
         exponent = arb(fmpz(d)) / fmpz(among)
-        least = (
-            arb(fmpz(values)) * (-exponent * arb.const_log2()).exp() if exponent < 2 * _WRITTEN else arb(0)
-        )
+        least = arb(fmpz(values)) * (-exponent * arb.const_log2()).exp() if exponent < 2 * WRITTEN else arb(0)
         return max(0, ceil_bits(least.lower()))
 
 

@@ -43,7 +43,7 @@ def streaming_state(case: Case) -> Sides | Accuracy | NoStatement:
 def log_linear_state(case: Case) -> Sides | Accuracy | NoStatement:
     """S ≥ log₂ #rows at the last power of two up to the cut, where the levels are merged into one matrix."""
     if not any(isinstance(part.mixer, LogLinear) for part in _parts(case)):
-        return NoStatement("there is no log_linear layer")
+        return NoStatement("there is no log_linear layer", elsewhere=True)
     t = power_of_two(case.task)
     # after one token a log_linear mixer holds one matrix, as many as after 2^r tokens, once they are merged
     state = _state(case, lambda part: 1 if isinstance(part.mixer, LogLinear) else t)
@@ -79,7 +79,9 @@ def sight(architecture: Architecture) -> Sight | NoStatement:
         ends = [_ends(part) for part in layer.parts]
         known = [end for end in ends if end is not None]
         if len(known) < len(ends):
-            return NoStatement("it speaks of window and masked_softmax layers with their sizes")
+            return NoStatement(
+                "it speaks of window and masked_softmax layers with their sizes", elsewhere=True
+            )
         reach += max(end.reach for end in known)
         first = max(first, *(end.first for end in known))
     return Sight(reach, first)

@@ -86,7 +86,9 @@ class Architecture:
     @classmethod
     def parse(cls, text: str) -> Architecture:
         """Reads the text form; `str` gives it back."""
-        return cls(tuple(Layer(tuple(map(_part, calls))) for calls in parse_stack(text)))
+        stack = parse_stack(text)
+        layers = {id(calls): Layer(tuple(map(_part, calls))) for calls in {id(c): c for c in stack}.values()}
+        return cls(tuple(layers[id(calls)] for calls in stack))  # what is repeated is made once
 
     def state_bits(self, n: int) -> int | None:
         """Bits that cross a cut after n tokens, all layers together; None if some layer keeps every token."""

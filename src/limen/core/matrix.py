@@ -3,7 +3,7 @@ r"""The communication matrix of a function at a cut: a row for each prefix, a co
     A(u, w) = f(u w),    or NOT_ALLOWED where the promise excludes u w
 
 A machine that reads once and carries S bits past the cut tells different rows apart: 2^S ≥ #rows.  Two who
-talk to and fro, of whom at least one knows the answer in the end, cut A into at most 2^bits rectangles in
+talk back and forth, of whom at least one knows the answer in the end, cut A into at most 2^bits rectangles in
 which all rows (or all columns) are alike: of rank at most 1, and with at most one pair of a fooling set.
 """
 

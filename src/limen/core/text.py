@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from functools import cache
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from limen.core.catalogue import identifier
@@ -149,7 +150,7 @@ def build(cls: type[T], call: Call, **given: Any) -> T:
 
     Fields in `given` are not up to the text.
     """
-    hints = get_type_hints(cls)
+    hints = _hints(cls)
     fields = {f.name: f for f in dataclasses.fields(cls) if f.name not in given}  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     rows: dict[str, dict[int, Any]] = {}  # the items of tuple fields by their number
@@ -168,6 +169,9 @@ def build(cls: type[T], call: Call, **given: Any) -> T:
             raise BadInput(f"{call.name}: {stem}{missing} is missing")
         values[stem] = tuple(items[i] for i in sorted(items))
     return cls(**given, **values)
+
+
+_hints = cache(get_type_hints)  # a search over sizes builds the same class again and again
 
 
 def _is_tuple(hint: Any) -> bool:

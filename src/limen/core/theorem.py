@@ -13,9 +13,10 @@ from limen.core.task import Task
 
 @dataclass(frozen=True)
 class NoStatement:
-    """A hypothesis fails: the theorem says nothing here."""
+    """A hypothesis fails: the theorem says nothing here, or it is about other architectures altogether."""
 
     reason: str
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ leave open: heads side by side bring nothing (L head-wise layers are not enough,
 recurrent layer saves exactly one softmax layer, a step of thought brings F hops, latent thoughts as wide as
 one likes no more.
 
-The dichotomy is asymptotic and in the worst case: it holds for n_l ≥ K^(4·8^(L-l-1)), so for L ≪
-log log n, and says nothing about an average input.  If the steps do not depend on the query (all n_l = 1), tokens
-can look ahead: by pointer doubling F softmax layers follow 2^F - 2 plain hops.  What excludes a concrete
-task is only an inequality at its sizes, checked in whole numbers: `bound` picks the best of
-check/composition.py and of the sharp ones of check/sharp.py, `smallest` the fewest tokens that have one.
+The dichotomy is asymptotic and in the worst case: it holds for n_l ≥ K^(4·8^(L-l-1)), so for L ≪ log log n,
+and says nothing about an average input.  If the steps do not depend on the query (all n_l = 1), tokens can
+look ahead: by pointer doubling F softmax layers follow 2^F - 2 plain hops.  What excludes a concrete task
+is only an inequality at its sizes, checked in whole numbers: `bound` picks the best of check/composition.py
+and of the sharp ones of check/sharp.py, `smallest` the fewest tokens that have one.
 
 Model.  Tokens come in the order z_L … z_1, z_0, w, and then T tokens of thought, each any function of all
 that the one before holds.  Player l has the tokens of z_l, 0 that of z_0, -1 w and the thoughts.  A full
@@ -69,17 +69,22 @@ Sharper than the plain scheme.
 - Alone.  If nobody reads a full component, only player -1 receives replies: R is a product to the end, each
   z_j pays for its own replies and states, and no factor x_l arises.  So one softmax layer, thinking aloud.
 - Each w by itself (route W, two hops).  Let the entries of z_1 in group γ of h take b values of their own,
-  others none.  For each w let G_w be the largest class of z_1 with the same replies to w at level 0 and the
-  same states: d bits.  The entries together have lost at most d bits, so one of each group keeps b·2^-δ_γ
-  values, with mean δ_γ ≤ d/(yh): J values in all, as 2^-δ is convex.  Taking these as z_0, w's query at
-  level 1 depends on w and γ alone; fix on z_2 the replies to it, those at level 0 to w, to token z_0 and to
-  the y·h·b pairs of entry and value (a raw query is local), and the states.  If there is no full component
-  of level 1, w asks nothing more, no class is needed, and d = 0.  It contains A1, A2, A3 and B1 of
-  check/sharp.py, for any graph. Where the plain scheme needs 2^62 tokens for two head-wise layers of 8
-  heads of size 64 in 16 bits, and 2^433 for three, these need 2^38.5 and 2^128.
+  the others be constant.  For each w let G_w be the largest class of z_1 with the same replies to w at
+  level 0 and the same states: d bits.  The entries together have lost at most d bits, so one of each group
+  keeps b·2^-δ_γ values, with mean δ_γ ≤ d/(yh): J values in all, as 2^-δ is convex.  Taking these as z_0,
+  w's query at level 1 depends on w and γ alone; fix on z_2 the replies to it, those at level 0 to w, to
+  token z_0 and to the y·h·b pairs of entry and value (a raw query is local), and the states.  If there is
+  no full component of level 1, w asks nothing more, no class is needed, and d = 0.  It contains A1, A2 and
+  B1 of check/sharp.py, for any graph.  Where the plain scheme needs 2^62 tokens for two head-wise layers of
+  8 heads of size 64 in 16 bits, and 2^433 for three, these need 2^38.5 and 2^128.
 
 Beyond the papers: the rule for graphs, head-wise layers, shared keys, chain of thought, and all finite
 sizes; in [ye2026] and [chen2025] stand the task, the idea of the invariant and the two cases named above.
+
+Corrected: L softmax layers with recurrent ones between them do fail, as an account of [ye2026] has it, only
+if none of these stands before the second softmax layer; with one there, L are enough.  Where queries and
+keys read different components, T_0 of a linear component's W comes from keys and values alone, and φ
+follows the queries.
 
 Not constructive at these sizes: a count of bits finds no input.
 """
@@ -92,7 +97,7 @@ from dataclasses import dataclass
 
 from limen.check.bound import stated
 from limen.check.case import Case
-from limen.check.composition import Levels, chain, levels_of
+from limen.check.composition import WRITTEN, Levels, chain, levels_of
 from limen.core.architecture import Architecture
 from limen.core.bits import power_bits
 from limen.core.certificate import Bound
@@ -117,8 +122,8 @@ class CompositionDepth(Theorem):
         tables = chain(task)
         if tables is None:
             return NoStatement("it is about composition, and facts, which is the same")
-        if tables.answers == 1:
-            return NoStatement("there is only one answer")
+        if tables.answers == 1 or tables.length.bit_length() > WRITTEN:
+            return NoStatement("there is only one answer, or more than can be written down")
         bits = levels_of(architecture, tables.length, tables.L, steps)
         if isinstance(bits, NoStatement):
             return bits
@@ -139,8 +144,9 @@ class CompositionDepth(Theorem):
         L = tables.L
         row, values = tables.N(max(L - 2, 0)), tables.N(L - 1)
         entries = "m·log₂m" if L == 1 else f"N_{L - 2}·log₂N_{L - 1}"
+        bits = power_bits((values, row)) if values.bit_length() < WRITTEN else None
         return (
-            Need("one softmax layer", f"reply bits ≥ {entries}", power_bits((values, row))),
+            Need("one softmax layer", f"reply bits ≥ {entries}", bits),
             Need("any stack", f"κ + Tφ ≥ {L} hops, or more bits than a certificate allows", None),
         )
 
