@@ -39,6 +39,8 @@ def test_a_linear_layer_forgets_a_function_that_is_one_value_too_long() -> None:
     assert (found.nearest.needs_bits, found.nearest.has_bits, found.flips.at) == (4359, 4352, 488)
     below = verdict("eva(n=487)", "linear(h=1,d=16,p=16)")
     assert below.answer is not Answer.CANNOT and below.flips == found.flips
+    odd = verdict("dyck(n=400,k=2,D=1)", "softmax(h=1,d=10,p=16)").flips  # its n is even
+    assert odd is not None and (odd.at, odd.below) == (386, 384)
     two = verdict("eva(n=100)", "2*linear(h=1,d=64,p=16)")
     assert two.flips is not None and two.flips.at == 10017
 

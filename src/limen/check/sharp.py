@@ -200,7 +200,7 @@ def a2(at: Setting) -> Sides:
     require(at.tables.L >= 2, "with a linear layer before it a full one does one hop")
     m, n1, N1 = at.upper
     β, S_0 = at.full_last()
-    require(_kept(at["Th"], m, S_0, m), "Th values are not kept")
+    require(kept(at["Th"], m, S_0, m), "Th values are not kept")
     return Sides(needs=power_bits((N1, n1 * at["Th"])), has=S_0 + n1 * β)
 
 
@@ -238,7 +238,7 @@ def b1(at: Setting) -> Sides:
     x0, y, b, J = at["x0"], at["y"], at["b"], at["J"]
     require(S_2 == 0, "this route has no linear layer")
     require(y <= x0 <= m and y * b <= m, "y ≤ x0 ≤ m and y·b ≤ m")
-    require(_kept(J, y * b, β, y * (x0 // y)), "J values are not kept")
+    require(kept(J, y * b, β, y * (x0 // y)), "J values are not kept")
     return Sides(needs=power_bits((N1, n1 * J)), has=β * (n1 * (1 + y) + m + x0 * b))
 
 
@@ -339,7 +339,7 @@ def covers(Th: int, T: int, N: int, Q: int) -> bool:
         return bool(1 + log2_binomial(N, k) + arb(fmpz(Q)) < arb(fmpz(T)) * (log2(N) - log2(k)))
 
 
-def _kept(Th: int, of: int, told: int, places: int) -> bool:
+def kept(Th: int, of: int, told: int, places: int) -> bool:
     """Th - 1 < of·2^(-told/places): what is kept of `of` values where `told` bits are spread over places."""
     if not 1 < Th <= of:
         return Th == 1

@@ -150,7 +150,7 @@ def build(cls: type[T], call: Call, **given: Any) -> T:
 
     Fields in `given` are not up to the text.
     """
-    hints = _hints(cls)
+    hints = _hints(cls)  # type: ignore[arg-type]
     fields = {f.name: f for f in dataclasses.fields(cls) if f.name not in given}  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     rows: dict[str, dict[int, Any]] = {}  # the items of tuple fields by their number
@@ -171,7 +171,9 @@ def build(cls: type[T], call: Call, **given: Any) -> T:
     return cls(**given, **values)
 
 
-_hints = cache(get_type_hints)  # a search over sizes builds the same class again and again
+@cache  # a search over sizes builds the same class again and again
+def _hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls)
 
 
 def _is_tuple(hint: Any) -> bool:

@@ -27,13 +27,14 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Flip:
-    """The smallest value of one of the task's sizes with the verdict CANNOT: at the one below it is not.
+    """The smallest value of one of the task's sizes with the verdict CANNOT; at the one below it is not.
 
     Found by halving; where a bound is not monotone in the size there may be a smaller one.
     """
 
     size: str
     at: int
+    below: int | None
 
 
 @dataclass(frozen=True)

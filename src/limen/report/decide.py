@@ -65,5 +65,5 @@ def _flip(verdict: Verdict) -> str:
     """Between two neighbours one was found to be ruled out and one not."""
     if verdict.flips is None:
         return "no size was found at which it is ruled out"
-    size, at = verdict.flips.size, verdict.flips.at
-    return f"ruled out at {size} = {at:,}" + (f", not at {at - 1:,}" if at > 1 else ", the smallest there is")
+    size, at, below = verdict.flips.size, verdict.flips.at, verdict.flips.below
+    return f"ruled out at {size} = {at:,}" + (f", not at {below:,}" if below else ", the smallest there is")

@@ -1,87 +1,93 @@
-r"""Composition through one or two full layers: proofs of the sharp bounds, and the search for their free sizes.
+r"""Composition through one or two full layers: proofs of the sharp bounds, a search for their free sizes.
 
-Letters and formulas stand in `check/sharp.py`.  f = z_2, g = z_1 for two tables.  The tokens come in the order
-z_L … z_1, z_0, w; each table and each of the last two tokens is a player.  A full layer is a reply of β bits
-from each earlier player to each token, a function of the token's query and the player's tokens; a linear layer
-is a state handed from player to player.  What a token holds is any function of the token and of what reached
-it: width, keys, MLPs and positions are free.  All "cannot" are for every choice of weights.
+Letters and formulas stand in `check/sharp.py`; for two tables f = z_2 and g = z_1. The tokens come in the
+order z_L … z_1, z_0, w; each table and each of the last two tokens is a player. In a full layer each earlier
+player sends each token a reply of β bits, a function of the token's query and the player's tokens; a linear
+layer hands a state from token to token. What a token holds is any function of the token, its place and all
+that reached it: width, keys and MLPs are free. Every "cannot" is for all weights.
 
-One pattern.  Fix, one after the other, all messages that depend on the highest table, each to its most
-frequent value: `has` bits in all, so a family of at least 2^-has of the tables is left on which the last
-token's output no longer depends on the table.  If the inputs still allowed ask about R of its entries, and
-has < R·log₂N (N values an entry), two tables of the family differ in one of them: one answer is wrong.
+One pattern. Fix, one after the other, all messages that depend on the highest table, each to its most
+frequent value: `has` bits in all, so at least a share 2^-has of the tables is left, on which the last token's
+output no longer depends on the table. If the inputs still allowed ask about R of its entries and has <
+R·log₂N (N values an entry), two of these tables differ in one of them: one answer is wrong. Only rows w < w_1
+that are asked about are counted, so a certificate stays one as n_1 grows; in A1 … B1 all rows are best.
 
-Above and below.  Fixed tables z_l(0,i) = i with w_l = 0 above the tables in question change no answer; they
-are a constant prefix, whose replies are functions of the query: so every route for L tables serves for more
-(the size `hops`), on those inputs.  For A1 and A2 the tables below the upper two may be fixed instead,
-since no reply to their tokens is counted: then m = N_{L-2}, n_1 = n_{L-1}, N_1 = N_{L-1}.
+More tables. Above those in question put z_l(0,i) = i and w_l = 0: that changes no answer, and a constant
+prefix replies with functions of the query. So a route serves for more tables, on these inputs (the size
+`hops`). For A1, A2 and their averages the tables below the upper two are given to the last token instead,
+since no reply to their tokens is counted: there m = N_{L-2}, n_1 = n_{L-1}, N_1 = N_{L-1}.
 
-A1, one layer.  w's query is a function of w: fix f's replies to it (n_1·β) and the states after f (S, beside
-F, so they enter no query).  g and z_0 ask about all n_1·m entries.  Tight: β = m·⌈log₂N_1⌉ carries a row.
+A1, one layer. w's query is a function of w: fix f's replies to it (n_1·β) and the states after f (S; beside
+F, so they enter no query). g and z_0 ask about all n_1·m entries. Tight: m·⌈log₂N_1⌉ bits carry a row.
 
-A2, S_0 F.  Fix the states after f (S_0).  The states after g are now a function of g alone; in the largest
-class of equal ones, |class| ≤ Π_z |values at z|, so some z* keeps at least m·2^(-S_0/m) values, a whole number:
-Th.  With z_0 = z*, w's query is a function of w: n_1·β.  Asked about: n_1·Th.
+A2, S_0 F. Fix the states after f (S_0). Those after g are a function of g alone now; in the largest class of
+g with the same ones, |class| ≤ Π_z |values at z|, so some z* keeps at least m·2^(-S_0/m) values, a whole
+number: Th. With z_0 = z*, w's query is a function of w: n_1·β. Asked about: n_1·Th.
 
-A3, F S_1.  Let g be one of x_1 tables that take min(x_0·x_1, m) values on x_0 fixed keys.  Queries are functions
-of the token: fix f's replies to w (n_1) and to z_0 (x_0), and the states after g once for each table (x_1·S_1;
-they depend on f through the replies to g's tokens).  Sharper than the last-token argument by one reply, and
-x_1 = 1, g the identity, says: not even a key split over two tokens is looked up.
+A3, F S_1. Let g be one of x_1 tables that together take min(x_0·x_1, m) values on x_0 keys. Queries are the
+token's own: fix f's replies to w (n_1) and to z_0 (x_0), and the states after g for each table (x_1·S_1).
+Sharper than to vary the last token of g, where x_0 = 1 key has β(n_1 + 1 + b) + S_1: with x_1 = 1 and g the
+identity it says that not even a key split over two tokens is looked up.
 
-A4, S_0 F S_1.  As in A2, g is in a class of density 2^-S_0.  By Han's inequality some x_0 keys keep their share:
-the class has at least 2^(x_0·log₂m - x_0·S_0/m) restrictions to them.  x_1 members drawn at random are spread as
-uniform ones but for a factor 2^(x_0·x_1·S_0/m), so some x_1 members take Th values on these keys.  Fix f's replies to
-w for each key (n_1·x_0) and to z_0 (x_0), and the states of S_1 after g for each member; or these states after
-f and all replies to the members' tokens.
+A4, S_0 F S_1. As in A2, g is in a class of density 2^-S_0. By Han's inequality some x_0 keys lose only their
+share: the class has at least 2^(x_0·log₂m - x_0·S_0/m) restrictions to them. Members drawn at random fall
+into a set at most 2^(x_0·S_0/m) times as often, each, as uniform ones, so some x_1 of them take Th values on
+these keys. (T uniform draws from N values lie within some Th - 1 of them with probability at most
+C(N,Th-1)((Th-1)/N)^T.) Fix f's replies to w for each key (n_1·x_0) and to z_0 (x_0), and the states of S_1
+after g for each member; or these states after f, and the replies to all tokens of the members.
 
-B1, F F.  Let g vary on x_0 tokens in y groups, each with its own b values.  For every w apart take the largest
-class of the reply that g gives w in layer 1 (a function of g and w): Σ_z log₂(b/|values at z|) ≤ β, so taking the
-best z of each group, the mean loss is ≤ β/(y⌊x_0/y⌋), and by convexity J values are left.  Fix f's replies:
-layer 1 to w (n_1), to z_0 (x_0), to all pairs of a token of g and a value (m - x_0 + x_0·b), layer 2 to w for each group
-(n_1·y: the query is a function of w and z_0 now).  What g and z_0 say in layer 2 is a function of g and these.
+B1, F F. Let g vary on x_0 tokens in y groups, each with its own b values. For each w apart take the largest
+class of equal replies of g to w in layer 1, a function of g and w: Σ_z log₂(b/|values at z|) ≤ β. The best z
+of each group loses ≤ β/(y⌊x_0/y⌋) bits on average, so by convexity J values are left. Fix f's replies: in
+layer 1 to w (n_1), z_0 (x_0) and all pairs of a token of g and its value (m - x_0 + x_0·b), in layer 2 to w
+for each group (n_1·y: its query is a function of w and z_0 now). What g and z_0 tell w in layer 2 is a
+function of g and these.
 
-B2, F F S_2.  One class for all w_1 rows asked about (w_1·β bits of g), x_1 members drawn from it, as in A4.  Fix f's
-replies: layer 1 to w (w_1), z_0 (x_0), g's tokens (m - x_0 + x_0·x_1), layer 2 to w (w_1·x_0) and z_0 (x_0·x_1), and the states
-after g for each member, or those after f and layer 2's replies to the members' tokens.
+B2, F F S_2. One class for all w_1 rows (w_1·β bits of g, which varies on x_0 tokens), x_1 members drawn from
+it as in A4. Fix f's replies: in layer 1 to w (w_1), z_0 (x_0), g's tokens (m - x_0 + x_0·x_1), in layer 2 to
+w (w_1·x_0) and z_0 (x_0·x_1), and the states after g for each member, or those after f and layer 2's replies
+to all tokens of the members.
 
-D, three tables, S_0 F S_1 F S_2.  Only the last w_1 rows of z_2 vary; if S_0 = 0, only there the Th_1 columns below.
-(1) Fix S_0 and S_1 after z_3.  (2) Fix S_0 after z_2, a function of z_2 now.  (3) As in A4: keys Z_0, members h_v of z_1,
-Th_1 values.  (4) Fix the layer-1 replies of z_2 to z_0 and w, x_0(1+A) of them, those of z_3 to z_0, w and to the
-tokens of the h_v (U).  (5) The states of S_1 after z_1, for all h_v, are x_1·S_1 bits of z_2 and z_3 together: take the largest
-class.  For x_2 random z_2 the mean over z_3 of "all x_2 in the class" is ≥ 2^(-x_2·x_1·S_1) (Jensen), and those that do not
-take Th_2 values on the w_1·Th_1 entries are less than half of it: so some x_2 good ones g_i, at x_1·x_2·S_1 + 1 bits of z_3.
-(6) Fix z_3's replies: layer 1 to the tokens of the g_i (V; a constant prefix of z_2 has constant queries, and without S_0
-every query is the token's own), layer 2 to w for each z_0 and h_v (after (4), (5) its query is a function of these)
-and to z_0 if S_2 goes on, and S_2 after z_1 for each pair.  Asked about: w_2·Th_2.
-Sharper than to vary all of z_2 (x_2·N_1 replies): S F S F S of (h=8,d=64,p=16) at 2^68 tokens instead of 2^86.
+D, three tables, S_0 F S_1 F S_2. Only the last w_1 rows of z_2 vary; if S_0 = 0, only their Th_1 columns that
+(3) leaves. (1) Fix S_0 and S_1 after z_3. (2) Fix S_0 after z_2, a function of z_2 now. (3) As in A4: x_0
+keys, members h_v of z_1, Th_1 values. (4) Fix the layer-1 replies of z_2 to z_0 and w (x_0(1+A)), and those
+of z_3 to z_0, w and the tokens of the h_v (U). (5) S_1 after z_1, for all h_v, is a message of x_1·S_1 bits
+from z_2 and z_3 together: take the largest class. A random x_2-tuple of z_2 has all its members in it for a
+share 2^(-x_2·x_1·S_1) of the z_3 on average (Jensen), and tuples that miss Th_2 values on the w_1·Th_1
+entries are less than half as many: so for some tuple g_i with Th_2 values the share of z_3 is 2^(-x_1·x_2·S_1
+- 1). (6) Fix z_3's replies: in layer 1 to the tokens of the g_i (V: a constant prefix of z_2 has constant
+queries, and without S_0 every query is the token's own), in layer 2 to w for each z_0 and h_v (by (4) and (5)
+its query is a function of these) and, if S_2 goes on, to z_0, and S_2 after z_1 for each h_v and g_i. Asked
+about: w_2·Th_2. Varying all of z_2 would cost x_2·N_1 replies: S F S F S of h=8, d=64, p=16 is excluded from
+2^68 tokens on instead of 2^86.
 
-Only the rows asked about are counted (w_1, w_2), so certificates stay valid as n_1, n_2 grow; in A1 … B1 all rows are best.
+Average cases. Inputs are uniform, each z_l, z_0 and w independent, as `composition` draws the plain ones. By
+Fano's inequality d(p‖1/N) ≤ log₂N - H(answer | what is known), and d is convex: bound the mean of the right
+side, the entropy lost, over the entries asked about.
 
-Average cases: inputs are uniform, each z_l, z_0 and w independent, as `composition` draws them (not its hard ones).
-d is convex and Fano's inequality says d(p‖1/N) ≤ log₂N - H(answer | what is known): it is enough to bound the mean
-loss of entropy over the entries asked about.
+F. The answer's place in row w is uniform and independent of f and its messages, n_1·β + S bits in all.
 
-F: the answer's place in row w is uniform and independent of f and of f's messages, n_1·β + S in all.
+S_0 F. τ: the states after f, σ: after g. Given τ, f and g are independent, so beyond y = g(z_0) the last
+token learns nothing from g. (i) Averaged over z_0, D((f,y,σ) ‖ (f,σ) × uniform y) = I(y;σ|f) ≤ S_0/m. In the
+product world, given τ, σ and the replies to all w, the entries of f have lost at most S_0 + n_1·β bits. By
+data processing d(p‖p*) ≤ S_0/m. (ii) Order the entries of row w. One loses at most what τ tells given those
+before it, plus what the reply tells given these and τ. y is uniform given τ alone, so the first is
+S_0/(n_1·m) on average; the second sums to β over the row, so it is at most β·2^c/m on those y with P(y|σ,τ) ≤
+2^c/m. The others are rare: E log₂(mP(y)) ≤ S_0/m, and Σ P·log₂(mP) over the rest is at least -log₂e/e.
 
-S_0 F.  τ: states after f, σ: after g.  Given τ, f and g are independent, so beyond y = g(z_0), g tells nothing of f.
-(i) Averaged over z_0, D((f,y,σ) ‖ (f,σ) × uniform y) = I(y;σ|f) ≤ S_0/m.  In the product world the entropies of f's entries
-given τ, σ and the replies to all w have lost at most S_0 + n_1·β.  Data processing gives d(p‖p*) ≤ S_0/m.
-(ii) Order the entries of row w.  Given τ and the reply, an entry loses at most what τ tells given the entries before it, and
-what the reply tells given them.  y is uniform given τ alone: the first is S_0/(n_1·m) on average.  The second sums to β over
-the row: β·2^c/m on those y that have P(y|σ,τ) ≤ 2^c/m.  The others have little mass: E log₂(mP(y)) ≤ S_0/m, and
-Σ P·log₂(mP) over the rest is ≥ -log₂e/e.
+F S_1. Given z_0 and the other entries of g, y is uniform. f's messages: replies to w, to z_0, to the tokens
+of g after z_0's (half of them on average), to (z_0,y) for each y, and the states before that token; or the
+states after g for each y. (Sharper than all tokens of g: 3m/2 instead of 2m.)
 
-F S_1.  Given z_0 and all other entries of g, y is uniform.  f's messages: replies to w, z_0, to the tokens of g after z_0's
-(half of them on average), to (z_0,y) for each y, and the states before it; or the states after g, for each y.
-(Sharper than all of g's tokens: 3m/2 instead of 2m.)
+F F (B3). Let g(a) = c_a^{e_a} with uniform pairs c_a and bits e_a, and ρ be g's reply to w in layer 1. (i)
+Σ_a I(e_a;ρ|c) ≤ β, so for uniform z_0 the laws of ρ given y and given y' (the other pairs known) have mean
+Jensen–Shannon divergence ≤ β/m, and by Fano's inequality for one bit, 1 - h((1-v)/2) being convex, mean
+distance ≤ v: so near is (ρ,y) to independent. (ii) Give w what f tells both values of the other tokens,
+(z_0,y) for each y, z_0, w, and in layer 2 the query that w, z_0 and ρ make: the other bits e add nothing,
+since f is independent of g. If ρ is independent of y, fix one ρ for each w: the entries of f have lost at
+most β(2(m-1) + m + 1 + 2n_1) bits.
 
-F F (B3).  g(a) = c_a^{e_a} for uniform pairs c_a and bits e_a.  ρ: g's layer-1 reply to w.  (i) Σ_a I(e_a;ρ|c) ≤ β, so for uniform z_0 the
-laws of ρ given y and y' (the other pairs known) have mean Jensen–Shannon divergence ≤ β/m, and mean distance ≤ v by
-Fano's inequality for one bit, 1 - h((1-v)/2) being convex: (ρ,y) is within v of independent.  (ii) Give w what f tells
-both values of the other tokens, (z_0,y) for each y, z_0, w, and in layer 2 the query of (w,z_0,ρ).  If ρ is
-independent of y, fix one ρ for each w: the entropies of f's entries have lost at most β(2(m-1) + m + 1 + 2n_1).
-
-None of the proofs is constructive at these sizes: they count.
+The proofs count; none finds an input.
 """
 
 from __future__ import annotations
@@ -125,13 +131,20 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Route:
-    """An inequality in floats; its free sizes are numbers in 0..1, each on a logarithmic scale."""
+    """An inequality in floats; its free sizes are numbers in 0..1, each on a logarithmic scale.
+
+    It is about the lowest tables of a task; or about the `upper` ones, with nothing linear after F.
+    """
 
     name: str
-    tables: int  # how many it is about
-    upper: bool  # they are the upper ones, and nothing linear follows the full layer; otherwise the lowest ones
+    tables: int
+    upper: bool
     free: int
     relaxed: Callable[[Tables, Stack, Floats], Found]
+
+    def hops(self, L: int) -> dict[str, int]:
+        """The size that says which of L tables are asked about."""
+        return {"hops": self.tables} if self.tables < L and not self.upper else {}
 
     def at(self, tables: Tables, stack: Stack, u: Floats) -> Found:
         """The margin is nan where the sizes make no sense."""
@@ -223,7 +236,7 @@ def _stated(cases: Iterable[Case]) -> list[tuple[Sides | Accuracy, Case]]:
 
 
 def _rank(sides: Sides | Accuracy) -> tuple[bool, bool, float]:
-    """Cannot first, bits before accuracies, the widest margin first."""
+    """Whether it says nothing, whether it is an accuracy, how narrow it is: the best rank is the least."""
     if isinstance(sides, Accuracy):
         return sides.ceiling >= 1, True, sides.ceiling
     much = 1000 * sides.needs  # how far beyond does not matter
@@ -237,15 +250,14 @@ def _filled(case: Case, task: Composition, route: Route, stack: Stack) -> Case |
     sizes = route.at(tables, stack, u).sizes
     if not all(np.isfinite(size).all() for size in sizes.values()):
         return None
-    hops = {"hops": route.tables} if route.tables < task.L and not route.upper else {}
-    return replace(case, route=route.name, sizes=_whole(sizes) | hops)
+    return replace(case, route=route.name, sizes=_whole(sizes) | route.hops(task.L))
 
 
 def _averages(case: Case, task: Composition, reading: Reading) -> Iterator[Case]:
     """The average cases for such a stack."""
     full, linear = reading
     if full.F == 2 and not any(full.S) and task.L >= 2:
-        yield replace(case, route="B3", sizes={"hops": 2} if task.L > 2 else {})
+        yield replace(case, route="B3", sizes=B3.hops(task.L))
     elif full.F == 1 and full.S[0] == linear.S[1] == 0:
         yield replace(case, route="F_average", sizes={})
     elif full.F == 1 and linear.S[1] == 0 and task.L >= 2:
@@ -292,8 +304,10 @@ def _smallest(route: Route, architecture: Architecture, L: int, below: int) -> C
         nearer = _possible(route, architecture, L, middle, found.u)
         low, high, found = (middle, high, found) if nearer is None else (low, middle, nearer)
     for _ in range(16):  # floats may be wrong by a hair
-        if any(not _rank(sides)[0] for sides, _ in _stated([found.case])):
-            return found.case
+        for sides, case in _stated([found.case]):
+            silent, *_ = _rank(sides)
+            if not silent:
+                return case
         high += 1 + (high >> 12)
         found = _possible(route, architecture, L, high, found.u) or found
     return None
@@ -317,31 +331,31 @@ def _possible(
         return None
     m, n_l = _divided(route, L, n, u[:, :cuts])
     task = _task(route, L, int(m[0]), tuple(int(size[0]) for size in n_l))
-    hops = {"hops": route.tables} if route.tables < L and not route.upper else {}
-    return Point(Case(task, architecture, route=route.name, sizes=_whole(sizes) | hops), u)
+    return Point(Case(task, architecture, route=route.name, sizes=_whole(sizes) | route.hops(L)), u)
 
 
 def _divided(route: Route, L: int, n: int, u: Floats) -> Tables:
-    """Tables that n tokens have room for, further ones as small as can be: n_l from u, and m what is left."""
+    """Tables that n tokens have room for: n_l from u, m what is left; further ones as small as can be."""
     n_l: list[Floats] = []
-    width, tokens = np.ones(len(u)), np.ones(len(u))  # N_l/m and all entries/m
-    for i in range(route.tables - 1):
-        n_l.append(_between(u[:, i], 1, n / 2 / width) if L > 1 else np.ones(len(u)))
+    width, tokens = np.ones(len(u)), np.ones(len(u))  # N_l/m, and all entries/m
+    for u_l in u.T if L > 1 else ():
+        n_l.append(_between(u_l, 1, n / 2 / width))
         width = width * n_l[-1]
         tokens = tokens + width
-    others = max(0, L - route.tables)
     if L == 1:
-        return Tables(np.full(len(u), n - 2.0), tuple(n_l))
+        return Tables(np.full(len(u), n - 2.0), (width,))
+    further = L - route.tables
     if route.upper:
-        return Tables(np.floor((n - 2 - others) / tokens), tuple(n_l))
-    return Tables(np.floor((n - 2) / (tokens + others * width)), tuple(n_l))
+        return Tables(np.floor((n - 2 - further) / tokens), tuple(n_l))
+    return Tables(np.floor((n - 2) / (tokens + further * width)), tuple(n_l))
 
 
 def _task(route: Route, L: int, m: int, n: tuple[int, ...]) -> Composition:
-    others = L - route.tables
-    if others <= 0:
+    further = L - route.tables
+    if further <= 0:
         return Composition(m, n[: L - 1])
-    return Composition(1, (1,) * (others - 1) + (m, *n)) if route.upper else Composition(m, n + (1,) * others)
+    ones = (1,) * further
+    return Composition(1, (*ones[1:], m, *n)) if route.upper else Composition(m, n + ones)
 
 
 # The search: points spread over a cube, then again and again over smaller ones around the best of each slice.
@@ -473,7 +487,10 @@ def _d(tables: Tables, stack: Stack, u: Floats) -> Found:
     k2, A = _between(u[:, 4], 0.5, N1 - 1), w1 * w2
     T, Th1 = _draws(k1, m, np.log2(m / k1) - S_0 / m, 1), k1 + 1
     each = w1 * Th1 * np.log2(N1 / k2) - S_0
-    least, most = np.ceil(β * T * (1 + A) / each), np.minimum(T, each / S_1 if S_1 else T)  # else D outweighs it
+    least, most = (
+        np.ceil(β * T * (1 + A) / each),
+        np.minimum(T, each / S_1 if S_1 else T),
+    )  # else D outweighs it
     x1 = _between(u[:, 2], np.clip(least, 1, T), np.maximum(most, 1))
     x0 = _at_most(m, np.ceil(T / x1))
     x2 = _draws(k2, N1, each - β * x0 * (1 + A) - x1 * S_1, 0)

@@ -75,4 +75,4 @@ class LogLinearState(Theorem):
 
 def _merged(state: State) -> tuple[tuple[Any, ...], ...]:
     """What the token after 2^r others reads: the levels added up."""
-    return tuple(tuple(s for s in layer) for layer in state.layers)
+    return tuple(tuple(s.S.sum(-2) if isinstance(s, Levels) else s for s in layer) for layer in state.layers)

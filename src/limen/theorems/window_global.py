@@ -18,7 +18,7 @@ the first t but the first g of them.  Two prefixes of t tokens that agree there 
 every continuation, so there are no more rows than beginnings, |vocab|^g.  A shorter prefix is seen no better:
 t may be the task's cut.  ∎
 
-Ours; sparse attention with windows in [ye2026] is about other layers.
+Ours.
 
 Constructive: `refute` takes two prefixes that agree in the first g tokens.
 """
