@@ -71,7 +71,9 @@ CASES: list[tuple[Mixer, Callable[..., tuple[list[Reply], torch.Tensor]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("mixer", "converse"), CASES, ids=str)
+@pytest.mark.parametrize(
+    ("mixer", "converse"), CASES, ids=lambda part: str(part) if isinstance(part, Mixer) else part.__name__
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_replies_of_the_declared_size_give_the_last_token_its_output(
     mixer: Mixer, converse: Callable[..., tuple[list[Reply], torch.Tensor]], seed: int

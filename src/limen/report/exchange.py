@@ -10,7 +10,12 @@ from math import log2
 from limen.core.certificate import Message, Transcript
 from limen.core.task import Player
 
-_LEFT, _STEP, _ROW, _DROP = 150, 130, 150, 84
+_LEFT, _STEP, _ROW, _DROP, _RADIUS = 150, 130, 150, 84, 17
+_HEAD = (
+    '<marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="12" markerHeight="12" '
+    'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 L8 4 L0 8 Z" fill="context-stroke" '
+    'style="fill:context-stroke"/></marker>'
+)
 _COLOURS = {"sums": "#1f5fbf", "state": "#b3541e", "block": "#3d7d3d", "opened": "#8a3fa0"}
 _MEANS = {
     "sums": "sums for the receiver's queries",
@@ -50,8 +55,8 @@ def exchange_picture(said: Transcript, players: tuple[Player, ...]) -> str:
         body.append(f'<path d="M {_LEFT} {y} h 40" stroke="{_COLOURS[kind]}" stroke-width="3"/>')
         body.append(f'<text x="{_LEFT + 50}" y="{y + 4}">{_MEANS[kind]}</text>')
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-    drawn = "\n".join(body)
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n<style>{_STYLE}</style>\n{drawn}\n</svg>\n'
+    drawn = "\n".join([f"<style>{_STYLE}</style>", f"<defs>{_HEAD}</defs>", *body])
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n{drawn}\n</svg>\n'
 
 
 def _bits(messages: Iterable[Message]) -> str:
@@ -61,12 +66,14 @@ def _bits(messages: Iterable[Message]) -> str:
 def _arc(message: Message, start: int, end: int, y: int) -> str:
     """States pass below the line, everything else above it."""
     lift = min(_DROP - 12, 20 + (end - start) // 8)
+    end -= _RADIUS  # the arrow's head stands at the edge of the circle
     side = 1 if message.what == "state" else -1
     thick = 1 + log2(1 + message.bits) / 4
     label = f"{message.sender} to {message.receiver}: {message.numbers} numbers, {message.bits:,} bits"
     return (
         f'<path d="M {start} {y} Q {(start + end) // 2} {y + side * 2 * lift} {end} {y}" '
-        f'stroke="{_COLOURS[message.what]}" stroke-width="{thick:.1f}" stroke-opacity="0.75">'
+        f'stroke="{_COLOURS[message.what]}" stroke-width="{thick:.1f}" stroke-opacity="0.75" '
+        f'marker-end="url(#to)">'
         f"<title>{escape(label)}</title></path>"
     )
 
@@ -74,7 +81,7 @@ def _arc(message: Message, start: int, end: int, y: int) -> str:
 def _who(player: Player, x: int, y: int) -> str:
     name = escape(player.name)
     return (
-        f'<circle class="who" cx="{x}" cy="{y}" r="17"/>'
+        f'<circle class="who" cx="{x}" cy="{y}" r="{_RADIUS}"/>'
         f'<text x="{x}" y="{y + 4}" text-anchor="middle">{name}</text>'
         f'<text x="{x}" y="{y + 32}" text-anchor="middle">{len(player.tokens)} tok.</text>'
     )
