@@ -20,7 +20,8 @@ test: .venv/installed  ## lint, types, import rules, laws
 	$(BIN)/codespell src tests docs examples README.md
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 -m "not alone"
+	$(BIN)/pytest -m alone tests
 
 fix: .venv/installed  ## what a tool can repair
 	$(BIN)/ruff format .

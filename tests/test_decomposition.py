@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 import torch
 from test_cli import limen
@@ -53,6 +54,29 @@ def test_two_full_layers_are_broken_at_three_hops() -> None:
     model = random_model(task, "FF", seed=1)
     found = Decomposition(seconds=120.0).search(task, model)
     assert found.collision is not None and check_collision(found.collision, model) is None
+
+
+def trained(task: Composition, stack: str, steps: int) -> Model:
+    """A model that has learned something: Adam on random inputs."""
+    model = random_model(task, stack, seed=0)
+    weights = {name: w.clone().requires_grad_() for name, w in model.weights.items()}
+    optimiser, rng = torch.optim.Adam(weights.values(), lr=0.02), np.random.default_rng(0)
+    for _ in range(steps):
+        tokens, answers = (torch.as_tensor(x) for x in task.sample(rng, 64))
+        loss = torch.nn.functional.cross_entropy(Model(model.frame, weights).logits(tokens)[:, -1], answers)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return Model(model.frame, {name: w.detach() for name, w in weights.items()})
+
+
+def test_a_trained_model_is_quantised_first_and_only_what_is_found_is_said() -> None:
+    task = Composition(m=2, n=(3,))
+    model = trained(task, "LF", steps=200)
+    coarse = Decomposition(arithmetic="integers(f=2,top=3,window=3)").search(task, model).collision
+    assert coarse is not None and check_collision(coarse, model) is None
+    fine = Decomposition(rows=64, seconds=1.0, arithmetic="integers(f=24,top=20)").search(task, model)
+    assert fine.collision is None and fine.rounds >= 1
 
 
 @pytest.mark.parametrize("stack", ["LFF", "FLF"])

@@ -98,10 +98,9 @@ def _level(level: Level, steps: list[Step], last: bool) -> list[str]:
     seen = "all there are" if level.exhaustive else "random ones"
     lines = [f"level {level.level}: {level.tables:,} tables z_{level.level}, {seen}"]
     for step in steps:
-        lost = log2(step.before / step.after)
-        lines.append(
-            f"  layer {step.layer}, {step.what}: {step.classes:,} classes; {step.after:,} of {step.before:,} "
-            f"are told alike: {lost:.1f} bits, at most {step.bits:,}"
-        )
+        classes = "1 class" if step.classes == 1 else f"{step.classes:,} classes"
+        alike = f"{step.after:,} of {step.before:,} are told alike"
+        lost = f"{log2(step.before / step.after):.1f} bits, at most {step.bits:,}"
+        lines.append(f"  layer {step.layer}, {step.what}: {classes}; {alike}: {lost}")
     what = "entries of it are asked for" if last else "values of it are reached"
     return [*lines, f"  {level.left:,} left, {level.chosen} chosen; {level.reached} {what}"]
