@@ -17,12 +17,10 @@ from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound, Fits, Machine
 from limen.core.construction import Construction, constructions_for
 from limen.core.errors import BadInput, unknown
+from limen.core.smallest import smallest
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, NoStatement, Theorem
 from limen.core.verdict import Accepted, Answer, Flip, Verdict
-
-_LARGEST = 2**40  # no size is looked at beyond this when the verdict does not change before
-_NEAR = 4  # values that are tried beside one that a task does not allow
 
 
 @cache
@@ -71,13 +69,14 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
     cannot, can = found.cannot, found.can
     if cannot and can:
         raise AssertionError(f"{task}, {architecture}: {cannot} and {can} contradict each other")
+    ruled_out = smallest(task, size, lambda t: _excluded(t, architecture, steps), known=cannot is not None)
     return Verdict(
         Answer.CANNOT if cannot else Answer.CAN if can else Answer.OPEN,
         _reason(cannot or can),
         cannot or can,
         next(iter(found.inequalities), None),
         () if cannot or can else found.remarks(task),
-        flip(task, architecture, steps, size, known=cannot is not None),
+        ruled_out and Flip(size, *ruled_out),
         _ceiling(task, architecture, steps),
     )
 
@@ -105,59 +104,6 @@ def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Accep
         counted = machine.machine(task, architecture)
         ways["machine"] = counted if isinstance(counted, str) else machine.accepted(counted) or "not accepted"
     return ways
-
-
-def flip(task: Task, architecture: Architecture, steps: int, size: str, *, known: bool) -> Flip | None:
-    """The smallest value of a size that is ruled out: by doubling, then by halving the gap.
-
-    `known` says whether the task's own value is.  Values that the task does not allow are passed over.
-    """
-
-    def out(value: int) -> bool:
-        return _excluded(task.resized(size, value), architecture, steps)
-
-    own = task.sizes[size]
-    low, high = 0, own
-    if known:
-        for value in (1 << i for i in range(own.bit_length()) if 1 << i < own):
-            if _allowed(task, size, value) and out(value):
-                high = value
-                break
-            low = value if _allowed(task, size, value) else low
-    while not known:
-        low, high = high, _grown(task, size, high)
-        if high == low or high > _LARGEST:
-            return None
-        known = out(high)
-    while (middle := _between(task, size, low, high)) is not None:
-        low, high = (low, middle) if out(middle) else (middle, high)
-    return Flip(size, high, low or None)
-
-
-def _grown(task: Task, size: str, value: int) -> int:
-    """Twice the size, or the largest value below that the task allows."""
-    high = 2 * value
-    if _allowed(task, size, high):
-        return high
-    low = value
-    while (middle := (low + high) // 2) > low:
-        low, high = (middle, high) if _allowed(task, size, middle) else (low, middle)
-    return low
-
-
-def _between(task: Task, size: str, low: int, high: int) -> int | None:
-    """An allowed value about half way, if there is one near."""
-    middle = (low + high) // 2
-    near = (value for step in range(_NEAR) for value in (middle - step, middle + step))
-    return next((value for value in near if low < value < high and _allowed(task, size, value)), None)
-
-
-def _allowed(task: Task, size: str, value: int) -> bool:
-    try:
-        task.resized(size, value)
-    except BadInput:
-        return False
-    return True
 
 
 def _ceiling(task: Task, architecture: Architecture, steps: int) -> Ceiling | None:

@@ -73,6 +73,7 @@ def played(
     if picture is not None:
         write_whole(picture, exchange_picture(found.transcript, players).encode())
     measured, formula = sum(m.bits for m in found.transcript.messages), sum(found.formula)
+    epochs = _epochs(found.transcript)
     shown = {
         "task": str(task),
         "architecture": str(model.frame.architecture),
@@ -84,12 +85,19 @@ def played(
         "bits_formula": formula,
         "players": [{"name": p.name, "tokens": len(p.tokens)} for p in players],
         "messages": [
-            {k: v for k, v in msgspec.to_builtins(m).items() if k != "digest"} | {"bits_formula": most}
+            {k: v for k, v in msgspec.to_builtins(m).items() if k != "digest"}
+            | {"epoch": epochs.get(m.layer), "bits_formula": most}
             for m, most in zip(found.transcript.messages, found.formula, strict=True)
         ],
     }
     exact = not isinstance(arithmetic(request.arithmetic), Floats)
     return shown, _lines(shown, exact), (found.equal or not exact) and measured <= formula
+
+
+def _epochs(said: Transcript) -> dict[int, int]:
+    """Layers in which queries are answered, numbered from 1: the epochs of the theorems."""
+    asked = sorted({m.layer for m in said.messages if m.what != "state"})
+    return {layer: epoch for epoch, layer in enumerate(asked, 1)}
 
 
 def model_of(request: Request, task: Task) -> Model:
@@ -144,7 +152,8 @@ def _lines(shown: dict[str, Any], exact: bool) -> list[str]:
         most = f"(at most {message['bits_formula']:,})"
         numbers = f"{message['numbers']} numbers, {message['bits']:,} bits {most}"
         who = f"{message['sender']} -> {message['receiver']}"
-        lines.append(f"  layer {message['layer']}  {who}  {message['what']}: {numbers}")
+        epoch = f", epoch {message['epoch']}" if message["epoch"] and message["what"] != "state" else ""
+        lines.append(f"  layer {message['layer']}{epoch}  {who}  {message['what']}: {numbers}")
     if len(messages) > _SHOWN:
         lines.append(f"  … and {len(messages) - _SHOWN} messages more")
     by_layer: Counter[int] = Counter()
