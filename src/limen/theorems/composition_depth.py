@@ -211,7 +211,9 @@ def _sought(architecture: Architecture, hops: int, steps: int) -> Bound | None:
         if isinstance(bits, NoStatement):
             return None
         below = 1
-        for task in guesses(bits, hops):
+        for task in guesses(
+            bits.placed(range(len(bits.σ)), hops), hops
+        ):  # of more hops than levels, the lowest
             if (said := _excluding(task, architecture, steps)) is not None:
                 return _less(said, task, below, architecture, steps)
             below, n = task.m, task.length
