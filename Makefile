@@ -31,6 +31,7 @@ bench: .venv/installed  ## the speeds that docs/ quotes, side by side
 	$(BIN)/python benchmarks/mixers.py
 	$(BIN)/python benchmarks/samplers.py
 	$(BIN)/python benchmarks/constructions.py
+	$(BIN)/python benchmarks/decompositions.py
 
 # Reinstalled only when what is to be installed has changed. Torch comes first and pinned: any looser
 # requirement would fetch gigabytes of GPU packages.

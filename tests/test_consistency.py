@@ -28,8 +28,7 @@ def at(construction: Construction, size: str, factor: int) -> Construction | Non
 def grown(name: str) -> Iterator[Construction]:
     for example in lookup("constructions", name, Construction).examples():
         for size in example.task.sizes:
-            factors = [factor for factor in GROWTH if size != "D" or factor <= 64]  # a slot for each depth
-            yield from filter(None, (at(example, size, factor) for factor in factors))
+            yield from filter(None, (at(example, size, factor) for factor in GROWTH))
 
 
 def with_p(architecture: Architecture, p: int) -> Architecture:

@@ -78,7 +78,7 @@ def test_the_smallest_certified_size_is_where_the_verdict_flips() -> None:
 def test_a_recurrence_with_a_bit_for_each_doubling_of_its_stacks_does_dyck(k: int, D: int, bits: int) -> None:
     assert bits == sum(k**h for h in range(D + 1)).bit_length()  # ⌈log₂(Σ k^h + 1)⌉
     assert verdict(f"dyck(n=40,k={k},D={D})", f"lstm(state_bits={bits})").answer is Answer.CAN
-    assert verdict(f"dyck(n=40,k={k},D={D})", f"lstm(state_bits={bits - 3})").answer is Answer.CANNOT
+    assert verdict(f"dyck(n=40,k={k},D={D})", f"lstm(state_bits={bits - 2})").answer is Answer.CANNOT
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def random_model(task: Task, stack: str, seed: int) -> Model:
 
 
 @pytest.mark.parametrize(("m", "stack"), [(2, "L"), (3, "LL"), (4, "L"), (5, "LL"), (6, "L")])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(3))
 def test_every_recurrent_stack_is_broken_at_one_hop(m: int, stack: str, seed: int) -> None:
     task = Composition(m=m)
     model = random_model(task, stack, seed)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -69,16 +70,12 @@ def list_(
     """
     kinds = [kind] if kind else list(KINDS)
     found = {name: ids(name) for name in kinds}
-    if as_json:
-        _print_json("list", found)
-        return
-    for name, entries in found.items():
-        if not entries:
-            continue
-        typer.echo(f"{name} ({len(entries)})")
-        width = max(map(len, entries))
-        for entry in entries:
-            typer.echo(f"  {entry:{width}}  {summary(name, entry)}")
+    lines = []
+    for name, entries in found.items() if not as_json else ():
+        width = max(map(len, entries), default=0)
+        lines += [f"{name} ({len(entries)})"] if entries else []
+        lines += [f"  {entry:{width}}  {summary(name, entry)}" for entry in entries]
+    _print("list", found, lines, as_json)
 
 
 @app.command()
@@ -105,10 +102,7 @@ def show(
     else:
         shown = show_architecture(text, tokens)
         lines = architecture_lines(shown)
-    if as_json:
-        _print_json("show", shown)
-    else:
-        typer.echo("\n".join(lines))
+    _print("show", shown, lines, as_json)
 
 
 @app.command()
@@ -145,10 +139,7 @@ def solve(
         shown, lines, good = least(request, smallest, over)
     else:
         shown, lines, good = solution(request, save, picture)
-    if as_json:
-        _print_json("solve", shown)
-    else:
-        typer.echo("\n".join(lines))
+    _print("solve", shown, lines, as_json)
     raise typer.Exit(0 if good else 1)
 
 
@@ -171,10 +162,7 @@ def decide(
     from limen.report.decide import decided
 
     shown, lines = decided(task, architecture, steps, over, save)
-    if as_json:
-        _print_json("decide", shown)
-    else:
-        typer.echo("\n".join(lines))
+    _print("decide", shown, lines, as_json)
 
 
 @app.command()
@@ -190,10 +178,7 @@ def depth(
     from limen.report.depth import depth as found
 
     shown, lines = found(architecture, steps)
-    if as_json:
-        _print_json("depth", shown)
-    else:
-        typer.echo("\n".join(lines))
+    _print("depth", shown, lines, as_json)
 
 
 @app.command()
@@ -214,10 +199,7 @@ def bound(
     from limen.report.bound import bounded
 
     shown, lines = bounded(target, cut, alphabet, length, seconds)
-    if as_json:
-        _print_json("bound", shown)
-    else:
-        typer.echo("\n".join(lines))
+    _print("bound", shown, lines, as_json)
 
 
 @app.command()
@@ -258,10 +240,7 @@ def protocol(
         shown, lines, good = decomposed(request, rows, seconds, save)
     else:
         shown, lines, good = played(request, save, picture)
-    if as_json:
-        _print_json("protocol", shown)
-    else:
-        typer.echo("\n".join(lines))
+    _print("protocol", shown, lines, as_json)
     raise typer.Exit(0 if good else 1)
 
 
@@ -280,12 +259,12 @@ def check_(
     from limen.report.check import checked
 
     shown = checked(certificate, model or certificate.parent)
-    if as_json:
-        _print_json("check", shown)
-    else:
-        typer.echo(f"{shown['kind']}: {'valid' if shown['valid'] else 'NOT valid'}. {shown['reason']}")
+    line = f"{shown['kind']}: {'valid' if shown['valid'] else 'NOT valid'}. {shown['reason']}"
+    _print("check", shown, [line], as_json)
     raise typer.Exit(0 if shown["valid"] else 1)
 
 
-def _print_json(kind: str, fields: dict[str, Any]) -> None:
-    typer.echo(json.dumps({"schema": f"limen/{kind}/1"} | fields, ensure_ascii=False))
+def _print(kind: str, fields: Mapping[str, Any], lines: list[str], as_json: bool) -> None:
+    """For scripts or for people."""
+    shown = json.dumps({"schema": f"limen/{kind}/1", **fields}, ensure_ascii=False)
+    typer.echo(shown if as_json else "\n".join(lines))

@@ -54,7 +54,7 @@ class Found:
         """The theorems about this task that do not exclude it, and the ways that are none."""
         about = [name for name, theorem in theorems() if theorem.needs(task)]
         said = [(name, self.bounds[name]) for name in about]
-        silent = [f"{name}: {_said(b)}" for name, b in said if not getattr(b, "elsewhere", False)]
+        silent = [f"{name}: {_said(b)}" for name, b in said if isinstance(b, Bound) or not b.elsewhere]
         return *silent, *(f"{name}: {way}" for name, way in self.ways.items() if isinstance(way, str))
 
 

@@ -42,9 +42,10 @@ from typing import NamedTuple
 from flint import arb, ctx, fmpz
 
 from limen.check.case import Accuracy, Case, Sides
+from limen.check.cover import covers
 from limen.check.sharp import SHARP
 from limen.core.architecture import Architecture
-from limen.core.bits import ceil_bits, log2, log2_binomial, power_bits
+from limen.core.bits import ceil_bits, power_bits
 from limen.core.errors import BadInput
 from limen.core.graph import Graph
 from limen.core.theorem import NoStatement
@@ -52,7 +53,6 @@ from limen.tasks.composition import Composition
 from limen.tasks.facts import Facts
 
 WRITTEN = 2**15  # bits of a size that is calculated with
-_SMALL = 128  # bits of N up to which C(N,k) is taken as it is
 
 
 class Levels(NamedTuple):
@@ -132,22 +132,6 @@ def bits_by_level(graph: Graph, L: int, steps: int) -> Levels | NoStatement:
             elif step == 0:
                 σ[level.W] += bits
     return Levels(tuple(β), tuple(ω), tuple(σ))
-
-
-def covers(T: int, N: int, Q: int, Θ: int) -> bool:
-    """Whether T uniform draws from N take fewer than Θ values with probability surely below 2^-(Q+1)."""
-    k = Θ - 1
-    if k == 0:
-        return T > 0
-    if k >= N:
-        return False
-    with ctx.workprec(96 + 2 * max(T.bit_length(), N.bit_length())):
-        rare = T * (log2(N) - log2(k))
-        if N.bit_length() <= _SMALL:
-            choices = log2_binomial(N, k)
-        else:  # C(N,k) ≤ (N/k)^k·(N/(N-k))^(N-k)
-            choices = k * (log2(N) - log2(k)) + (N - k) * (log2(N) - log2(N - k))
-        return bool(choices + 1 + Q < rare)
 
 
 @dataclass(frozen=True)

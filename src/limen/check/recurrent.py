@@ -34,8 +34,10 @@ from limen.tasks.retrieval import Retrieval
 
 
 def streaming_state(case: Case) -> Sides | Accuracy | NoStatement:
-    """S ≥ log₂ #rows at the task's cut, S the states of all layers."""
-    t = case.task.cut
+    """S ≥ log₂ #rows at the task's cut, or after the t tokens that are named; S the states of all layers."""
+    t = case.sizes.get("t", case.task.cut)
+    if not 0 < t < case.task.length:
+        return NoStatement(f"a cut stands after 1..{case.task.length - 1} tokens, not after {t}")
     state = _state(case, lambda part: t)
     return state if isinstance(state, NoStatement) else _stated(case, state, t)
 

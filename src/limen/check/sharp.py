@@ -20,10 +20,12 @@ from typing import NamedTuple
 from flint import arb, ctx, fmpz
 
 from limen.check.case import Accuracy, Case, Sides
+from limen.check.cover import covers
 from limen.check.entropy import highest, total_variation
-from limen.core.architecture import Architecture, Layer, Part
-from limen.core.bits import log2, log2_binomial, power_bits
+from limen.core.architecture import Architecture, Layer
+from limen.core.bits import log2, power_bits
 from limen.core.errors import BadInput
+from limen.core.graph import most_bits
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import Facts
@@ -103,17 +105,8 @@ def _layer(layer: Layer, n: int) -> Bits:
     replies = [part.reply_bits for part in full]
     known = [reply for reply in replies if reply is not None]
     require(len(known) == len(replies), f"the replies of {layer} have no fixed size")
-    # A state grows with n, or is largest at powers of two (log_linear): no cut before n has more bits.
-    cuts = n, 1 << (n.bit_length() - 1)
-    states = [max(_state(part, t) for t in cuts) for part in layer.parts if not part.full]
+    states = [most_bits(part, n) or 0 for part in layer.parts if not part.full]
     return Bits(sum(known) if full else None, sum(states), sum(part.query_state_bits or 0 for part in full))
-
-
-def _state(part: Part, t: int) -> int:
-    state = part.state_bits(t)
-    if state is None:
-        raise Unmet(f"{part} keeps every token of long texts")
-    return state
 
 
 @dataclass(frozen=True)
@@ -223,7 +216,7 @@ def a4(at: Setting) -> Sides:
     β, S_0, S_1 = at.one_full()
     x0, x1, Th = at["x0"], at["x1"], at["Th"]
     require(x0 <= m, "x0 entries of z_1 are at most m")
-    require(covers(Th, x0 * x1, m, -(-x0 * x1 * S_0 // m)), "Th values are not covered")
+    require(covers(x0 * x1, m, -(-x0 * x1 * S_0 // m), Th), "Th values are not covered")
     has = S_0 + β * x0 * (n1 + 1) + min(x1 * S_1, S_1 + x1 * m * β)
     return Sides(needs=power_bits((N1, n1 * Th)), has=has)
 
@@ -251,7 +244,7 @@ def b2(at: Setting) -> Sides:
     β, S_2 = at.full_full()
     x0, x1, w1, Th = at["x0"], at["x1"], at["w1"], at["Th"]
     require(x0 <= m and w1 <= n1, "x0 ≤ m and w1 ≤ n1")
-    require(covers(Th, x0 * x1, m, x1 * w1 * β), "Th values are not covered")
+    require(covers(x0 * x1, m, x1 * w1 * β, Th), "Th values are not covered")
     has = β * (w1 + w1 * x0 + 2 * x0 * x1 + m) + min(x1 * S_2, S_2 + x1 * m * β)
     return Sides(needs=power_bits((N1, w1 * Th)), has=has)
 
@@ -271,9 +264,9 @@ def d(at: Setting) -> Sides:
     x0, x1, x2, w1, w2, Th1, Th2 = (at[name] for name in ("x0", "x1", "x2", "w1", "w2", "Th1", "Th2"))
     A = w1 * w2
     require(x0 <= m and w1 <= n1 and w2 <= n2, "x0 ≤ m, w1 ≤ n1 and w2 ≤ n2")
-    require(covers(Th1, x0 * x1, m, -(-x0 * x1 * S_0 // m)), "Th1 values are not covered")
+    require(covers(x0 * x1, m, -(-x0 * x1 * S_0 // m), Th1), "Th1 values are not covered")
     D = S_0 + β * x0 * (1 + A) + x1 * S_1
-    require(covers(Th2, x2 * w1 * Th1, N1, x2 * D), "Th2 values are not covered")
+    require(covers(x2 * w1 * Th1, N1, x2 * D, Th2), "Th2 values are not covered")
     U = m + (x1 - 1) * (m if S_0 else x0)
     V = N1 + (x2 - 1) * w1 * (m if S_0 else Th1)
     replies = x0 * (1 + A) + A * x0 * x1 + (x0 * x1 if S_2 else 0) + U + V
@@ -328,15 +321,6 @@ def b3(at: Setting) -> Accuracy:
     with _precision(m, N1, β):
         independent = highest(_ratio(β * (3 * m - 1 + 2 * n1), n1 * m), _ratio(1, N1))
         return Accuracy(_sum(independent, total_variation(_ratio(β, m))))
-
-
-def covers(Th: int, T: int, N: int, Q: int) -> bool:
-    """2·C(N,Th-1)·((Th-1)/N)^T < 2^-Q: so rarely T uniform draws from N values hold fewer than Th of them."""
-    k = Th - 1
-    if not 0 < k < N:
-        return k == 0  # one draw holds one value
-    with _precision(T, N, Q):
-        return bool(1 + log2_binomial(N, k) + arb(fmpz(Q)) < arb(fmpz(T)) * (log2(N) - log2(k)))
 
 
 def kept(Th: int, of: int, told: int, places: int) -> bool:

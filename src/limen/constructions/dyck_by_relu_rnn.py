@@ -92,7 +92,7 @@ class DyckByReluRnn(Construction):
 
     def frame(self) -> Frame:
         k, n, width = self.task.k, self.task.n, self.columns.width
-        inner = sum(1 for _ in self.units())
+        inner = (2 * self.task.D - 1) * (self.b + 1) + 3 + (4 if self.b else 0)  # as many as there are units
         return Frame(
             Architecture.parse(f"relu_rnn(d={self.state.width},stages=2,inner={inner})"),
             width,

@@ -51,7 +51,7 @@ def _lines(task: Task, architecture: Architecture, verdict: Verdict, steps: int)
     found = verdict.evidence and verdict.evidence.certificate
     if isinstance(found, Bound) and found.sizes:
         chosen = ", ".join(f"{key} = {value:,}" for key, value in found.sizes.items())
-        lines.append(f"  inequality {found.route} at {chosen}")
+        lines.append(f"  inequality {found.route} at {chosen}" if found.route else f"  at {chosen}")
     lines += [f"  {remark}" for remark in verdict.remarks]
     lines.append(f"  {_flip(verdict)}")
     if verdict.ceiling is not None:

@@ -14,7 +14,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from limen.check.composition import Chain, Levels, covers
+from limen.check.composition import Chain, Levels
+from limen.check.cover import covers
 from limen.tasks.composition import Composition
 
 Logs: TypeAlias = NDArray[np.float64]

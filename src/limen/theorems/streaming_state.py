@@ -50,10 +50,15 @@ from limen.theorems._collisions import collision, states
 
 @dataclass(frozen=True)
 class StreamingState(Theorem):
-    """Cut where the task says."""
+    """Cut where the task says, or beside it: after an odd number of brackets Dyck may have more rows."""
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
-        return stated("streaming_state", Case(task, architecture, steps))
+        at_the_cut = stated("streaming_state", Case(task, architecture, steps))
+        if isinstance(at_the_cut, NoStatement) or at_the_cut.excludes:
+            return at_the_cut
+        cases = (Case(task, architecture, steps, sizes={"t": task.cut + beside}) for beside in (-1, 1))
+        beside = (stated("streaming_state", case) for case in cases)
+        return next((b for b in beside if isinstance(b, Bound) and b.excludes), at_the_cut)
 
     def needs(self, task: Task) -> tuple[Need, ...]:
         rows = task.rows(task.cut)
