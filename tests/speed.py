@@ -1,4 +1,4 @@
-"""How long a command takes, start to end, once its modules are compiled; and whether it loads torch."""
+"""How long a command takes, start to end, beside the bare start of its libraries; whether it loads torch."""
 
 import subprocess
 import sys
@@ -9,19 +9,30 @@ from test_cli import LIMEN
 
 import limen
 
+LIBRARIES = (sys.executable, "-c", "import numpy, typer, rich, flint, msgspec")
 
-def seconds_and_torch(*arguments: str) -> tuple[float, bool]:
-    """The least of nine runs; the modules are compiled before, as an installation does."""
+
+def seconds(*arguments: str, runs: int = 7) -> tuple[float, float]:
+    """The least of some runs, of the command and of importing its libraries, taken in turn.
+
+    The modules are compiled before, as an installation does.
+    """
     subprocess.run([sys.executable, "-m", "compileall", "-q", Path(limen.__file__).parent], check=True)
-    times = []
-    for _ in range(9):
-        start = time.perf_counter()
-        subprocess.run([LIMEN, *arguments], check=True, stdout=subprocess.DEVNULL)
-        times.append(time.perf_counter() - start)
+    return tuple(  # type: ignore[return-value]
+        map(min, zip(*((_run(LIMEN, *arguments), _run(*LIBRARIES)) for _ in range(runs)), strict=True))
+    )
+
+
+def _run(*command: str | Path) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def loads_torch(*arguments: str) -> bool:
     code = (
         f"import sys; sys.argv = {['limen', *arguments]!r}\n"
         "from limen.cli import main\n"
         "try: main()\nexcept SystemExit: sys.exit('torch._C' in sys.modules)"
     )
-    torch = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    return min(times), bool(torch.returncode)
+    return bool(subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode)

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from speed import seconds_and_torch
+from speed import loads_torch, seconds
 from test_cli import limen
 
 from limen.check.bound import check_bound
@@ -129,22 +129,28 @@ def test_decide_writes_a_certificate_that_check_accepts(tmp_path: Path) -> None:
     assert limen("check", str(path)).returncode == 1
 
 
+QUICK = [
+    ("list",),
+    ("decide", "eva(n=488)", "linear(h=1,d=16,p=16)"),
+    ("decide", "composition(m=2048,n1=256)", f"linear{SMALL},softmax{SMALL},linear{SMALL}"),
+    ("decide", "composition(m=64,n1=16)", "3*softmax(h=1,d=64)"),
+    ("bound", "two_sum(n=1024,M=4096)"),
+    ("bound", "equality(n=7)"),
+    ("bound", "composition(m=64,n1=16)"),
+]
+
+
+@pytest.mark.parametrize("arguments", QUICK)
+def test_an_answer_loads_no_torch(arguments: tuple[str, ...]) -> None:
+    assert not loads_torch(*arguments)
+
+
 @pytest.mark.alone
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("list",),
-        ("decide", "eva(n=488)", "linear(h=1,d=16,p=16)"),
-        ("decide", "composition(m=2048,n1=256)", f"linear{SMALL},softmax{SMALL},linear{SMALL}"),
-        ("decide", "composition(m=64,n1=16)", "3*softmax(h=1,d=64)"),
-        ("bound", "two_sum(n=1024,M=4096)"),
-        ("bound", "equality(n=7)"),
-        ("bound", "composition(m=64,n1=16)"),
-    ],
-)
-def test_an_answer_takes_less_than_half_a_second_and_no_torch(arguments: tuple[str, ...]) -> None:
-    seconds, torch = seconds_and_torch(*arguments)
-    assert seconds < 0.5 and not torch
+@pytest.mark.parametrize("arguments", QUICK)
+def test_an_answer_takes_few_times_the_start_of_its_libraries(arguments: tuple[str, ...]) -> None:
+    """Those start in 0.2 s here: half a second.  A ratio, for a machine may be slow or busy."""
+    answer, libraries = seconds(*arguments)
+    assert answer < 4 * libraries
 
 
 @pytest.mark.parametrize(

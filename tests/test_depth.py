@@ -2,14 +2,13 @@
 
 import json
 import math
-import subprocess
-import sys
 from itertools import product
 from math import comb, prod
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from speed import loads_torch, seconds
 
 from limen.check.bound import check_bound, stated
 from limen.check.case import Case, Sides
@@ -333,16 +332,16 @@ def test_depth_says_where_the_certificate_stands() -> None:
     assert shown["certified"]["n"] is None and "no bound is known" in lines[-1]
 
 
-@pytest.mark.parametrize("stack", ["12*(3*linear,softmax)", "48*(softmax|linear)", "24*(window,softmax)"])
-def test_depth_is_quick_and_loads_no_torch(stack: str) -> None:
-    code = f"""
-import sys, time
-from limen.report.depth import depth
-start = time.perf_counter()
-depth({stack!r}, 1)
-print(time.perf_counter() - start)
-sys.exit("torch._C" in sys.modules)
-"""
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True) for _ in range(3)]
-    assert all(run.returncode == 0 for run in runs)
-    assert min(float(run.stdout) for run in runs) < 0.5
+DEEP = ["12*(3*linear,softmax)", "48*(softmax|linear)", "24*(window,softmax)"]
+
+
+@pytest.mark.parametrize("stack", DEEP)
+def test_depth_loads_no_torch(stack: str) -> None:
+    assert not loads_torch("depth", stack, "--steps", "1")
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("stack", DEEP)
+def test_depth_takes_few_times_the_start_of_its_libraries(stack: str) -> None:
+    answer, libraries = seconds("depth", stack, "--steps", "1")
+    assert answer < 5 * libraries
