@@ -182,3 +182,16 @@ def test_absurd_sizes_end_soon_and_right(task: str, stack: str) -> None:
         assert found.answer is Answer.CANNOT
     if task.startswith("two_sum") and stack.startswith("softmax"):
         assert found.answer is not Answer.CANNOT
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [
+        "12*gated_delta(h=4,d=64),3*softmax(h=8,d=64)",
+        "linear(h=32,d=64),3*softmax(h=8,d=64)",  # another feature map than the construction's
+        "linear(h=32,d=64,phi=relu),softmax(h=8,d=64),mamba2(h=4,d=64,s=16),softmax(h=8,d=64)",
+    ],
+)
+def test_layers_of_other_mixers_do_not_hide_a_construction(stack: str) -> None:
+    found = verdict("composition(m=2048,n1=32)", stack)
+    assert found.answer is Answer.CAN and "composition_by_stack" in found.reason

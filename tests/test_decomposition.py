@@ -94,11 +94,8 @@ def test_a_pair_that_the_model_tells_apart_is_refused() -> None:
     pair = Decomposition().search(task, model).collision
     assert pair is not None
     tables = itertools.product(range(4), repeat=4)
-    forged = [
-        msgspec.structs.replace(pair, right=right, suffix=(z_0, 0)) for right in tables for z_0 in (0, 1)
-    ]
-    reasons = {str(check_collision(other, model)).split(":")[0] for other in forged}
-    assert "the model tells the inputs apart" in reasons
+    forged = (msgspec.structs.replace(pair, right=right) for right in tables)
+    assert any("the model tells the inputs apart" in str(check_collision(other, model)) for other in forged)
     same = msgspec.structs.replace(pair, right=pair.left)
     assert "both inputs have the answer" in str(check_collision(same, model))
 

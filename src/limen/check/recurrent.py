@@ -44,7 +44,7 @@ def streaming_state(case: Case) -> Sides | Accuracy | NoStatement:
 
 def log_linear_state(case: Case) -> Sides | Accuracy | NoStatement:
     """S ≥ log₂ #rows at the last power of two up to the cut, where the levels are merged into one matrix."""
-    if not any(isinstance(part.mixer, LogLinear) for part in _parts(case)):
+    if not any(isinstance(part.mixer, LogLinear) for part, _ in _parts(case)):
         return NoStatement("there is no log_linear layer", elsewhere=True)
     t = power_of_two(case.task)
     # after one token a log_linear mixer holds one matrix, as many as after 2^r tokens, once they are merged
@@ -77,14 +77,14 @@ class Sight(NamedTuple):
 def sight(architecture: Architecture) -> Sight | NoStatement:
     """What the tokens of a stack of windows know: reaches add up over layers, the first tokens stay first."""
     reach, first = 0, 0
-    for layer in architecture.layers:
+    for layer, times in architecture.counted.items():
         ends = [_ends(part) for part in layer.parts]
         known = [end for end in ends if end is not None]
         if len(known) < len(ends):
             return NoStatement(
                 "it speaks of window and masked_softmax layers with their sizes", elsewhere=True
             )
-        reach += max(end.reach for end in known)
+        reach += times * max(end.reach for end in known)
         first = max(first, *(end.first for end in known))
     return Sight(reach, first)
 
@@ -110,21 +110,22 @@ def power_of_two(task: Task) -> int:
     return 1 << task.cut.bit_length() - 1
 
 
-def _parts(case: Case) -> list[Part]:
-    return [part for layer in case.architecture.layers for part in layer.parts]
+def _parts(case: Case) -> list[tuple[Part, int]]:
+    """Each part, and how often it stands in the stack."""
+    return [(part, times) for layer, times in case.architecture.counted.items() for part in layer.parts]
 
 
 def _state(case: Case, after: Callable[[Part], int]) -> int | NoStatement:
     """The bits of all states, each after so many tokens."""
     parts = _parts(case)
-    if any(part.mixer.sees_future for part in parts):
+    if any(part.mixer.sees_future for part, _ in parts):
         return NoStatement("a mixer that reads later tokens has no state")
-    if any(part.full for part in parts):
+    if any(part.full for part, _ in parts):
         return NoStatement("some layer keeps every token")
     try:
-        for part in parts:
+        for part, _ in parts:
             part.state_bits(case.task.length + case.steps)
-        return sum(part.state_bits(after(part)) or 0 for part in parts)
+        return sum((part.state_bits(after(part)) or 0) * times for part, times in parts)
     except BadInput as error:  # the levels do not reach so far
         return NoStatement(str(error))
 

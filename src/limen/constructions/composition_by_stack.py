@@ -39,7 +39,7 @@ from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, 
 from limen.constructions._margins import Roundoff, certified, settled
 from limen.constructions._plan import Plan, plan
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, identity, zeros
-from limen.core.architecture import Architecture
+from limen.core.architecture import Architecture, Part
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.embedding import Code, Codes, Segment
@@ -49,6 +49,9 @@ from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.core.readout import Binary
 from limen.core.task import Task
+from limen.mixers._features import FeatureMap
+from limen.mixers.linear import Linear
+from limen.mixers.softmax import Softmax
 from limen.tasks.composition import Composition
 
 if TYPE_CHECKING:
@@ -56,7 +59,14 @@ if TYPE_CHECKING:
 else:
     torch = lazy_loader.load("torch")
 
+_RELU = FeatureMap.named("relu")
 Z_0, W = 0, 1  # the askers; after them the steps of the chain
+
+
+def _usable(part: Part) -> bool:
+    """Of the two that the weights are written for, or any, where only bits are said."""
+    linear = isinstance(part.mixer, Linear) and part.mixer.phi == _RELU
+    return linear or isinstance(part.mixer, Softmax) or part.bits is not None
 
 
 @dataclass(frozen=True)
@@ -75,11 +85,12 @@ class CompositionByStack(Construction):
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> CompositionByStack:
-        """The stack's own letters."""
+        """The stack's own letters; layers of other mixers are left out, their weights are 0."""
         if not isinstance(task, Composition):
             raise BadInput(f"{task} is not a composition")
         letters = {(True, False): "F", (False, True): "L", (True, True): "H"}
-        kinds = [{part.full for part in layer.parts} for layer in architecture.layers]
+        usable = [{p.full for p in layer.parts if _usable(p)} for layer in architecture.layers]
+        kinds = [kind for kind in usable if kind]
         return cls(task=task, stack="".join(letters[True in kind, False in kind] for kind in kinds))
 
     @property

@@ -8,7 +8,9 @@ softmax(h=4,d=64),softmax(h=4,d=64,kv=0)                reads the keys and value
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 
 from limen.core.catalogue import identifier, lookup
 from limen.core.errors import BadInput
@@ -31,7 +33,7 @@ class Part:
     bits: int | None = None
     kv: int | None = None
 
-    @property
+    @cached_property
     def full(self) -> bool:
         """Whether it keeps every token."""
         return self.mixer.state_bits(1, 1) is None
@@ -92,12 +94,23 @@ class Architecture:
 
     def state_bits(self, n: int) -> int | None:
         """Bits that cross a cut after n tokens, all layers together; None if some layer keeps every token."""
-        bits = [part.state_bits(n) for layer in self.layers for part in layer.parts]
-        known = [b for b in bits if b is not None]
+        bits = [(part.state_bits(n), times) for layer, times in self.counted.items() for part in layer.parts]
+        known = [b * times for b, times in bits if b is not None]
         return sum(known) if len(known) == len(bits) else None
 
+    @cached_property
+    def counted(self) -> dict[Layer, int]:
+        """How often each layer stands in it."""
+        return Counter(self.layers)
+
+    @cached_property
+    def text(self) -> str:
+        """The text form, spelled once: every certificate holds it."""
+        spelled = {layer: str(layer) for layer in self.counted}
+        return spell_stack([spelled[layer] for layer in self.layers])
+
     def __str__(self) -> str:
-        return spell_stack([str(layer) for layer in self.layers])
+        return self.text
 
 
 def _part(call: Call) -> Part:
