@@ -106,5 +106,9 @@ def load(folder: str | os.PathLike[str]) -> Model:
 def write_whole(path: Path, content: bytes) -> None:
     """The file appears under its name only when it is whole."""
     part = path.with_name(path.name + ".part")
-    part.write_bytes(content)
-    part.replace(path)
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from error

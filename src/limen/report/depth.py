@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from limen.core.errors import BadInput
 from limen.core.graph import Component, Graph, Level
 from limen.core.theorem import NoStatement
 from limen.mixers.linear import Linear
+from limen.report.words import plural
 from limen.theorems.composition_depth import smallest
 
 _LOOKED_AT = 20_000  # layers, of all the stacks that are compared with this one
@@ -33,7 +34,14 @@ def depth(text: str, steps: int) -> tuple[dict[str, Any], list[str]]:
     """The fields, and lines for people."""
     if steps < 0:
         raise BadInput(f"the steps of chain of thought must be at least 0, got {steps}")
-    architecture = Architecture.parse(text)
+    return depth_of(Architecture.parse(text), steps)
+
+
+def depth_of(
+    architecture: Architecture, steps: int, numbers: Sequence[int] | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """Of a stack whose layers have numbers of their own, where some are given."""
+    numbers = range(len(architecture.layers)) if numbers is None else numbers
     for i, layer in enumerate(architecture.layers):
         if any(part.mixer.sees_future for part in layer.parts):
             raise BadInput(f"layer {i}, {layer}, reads later tokens: the depth rule is about decoders")
@@ -45,8 +53,8 @@ def depth(text: str, steps: int) -> tuple[dict[str, Any], list[str]]:
         "hops": κ + steps * φ,
         "plain_hops": max(κ + steps * φ, 2 ** _doublings(graph) - 2),
         "hops_per_step": φ,
-        "path": [stop._asdict() for stop in _path(architecture, graph)],
-        "saves": [{"layer": i, "effect": effect} for i, effect in _saves(architecture, κ)],
+        "path": [stop._replace(layer=numbers[stop.layer])._asdict() for stop in _path(architecture, graph)],
+        "saves": [{"layer": numbers[i], "effect": effect} for i, effect in _saves(architecture, κ)],
         "certified": _certified(architecture, κ + steps * φ + 1, steps),
         "note": "hops: what one value a reply can do; that it is no more is asymptotic and worst case",
     }
@@ -163,10 +171,10 @@ def _certified(architecture: Architecture, hops: int, steps: int) -> dict[str, A
 
 def _lines(shown: dict[str, Any]) -> list[str]:
     hops, steps, certified = shown["hops"], shown["steps"], shown["certified"]
-    thought = f" with {_plural(steps, 'step')} of chain of thought" if steps else " in one pass"
+    thought = f" with {plural(steps, 'step')} of chain of thought" if steps else " in one pass"
     lines = [
         shown["architecture"],
-        f"{_plural(hops, 'hop')}{thought}; {shown['hops_per_step']} more with each step",
+        f"{plural(hops, 'hop')}{thought}; {shown['hops_per_step']} more with each step",
         f"  plain chains, where no hop depends on the question: {_large(shown['plain_hops'])}",
         f"  one pass: {_told(shown['path'])}",
     ]
@@ -180,7 +188,7 @@ def _lines(shown: dict[str, Any]) -> list[str]:
         size = f"Proved from about 2^{certified['log2_n']:.4g} tokens on"
     else:
         size = "Proved from a length on that no float can write, not even its logarithm"
-    too_many = f"{_plural(certified['hops'], 'hop')}, if each depends on the question"
+    too_many = f"{plural(certified['hops'], 'hop')}, if each depends on the question"
     worst = "(in the worst case; a random input may be easier, and shorter texts are not ruled out)"
     return [*lines, f"  {too_many}: not in long texts.  {size}", f"  {worst}"]
 
@@ -214,10 +222,6 @@ def _layers(layers: list[int]) -> str:
         return f"layer {layers[0]}"
     shown = [str(i) for i in layers]
     return f"layers {', '.join(shown if len(shown) <= 4 else [*shown[:2], '…', shown[-1]])}"
-
-
-def _plural(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _large(count: int) -> str:

@@ -19,6 +19,7 @@ from limen.core.files import write_whole
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.report.picture import attention_picture
+from limen.report.words import plural
 from limen.solve import Least, Solution, certificate, smallest_precision, smallest_width, solve
 
 Shown = tuple[dict[str, Any], list[str], bool]
@@ -105,15 +106,11 @@ def _lines(found: Solution) -> list[str]:
     }[found.standing]
     return [
         f"{found.task} by {found.construction}, {found.precision}",
-        f"{_plural(found.layers, 'layer')}, {_plural(found.heads, 'head')} of size {found.head_dim}, "
+        f"{plural(found.layers, 'layer')}, {plural(found.heads, 'head')} of size {found.head_dim}, "
         f"width {found.width}{thought}",
         f"{tried}: {found.wrong} wrong; least margin {found.margin:.6g} seen, {certified}",
         meaning,
     ]
-
-
-def _plural(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def least(request: Request, smallest: str, over: str | None) -> Shown:

@@ -1,0 +1,108 @@
+"""Writes src/limen/architectures/configs/defaults.json: what transformers' config classes say by themselves.
+
+    make defaults
+
+A list of the kinds of layers that a class works out from their number is asked for at many numbers, and told
+as a rule: some first kinds, a cycle, a last kind.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import transformers
+from transformers import PreTrainedConfig
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+from limen.architectures.configs import readers
+
+FILE = Path(__file__).parents[1] / "src/limen/architectures/configs/defaults.json"
+ALWAYS = ("num_hidden_layers", "max_position_embeddings")
+# The field that sets how often the odd kind of a cycle comes; no class says which of its fields does.
+PERIODS = {
+    "afmoe": "global_attn_every_n_layers",
+    "bailing_hybrid": "layer_group_size",
+    "cohere2": "sliding_window_pattern",
+    "exaone4": "sliding_window_pattern",
+    "gemma3_text": "sliding_window_pattern",
+    "llama4_text": "no_rope_layer_interval",
+    "qwen3_5_moe_text": "full_attention_interval",
+    "qwen3_5_text": "full_attention_interval",
+    "qwen3_next": "full_attention_interval",
+}
+COUNTS = (64, 63, 62, 61, 48, 47, 30, 13, 12)  # numbers of layers at which a rule must hold
+
+
+def default(cls: type[PreTrainedConfig], name: str) -> Any:
+    field = {f.name: f for f in dataclasses.fields(cls)}.get(cls.attribute_map.get(name, name))
+    if field is None or field.default is dataclasses.MISSING:
+        return None
+    return list(field.default) if isinstance(field.default, tuple) else field.default
+
+
+def rule(kinds: Callable[[int], list[str]]) -> dict[str, Any]:
+    """The shortest one that holds at all COUNTS."""
+    longest = kinds(max(COUNTS))
+    for last in (None, longest[-1]):
+        for first in range(4):
+            for period in range(1, 13):
+                found = {"first": longest[:first], "cycle": longest[first : first + period], "last": last}
+                if all(follow(found, count) == kinds(count) for count in COUNTS):
+                    return {key: value for key, value in found.items() if value}
+    raise ValueError(f"no rule for {longest}")
+
+
+def follow(found: dict[str, Any], count: int) -> list[str]:
+    kinds = [*found["first"], *found["cycle"] * count][:count]
+    return [*kinds[:-1], found["last"]] if found["last"] else kinds
+
+
+def layers(model_type: str, cls: type[PreTrainedConfig]) -> dict[str, Any] | None:
+    """The rule for the kinds of layers; None where the class knows no kinds, or only as many as it likes."""
+
+    def kinds(count: int) -> list[str]:
+        config = cls(num_hidden_layers=count)
+        config.allow_global_per_layer_attribute_access = True
+        return list(config.layer_types)
+
+    if model_type in FIXED:
+        return {"cycle": list(cls().layer_types)}
+    if model_type in WINDOWS_LATE:
+        return {"cycle": ["full_attention"]}
+    config = cls()
+    if getattr(config, "layer_types", None) is None:
+        return None
+    return rule(kinds) | ({"period": PERIODS[model_type]} if model_type in PERIODS else {})
+
+
+FIXED = ("nemotron_h", "zamba2")  # one list, whatever the number of layers
+WINDOWS_LATE = (
+    "dots1",
+    "qwen2",
+    "qwen2_moe",
+    "qwen3",
+)  # windows from layer max_window_layers on: the reader's
+
+
+def facts(model_type: str) -> dict[str, Any]:
+    cls = CONFIG_MAPPING[model_type]
+    names = [*ALWAYS, *readers()[model_type].fields]
+    fields = {name: value for name in names if (value := default(cls, name)) is not None}
+    if model_type in FIXED:
+        fields["num_hidden_layers"] = len(cls().layer_types)
+    aliases = {name: cls.attribute_map[name] for name in names if name in cls.attribute_map}
+    found = {"names": aliases, "fields": fields, "layers": layers(model_type, cls)}
+    return {key: value for key, value in found.items() if value}
+
+
+def text() -> str:
+    """One line a type."""
+    transformers.logging.set_verbosity_error()
+    lines = [f"{json.dumps(name)}: {json.dumps(facts(name))}" for name in sorted(readers())]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(text())

@@ -1,0 +1,86 @@
+"""Readers of Hugging Face configs: one small file a family, and the defaults of transformers as data.
+
+`read` turns a config.json into a `Stack` with neither torch nor transformers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from limen.architectures.configs.fields import Fields, defaults
+from limen.architectures.configs.reader import Reader
+from limen.architectures.configs.stack import Bits, ModelLayer, Stack, sharing
+from limen.core.errors import BadInput, unknown
+
+_INSIDE = (
+    "text_config",
+    "llm_config",
+    "language_config",
+)  # where a model of more than text keeps the decoder
+
+
+@cache
+def readers() -> dict[str, Reader]:
+    """By model type: every file of this package that has a READER."""
+    modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
+    found = [reader for module in modules if (reader := getattr(module, "READER", None))]
+    return {name: reader for reader in found for name in reader.types}
+
+
+def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  # noqa: B008 - frozen
+    """The stack that a config describes; states count in `bits`."""
+    config, model_type = _decoder(config, where)
+    reader, f = readers()[model_type], Fields(config, model_type, where)
+    kinds = reader.kinds(f)
+    layers = [ModelLayer(i, kind, reader.layer(f.of_layer(i), i, kind, bits)) for i, kind in enumerate(kinds)]
+    layers = _shared(layers, f)
+    if not any(layer.stages for layer in layers):
+        raise f.wrong("layer_types", "at least one layer that mixes tokens")
+    return Stack(model_type, tuple(layers), f.maybe("max_position_embeddings"))
+
+
+def stored_dtype(config: Mapping[str, Any]) -> str | None:
+    """Of the weights, where the config says: what an engine takes for the cache, too."""
+    boxes = [config[name] for name in _INSIDE if isinstance(config.get(name), dict)] + [config]
+    found = (box[key] for box in boxes for key in ("dtype", "torch_dtype") if isinstance(box.get(key), str))
+    return next(found, None)
+
+
+def _decoder(config: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any], str]:
+    """The part of the config that describes the decoder of text, and its type."""
+    model_type = config.get("model_type")
+    if not isinstance(model_type, str):
+        raise BadInput(f"{where}: model_type is missing; expected one of {', '.join(sorted(readers()))}")
+    if model_type in readers():
+        return config, model_type
+    for name in _INSIDE:
+        if isinstance(inner := config.get(name), dict):
+            kind = inner.get("model_type", f"{model_type}_text")
+            return _decoder({**inner, "model_type": kind}, f"{where}: {name}")
+    if f"{model_type}_text" in readers():  # the decoder's fields without a box around them, or none at all
+        return config, f"{model_type}_text"
+    raise unknown(f"model type ({where})", model_type, readers())
+
+
+def _shared(layers: list[ModelLayer], f: Fields) -> list[ModelLayer]:
+    """The last layers may read the keys and values of the last earlier layer of their kind."""
+    first = len(layers) - f.either("num_kv_shared_layers", 0)
+    if not 0 < first < len(layers):
+        if first <= 0:
+            raise f.wrong("num_kv_shared_layers", f"an integer below the number of layers, {len(layers)}")
+        return layers
+    source = {layer.kind: layer.index for layer in layers[:first]}
+    return [
+        layer
+        if layer.index < first
+        else replace(layer, stages=((sharing(layer.blocks[0], source[layer.kind]),),))
+        for layer in layers
+    ]
+
+
+__all__ = ["Fields", "Stack", "defaults", "read", "readers", "stored_dtype"]

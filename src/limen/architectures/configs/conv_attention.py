@@ -1,0 +1,68 @@
+"""Attention behind short convolutions, and convolutions in series with it.
+
+zaya     queries and keys pass two convolutions, of a and b tokens: a+b-2 columns of (h+h_kv)·d numbers;
+         half of each value comes from the token before: h_kv·d/2 numbers
+inkling  keys, values, the output of attention and that of the MLP pass a convolution each
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from limen.architectures.configs.attention import FIELDS, Heads, attention, heads
+from limen.architectures.configs.fields import Fields
+from limen.architectures.configs.reader import Reader, Stages
+from limen.architectures.configs.short_conv import convolution
+from limen.architectures.configs.stack import SUMS, Bits, Block, Columns, Fixed, Kept, Use
+from limen.core.architecture import Part
+from limen.mixers.conv_softmax import ConvSoftmax
+
+_KINDS = {"hybrid": "full_attention", "hybrid_sliding": "sliding_attention"}
+
+
+def _zaya(f: Fields, i: int, kind: str, bits: Bits) -> Block:
+    which = heads(f)
+    past = f.integer("cca_time0") + f.integer("cca_time1") - 2
+    columns = Kept(Use.CONVOLUTION, (which.h + which.h_kv) * which.d, Fixed(past))
+    delayed = Kept(Use.CONVOLUTION, which.h_kv * which.d // 2, Fixed())
+    return _behind(attention(f, i, kind, bits, which), which, past + 1, (columns, delayed))
+
+
+def _inkling(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
+    names = ("num_attention_heads", "num_key_value_heads", "head_dim")
+    swa = "swa_" if kind == "sliding_attention" else ""
+    h, h_kv, d = (f.integer(f"{swa}{name}") for name in names)
+    which, c, width = Heads(h, h_kv, d, d), f.integer("conv_kernel_size"), f.integer("hidden_size")
+    columns = Kept(Use.CONVOLUTION, which.row, Columns(c), state=True)
+    behind = _behind(attention(f, i, kind, bits, which), which, c, (columns,))
+    after = convolution("convolution", width, c, bits, state=True)
+    return (behind,), (after,), (after,)
+
+
+def _behind(block: Block, which: Heads, c: int, kept: tuple[Kept, ...]) -> Block:
+    """Full attention that reads through a convolution is another mixer: it may bring a hop.
+
+    A window keeps what it keeps: in theory the columns belong to its reach.
+    """
+    mixer = ConvSoftmax(which.h, which.d_v, c, d_k=which.d_k)
+    part = Part(mixer, p=SUMS) if block.part.full else block.part
+    return replace(block, what=f"{block.what} behind a convolution", part=part, kept=(*block.kept, *kept))
+
+
+def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
+    if kind not in _KINDS:
+        raise f.unknown_kind(i, kind, tuple(_KINDS))
+    if f.model_type == "zaya":
+        return ((_zaya(f, i, _KINDS[kind], bits),),)
+    return _inkling(f, i, _KINDS[kind], bits)
+
+
+READER = Reader(
+    ("zaya", "inkling_text"),
+    (
+        *FIELDS,
+        *("cca_time0", "cca_time1", "conv_kernel_size"),
+        *("swa_num_attention_heads", "swa_num_key_value_heads", "swa_head_dim"),
+    ),
+    _layer,
+)

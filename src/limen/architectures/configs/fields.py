@@ -1,0 +1,180 @@
+"""The fields of a config.json: its own, and what transformers' class would say where it is silent.
+
+`defaults.json` holds those facts, made by `scripts/config_defaults.py` from the classes themselves:
+
+    names   what the class calls a field, where that is not its usual name (hidden_size: n_embd)
+    fields  the default values, null where the class works them out from others
+    layers  the kinds of layers where no list is given: `first`, then `cycle` over and over; `last` replaces
+            the last one; a field named in `period`, if given, sets how often the odd kind of the cycle comes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+from limen.core.errors import BadInput, unknown
+
+Value = int | float | bool | str | list[str | int] | dict[str, int] | None
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """The kinds of layers of a type whose config lists none."""
+
+    cycle: tuple[str, ...]
+    first: tuple[str, ...] = ()
+    last: str | None = None
+    period: str | None = None
+
+    def kinds(self, count: int, every: int | None) -> tuple[str, ...]:
+        cycle = self.cycle if every is None else self._cycle(every)
+        kinds = [*self.first, *cycle * count][:count]
+        return (*kinds[:-1], self.last) if self.last and kinds else tuple(kinds)
+
+    def _cycle(self, every: int) -> tuple[str, ...]:
+        """The odd kind, at the end of the cycle or at its beginning, once in so many layers."""
+        odd, *others = self.cycle if self.cycle[1] == self.cycle[-1] else reversed(self.cycle)
+        most = tuple(others[:1]) * (every - 1)
+        return (odd, *most) if self.cycle[0] == odd else (*most, odd)
+
+
+class Defaults(msgspec.Struct, frozen=True):
+    """What transformers' class of one model type says."""
+
+    fields: dict[str, Value]
+    names: dict[str, str] = {}
+    layers: Rule | None = None
+
+
+@cache
+def defaults() -> dict[str, Defaults]:
+    """By model type."""
+    text = files("limen.architectures.configs").joinpath("defaults.json").read_bytes()
+    return msgspec.json.decode(text, type=dict[str, Defaults])
+
+
+# What older configs call the kinds of layers.
+_OLD = {
+    "attention": "full_attention",
+    "mamba": "linear_attention",
+    "recurrent": "linear_attention",
+    "deepseek_sparse_attention": "indexed_attention",
+}
+_LISTS = ("layer_types", "layers_block_type")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Reading is strict: whatever is missing, contradictory or no number is an error that names the field."""
+
+    config: Mapping[str, Any]
+    model_type: str
+    where: str
+
+    def __getitem__(self, name: str) -> Any:
+        """The config's value, under either name, or the class's default."""
+        known = defaults()[self.model_type]
+        for key in (name, known.names.get(name, name)):
+            if self.config.get(key) is not None:
+                return self.config[key]
+        return known.fields.get(name)
+
+    def wrong(self, name: str, expected: str) -> BadInput:
+        got = self[name]
+        said = "is missing" if got is None else f"is {got!r}"
+        return BadInput(f"{self.where}: {self.model_type}: {name} {said}; expected {expected}")
+
+    def integer(self, name: str, least: int = 1) -> int:
+        value = self[name]
+        if type(value) is float and value == int(value):
+            value = int(value)
+        if type(value) is not int or value < least:
+            raise self.wrong(name, f"an integer ≥ {least}")
+        return value
+
+    def maybe(self, name: str) -> int | None:
+        """None where neither the config nor the class says."""
+        return None if self[name] is None else self.integer(name, 0) or None
+
+    def either(self, name: str, otherwise: int) -> int:
+        return self.maybe(name) or otherwise
+
+    def number(self, name: str) -> float:
+        value = self[name]
+        if type(value) not in (int, float) or value <= 0:
+            raise self.wrong(name, "a number > 0")
+        return float(value)
+
+    def share(self, name: str, of: str) -> int:
+        """`of` divided by `name`, which must divide it."""
+        whole, parts = self.integer(of), self.integer(name)
+        if whole % parts:
+            raise self.wrong(name, f"a divisor of {of} = {whole}")
+        return whole // parts
+
+    def integers(self, name: str) -> list[int]:
+        value = self[name]
+        if not isinstance(value, list) or not all(type(item) is int for item in value):
+            raise self.wrong(name, "a list of integers")
+        return value
+
+    def nested(self, name: str) -> Fields:
+        """The fields inside a field, which may be absent."""
+        inner = self[name] or {}
+        if not isinstance(inner, dict):
+            raise self.wrong(name, "an object")
+        return Fields(inner, self.model_type, f"{self.where}: {name}")
+
+    def of_layer(self, i: int) -> Fields:
+        """With what the config says of this layer alone."""
+        own = self.nested("per_layer_config").config.get(str(i), {})
+        return replace(self, config={**self.config, **own}) if own else self
+
+    @property
+    def listed(self) -> bool:
+        """Whether the config lists the kind of each layer."""
+        return any(self.config.get(name) is not None for name in _LISTS)
+
+    @property
+    def ruled(self) -> bool:
+        """Whether the type has a rule for the kinds of its layers."""
+        return defaults()[self.model_type].layers is not None
+
+    @property
+    def kinds_of_class(self) -> tuple[str, ...]:
+        """The cycle of the type's rule."""
+        rule = defaults()[self.model_type].layers
+        return rule.cycle if rule else ()
+
+    def kinds(self) -> tuple[str, ...]:
+        """The kind of each layer, as listed or by the type's rule."""
+        for name in _LISTS:
+            if self.config.get(name) is not None:
+                return self._kinds_in(name, self.config.get("num_hidden_layers"))
+        rule = defaults()[self.model_type].layers
+        if rule is None:
+            raise self.wrong("layer_types", "a list with the kind of each layer")
+        every = self.maybe(rule.period) if rule.period else None
+        return rule.kinds(self.integer("num_hidden_layers"), every)
+
+    def cycled(self, name: str, count: int) -> tuple[str, ...]:
+        """So many kinds, the list over and over."""
+        kinds = self._kinds_in(name, None)
+        return (kinds * count)[:count]
+
+    def _kinds_in(self, name: str, count: int | None) -> tuple[str, ...]:
+        kinds = self[name]
+        if not isinstance(kinds, list) or not kinds or not all(isinstance(kind, str) for kind in kinds):
+            raise self.wrong(name, "a list with the kind of each layer")
+        if count is not None and count != len(kinds):
+            said = f"num_hidden_layers is {count}, but {name} lists {len(kinds)}"
+            raise BadInput(f"{self.where}: {self.model_type}: {said}")
+        return tuple(str(_OLD.get(kind, kind)) for kind in kinds)
+
+    def unknown_kind(self, i: int, kind: str, known: tuple[str, ...]) -> BadInput:
+        return unknown(f"kind of layer for {self.model_type} ({self.where}, layer {i})", kind, known)

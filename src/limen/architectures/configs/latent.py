@@ -1,0 +1,78 @@
+"""Multi-head latent attention: every token keeps one latent vector and one rotated key for all heads.
+
+r + d_r numbers a token        kv_lora_rank and qk_rope_head_dim; keys and values are read from these
+d_i more                       with an index (DSA): the index key by which the k tokens to read are chosen
+"""
+
+from __future__ import annotations
+
+from limen.architectures.configs.fields import Fields
+from limen.architectures.configs.reader import Reader, Stages
+from limen.architectures.configs.stack import SUMS, Bits, Block, EveryToken, Kept, Use
+from limen.core.architecture import Part
+from limen.mixers.softmax import Softmax
+from limen.mixers.top_k import TopK
+
+FIELDS = ("num_attention_heads", "kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim")
+_EVERY = 4  # HY V4: the index of one layer serves the three after it, where the config does not say
+
+
+def latent(f: Fields) -> Block:
+    """Every head reads values of size v_head_dim out of the latent vector."""
+    part = Part(Softmax(f.integer("num_attention_heads"), f.integer("v_head_dim"), d_k=_key_size(f)), p=SUMS)
+    return Block("latent attention", part, (_latents(f),), _sizes(f))
+
+
+def indexed(f: Fields, own_index: bool) -> Block:
+    """The same, of the index_topk tokens that an index chooses; the index keys may be another layer's."""
+    d_i = f.integer("index_head_dim")
+    h, d_v, k = f.integer("num_attention_heads"), f.integer("v_head_dim"), f.integer("index_topk")
+    mixer = TopK(h, d_v, k, d_k=_key_size(f), h_i=f.integer("index_n_heads"), d_i=d_i)
+    index = (Kept(Use.INDEX, d_i, EveryToken()),) if own_index else ()
+    return Block("indexed attention", Part(mixer, p=SUMS), (_latents(f), *index), (*_sizes(f), ("top_k", k)))
+
+
+def _latents(f: Fields) -> Kept:
+    return Kept(Use.KV, f.integer("kv_lora_rank") + f.integer("qk_rope_head_dim"), EveryToken())
+
+
+def _key_size(f: Fields) -> int:
+    return f.integer("qk_nope_head_dim") + f.integer("qk_rope_head_dim")
+
+
+def _sizes(f: Fields) -> tuple[tuple[str, int], ...]:
+    return (("heads", f.integer("num_attention_heads")), ("latent", f.integer("kv_lora_rank")))
+
+
+def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
+    if kind == "full_attention":
+        return ((latent(f),),)
+    if kind != "indexed_attention":
+        raise f.unknown_kind(i, kind, ("full_attention", "indexed_attention"))
+    types = f["indexer_types"]
+    own = types[i] == "full" if types else f.model_type != "hy_v4" or i == 0 or (i - 1) % _EVERY == 0
+    return ((indexed(f, own),),)
+
+
+def _kinds(f: Fields) -> tuple[str, ...]:
+    if f.listed or f.ruled:
+        return f.kinds()
+    return ("full_attention",) * f.integer("num_hidden_layers")
+
+
+READER = Reader(
+    (
+        "deepseek_v2",
+        "deepseek_v3",
+        "deepseek_v32",
+        "glm4_moe_lite",
+        "glm_moe_dsa",
+        "hy_v4",
+        "axk1",
+        "axk2",
+        "youtu",
+    ),
+    (*FIELDS, "index_head_dim", "index_n_heads", "index_topk", "indexer_types"),
+    _layer,
+    _kinds,
+)

@@ -1,0 +1,313 @@
+"""`limen audit`: a real model's stack at a glance, its cache in bytes, and where it stops."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from limen.architectures.configs.stack import Block, ModelLayer, Use
+from limen.audit import Audit, Limit, Request, audit, load
+from limen.core.catalogue import identifier
+from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.top_k import TopK
+from limen.mixers.window import Window
+from limen.report.depth import depth_of
+from limen.report.words import in_bytes, plural, short
+
+LENGTHS = tuple(2**i for i in range(10, 21, 2))  # at which bits a token are shown: 1k … 1M
+LETTERS = {
+    "F": "full attention",
+    "W": "attention within a window",
+    "S": "attention to chosen tokens or blocks",
+    "L": "recurrence",
+    "K": "short convolution",
+    "H": "full attention and a recurrence in one layer",
+    "·": "no mixer",
+}
+WIDTH = 100  # letters of a strip in one line
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One model: what was found, its depth, and both as fields."""
+
+    audit: Audit
+    depth: dict[str, Any]
+    depth_lines: list[str]
+
+    @property
+    def name(self) -> str:
+        """The folder of a config.json, or the file's own name."""
+        path = Path(self.audit.source)
+        return path.parent.name or path.stem if path.name == "config.json" else path.stem
+
+    @property
+    def strip(self) -> str:
+        return "".join(map(letter, self.audit.stack.layers))
+
+    @property
+    def figures(self) -> list[str]:
+        """What a card says of it."""
+        found, hops = self.audit, self.depth
+        per_token = f"{_number(found.kv_bytes_per_token):,} bytes a token"
+        if found.kv_bytes_per_late_token != found.kv_bytes_per_token:
+            per_token += f", {_number(found.kv_bytes_per_late_token):,} once windows are full"
+        limits = ", ".join(f"{limit.name} from n = {limit.n:,}" for limit in found.limits[:3])
+        ruled_out = f"ruled out: {limits}, …" if limits else "no task is ruled out by its state"
+        fixed, steps = in_bytes(found.state_bytes), f"{hops['hops_per_step']} more with each step of thought"
+        return [
+            f"cache {in_bytes(found.cache_bytes)}: {per_token}; of a fixed size {fixed}",
+            f"{plural(hops['hops'], 'hop')} in one pass, {steps}; {ruled_out}",
+        ]
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        return _fields(self)
+
+    @property
+    def lines(self) -> list[str]:
+        return _lines(self)
+
+
+def audited(paths: list[str], request: Request, card: Path | None) -> tuple[dict[str, Any], list[str]]:
+    """One model in full, several side by side; `card` draws them."""
+    found = [shown(audit(*load(path), request)) for path in paths]
+    if card is not None:
+        from limen.report.card import save_card
+
+        save_card(card, found)
+    if len(found) == 1:
+        return found[0].fields, found[0].lines
+    return {"models": [one.fields for one in found]}, _side_by_side(found)
+
+
+def shown(found: Audit) -> Shown:
+    """With its depth, in the model's own layer numbers."""
+    numbers = [layer.index for layer in found.stack.layers for _ in layer.stages]
+    return Shown(found, *depth_of(found.stack.architecture, 0, numbers))
+
+
+def letter(layer: ModelLayer) -> str:
+    """A layer in one letter."""
+    kinds = {_kind(block) for block in layer.blocks}
+    if not kinds:
+        return "·"
+    if "L" in kinds and kinds & {"F", "S"}:
+        return "H"
+    return next(kind for kind in "SFWLK" if kind in kinds)
+
+
+def _kind(block: Block) -> str:
+    mixer = block.part.mixer
+    if isinstance(mixer, Window):
+        return "W"
+    if isinstance(mixer, TopK | BlockSparse):
+        return "S"
+    if block.part.full:
+        return "F"
+    return "L" if any(kept.use is Use.RECURRENT for kept in block.kept) else "K"
+
+
+def _fields(shown: Shown) -> dict[str, Any]:
+    found, hops = shown.audit, shown.depth
+    request, layers = found.request, found.stack.layers
+    held = {n: found.held_bits_per_token(n) for n in (*LENGTHS, request.context)}
+    return {
+        "source": found.source,
+        "model_type": found.stack.model_type,
+        "architecture": str(found.stack.architecture),
+        "strip": shown.strip,
+        "layers": [_layer_fields(found, layer) for layer in layers],
+        "full_layers": [layer.index for layer in layers if any(block.part.full for block in layer.blocks)],
+        "context": request.context,
+        "trained_for": found.stack.positions,
+        "sequences": request.sequences,
+        "engine": request.engine.value,
+        "kv_dtype": found.kv_dtype,
+        "state_dtype": found.state_dtype,
+        "kv_bytes_per_token": _number(found.kv_bytes_per_token),
+        "kv_bytes_per_late_token": _number(found.kv_bytes_per_late_token),
+        "kv_bytes": found.kv_bytes,
+        "state_bytes": found.state_bytes,
+        "cache_bytes": found.cache_bytes,
+        "state_bits_per_token": [{"tokens": n, "bits": held[n]} for n in sorted(held)],
+        "depth": hops,
+        "limits": [*map(_limit_fields, found.limits), _hops_fields(hops)],
+    }
+
+
+def _layer_fields(found: Audit, layer: ModelLayer) -> dict[str, Any]:
+    n = found.request.context
+    bits = [block.part.state_bits(n) for block in layer.blocks]
+    sizes = {name: size for block in layer.blocks for name, size in block.sizes}
+    return {
+        "index": layer.index,
+        "mixer": "|".join(identifier(block.part.mixer) for block in layer.blocks) or None,
+        "kind": ", ".join(block.what for block in layer.blocks) or layer.kind,
+        "heads": sizes.pop("heads", None),
+        "kv_heads": sizes.pop("kv_heads", None),
+        "head_dim": sizes.pop("head_dim", None),
+        "state_bits": sum(b for b in bits if b is not None),
+        **sizes,
+    }
+
+
+def _limit_fields(limit: Limit) -> dict[str, Any]:
+    b = limit.bound
+    return {
+        "task": limit.name,
+        "theorem": b.theorem,
+        "size": limit.n,
+        "meaning": f"{b.task} is ruled out: it needs {b.needs_bits:,} bits and has {b.has_bits:,}",
+    }
+
+
+def _hops_fields(hops: dict[str, Any]) -> dict[str, Any]:
+    """A certificate at a size that can be written, or else an asymptotic statement and no size."""
+    certified = hops["certified"]
+    if "reason" in certified:
+        meaning = f"no bound is known: {certified['reason']}"
+    elif certified["n"] is not None:
+        meaning = f"{certified['task']} is ruled out, at this size and beyond"
+    else:
+        meaning = "asymptotic: in texts that are long enough; at no size that is practical"
+    task = f"composition of {plural(certified['hops'], 'hop')}, each depending on the question"
+    return {"task": task, "theorem": "composition_depth", "size": certified["n"], "meaning": meaning}
+
+
+def _lines(shown: Shown) -> list[str]:
+    found = shown.audit
+    return [*_glance(shown), "", *_cache(found), "", *_depth(shown), "", *_limits(shown)]
+
+
+def _glance(shown: Shown) -> list[str]:
+    found, drawn = shown.audit, shown.strip
+    layers = found.stack.layers
+    lines = [f"{found.source}: {found.stack.model_type}, {plural(len(layers), 'layer')}"]
+    lines += [f"  {drawn[i : i + WIDTH]}" for i in range(0, len(drawn), WIDTH)]
+    counted = Counter((letter(layer), _described(layer)) for layer in layers)
+    lines += [f"  {kind} {count:>3} × {what}" for (kind, what), count in counted.items()]
+    return lines
+
+
+def _described(layer: ModelLayer) -> str:
+    """The mixers of a layer with their sizes, in words."""
+    return ", then ".join(" beside ".join(map(_words, stage)) for stage in layer.stages) or layer.kind
+
+
+def _words(block: Block) -> str:
+    sizes = dict(block.sizes)
+    words = []
+    if (h := sizes.pop("heads", None)) is not None:
+        h_kv, d = sizes.pop("kv_heads", h), sizes.pop("head_dim", None)
+        grouped = "" if h_kv == h else f" on {h_kv} of keys and values"
+        words.append(f"{plural(h, 'head')}{grouped}{'' if d is None else f' of size {d}'}")
+    words += [f"{name.replace('_', ' ')} {size:,}" for name, size in sizes.items()]
+    shared = [] if block.part.kv is None else [f"keys of layer {block.part.kv}"]
+    return f"{block.what} ({', '.join([*words, *shared])})"
+
+
+def _cache(found: Audit) -> list[str]:
+    request = found.request
+    early, late = found.kv_bytes_per_token, found.kv_bytes_per_late_token
+    per_token = f"{_number(early):,} bytes a token"
+    if late != early:
+        per_token += f", {_number(late):,} once the windows are full"
+    precision = f"{found.kv_dtype}, recurrences {found.state_dtype}"
+    several = "" if request.sequences == 1 else f", {request.sequences:,} sequences"
+    rows = [("keys and values", per_token)] if early else []
+    for name, wanted in (
+        ("  of every token", lambda k: k.grows),
+        ("  of windows", lambda k: not k.grows and k.use in (Use.KV, Use.INDEX)),
+        ("recurrent states", lambda k: k.use is Use.RECURRENT),
+        ("convolutions", lambda k: k.use is Use.CONVOLUTION),
+    ):
+        if size := found.bytes_of(wanted):
+            rows.append((name, _exact(size)))
+    rows.append(("in all", _exact(found.cache_bytes)))
+    head = f"Cache of {request.context:,} tokens{several} ({precision}; engine: {request.engine.value})"
+    return [head, *(f"  {name:<17} {size}" for name, size in rows), *_held(found)]
+
+
+def _held(found: Audit) -> list[str]:
+    """Bits a token that the part which does not grow can hold, at most."""
+    if not found.state_bytes:
+        return ["  no part of it is of a fixed size"]
+    points = ", ".join(f"{found.held_bits_per_token(n):,.0f} at {short(n)}" for n in LENGTHS)
+    return [f"  of a fixed size, bits a token at most: {points}"]
+
+
+def _depth(shown: Shown) -> list[str]:
+    """As `limen depth` says it, but for a length that no text has, which is no limit."""
+    lines = [line for line in shown.depth_lines[1:] if "Proved from" not in line and "worst case" not in line]
+    lines = ["Depth: " + lines[0], *lines[1:]]
+    certified = shown.depth["certified"]
+    if "reason" not in certified and certified["n"] is None:
+        many = plural(certified["hops"], "hop")
+        lines.append(f"  {many}, if each depends on the question: asymptotic; ruled out at no practical size")
+    return lines
+
+
+def _limits(shown: Shown) -> list[str]:
+    found = shown.audit
+    if not found.limits:
+        full = sum(any(block.part.full for block in layer.blocks) for layer in found.stack.layers)
+        which = f"{full} of its layers keep every token" if full else "no theorem speaks about such a stack"
+        return [f"Limits: no task is ruled out by its state: {which}"]
+    width = max(len(limit.name) for limit in found.limits)
+    lines = ["Limits: ruled out from n on, whatever the weights (in the worst case)"]
+    for theorem, group in groupby(found.limits, key=lambda limit: limit.bound.theorem):
+        for limit in group:
+            needs, has = limit.bound.needs_bits, limit.bound.has_bits
+            sides = f"{plural(needs or 0, 'bit')} needed, {has:,} there"
+            lines.append(f"  {limit.name:<{width}}  n = {limit.n:>15,}  {theorem}: {sides}")
+    return lines
+
+
+def _side_by_side(shown: list[Shown]) -> list[str]:
+    """One column a model."""
+    rows: dict[str, list[str]] = {
+        "": [one.name for one in shown],
+        "type": [one.audit.stack.model_type for one in shown],
+        "layers": [f"{len(one.audit.stack.layers)}" for one in shown],
+        "of these full": [f"{len(one.fields['full_layers'])}" for one in shown],
+        "bytes a token": [f"{_number(one.audit.kv_bytes_per_token):,}" for one in shown],
+        "  windows full": [f"{_number(one.audit.kv_bytes_per_late_token):,}" for one in shown],
+        "keys and values": [in_bytes(one.audit.kv_bytes) for one in shown],
+        "of a fixed size": [in_bytes(one.audit.state_bytes) for one in shown],
+        "cache in all": [in_bytes(one.audit.cache_bytes) for one in shown],
+        "fixed bits/token": [
+            f"{one.audit.held_bits_per_token(one.audit.request.context):,.0f}" for one in shown
+        ],
+        "hops in one pass": [f"{one.depth['hops']}" for one in shown],
+        "hops a step more": [f"{one.depth['hops_per_step']}" for one in shown],
+        "eva ruled out": [_from(one, "eva") for one in shown],
+        "index ruled out": [_from(one, "index") for one in shown],
+    }
+    wide = [max(len(cells[i]) for cells in rows.values()) for i in range(len(shown))]
+    request = shown[0].audit.request
+    table = [
+        f"{name:<17}" + "  ".join(f"{cell:>{w}}" for cell, w in zip(cells, wide, strict=True))
+        for name, cells in rows.items()
+    ]
+    head = (
+        f"{request.context:,} tokens, {plural(request.sequences, 'sequence')}, engine {request.engine.value}"
+    )
+    strips = [f"{one.name}: {one.strip[:WIDTH]}" for one in shown]
+    used = {letter for one in shown for letter in one.strip}
+    return [head, *table, *strips, ", ".join(f"{k} {LETTERS[k]}" for k in LETTERS if k in used)]
+
+
+def _from(one: Shown, task: str) -> str:
+    return next((f"n ≥ {limit.n:,}" for limit in one.audit.limits if limit.name == task), "no")
+
+
+def _exact(count: int) -> str:
+    return f"{count:,} bytes" if count < 1024 else f"{in_bytes(count)} ({count:,} bytes)"
+
+
+def _number(value: Any) -> int | float:
+    return int(value) if value == int(value) else float(value)

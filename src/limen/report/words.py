@@ -1,0 +1,25 @@
+"""Numbers in words, the same in every report."""
+
+from __future__ import annotations
+
+
+def plural(count: int, what: str) -> str:
+    """1 layer, 2 layers."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def in_bytes(count: int) -> str:
+    """4.504 GiB."""
+    size, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB", "PiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:,.4g} {unit}"
+
+
+def short(n: int) -> str:
+    """Tokens: 512, 128k, 1M."""
+    if n >= 2**20:
+        return f"{n >> 20}M"
+    return f"{n >> 10}k" if n >= 2**10 else str(n)

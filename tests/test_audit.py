@@ -1,0 +1,294 @@
+"""The audit against transformers itself, byte for byte; its limits against the verdicts; its errors."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from speed import loads_torch, seconds
+from test_cli import LIMEN, limen
+from tiny_models import cached_bytes, default_bytes, tiny
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+from limen.architectures.configs import read, readers
+from limen.architectures.configs.fields import Fields, defaults
+from limen.architectures.configs.stack import Bits, Engine, Use
+from limen.audit import Request, audit
+from limen.core.architecture import Architecture
+from limen.core.errors import BadInput
+from limen.core.verdict import Answer
+from limen.decide import decide
+from limen.report.audit import audited
+from limen.tasks._families import FAMILIES
+
+TYPES = sorted(readers())
+CONFIGS = Path(__file__).parents[1] / "examples/configs"
+GPT_OSS = str(CONFIGS / "gpt_oss_120b.json")
+
+
+def as_saved(config: Any) -> list[dict[str, Any]]:
+    """A config as transformers writes it, whole and without what is its class's default."""
+    return [json.loads(json.dumps(form, default=str)) for form in (config.to_dict(), config.to_diff_dict())]
+
+
+@pytest.mark.parametrize("model_type", TYPES)
+def test_the_bytes_are_those_of_a_real_cache(model_type: str) -> None:
+    config = tiny(model_type)
+    stacks = [read(form, "config.json") for form in as_saved(config)]
+    for n, sequences in ((3, 1), (8, 3), (25, 2)):
+        held = cached_bytes(config, n, sequences)
+        assert {sequences * stack.bytes_after(n, Engine.TRANSFORMERS, Bits()) for stack in stacks} == {held}
+
+
+@pytest.mark.parametrize(
+    "model_type",
+    [
+        *("falcon_h1", "gemma3_text", "gpt_oss", "jamba", "kimi_linear", "llama4_text", "lfm2", "mamba2"),
+        *("mistral", "nemotron_h", "olmo_hybrid", "qwen3_next", "zamba2"),
+    ],
+)
+def test_the_bytes_are_those_of_a_real_cache_at_full_size(model_type: str) -> None:
+    """On the meta device; the config says nothing but its type."""
+    stack = read({"model_type": model_type}, "config.json")
+    assert stack.bytes_after(20, Engine.TRANSFORMERS, Bits()) == default_bytes(model_type, 20)
+
+
+def test_the_defaults_are_those_of_the_installed_transformers() -> None:
+    assert _script().text() == (Path(_script().FILE)).read_text()
+
+
+@cache
+def _script() -> Any:
+    path = Path(__file__).parents[1] / "scripts/config_defaults.py"
+    spec = importlib.util.spec_from_file_location("config_defaults", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("model_type", [name for name in TYPES if defaults()[name].layers])
+@pytest.mark.parametrize("count", [7, 10])
+def test_layers_that_are_not_listed_follow_the_rule_of_the_class(model_type: str, count: int) -> None:
+    cls, rule = CONFIG_MAPPING[model_type], defaults()[model_type].layers
+    assert rule is not None
+    given = {} if model_type in _script().FIXED else {"num_hidden_layers": count}
+    for every in (None, 3) if rule.period else (None,):
+        sizes = given if every is None else {**given, rule.period: every}
+        config = cls(**sizes)
+        config.allow_global_per_layer_attribute_access = True
+        fields = Fields({"model_type": model_type, **sizes}, model_type, "config.json")
+        assert list(readers()[model_type].kinds(fields)) == list(config.layer_types)
+
+
+@pytest.mark.parametrize(
+    ("config", "strip"),
+    [
+        ({"model_type": "nemotron_h", "hybrid_override_pattern": "M-M*-E"}, "L·LF··"),
+        (
+            {
+                "model_type": "kimi_linear",
+                "num_hidden_layers": 4,
+                "linear_attn_config": {"full_attn_layers": [4], "kda_layers": [1, 2, 3], "num_heads": 8},
+            },
+            "LLLF",
+        ),
+        (
+            {"model_type": "jamba", "num_hidden_layers": 6, "attn_layer_period": 3, "attn_layer_offset": 1},
+            "LFLLFL",
+        ),
+        ({"model_type": "bamba", "num_hidden_layers": 4, "attn_layer_indices": [2]}, "LLFL"),
+        ({"model_type": "lfm2", "num_hidden_layers": 4, "full_attn_idxs": [1]}, "KFKK"),
+        (
+            {"model_type": "gemma3", "text_config": {"num_hidden_layers": 6, "sliding_window_pattern": 3}},
+            "WWFWWF",
+        ),
+        (
+            {"model_type": "granitemoehybrid", "layer_types": ["mamba", "attention"], "num_hidden_layers": 2},
+            "LF",
+        ),
+        (
+            {"model_type": "qwen2", "num_hidden_layers": 4, "use_sliding_window": True, "sliding_window": 9}
+            | {"max_window_layers": 2},
+            "FFWW",
+        ),
+        ({"model_type": "deepseek_v4", "num_hidden_layers": 3, "compress_ratios": [0, 4, 128]}, "WSS"),
+        ({"model_type": "falcon_h1", "num_hidden_layers": 2}, "HH"),
+    ],
+)
+def test_configs_of_the_hub_are_read_as_they_are_written(
+    config: dict[str, Any], strip: str, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    fields, _ = audited([str(tmp_path)], Request(), None)
+    assert fields["strip"] == strip
+
+
+def test_gpt_oss_takes_73728_bytes_a_token_until_its_windows_are_full() -> None:
+    found = {n: json.loads(limen("audit", GPT_OSS, "--context", str(n), "--json").stdout) for n in (128, 129)}
+    assert found[128]["schema"] == "limen/audit/1" and found[128]["kv_bytes_per_token"] == 73_728
+    assert found[128]["kv_bytes"] == 128 * 73_728
+    assert found[129]["kv_bytes"] == 128 * 73_728 + 73_728 // 2  # only the 18 full layers go on
+    assert found[128]["full_layers"] == list(range(1, 36, 2))
+    assert {layer["window"] for layer in found[128]["layers"][::2]} == {128}
+
+
+def test_an_engine_that_keeps_less_is_counted_as_less() -> None:
+    """A convolution over c tokens needs c-1 columns; transformers keeps c; limits never depend on it."""
+    config = {"model_type": "mamba2"}
+    minimal, whole = (audit(config, "x", Request(engine=engine)) for engine in Engine)
+    columns = [found.bytes_of(lambda kept: kept.use is Use.CONVOLUTION) for found in (minimal, whole)]
+    assert columns[0] * 4 == columns[1] * 3
+    assert minimal.limits == whole.limits and minimal.held_bits_per_token(99) == whole.held_bits_per_token(99)
+
+
+def test_precision_and_sequences_scale_what_they_should() -> None:
+    config = json.loads((CONFIGS / "qwen3_next_80b.json").read_text())
+    once = audit(config, "x", Request())
+    assert once.kv_dtype == "bfloat16"  # the config's own
+    half = audit(config, "x", Request(sequences=3, kv_dtype="fp8", state_dtype="bf16"))
+    assert half.kv_bytes * 2 == once.kv_bytes * 3
+    recurrent = [found.bytes_of(lambda kept: kept.use is Use.RECURRENT) for found in (once, half)]
+    assert recurrent[1] * 2 == recurrent[0] * 3
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {
+            "model_type": "mamba2",
+            "num_hidden_layers": 1,
+            "num_heads": 2,
+            "head_dim": 4,
+            "state_size": 4,
+            "n_groups": 1,
+        },
+        {"model_type": "recurrent_gemma", "num_hidden_layers": 3, "hidden_size": 8, "num_attention_heads": 2},
+        {"model_type": "mistral", "num_hidden_layers": 2, "sliding_window": 8, "hidden_size": 64},
+    ],
+)
+def test_the_limits_are_where_the_verdict_turns(config: dict[str, Any]) -> None:
+    found = audit(config, "x", Request())
+    assert {limit.name for limit in found.limits} == set(FAMILIES)
+    stack = Architecture.parse(str(found.stack.architecture))
+    for limit in found.limits:
+        at, before = (decide(FAMILIES[limit.name](n), stack).answer for n in (limit.n, limit.n - 1))
+        assert at is Answer.CANNOT and before is not Answer.CANNOT
+
+
+def test_a_stack_that_keeps_every_token_has_no_limit_by_its_state() -> None:
+    fields, lines = audited([GPT_OSS], Request(), None)
+    assert [limit["theorem"] for limit in fields["limits"]] == ["composition_depth"]
+    assert fields["limits"][0]["size"] is None and "asymptotic" in fields["limits"][0]["meaning"]
+    assert fields["depth"]["hops"] == 18 and any("asymptotic" in line for line in lines)
+
+
+def test_layers_that_share_keys_keep_none() -> None:
+    config = as_saved(tiny("gemma3n_text"))[0]
+    stack = read(config, "x")
+    assert [bool(layer.blocks[0].kept) for layer in stack.layers] == [True, True, False, False]
+    assert [layer.parts[0].kv for layer in stack.architecture.layers] == [None, None, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({}, "model_type is missing"),
+        ({"model_type": "gpt_os"}, "did you mean 'gpt_oss'? Known: "),
+        ({"model_type": "llama", "num_hidden_layers": 0}, "num_hidden_layers is 0; expected an integer ≥ 1"),
+        ({"model_type": "llama", "hidden_size": "wide"}, "hidden_size is 'wide'; expected an integer ≥ 1"),
+        ({"model_type": "llama", "hidden_size": 65}, "expected a divisor of hidden_size = 65"),
+        ({"model_type": "llama", "num_key_value_heads": 5}, "expected a divisor of num_attention_heads = 32"),
+        ({"model_type": "zamba2", "num_hidden_layers": 9}, "layers_block_type is missing; expected a list"),
+        ({"model_type": "lfm2_moe"}, "layer_types is missing; expected a list"),
+        (
+            {"model_type": "gpt_oss", "num_hidden_layers": 3, "layer_types": ["full_attention"]},
+            "num_hidden_layers is 3, but layer_types lists 1",
+        ),
+        ({"model_type": "llama", "layer_types": ["ful_attention"]}, "did you mean 'full_attention'?"),
+        (
+            {"model_type": "nemotron_h", "hybrid_override_pattern": "--"},
+            "at least one layer that mixes tokens",
+        ),
+        ({"model_type": "llama", "dtype": "float12"}, "no dtype (config.json) named 'float12'"),
+    ],
+)
+def test_a_config_that_makes_no_sense_names_the_field(config: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput) as raised:
+        audit(config, "config.json", Request())
+    assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("{", "no JSON"), ("[1]", "expected a JSON object"), (None, "no such file or folder")],
+)
+def test_a_file_that_is_no_config_is_one_line(content: str | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    if content is not None:
+        path.write_text(content)
+    result = limen("audit", str(path))
+    assert result.returncode == 2 and result.stdout == ""
+    assert message in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_a_folder_without_a_config_is_not_looked_up_on_the_hub(tmp_path: Path) -> None:
+    result = limen("audit", str(tmp_path))
+    assert result.returncode == 2 and "the folder has no config.json" in result.stderr
+
+
+def test_a_card_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    result = limen("audit", GPT_OSS, "--card", str(tmp_path / "nowhere/card.svg"))
+    assert result.returncode == 2 and result.stderr.count("\n") == 1 and "cannot be written" in result.stderr
+
+
+def test_a_name_on_the_hub_is_looked_up_in_its_cache_first(tmp_path: Path) -> None:
+    """No network here: the hub's own library finds what its cache on this machine holds."""
+    folder = tmp_path / "models--someone--model"
+    (folder / "snapshots/abc").mkdir(parents=True)
+    (folder / "refs").mkdir()
+    (folder / "refs/main").write_text("abc")
+    (folder / "snapshots/abc/config.json").write_text(Path(GPT_OSS).read_text())
+    environment = {**os.environ, "HF_HUB_CACHE": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    command = [LIMEN, "audit"]
+    found = subprocess.run(
+        [*command, "someone/model", "--json"], capture_output=True, text=True, env=environment
+    )
+    assert found.returncode == 0 and json.loads(found.stdout)["kv_bytes_per_token"] == 73_728
+    lost = subprocess.run([*command, "someone/other"], capture_output=True, text=True, env=environment)
+    assert (
+        lost.returncode == 2 and lost.stderr.count("\n") == 1 and "not to be had from the hub" in lost.stderr
+    )
+
+
+def test_several_models_stand_side_by_side_and_on_one_card(tmp_path: Path) -> None:
+    paths = sorted(map(str, CONFIGS.glob("*.json")))
+    card = tmp_path / "card.html"
+    fields, lines = audited(paths, Request(), card)
+    assert [model["source"] for model in fields["models"]] == paths
+    assert all(any(Path(path).stem in line for line in lines) for path in paths)
+    page = card.read_text()
+    assert (
+        page.count("<polyline") == 2 * len(paths) and page.count('class="F"') == 18 + 12 + 1
+    )  # and the legend
+    with pytest.raises(BadInput, match=r"an \.svg or an \.html file"):
+        audited(paths, Request(), tmp_path / "card.png")
+
+
+def test_an_audit_loads_neither_torch_nor_transformers() -> None:
+    assert not loads_torch("audit", GPT_OSS)
+    code = f"import sys; from limen.report.audit import *; audited([{GPT_OSS!r}], Request(), None)\n"
+    code += "sys.exit(any(name in sys.modules for name in ('transformers', 'huggingface_hub')))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("config", ["gpt_oss_120b", "mamba2_2.7b"])
+def test_an_audit_takes_few_times_the_start_of_its_libraries(config: str) -> None:
+    answer, libraries = seconds("audit", str(CONFIGS / f"{config}.json"))
+    assert answer < 4 * libraries

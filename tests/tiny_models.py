@@ -1,0 +1,229 @@
+"""Small random models of transformers, one for each type that the audit reads, and the bytes they cache."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+import transformers
+from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedConfig
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+L, F, S = "linear_attention", "full_attention", "sliding_attention"
+# Small sizes, no two alike where a reader could mistake one for the other; a type takes those that it has.
+SMALL = {
+    "vocab_size": 64,
+    "hidden_size": 48,
+    "intermediate_size": 40,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 20,
+    "max_position_embeddings": 256,
+    "sliding_window": 8,
+    "attention_chunk_size": 8,
+    "kv_lora_rank": 14,
+    "q_lora_rank": 16,
+    "qk_rope_head_dim": 8,
+    "qk_nope_head_dim": 10,
+    "v_head_dim": 12,
+    "index_topk": 4,
+    "index_n_heads": 2,
+    "index_head_dim": 18,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 6,
+    "linear_value_head_dim": 10,
+    "linear_head_dim": 6,
+    "linear_num_heads": 3,
+    "linear_conv_kernel_dim": 3,
+    "short_conv_kernel_size": 3,
+    "mamba_n_heads": 8,
+    "mamba_d_head": 12,
+    "mamba_d_state": 6,
+    "mamba_n_groups": 2,
+    "mamba_d_conv": 3,
+    "mamba_dt_rank": 4,
+    "mamba_chunk_size": 8,
+    "use_mamba_kernels": False,
+    "chunk_size": 8,
+    "moe_intermediate_size": 16,
+    "shared_expert_intermediate_size": 16,
+    "n_routed_experts": 4,
+    "num_experts": 4,
+    "num_local_experts": 4,
+    "num_experts_per_tok": 2,
+    "n_group": 1,
+    "topk_group": 1,
+    "first_k_dense_replace": 1,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+LATENT = {"head_dim": 8, "qk_head_dim": 18}
+OWN: dict[str, dict[str, Any]] = {
+    "bamba": {"attn_layer_indices": [1, 3]},
+    "bailing_hybrid": {"num_key_value_heads": 4, "head_dim": 6, "qk_rope_head_dim": 8},
+    "axk1": LATENT,
+    "deepseek_v3": LATENT,
+    "youtu": LATENT,
+    "dots1": {"n_shared_experts": 1},
+    "gptj": {"rotary_dim": 4},
+    "helium": {"head_dim": 12},
+    "stablelm": {"hidden_size": 64},
+    "deepseek_v4": {
+        "layer_types": ["sliding_attention", "heavily_compressed_attention"]
+        + ["compressed_sparse_attention"] * 2,
+        "compress_rates": {"heavily_compressed_attention": 16, "compressed_sparse_attention": 4},
+    },
+    "exaone4": {"sliding_window_pattern": 2},
+    "falcon_h1": {"mamba_d_ssm": 96},
+    "falcon_mamba": {"state_size": 6, "time_step_rank": 4, "conv_kernel": 3},
+    "gemma3n_text": {
+        "num_kv_shared_layers": 2,
+        "layer_types": [S, F, S, F],
+        "hidden_size_per_layer_input": 8,
+        "vocab_size_per_layer_input": 64,
+        "laurel_rank": 4,
+        "intermediate_size": [40] * 4,
+    },
+    "gemma4_text": {
+        "num_kv_shared_layers": 2,
+        "layer_types": [S, F, S, F],
+        "hidden_size_per_layer_input": 8,
+        "vocab_size_per_layer_input": 64,
+        "global_head_dim": 24,
+        "num_global_key_value_heads": 1,
+        "attention_k_eq_v": True,
+    },
+    "granitemoehybrid": {"layer_types": [L, F, L, L], "shared_intermediate_size": 16},
+    "inkling_text": {
+        "layer_types": ["hybrid_sliding", "hybrid"] * 2,
+        "swa_num_attention_heads": 4,
+        "swa_num_key_value_heads": 4,
+        "swa_head_dim": 10,
+        "sliding_window_size": 8,
+        "conv_kernel_size": 3,
+        "mlp_layer_types": ["dense", "sparse"] * 2,
+    },
+    "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
+    "lfm2": {"layer_types": ["conv", F, "conv", F], "conv_L_cache": 3},
+    "lfm2_moe": {"layer_types": ["conv", F, "conv", F], "conv_L_cache": 4, "num_dense_layers": 1},
+    "llama4_text": {"layer_types": ["chunked_attention", F] * 2, "intermediate_size_mlp": 16},
+    "mamba": {"state_size": 6, "time_step_rank": 4},
+    "mamba2": {"state_size": 6, "num_heads": 8, "head_dim": 12, "n_groups": 2},
+    "mimo_v2_flash": {
+        "layer_types": [F, S, S, F],
+        "swa_num_attention_heads": 4,
+        "swa_num_key_value_heads": 4,
+        "v_head_dim": 12,
+    },
+    "minimax": {"layer_types": [L, F, L, L], "block_size": 8},
+    "nemotron_h": {
+        "layers_block_type": [L, F, "mlp", "moe"],
+        "num_hidden_layers": None,
+        "ssm_state_size": 6,
+        "mamba_num_heads": 8,
+        "mamba_head_dim": 12,
+        "n_groups": 2,
+        "moe_latent_size": None,
+    },
+    "olmo_hybrid": {"linear_num_key_heads": 4},
+    "recurrent_gemma": {"lru_width": 40, "attention_window_size": 8, "conv1d_width": 3, "hidden_size": 48},
+    "rwkv": {"attention_hidden_size": 48, "context_length": 128},
+    "xlstm": {"hidden_size": 128, "num_heads": 4, "num_blocks": 4, "qk_dim_factor": 0.5},
+    "zamba": {
+        "layers_block_type": [L, "hybrid"] * 2,
+        "attention_hidden_size": 96,
+        "attention_head_dim": 24,
+        "n_mamba_heads": 2,
+    },
+    "zamba2": {
+        "layers_block_type": [L, "hybrid"] * 2,
+        "n_mamba_heads": 8,
+        "mamba_headdim": 12,
+        "mamba_ngroups": 1,
+        "num_mem_blocks": 1,
+        "adapter_rank": 8,
+    },
+    "zaya": {"num_experts_per_tok": 1, "cca_time0": 3, "cca_time1": 2},
+}
+# Types whose indexer or router needs as many key as query heads, or a width that its heads divide.
+SAME_HEADS = (
+    "axk1",
+    "axk2",
+    "deepseek_v2",
+    "deepseek_v3",
+    "deepseek_v32",
+    "glm4_moe_lite",
+    "glm_moe_dsa",
+    "hy_v4",
+    "kimi_linear",
+    "youtu",
+)
+
+
+def tiny(model_type: str) -> PreTrainedConfig:
+    """A config of this type with small sizes, its layers of as many kinds as it has."""
+    transformers.logging.set_verbosity(transformers.logging.CRITICAL)
+    cls = CONFIG_MAPPING[model_type]
+    base = cls()
+    base.allow_global_per_layer_attribute_access = True
+    known = set(base.to_dict()) | set(cls.attribute_map)
+    wanted = {**SMALL, **({"num_key_value_heads": 4} if model_type in SAME_HEADS else {})}
+    chosen = {name: value for name, value in wanted.items() if name in known}
+    if isinstance(kinds := base.to_dict().get("layer_types"), list):
+        chosen["layer_types"] = (list(dict.fromkeys(kinds)) * 4)[:4]
+    if isinstance(kinds := base.to_dict().get("mlp_layer_types"), list):
+        chosen["mlp_layer_types"] = (list(dict.fromkeys(kinds)) * 4)[:4]
+    chosen = {name: value for name, value in chosen.items() if not _computed(cls, name)}
+    return cls(**{**chosen, **OWN.get(model_type, {})})
+
+
+def _computed(cls: type[PreTrainedConfig], name: str) -> bool:
+    return isinstance(getattr(cls, name, None), property)
+
+
+def cached_bytes(
+    config: PreTrainedConfig, n: int, sequences: int, dtype: torch.dtype = torch.bfloat16
+) -> int:
+    """What a model of this config holds after n tokens of so many sequences."""
+    model = AutoModelForCausalLM.from_config(config, dtype=dtype).eval()
+    tokens = torch.arange(sequences * n).reshape(sequences, n) % 60 + 3
+    with torch.no_grad():
+        extra = (
+            {"past_key_values": DynamicCache(config=config)} if config.model_type == "recurrent_gemma" else {}
+        )
+        output = model(input_ids=tokens, use_cache=True, **extra)
+    names = ("past_key_values", "cache_params", "state")
+    held: list[Any] = [extra] + [getattr(output, name, None) for name in names]
+    for module in model.modules():  # RecurrentGemma keeps its states in its layers
+        held += [vars(module).get(name) for name in ("recurrent_states", "conv1d_state")]
+    return _bytes(held)
+
+
+def default_bytes(model_type: str, n: int) -> int:
+    """What a model of default sizes holds after n tokens, in bfloat16: shapes alone, on the meta device."""
+    config = CONFIG_MAPPING[model_type]()
+    with torch.device("meta"), torch.no_grad():
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).eval()
+        output = model(input_ids=torch.zeros(1, n, dtype=torch.long), use_cache=True)
+    cache = getattr(output, "past_key_values", None) or output.cache_params
+    return sum(t.numel() * t.element_size() for t in _tensors(cache) if t.is_floating_point())
+
+
+def _bytes(held: Any) -> int:
+    seen = {
+        (t.data_ptr(), t.shape): t.numel() * t.element_size() for t in _tensors(held) if t.is_floating_point()
+    }
+    return sum(seen.values())
+
+
+def _tensors(held: Any) -> Iterator[torch.Tensor]:
+    if isinstance(held, torch.Tensor):
+        yield held
+    elif isinstance(held, dict):
+        yield from (t for value in held.values() for t in _tensors(value))
+    elif isinstance(held, list | tuple):
+        yield from (t for value in held for t in _tensors(value))
+    elif hasattr(held, "__dict__") and not isinstance(held, type | torch.device | PreTrainedConfig):
+        yield from _tensors(vars(held))
