@@ -1,0 +1,69 @@
+"""What is wished for: tasks at sizes that fit a context, and the size of the stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from limen.core.errors import BadInput
+from limen.core.smallest import smallest
+from limen.core.task import Task
+from limen.tasks._families import FAMILIES, LEAST
+
+STEP = 64  # widths are multiples of the smaller head
+
+
+@dataclass(frozen=True)
+class Wish:
+    """All tasks are to be done by one stack in one pass; `budget` bounds the bytes kept for a sequence."""
+
+    tasks: tuple[Task, ...]
+    context: int
+    layers: int = 24
+    width: int = 2048
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.tasks:
+            raise BadInput("a design needs at least one task")
+        if self.width < STEP or self.width % STEP:
+            raise BadInput(f"the width must be a multiple of {STEP}, got {self.width}")
+        for name, value in (("context", self.context), ("number of layers", self.layers)):
+            if value < 1:
+                raise BadInput(f"the {name} must be at least 1, got {value}")
+        if self.budget is not None and self.budget < 1:
+            raise BadInput(f"the budget must be at least 1 byte, got {self.budget}")
+        for task in self.tasks:
+            if task.length > self.context:
+                raise BadInput(f"{task} has {task.length:,} tokens, the context {self.context:,}")
+
+    @classmethod
+    def parse(cls, tasks: list[str], context: int, layers: int, width: int, budget: int | None) -> Wish:
+        """A task's id alone stands for its largest instance that fits the context."""
+        asked = [sized(text, context) if "(" not in text else Task.parse(text) for text in tasks]
+        return cls(tuple(dict.fromkeys(asked)), context, layers, width, budget)
+
+
+def sized(name: str, context: int) -> Task:
+    """The longest of a family; of a task that has none, one size grows and the others are defaults."""
+    if name in FAMILIES:
+        return _longest(name, FAMILIES[name], context)
+    task = Task.parse(name)
+    found = smallest(task, task.grows, lambda t: t.length > context, known=task.length > context)
+    if found is None:
+        raise BadInput(f"{task} does not grow to {context:,} tokens by {task.grows} alone: give its sizes")
+    _, below = found
+    if below is None:
+        raise BadInput(f"no instance of {name} is as short as {context:,} tokens")
+    return task.resized(task.grows, below)
+
+
+def _longest(name: str, family: Callable[[int], Task], context: int) -> Task:
+    """Lengths grow with n, by at least a token each."""
+    low, high = LEAST, context + 2  # is_tree(n) has n-1 tokens
+    if family(low).length > context:
+        raise BadInput(f"no instance of {name} is as short as {context:,} tokens")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if family(middle).length <= context else (low, middle)
+    return family(low)
