@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
 from limen.core.predictor import Predictor
+from limen.core.proof import Formal
 from limen.core.task import Task
 
 
@@ -38,7 +40,12 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Theorem(ABC):
-    """Statement and proof stand in the file's docstring; the inequality at given sizes in `check/`."""
+    """Statement and proof stand in the file's docstring; the inequality at given sizes in `check/`.
+
+    `formal` names what of it Coq has checked.
+    """
+
+    formal: ClassVar[tuple[Formal, ...]] = ()
 
     @abstractmethod
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:

@@ -16,12 +16,15 @@ from limen.core.construction import construct
 from limen.core.errors import BadInput
 from limen.core.files import load
 from limen.core.task import Task
+from limen.report.proof import proof_checked
 
 
 def checked(path: Path, folder: Path) -> dict[str, Any]:
     """Whether the certificate holds, for the model in that folder if it is about one, and why."""
     if not path.is_file():
         raise BadInput(f"there is no certificate at {path}")
+    if path.suffix == ".v":
+        return proof_checked(path)
     certificate = decode(path.read_bytes())
     reason, said, robust = _judged(certificate, folder, path)
     return {"valid": reason is None, "robust": robust, "kind": type(certificate).__struct_config__.tag,

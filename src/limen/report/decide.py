@@ -13,17 +13,22 @@ from limen.core.files import write_whole
 from limen.core.task import Task
 from limen.core.verdict import Verdict
 from limen.decide import decide, percent
+from limen.report.proof import proved
 
 
 def decided(
-    task: str, architecture: str, steps: int, over: str | None, save: Path | None
+    task: str, architecture: str, steps: int, over: str | None, save: Path | None, proof: Path | None = None
 ) -> tuple[dict[str, Any], list[str]]:
-    """The fields of the verdict, and lines; the certificate is written where asked."""
+    """The fields of the verdict, and lines; the certificate and the proof are written where asked."""
     asked, stack = Task.parse(task), Architecture.parse(architecture)
     verdict = decide(asked, stack, steps, over)
     if save is not None and verdict.evidence is not None:
         write_whole(save, encode(verdict.evidence.certificate))  # type: ignore[arg-type]
-    return fields(asked, stack, verdict) | {"steps": steps}, _lines(asked, stack, verdict, steps)
+    shown, lines = fields(asked, stack, verdict) | {"steps": steps}, _lines(asked, stack, verdict, steps)
+    if proof is None:
+        return shown, lines
+    more, line = proved(verdict, proof)
+    return shown | more, lines + line
 
 
 def fields(task: Task, architecture: Architecture, verdict: Verdict) -> dict[str, Any]:

@@ -82,6 +82,7 @@ from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
 from limen.core.model import Model
 from limen.core.predictor import Predictor
+from limen.core.proof import Formal
 from limen.core.task import Task, Tokens
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
 from limen.mixers.block_sparse import BlockSparse
@@ -100,6 +101,16 @@ _MEMBERS = 64  # of a class of equal messages that are compared
 @dataclass(frozen=True)
 class BlockMessages(Theorem):
     """One layer: `positions`, which is the stronger there; more layers: `depth`."""
+
+    formal = (
+        Formal(
+            "block_messages.v",
+            "block_messages",
+            "route positions: one layer, maps that differ from block to block",
+        ),
+        Formal("block_messages.v", "block_messages_shared", "one layer, one map for all blocks"),
+        Formal("block_messages.v", "cannot_two_sum", "route positions: the verdict at its numbers"),
+    )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         route = "positions" if len(architecture.layers) == 1 else "depth"

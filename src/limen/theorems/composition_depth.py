@@ -101,6 +101,7 @@ from limen.check.composition import WRITTEN, Levels, chain, levels_of
 from limen.core.architecture import Architecture
 from limen.core.bits import power_bits
 from limen.core.certificate import Bound
+from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
 from limen.tasks.composition import Composition
@@ -117,6 +118,41 @@ _ROUNDS = 6  # a state may grow with the length that is found
 @dataclass(frozen=True)
 class CompositionDepth(Theorem):
     """The best inequality for these sizes."""
+
+    formal = (
+        Formal(
+            "each_w.v", "each_w", "route W: two hops, each w by itself, as a conversation, all free sizes"
+        ),
+        Formal(
+            "each_w_stack.v",
+            "cannot_two_layers",
+            "route W: linear layers and a full one, or two full or head-wise: the verdict at its numbers",
+        ),
+        Formal(
+            "each_w_stack.v",
+            "cannot_think_once",
+            "route W: one full or head-wise layer and a step of thought: the verdict at its numbers",
+        ),
+        Formal(
+            "composition_depth.v",
+            "chk_sound",
+            "two hops by linear layers, one full layer, linear layers: the verdict at its numbers",
+        ),
+        Formal(
+            "accumulators.v", "concrete_hybrid_errs", "the same with states of s bits and D sums of p bits"
+        ),
+        Formal("composition_depth_satisfiable.v", "big_correct", "with sizes unbounded such a stack does it"),
+        Formal(
+            "each_w_satisfiable.v",
+            "two_layers_can",
+            "with sums unbounded two layers do it; so does a thinker",
+        ),
+        Formal(
+            "depth_rule.v",
+            "depth_rule",
+            "κ + Tφ ≥ L suffices, any stack, any L: what tokens can know; that weights do it is run",
+        ),
+    )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         tables = chain(task)

@@ -36,6 +36,7 @@ from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
 from limen.core.model import Model, State
 from limen.core.predictor import Predictor
+from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
 from limen.mixers.log_linear import Levels
@@ -45,6 +46,19 @@ from limen.theorems._collisions import collision, states
 @dataclass(frozen=True)
 class LogLinearState(Theorem):
     """Cut at the last power of two up to where the task says."""
+
+    formal = (
+        Formal(
+            "log_linear_state.v",
+            "one_level",
+            "after 2^r tokens one level is left, in all heads and layers, whatever the rule",
+        ),
+        Formal(
+            "log_linear_state.v",
+            "cannot_evaluate_log_linear",
+            "eva, index, retrieval without `absent`: the verdict at its numbers",
+        ),
+    )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         return stated("log_linear_state", Case(task, architecture, steps))

@@ -57,6 +57,7 @@ from limen.check.case import Case
 from limen.check.one_layer import Family, fixed_query, fooling_set
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
+from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 from limen.tasks.is_tree import IsTree
@@ -65,6 +66,15 @@ from limen.tasks.is_tree import IsTree
 @dataclass(frozen=True)
 class OneLayerCut(Theorem):
     """Fixed query where there is one layer, else behind recurrences."""
+
+    formal = (
+        Formal("one_layer_cut.v", "one_way", "a message about one half of the input, any task"),
+        Formal(
+            "one_layer_cut.v",
+            "attention_equality",
+            "equality, the sums of one layer added exactly, a fixed token behind the strings that asks",
+        ),
+    )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         if len(architecture.layers) > 1:

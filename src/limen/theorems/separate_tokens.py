@@ -38,6 +38,7 @@ from limen.check.case import Case
 from limen.check.one_layer import separate_values
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
+from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 
@@ -45,6 +46,12 @@ from limen.core.theorem import Need, NoStatement, Theorem
 @dataclass(frozen=True)
 class SeparateTokens(Theorem):
     """Alice holds the values."""
+
+    formal = (
+        Formal(
+            "separate_tokens.v", "separate_tokens", "n values in tokens of their own, any of them asked for"
+        ),
+    )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         return stated("separate_tokens", Case(task, architecture, steps))

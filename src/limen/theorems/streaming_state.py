@@ -43,6 +43,7 @@ from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
 from limen.core.model import Model
 from limen.core.predictor import Predictor
+from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
 from limen.theorems._collisions import collision, states
@@ -51,6 +52,23 @@ from limen.theorems._collisions import collision, states
 @dataclass(frozen=True)
 class StreamingState(Theorem):
     """Cut where the task says, or beside it: after an odd number of brackets Dyck may have more rows."""
+
+    formal = (
+        Formal(
+            "streaming_state.v",
+            "cut_bound",
+            "any task at any cut: no fewer memories than prefixes told apart, thinking aloud or not",
+        ),
+        Formal(
+            "streaming_state.v",
+            "cannot_evaluate",
+            "eva, index, retrieval without `absent`, composition of any length: the verdict at its numbers",
+        ),
+        Formal(
+            "streaming_state.v", "cannot_compare", "equality and disjointness: the verdict at its numbers"
+        ),
+        Formal("streaming_state_attained.v", "eva_tight", "the bound of eva is attained"),
+    )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         at_the_cut = stated("streaming_state", Case(task, architecture, steps))

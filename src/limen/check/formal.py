@@ -1,0 +1,59 @@
+r"""What the theorems of `proofs/` say at the sizes of a task and an architecture, as Coq text.
+
+Each form is a theorem there whose hypothesis is a computation: given numbers that a checker written in Coq
+accepts, no model with so many bits does the task.  Which numbers belong to a task and an architecture is
+worked out here, from their text; the claim brings the free sizes of the proof alone.
+"""
+
+from __future__ import annotations
+
+from limen.check import formal_hops, formal_states
+from limen.check.case import Case
+from limen.check.statement import Form, Stated
+from limen.core.architecture import Architecture
+from limen.core.errors import BadInput, unknown
+from limen.core.proof import Claim, heading
+from limen.core.task import Task
+from limen.core.theorem import NoStatement
+
+FORMS: dict[str, Form] = formal_states.FORMS | formal_hops.FORMS
+
+
+def formal(claim: Claim) -> Stated | NoStatement:
+    """What the claim says in Coq, or why nothing is stated there."""
+    if claim.form not in FORMS:
+        raise unknown("form of a proof", claim.form, FORMS)
+    form, sizes = FORMS[claim.form], claim.sizes
+    if set(sizes) != set(form.sizes) or any(size < 0 for size in sizes.values()):
+        wanted = ", ".join(form.sizes) or "none"
+        raise BadInput(f"{claim.form}: the sizes must be {wanted}, not negative; got {sizes}")
+    task, architecture = Task.parse(claim.task), Architecture.parse(claim.architecture)
+    if (str(task), str(architecture)) != (claim.task, claim.architecture):
+        raise BadInput(f"the claim must be written as {task} by {architecture}")
+    return form.at(Case(task, architecture, claim.steps, sizes=sizes))
+
+
+def written(claim: Claim, said: Stated) -> str:
+    """The file that proves it."""
+    form = FORMS[claim.form]
+    thought = f" and {claim.steps} steps of chain of thought" if claim.steps else ""
+    return (
+        f"{heading(claim)}\n"
+        f"(** CANNOT  {claim.task}  by  {claim.architecture}{thought}: {form.theorem}.\n"
+        f"    Proved: {said.words}.\n"
+        "    That these are the sizes of this task and this architecture is Limen's arithmetic. *)\n"
+        f"From Coq Require Import NArith.\nFrom Limen Require Import {form.modules}.\n\n"
+        f"Theorem verdict : {said.statement}.\n"
+        f"Proof. {said.proof}. vm_compute. reflexivity. Qed.\n"
+        "Print Assumptions verdict.\n"
+    )
+
+
+def judge(claim: Claim, said: Stated, module: str) -> str:
+    """A file of our own that takes the theorem out of a compiled proof, and asks what it rests on."""
+    return (
+        f"From Coq Require Import NArith.\nFrom Limen Require Import {FORMS[claim.form].modules}.\n"
+        f"Require {module}.\n"
+        f"Definition judged : {said.statement} := {module}.verdict.\n"
+        "Print Assumptions judged.\n"
+    )

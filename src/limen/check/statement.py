@@ -1,0 +1,43 @@
+"""A statement in Coq, as text, with the numbers that prove it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from limen.check.case import Case
+from limen.core.theorem import NoStatement
+
+WRITTEN = 2**14  # bits of a number that Coq is asked to write out: it multiplies digit by digit
+
+
+class Stated(NamedTuple):
+    """A statement in Coq, the numbers that prove it, what it says in words, and what Coq will compute.
+
+    `holds` is the checker of `proofs/` said again in Python: no proof is written without it, and none is
+    accepted because of it.
+    """
+
+    statement: str
+    proof: str
+    words: str
+    holds: bool
+
+
+class Form(NamedTuple):
+    """Whose theorem it is, the files of `proofs/` it is said in, its free sizes, its statement at a case."""
+
+    theorem: str
+    modules: str
+    sizes: tuple[str, ...]
+    at: Callable[[Case], Stated | NoStatement]
+
+
+def nat(number: int) -> str:
+    """A binary literal: natural numbers of Coq are unary."""
+    return f"(N.to_nat {number})"
+
+
+def exceeds(s: int, n: int, V: int, a: int, b: int) -> bool:
+    """`power_exceeds` of proofs/powers.v: a/b ≤ log₂V and s < n·a/b, so 2^s < V^n."""
+    return bool(2**a <= V**b and s * b < n * a)

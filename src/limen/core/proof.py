@@ -1,0 +1,50 @@
+"""Proofs that Coq checks: what of a theorem is in `proofs/`, and the claim with which a verdict's begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from limen.core.errors import BadInput
+
+SCHEMA = "limen/proof/1"
+
+
+@dataclass(frozen=True)
+class Formal:
+    """A theorem that Coq has checked: its file in `proofs/`, its name there, and what it covers of ours."""
+
+    file: str
+    theorem: str
+    covers: str
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A verdict CANNOT and the form of its proof: a theorem of `proofs/` and the free sizes given to it."""
+
+    task: str
+    architecture: str
+    steps: int
+    form: str
+    sizes: dict[str, int]
+
+
+def heading(claim: Claim) -> str:
+    """The claim as a comment of one line, with which its proof begins."""
+    content = msgspec.json.encode(claim).decode()
+    if "(*" in content or "*)" in content:
+        raise BadInput(f"cannot be written into a Coq comment: {content}")
+    return f"(* {SCHEMA} {content} *)"
+
+
+def read(text: str) -> Claim:
+    """The claim that a proof begins with."""
+    first = text.partition("\n")[0]
+    start, end = f"(* {SCHEMA} ", " *)"
+    if not (first.startswith(start) and first.endswith(end)):
+        raise BadInput(f"not a proof of limen: its first line must be a comment that begins {start!r}")
+    try:
+        return msgspec.json.decode(first.removeprefix(start).removesuffix(end), type=Claim)
+    except msgspec.MsgspecError as error:
+        raise BadInput(f"not a proof of limen: first line: {error}") from error

@@ -1,0 +1,126 @@
+"""Free sizes for a proof that Coq checks: a guess, that counts once Coq has computed with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flint import fmpz
+
+from limen.check.case import Case
+from limen.check.formal import FORMS, formal
+from limen.check.formal_hops import (
+    Thinker,
+    TwoLayers,
+    one_full_holds,
+    sandwich,
+    thinker,
+    two_hops,
+    two_layers,
+)
+from limen.check.formal_states import Lookup, merging, recurrence
+from limen.check.statement import WRITTEN
+from limen.core.architecture import Architecture
+from limen.core.bits import power_bits
+from limen.core.certificate import Bound
+from limen.core.proof import Claim
+from limen.core.task import Task
+from limen.core.theorem import NoStatement
+from limen.theorems._chain import each_w
+
+_FINER = 64  # of k to the next one
+
+Sizes = dict[str, int]
+
+
+def claimed(bound: Bound) -> Claim | NoStatement:
+    """The claim of a bound, in the first form that Coq will accept at its sizes."""
+    case = Case(Task.parse(bound.task), Architecture.parse(bound.architecture), bound.steps)
+    reasons = []
+    for name, choose in CHOICES.items():
+        if FORMS[name].theorem != bound.theorem:
+            continue
+        sizes = choose(case)
+        if isinstance(sizes, NoStatement):
+            reasons.append(sizes.reason)
+            continue
+        claim = Claim(
+            task=bound.task, architecture=bound.architecture, steps=bound.steps, form=name, sizes=sizes
+        )
+        said = formal(claim)
+        if not isinstance(said, NoStatement) and said.holds:
+            return claim
+        reasons.append(said.reason if isinstance(said, NoStatement) else f"{name} does not reach these sizes")
+    why = "; ".join(dict.fromkeys(reasons))
+    return NoStatement(why or f"{bound.theorem} has no form whose numbers Coq checks")
+
+
+def _lookup(found: Lookup | NoStatement) -> Sizes | NoStatement:
+    if isinstance(found, NoStatement):
+        return found
+    fraction = _fraction(found.s, found.t, found.V)
+    return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}
+
+
+def _fraction(s: int, t: int, V: int) -> tuple[int, int] | NoStatement:
+    """a/b ≤ log₂V with s < t·a/b and the smallest b."""
+    if power_bits((V, t)) <= s:
+        return NoStatement(f"{s} bits are enough for {t} values of {V}")
+    power, b = V, 1
+    while power.bit_length() <= WRITTEN:
+        if s * b < t * (a := power.bit_length() - 1):
+            return a, b
+        power, b = power * V, b + 1
+    return NoStatement(f"no fraction of few digits lies between {s}/{t} and log₂{V}")
+
+
+def _each_w(case: Case, found: TwoLayers | Thinker | NoStatement) -> Sizes | NoStatement:
+    """y, h, b as for route W; then the largest J for some e/c just above what each entry of z_1 loses."""
+    task = two_hops(case)
+    if isinstance(task, NoStatement):
+        return task
+    if isinstance(found, NoStatement):
+        return found
+    sizes = each_w(task, found.levels)
+    y, h, b = sizes["y"], sizes["h"], sizes["b"]
+    J, c, e = max(_kept(y * b, found.lost, y * h, c) for c in (1, 2, 4, 8, 16, 32, 64, 128))
+    n_1 = task.n[0]
+    fraction = _fraction(found.told(n_1, y, h, b), n_1 * J, task.N(1))
+    if isinstance(fraction, NoStatement):
+        return fraction
+    return sizes | {"J": J, "c": c, "e": e, "a": fraction[0], "q": fraction[1]}
+
+
+def _kept(of: int, lost: int, entries: int, c: int) -> tuple[int, int, int]:
+    """The largest J with (J-1)^c·2^e < of^c, and c and e, e/c ≥ lost/entries; one value is always kept."""
+    e = -(-lost * c // entries)
+    if c * of.bit_length() > WRITTEN or e > WRITTEN:
+        return 1, 1, -(-lost // entries)
+    return int(fmpz((of**c - 1) >> e).root(c)) + 1, c, e
+
+
+def _one_full(case: Case) -> Sizes | NoStatement:
+    """x1 as large as can be, and some k for which `chk` holds."""
+    task, found = two_hops(case), sandwich(case)
+    if isinstance(task, NoStatement):
+        return task
+    if isinstance(found, NoStatement):
+        return found
+    lm, lg = (task.m - 1).bit_length(), task.N(1).bit_length() - 1
+    k = 0
+    while 2 * (k + 1) <= task.m:
+        sizes = {"k": k, "x1": task.m // (2 * (k + 1)), "lm": lm, "lg": lg}
+        if one_full_holds(task, found, sizes):
+            return sizes
+        k += 1 + k // _FINER
+    return NoStatement("the greedy choice of proofs/two_hops.v does not reach these sizes")
+
+
+CHOICES: dict[str, Callable[[Case], Sizes | NoStatement]] = {
+    "cannot_evaluate": lambda case: _lookup(recurrence(case)),
+    "cannot_compare": lambda case: {},
+    "cannot_evaluate_log_linear": lambda case: _lookup(merging(case)),
+    "cannot_two_sum": lambda case: {},
+    "cannot_two_layers": lambda case: _each_w(case, two_layers(case)),
+    "cannot_think_once": lambda case: _each_w(case, thinker(case)),
+    "chk_sound": _one_full,
+}

@@ -1,0 +1,535 @@
+"""Verdicts that carry a proof, and the proofs of the project: what is accepted, and what is not."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limen.check import coq
+from limen.check.bound import stated
+from limen.check.case import Case
+from limen.check.formal import FORMS, formal, written
+from limen.check.formal_hops import FREE, Sandwich, Thinker, TwoLayers, each_w_holds, one_full_holds
+from limen.check.formal_states import told
+from limen.check.statement import exceeds
+from limen.core.architecture import Architecture
+from limen.core.catalogue import ids, lookup
+from limen.core.certificate import Bound
+from limen.core.errors import BadInput
+from limen.core.graph import Graph
+from limen.core.proof import Claim
+from limen.core.task import Task
+from limen.core.theorem import NoStatement, Theorem
+from limen.decide import decide
+from limen.tasks.composition import Composition
+from limen.theorems._formal import CHOICES, claimed
+
+PROOFS = Path(__file__).parents[1] / "proofs"
+LIMEN = Path(sys.executable).parent / "limen"
+
+# The examples of docs/bounds.md and of the theorems, with the form of their proof.
+EXAMPLES = [
+    ("eva(n=488)", "linear(h=1,d=16,p=16)", 0, "cannot_evaluate"),
+    ("eva(n=10017)", "2*linear(h=1,d=64,p=16)", 7, "cannot_evaluate"),
+    ("composition(m=64,n1=64)", "linear(h=1,d=4,p=8)", 0, "cannot_evaluate"),
+    ("equality(n=300)", "linear(h=1,d=4,p=8)", 0, "cannot_compare"),
+    ("disjointness(n=300)", "window(h=1,d=1,W=2,p=8)", 2, "cannot_compare"),
+    ("eva(n=2048)", "log_linear(h=1,d=16,p=16)", 0, "cannot_evaluate_log_linear"),
+    ("two_sum(n=65536,M=2^32)", "block_sparse(h=1,d=16,B=64,k=16)", 0, "cannot_two_sum"),
+    (
+        "composition(m=2048,n1=256)",
+        "linear(h=1,d=4,p=8),softmax(h=1,d=4,p=8),linear(h=1,d=4,p=8)",
+        0,
+        "chk_sound",
+    ),
+    ("composition(m=12,n1=1)", "softmax(h=1,d=4,p=8)", 0, "cannot_two_layers"),
+    (
+        "composition(m=2^19,n1=1)",
+        "linear(h=8,d=64,p=16),softmax(h=8,d=64,p=16)|window(h=8,d=64,W=4,p=16)",
+        0,
+        "cannot_two_layers",
+    ),
+    ("composition(m=262144,n1=256)", "2*softmax(h=1,d=4,p=8)", 0, "cannot_two_layers"),
+    (
+        "composition(m=11585,n1=22)",
+        "2*(softmax(reply_bits=19)|linear(state_bits=15))",
+        0,
+        "cannot_two_layers",
+    ),
+    ("composition(m=2048,n1=8)", "softmax(h=1,d=4,p=8)|linear(h=1,d=4,p=8)", 1, "cannot_think_once"),
+]
+
+
+def proof(task: str, architecture: str, steps: int = 0) -> tuple[Claim, str]:
+    """The claim of a verdict, and its file."""
+    verdict = decide(Task.parse(task), Architecture.parse(architecture), steps)
+    assert verdict.evidence is not None and isinstance(verdict.evidence.certificate, Bound)
+    claim = claimed(verdict.evidence.certificate)
+    assert isinstance(claim, Claim), claim
+    said = formal(claim)
+    assert not isinstance(said, NoStatement)
+    return claim, written(claim, said)
+
+
+def bound(theorem: str, task: str, architecture: str, route: str = "") -> Bound:
+    """The inequality, whether or not it excludes."""
+    said = stated(theorem, Case(Task.parse(task), Architecture.parse(architecture), route=route))
+    assert isinstance(said, Bound), said
+    return said
+
+
+@pytest.mark.parametrize(("task", "architecture", "steps", "form"), EXAMPLES)
+def test_a_verdict_has_a_proof_that_computes(task: str, architecture: str, steps: int, form: str) -> None:
+    claim, text = proof(task, architecture, steps)
+    said = formal(claim)
+    assert claim.form == form and not isinstance(said, NoStatement) and said.holds
+    assert f"Theorem verdict : {said.statement}." in text and text.endswith("Print Assumptions verdict.\n")
+
+
+# ------------------------------------------------ Python's numbers and Coq's: the same verdict
+
+
+@given(st.integers(2, 60), st.integers(1, 12), st.integers(1, 8))
+@settings(max_examples=60, deadline=None)
+def test_a_lookup_has_a_proof_exactly_where_it_is_ruled_out(n: int, d: int, p: int) -> None:
+    for task in (f"eva(n={n})", f"index(n={n},S=3)", f"retrieval(n={n},D=6,V=5)"):
+        said = bound("streaming_state", task, f"linear(h=1,d={d},p={p})")
+        assert isinstance(claimed(said), Claim) == said.excludes
+    for task in (f"equality(n={n})", f"disjointness(n={n})"):
+        said = bound("streaming_state", task, f"linear(h=1,d=2,p={p})")
+        assert isinstance(claimed(said), Claim) == said.excludes
+
+
+@given(st.integers(2, 60), st.integers(1, 8))
+@settings(max_examples=40, deadline=None)
+def test_log_linear_attention_has_a_proof_exactly_where_it_is_ruled_out(n: int, d: int) -> None:
+    said = bound("log_linear_state", f"eva(n={n})", f"log_linear(h=1,d={d},p=2)")
+    assert isinstance(claimed(said), Claim) == said.excludes
+
+
+@given(st.integers(1, 6), st.integers(3, 9), st.integers(1, 2), st.integers(3, 40), st.integers(1, 6))
+@settings(max_examples=60, deadline=None)
+def test_blocks_have_a_proof_exactly_where_they_are_ruled_out(
+    B: int, whole: int, k: int, M: int, d: int
+) -> None:
+    said = bound(
+        "block_messages",
+        f"two_sum(n={B * whole},M={M})",
+        f"block_sparse(h=1,d={d},B={B},k={k},p=1)",
+        "positions",
+    )
+    assert isinstance(claimed(said), Claim) == said.excludes
+
+
+@given(
+    st.integers(2, 4000), st.integers(1, 300), st.integers(0, 300), st.integers(1, 80), st.integers(0, 300)
+)
+@settings(max_examples=60, deadline=None)
+def test_what_the_greedy_proof_of_two_hops_excludes_the_theorem_excludes(
+    m: int, n_1: int, s: int, β: int, s2: int
+) -> None:
+    stack = f"linear(state_bits={s}),softmax(reply_bits={β}),linear(state_bits={s2})"
+    case = Case(Task.parse(f"composition(m={m},n1={n_1})"), Architecture.parse(stack))
+    if not isinstance(CHOICES["chk_sound"](case), NoStatement):
+        said = lookup("theorems", "composition_depth", Theorem)().bound(case.task, case.architecture)
+        assert isinstance(said, Bound) and said.excludes
+
+
+@given(
+    st.integers(2, 5000),
+    st.integers(1, 99),
+    st.lists(st.integers(0, 60), min_size=4, max_size=4),
+    st.integers(0, 2),
+)
+@settings(max_examples=100, deadline=None)
+def test_two_layers_and_thinkers_have_a_proof_exactly_where_they_are_ruled_out(
+    m: int, n_1: int, bits: list[int], kind: int
+) -> None:
+    first, second, w, s = (max(bit, 1) for bit in bits)
+    head = f"softmax(reply_bits={w})|linear(state_bits={s})"
+    stack, steps = (
+        (f"{head},softmax(reply_bits={first})|linear(state_bits={second})", 0),
+        (f"linear(state_bits={first}),{head}", 0),
+        (head, 1),
+    )[kind]
+    case = Case(Task.parse(f"composition(m={m},n1={n_1})"), Architecture.parse(stack), steps)
+    said = lookup("theorems", "composition_depth", Theorem)().bound(case.task, case.architecture, steps)
+    assert isinstance(said, Bound)
+    excluded = said.excludes and said.ceiling is None
+    # Coq's statement of linear heads beside the last softmax heads, which nobody reads, is the sharper one
+    assert isinstance(claimed(said), Claim) == excluded or (kind == 1 and not excluded)
+
+
+def test_no_proof_is_claimed_where_the_greedy_choice_falls_short() -> None:
+    task, stack = "composition(m=2048,n1=1)", "linear(h=1,d=4,p=8),softmax(h=1,d=4,p=8),linear(h=1,d=4,p=8)"
+    verdict = decide(Task.parse(task), Architecture.parse(stack))
+    assert verdict.evidence is not None and isinstance(verdict.evidence.certificate, Bound)
+    found = claimed(verdict.evidence.certificate)
+    assert isinstance(found, NoStatement) and "does not reach" in found.reason
+
+
+# ------------------------------------------------------------------ what is refused before Coq runs
+
+
+@pytest.fixture
+def no_coq(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: object) -> str | None:
+        raise AssertionError("Coq was asked")
+
+    monkeypatch.setattr(coq, "_compiled", run)
+
+
+FORGED = [
+    ("Theorem verdict", "Axiom oops : False.\nTheorem verdict", "'Axiom' has no place"),
+    ("vm_compute. reflexivity. Qed.", "vm_compute. reflexivity. Admitted.", "'Admitted' has no place"),
+    ("Theorem verdict", "Unset Guard Checking.\nTheorem verdict", "'Guard Checking' has no place"),
+    ("Theorem verdict", "#[bypass_check(guard)]\nTheorem verdict", "'bypass_check' has no place"),
+    ("Theorem verdict", 'Declare ML Module "x".\nTheorem verdict', "'Declare ML' has no place"),
+    ("(N.to_nat 4352) ->", "(N.to_nat 4351) ->", "line 10 is"),
+    ("~ evaluates M", "evaluates M", "line 10 is"),
+    ("cannot_evaluate 4352", "cannot_evaluate 4353", "line 11 is"),
+    ('"a":116', '"a":115', "line 11 is"),
+    ("Print Assumptions verdict.\n", "", "line 12 is ''"),
+    ("Print Assumptions verdict.\n", "Print Assumptions verdict.\nCheck verdict.\n", "line 13 is"),
+]
+
+
+@pytest.mark.usefixtures("no_coq")
+@pytest.mark.parametrize(("old", "new", "reason"), FORGED)
+def test_a_forged_proof_is_refused(old: str, new: str, reason: str) -> None:
+    _, text = proof("eva(n=488)", "linear(h=1,d=16,p=16)")
+    assert old in text
+    _, said = coq.check_proof(text.replace(old, new))
+    assert said is not None and reason in said
+
+
+@pytest.mark.usefixtures("no_coq")
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("(* limen/proof/1", "(* limen/proof/2", "its first line must be a comment"),
+        ('"steps":0', '"steps":"0"', "Expected `int`"),
+        ('"form":"cannot_evaluate"', '"form":"cannot_evaluat"', "did you mean 'cannot_evaluate'?"),
+        ('"a":116,', "", "the sizes must be a, b"),
+        ("eva(n=488)", "eva( n=488)", "the claim must be written as eva(n=488)"),
+    ],
+)
+def test_a_claim_that_cannot_be_read_is_bad_input(old: str, new: str, reason: str) -> None:
+    _, text = proof("eva(n=488)", "linear(h=1,d=16,p=16)")
+    with pytest.raises(BadInput, match=re.escape(reason)):
+        coq.check_proof(text.replace(old, new, 1))
+
+
+def test_a_missing_coq_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(BadInput, match="apt-get install --no-install-recommends coq"):
+        coq.check_proof(proof("eva(n=488)", "linear(h=1,d=16,p=16)")[1])
+
+
+def test_the_command_writes_a_proof_or_says_why_not(tmp_path: Path) -> None:
+    file = tmp_path / "eva.v"
+    command = [LIMEN, "decide", "eva(n=488)", "linear(h=1,d=16,p=16)", "--json", "--proof"]
+    done = subprocess.run([*command, file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and json.loads(done.stdout)["proof"] == str(file)
+    assert file.read_text() == proof("eva(n=488)", "linear(h=1,d=16,p=16)")[1]
+    other = subprocess.run([*command, tmp_path / "eva.json"], capture_output=True, text=True, check=False)
+    assert other.returncode == 2 and "must be named *.v" in other.stderr
+    command[2], file = "eva(n=487)", tmp_path / "open.v"
+    done = subprocess.run([*command, file], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and json.loads(done.stdout)["proof"] is None and not file.exists()
+
+
+# ----------------------------------------------------------------------------- the project's proofs
+
+
+@pytest.mark.parametrize("name", ids("theorems"))
+def test_a_theorem_names_statements_whose_assumptions_are_printed(name: str) -> None:
+    for part in lookup("theorems", name, Theorem).formal:
+        text = (PROOFS / part.file).read_text()
+        assert re.search(rf"^(Theorem|Lemma|Corollary) {part.theorem}\b", text, re.M), part
+        assert f"Print Assumptions {part.theorem}." in text, part
+
+
+def test_every_form_of_a_proof_is_a_named_theorem() -> None:
+    for name, form in FORMS.items():
+        files = {part.theorem: part.file for part in lookup("theorems", form.theorem, Theorem).formal}
+        assert files[name] == f"{form.modules.split()[-1]}.v"
+
+
+def test_every_file_is_compiled() -> None:
+    listed = re.findall(r"^\w+\.v$", (PROOFS / "_CoqProject").read_text(), re.M)
+    assert sorted(listed) == sorted(path.name for path in PROOFS.glob("*.v"))
+
+
+def project(folder: Path, *more: str) -> Path:
+    """A project of one file, with these lines, that is checked as `proofs/` is; it needs no library."""
+    shutil.copy(PROOFS / "check", folder)
+    (folder / "_CoqProject").write_text("-Q . Limen\ntiny.v\n")
+    lines = ["Lemma fine : 1 = 1.", "Proof. reflexivity. Qed.", "Print Assumptions fine.", *more, ""]
+    (folder / "tiny.v").write_text("\n".join(lines))
+    return folder
+
+
+def checked(folder: Path, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    environment = dict(os.environ) if path is None else {"PATH": path}
+    return subprocess.run(
+        [shutil.which("bash") or "bash", folder / "check", folder / "build"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+
+
+def test_without_coq_the_check_says_how_to_get_it(tmp_path: Path) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in ("dirname", "readlink", "grep"):
+        (tools / tool).symlink_to(shutil.which(tool) or tool)
+    done = checked(project(tmp_path), str(tools))
+    assert done.returncode == 1 and "apt-get install --no-install-recommends coq" in done.stderr
+
+
+# ------------------------------------------------------------------------------------- with Coq
+
+
+@pytest.fixture
+def with_coq(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coq, and the proofs as `proofs/check` has compiled them; only the command compiles its own below."""
+    if "LIMEN_COQ" not in os.environ:
+        pytest.skip("needs Coq: `make proofs` runs it")
+    assert shutil.which("coqc"), coq.MISSING
+    folder = Path(os.environ["LIMEN_COQ"]).resolve()
+    assert (folder / "streaming_state.vo").exists(), "proofs/check --compile comes first"
+    monkeypatch.setattr(coq, "_shelf", lambda: SimpleNamespace(name=str(folder)))
+    monkeypatch.setattr(coq, "_library", lambda module: None)
+
+
+@pytest.mark.coq
+@pytest.mark.usefixtures("with_coq")
+def test_the_command_writes_a_proof_and_checks_it(tmp_path: Path) -> None:
+    file = tmp_path / "eva.v"
+    subprocess.run([LIMEN, "decide", *EXAMPLES[0][:2], "--proof", file], capture_output=True, check=True)
+    done = subprocess.run([LIMEN, "check", file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.startswith("proof: valid. Coq proves, from no axioms")
+    file.write_text(file.read_text().replace("4352", "4353"))
+    done = subprocess.run([LIMEN, "check", file], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stdout.startswith("proof: NOT valid. line 3 is")
+
+
+@pytest.mark.coq
+@pytest.mark.usefixtures("with_coq")
+@pytest.mark.parametrize(
+    ("task", "architecture", "steps", "form"), EXAMPLES[3:]
+)  # the form of the first is the command's
+def test_coq_accepts_the_proof_of_a_verdict(task: str, architecture: str, steps: int, form: str) -> None:
+    claim, text = proof(task, architecture, steps)
+    assert coq.check_proof(text) == (claim, None)
+
+
+# One value less, or one bit more: the verdict is not true, or at least not proved.
+UNTRUE = [
+    Claim(task="eva(n=487)", architecture="linear(h=1,d=16,p=16)", steps=0, form="cannot_evaluate",
+          sizes={"a": 116, "b": 13}),
+    Claim(task="eva(n=488)", architecture="linear(h=1,d=16,p=16)", steps=0, form="cannot_evaluate",
+          sizes={"a": 117, "b": 13}),
+    Claim(task="equality(n=160)", architecture="linear(h=1,d=4,p=8)", steps=0, form="cannot_compare",
+          sizes={}),
+    Claim(task="two_sum(n=65536,M=4294967296)", architecture="block_sparse(h=4,d=16,B=64,k=16)", steps=0,
+          form="cannot_two_sum", sizes={}),
+    Claim(task="composition(m=2048,n1=25)",
+          architecture="linear(h=1,d=4,p=8),softmax(h=1,d=4,p=8),linear(h=1,d=4,p=8)", steps=0,
+          form="chk_sound", sizes={"k": 0, "x1": 1024, "lm": 11, "lg": 15}),
+    Claim(task="composition(m=11,n1=1)", architecture="softmax(h=1,d=4,p=8)", steps=0,
+          form="cannot_two_layers",
+          sizes={"y": 1, "h": 11, "b": 11, "J": 11, "c": 1, "e": 0, "a": 38, "q": 11}),
+    Claim(task="composition(m=16,n1=4)", architecture="softmax(reply_bits=24)", steps=1,
+          form="cannot_think_once",
+          sizes={"y": 1, "h": 16, "b": 16, "J": 16, "c": 1, "e": 0, "a": 6, "q": 1}),
+]  # fmt: skip
+
+
+@pytest.mark.coq
+@pytest.mark.usefixtures("with_coq")
+@pytest.mark.parametrize("claim", UNTRUE, ids=lambda c: f"{c.form}-{c.task}")
+def test_coq_refuses_a_wrong_number(claim: Claim) -> None:
+    said = formal(claim)
+    assert not isinstance(said, NoStatement) and not said.holds
+    _, reason = coq.check_proof(written(claim, said))
+    assert reason is not None and reason.startswith("Coq refuses Verdict.v")
+
+
+def computed(modules: str, terms: list[str], folder: Path) -> list[bool]:
+    """What Coq computes, term by term."""
+    text = (
+        f"From Coq Require Import NArith List.\nFrom Limen Require Import {modules}.\nOpen Scope N_scope.\n"
+    )
+    for module in modules.split():
+        coq._library(module)
+    said = coq._run(
+        folder, "Computed", text + "".join(f"Eval vm_compute in {term}.\n" for term in terms), 60.0
+    )
+    return [answer == "true" for answer in re.findall(r"= (true|false)", said)]
+
+
+Numbers = Iterator[
+    tuple[str, Callable[[int], bool]]
+]  # a term with a place for a number of bits, and Python's
+
+
+def powers(rng: np.random.Generator) -> Numbers:
+    n, V, b = (int(x) for x in rng.integers(2, 40, 3))
+    a = int(b * np.log2(V)) + int(rng.integers(-1, 1))
+    yield f"power_exceeds {{}} {n} {V} {max(a, 0)} {b}", lambda s: exceeds(s, n, V, max(a, 0), b)
+
+
+def greedy(rng: np.random.Generator) -> Numbers:
+    m, n_1, s, β = (int(x) for x in rng.integers(1, (400, 60, 20, 30)))
+    k, task = int(rng.integers(0, 4)), Composition(m, (n_1,))
+    x1, lm, lg = m // (2 * (k + 1)), (m - 1).bit_length(), (n_1 * m).bit_length() - 1
+    sizes = {"k": k, "x1": x1, "lm": lm, "lg": lg}
+    sizes[str(rng.choice(list(sizes)))] += int(rng.integers(0, 2))
+    free = " ".join(map(str, sizes.values()))
+    yield f"chk {m} {n_1} {s} {{}} {β} {free}", lambda s2: one_full_holds(task, Sandwich(s, β, s2), sizes)
+
+
+def by_itself(rng: np.random.Generator) -> Numbers:
+    m, n_1, y, s0, w0, w1 = (int(x) for x in rng.integers(1, (200, 9, 4, 30, 30, 30)))
+    task, v, log = Composition(m, (n_1,)), max(m // y, 1), (n_1 * m).bit_length() - 1
+    c, J = int(rng.integers(1, 4)), int(rng.integers(1, y * v + 2))
+    e = (w0 + s0) * c // (y * v) + int(rng.integers(0, 2))  # what is lost, just so or a little less
+    sizes = dict(zip(FREE, (y, v, v, J, c, e, log, 1), strict=True))
+    sizes[str(rng.choice(FREE))] += int(rng.integers(0, 2))
+    free = " ".join(map(str, sizes.values()))
+    for found in (TwoLayers(s0, 0, w0 if y == 1 else 0, w1), TwoLayers(s0, 0, 0, w1), Thinker(s0, w0)):
+        told = found.told(n_1, sizes["y"], sizes["h"], sizes["b"])
+        chk = f"chk_w {m} {n_1} {found.lost} ({told} + {{}}) {free}"
+        if isinstance(found, TwoLayers):
+            yield chk, lambda s1, found=found: each_w_holds(task, found._replace(s1=s1), sizes)
+        else:
+            yield chk.format("0 * {}"), lambda _, found=found: each_w_holds(task, found, sizes)
+
+
+def sets(rng: np.random.Generator) -> Numbers:
+    M, B, whole, κ = (int(x) for x in rng.integers(1, (40, 8, 12, 5)))
+    yield f"sets_exceed {{}} {M} {B} {whole} {κ}", lambda w: told(w, M, B, whole, κ)
+
+
+@pytest.mark.coq
+@pytest.mark.usefixtures("with_coq")
+@pytest.mark.parametrize("kind", [powers, greedy, by_itself, sets], ids=lambda f: f.__name__)
+def test_python_and_coq_compute_the_same(
+    kind: Callable[[np.random.Generator], Numbers], tmp_path: Path
+) -> None:
+    """On both sides of the number of bits at which the answer turns."""
+    rng = np.random.default_rng(0)
+    terms, expected = [], []
+    for _ in range(40):
+        for term, holds in kind(rng):
+            most = next((bits for bits in range(8000) if not holds(bits)), 0)
+            for bits in {max(most - 1, 0), most}:
+                terms.append(term.format(bits))
+                expected.append(holds(bits))
+    assert computed("powers block_messages composition_depth each_w_stack", terms, tmp_path) == expected
+    assert expected.count(True) > 10 < expected.count(False)
+
+
+@pytest.mark.coq
+@pytest.mark.usefixtures("with_coq")
+def test_the_depth_rule_of_coq_is_that_of_the_graph(tmp_path: Path) -> None:
+    """κ + 1 and φ of all 363 stacks of up to five layers."""
+    layers = {
+        "Softmax": "softmax(h=1,d=1)",
+        "HeadWise": "softmax(h=1,d=1)|linear(h=1,d=1)",
+        "Linear": "linear(h=1,d=1)",
+    }
+    stacks = [stack for n in range(1, 6) for stack in product(layers, repeat=n)]
+    listed = "; ".join(f"[{'; '.join(stack)}]" for stack in stacks)
+    coq._library("depth_rule")
+    text = (
+        "From Coq Require Import List.\nImport ListNotations.\nFrom Limen Require Import depth_rule.\n"
+        f"Eval vm_compute in map (fun s => (reach s, phi s)) [{listed}].\n"
+    )
+    said = re.findall(r"\(\s*(\d+),\s*(\d+)\s*\)", coq._run(tmp_path, "Computed", text, 60.0))
+    graphs = [Graph.of(Architecture.parse(",".join(map(layers.get, stack))), 64) for stack in stacks]
+    assert [(int(a) - 1, int(b)) for a, b in said] == [(graph.κ, graph.φ) for graph in graphs]
+
+
+STATEMENT = "forall M : machine nat, memory_bits M 1 1 -> ~ evaluates M 1 1"
+JUDGE = (
+    "From Limen Require Import streaming_state.\nRequire Verdict.\n"
+    f"Definition judged : {STATEMENT} := Verdict.verdict.\nPrint Assumptions judged.\n"
+)
+
+
+@pytest.mark.coq
+@pytest.mark.usefixtures("with_coq")
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"Axiom verdict : {STATEMENT}.",
+        f"Theorem verdict : {STATEMENT}. Admitted.",
+        f"Unset Guard Checking. Fixpoint loop (n : nat) : {STATEMENT} := loop n.\n"
+        "Definition verdict := loop 0.",
+    ],
+)
+def test_a_false_statement_does_not_come_out_closed(line: str) -> None:
+    """Even where the words are not looked at: what the judge asks of the kernel is enough."""
+    verdict = f"From Limen Require Import streaming_state.\n{line}\n"
+    reason = coq._compiled(["streaming_state"], verdict, JUDGE, 60.0)
+    assert reason is not None and reason.startswith("the theorem rests on assumptions")
+
+
+@pytest.mark.coq
+@pytest.mark.usefixtures("with_coq")
+def test_coq_that_does_not_end_is_stopped() -> None:
+    endless = "Goal True. repeat (idtac; progress (assert True by exact I)). Qed.\n"
+    assert coq._compiled([], endless, "", 1.0) == "Coq took more than 1 seconds on Verdict.v"
+
+
+@pytest.mark.coq
+@pytest.mark.usefixtures("with_coq")
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["Axiom oops : False."], "unproved, or not checked"),
+        (["Lemma oops : False.", "Admitted."], "unproved, or not checked"),
+        (["Unset Universe Checking."], "unproved, or not checked"),
+        # an axiom that no word shows, in a theorem that is named and in one that is not
+        (["Variable oops : False.", "Lemma bad : 1 = 2.", "Proof. destruct oops. Qed.",
+          "Print Assumptions bad."], "1 of 2 theorems are closed"),
+        (["Variable oops : False."], "Limen.tiny.oops"),
+        (["Lemma bad : 1 = 2.", "Proof. reflexivity. Qed."], "Unable to unify"),
+    ],
+)  # fmt: skip
+def test_make_proofs_fails_on_what_is_not_proved(tmp_path: Path, lines: list[str], said: str) -> None:
+    done = checked(project(tmp_path, *lines))
+    assert done.returncode == 1 and said in done.stderr + done.stdout
+
+
+@pytest.mark.coq
+@pytest.mark.usefixtures("with_coq")
+def test_make_proofs_fails_on_an_unsafe_flag(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    (folder / "_CoqProject").write_text("-Q . Limen\n-arg -type-in-type\ntiny.v\n")
+    done = checked(folder)
+    assert done.returncode == 1 and "may hold files and -Q . Limen alone" in done.stderr
+
+
+@pytest.mark.coq
+@pytest.mark.usefixtures("with_coq")
+def test_make_proofs_accepts_a_project_and_counts_it(tmp_path: Path) -> None:
+    done = checked(project(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 named theorems: Closed under the global context" in done.stdout

@@ -1,0 +1,125 @@
+"""The page of the theory is made of the catalogue: what it says of theorems and constructions is so."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from limen.check.bound import INEQUALITIES
+from limen.core.catalogue import ids, lookup, summary
+from limen.core.theorem import Theorem
+from limen.report.theory import Standing, formal_line, standing
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/theory.md"
+KEY = re.compile(r"\[([a-z]+\d{4}[a-z0-9]*)\]")
+
+# Where the numbers of a theorem are counted again, over all inputs, protocols or networks of a small size.
+BRUTE_FORCE = {
+    "block_messages": ["test_sparse_theorems.py::test_no_protocol_beats_the_bound_with_positions"],
+    "composition_depth": [
+        "test_sharp_networks.py::test_what_a4_fixes_decides_the_output",
+        "test_sharp_protocols.py::test_protocols_are_never_excluded_whatever_the_free_sizes",
+        "test_graph.py::test_four_computations_agree_on_all_1092_stacks",
+    ],
+    "log_linear_state": [
+        "test_rows.py::test_the_closed_form_counts_what_all_inputs_show",
+        "test_recurrent_theorems.py::test_after_a_power_of_two_all_that_is_read_later_is_one_matrix",
+    ],
+    "one_layer_cut": [
+        "test_one_layer_theorems.py::test_so_many_cases_are_told_apart_with_the_last_token_fixed",
+        "test_one_layer_theorems.py::test_pairs_with_one_answer_cross_to_another",
+    ],
+    "separate_tokens": [
+        "test_one_layer_theorems.py::test_the_values_of_one_player_are_told_apart_by_the_keys_of_the_other"
+    ],
+    "sparse_average_width": [
+        "test_one_layer_theorems.py::test_so_many_cases_are_told_apart_with_the_last_token_fixed"
+    ],
+    "streaming_state": ["test_rows.py::test_the_closed_form_counts_what_all_inputs_show"],
+    "three_sum_one_layer": [
+        "test_one_layer_theorems.py::test_so_many_cases_are_told_apart_with_the_last_token_fixed"
+    ],
+    "token_index": ["test_sparse_theorems.py::test_no_index_beats_the_bound_and_some_meet_it"],
+    "window_global": ["test_rows.py::test_the_closed_form_counts_what_all_inputs_show"],
+}
+
+# A proof that is run by something else than `refute`.
+EXECUTED = {"composition_depth": "[decomposition](../src/limen/adversary/decomposition.py)"}
+
+
+def docstring(kind: str, name: str) -> str:
+    return ast.get_docstring(ast.parse((ROOT / f"src/limen/{kind}/{name}.py").read_text())) or ""
+
+
+def sources(kind: str, name: str) -> str:
+    keys = list(dict.fromkeys(KEY.findall(docstring(kind, name))))
+    return " ".join(f"[{key}]" for key in keys) or "ours"
+
+
+def link(kind: str, name: str) -> str:
+    return f"[{name}](../src/limen/{kind}/{name}.py)"
+
+
+def theorems() -> str:
+    """Theorem × (executable bound, executed proof, brute force, machine-checked)."""
+    lines = [
+        "| theorem | sources | executable bound | executed proof | brute force | machine-checked |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in ids("theorems"):
+        theorem = lookup("theorems", name, Theorem)
+        file = Path(sys.modules[INEQUALITIES[name].__module__].__file__ or "").name
+        counted = [test.split("::") for test in BRUTE_FORCE[name]]
+        cells = [
+            link("theorems", name),
+            sources("theorems", name),
+            f"[check/{file}](../src/limen/check/{file})",
+            "`refute`" if "refute" in vars(theorem) else EXECUTED.get(name, "–"),
+            ", ".join(f"[{i}](../tests/{file})" for i, (file, _) in enumerate(counted, 1)),
+            f"[{len(theorem.formal)} of it](#{name}-in-coq)" if theorem.formal else str(standing(name)),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def statements() -> str:
+    """What Coq has checked, statement by statement."""
+    lines = []
+    for name in ids("theorems"):
+        parts = lookup("theorems", name, Theorem).formal
+        if parts:
+            lines += [f"#### {name} in Coq", ""]
+            lines += [f"* [{part.theorem}](../proofs/{part.file}): {part.covers}" for part in parts]
+            lines.append("")
+    return "\n".join(lines).rstrip()
+
+
+def constructions() -> str:
+    lines = ["| construction | sources | what it does |", "|---|---|---|"]
+    for name in ids("constructions"):
+        says = summary("constructions", name).replace("|", "\\|")
+        lines.append(f"| {link('constructions', name)} | {sources('constructions', name)} | {says} |")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("block", [theorems, statements, constructions], ids=lambda f: f.__name__)
+def test_the_page_says_what_the_catalogue_has(block) -> None:  # type: ignore[no-untyped-def]
+    found = re.search(rf"<!-- {block.__name__} -->\n(.*?)\n<!-- end -->", PAGE.read_text(), re.S)
+    assert found is not None and found.group(1) == block()
+
+
+@pytest.mark.parametrize("name", ids("theorems"))
+def test_what_is_counted_by_brute_force_is_a_test(name: str) -> None:
+    for file, function in (test.split("::") for test in BRUTE_FORCE[name]):
+        tree = ast.parse((ROOT / "tests" / file).read_text())
+        assert function in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("name", ids("theorems"))
+def test_every_theorem_has_a_section_and_is_proved_at_least_in_prose(name: str) -> None:
+    assert re.search(rf"^### {name}$", PAGE.read_text(), re.M)
+    assert standing(name) in {Standing.CHECKED, Standing.PROSE}
+    assert formal_line(name).startswith(standing(name))
