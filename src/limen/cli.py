@@ -74,7 +74,12 @@ def list_(
     for name, entries in found.items() if not as_json else ():
         width = max(map(len, entries), default=0)
         lines += [f"{name} ({len(entries)})"] if entries else []
-        lines += [f"  {entry:{width}}  {summary(name, entry)}" for entry in entries]
+        for entry in entries:
+            lines.append(f"  {entry:{width}}  {summary(name, entry)}")
+            if kind == "theorems":
+                from limen.report.theory import formal_line
+
+                lines.append(f"  {'':{width}}    {formal_line(entry)}")
     _print("list", found, lines, as_json)
 
 
@@ -153,6 +158,9 @@ def decide(
         typer.Option(help="The size of the task to vary for the flip; its own choice unless said."),
     ] = None,
     save: Annotated[Path | None, typer.Option(help="A file for the certificate.")] = None,
+    proof: Annotated[
+        Path | None, typer.Option(help="A Coq file, *.v, for a proof of this very CANNOT; exit 1 if none is.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """CAN, CANNOT or OPEN: which theorem or construction, both sides in bits, and where it flips.
@@ -161,8 +169,9 @@ def decide(
     """
     from limen.report.decide import decided
 
-    shown, lines = decided(task, architecture, steps, over, save)
+    shown, lines = decided(task, architecture, steps, over, save, proof)
     _print("decide", shown, lines, as_json)
+    raise typer.Exit(0 if proof is None or shown["proof"] else 1)
 
 
 @app.command()
@@ -179,6 +188,32 @@ def depth(
 
     shown, lines = found(architecture, steps)
     _print("depth", shown, lines, as_json)
+
+
+@app.command()
+def design(
+    task: Annotated[
+        list[str], typer.Option(help="A task in its text form; its id alone: as long as the context.")
+    ],
+    context: Annotated[int, typer.Option(help="How many tokens the stack is to read.", min=1)],
+    layers: Annotated[int, typer.Option(help="How many layers the stack has.", min=1, max=512)] = 24,
+    width: Annotated[int, typer.Option(help="The width of the stream, a multiple of 64.")] = 2048,
+    budget: Annotated[
+        int | None, typer.Option(help="Bytes that may be kept for one sequence.", min=1)
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(help="An SVG file for the front.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The cheapest layer stacks that no theorem rules out for all the tasks, and what kills the cheaper ones.
+
+    Example: limen design --task eva --task "composition(m=2048,n1=32)" --context 131072
+    """
+    from limen.design import Wish
+    from limen.report.design import designed
+
+    shown, lines, good = designed(Wish.parse(task, context, layers, width, budget), picture)
+    _print("design", shown, lines, as_json)
+    raise typer.Exit(0 if good else 1)
 
 
 @app.command()
@@ -200,6 +235,36 @@ def bound(
 
     shown, lines = bounded(target, cut, alphabet, length, seconds)
     _print("bound", shown, lines, as_json)
+
+
+@app.command()
+def audit(
+    paths: Annotated[
+        list[str], typer.Argument(help="A config.json, a folder that has one, or a model's name on the hub.")
+    ],
+    context: Annotated[int, typer.Option(help="Tokens of a sequence.", min=1)] = 131_072,
+    sequences: Annotated[int, typer.Option(help="Sequences at a time.", min=1)] = 1,
+    kv_dtype: Annotated[
+        str | None, typer.Option(help="Of keys and values; the config's own unless said: bfloat16, q8_0, …")
+    ] = None,
+    state_dtype: Annotated[str, typer.Option(help="Of recurrent states.")] = "float32",
+    engine: Annotated[
+        str, typer.Option(help="minimal: what the next token needs; transformers: what its cache holds.")
+    ] = "minimal",
+    card: Annotated[Path | None, typer.Option(help="A file for a picture of it: .svg or .html.")] = None,
+    as_json: Json = False,
+) -> None:
+    """From a model's config to its cache in bytes, its state and its limits; several side by side.
+
+    Example: limen audit examples/configs/gpt_oss_120b.json --context 131072
+    """
+    from limen.architectures.configs.stack import Engine
+    from limen.audit import Request
+    from limen.report.audit import audited
+
+    request = Request(context, sequences, kv_dtype, state_dtype, Engine.named(engine))
+    shown, lines = audited(paths, request, card)
+    _print("audit", shown, lines, as_json)
 
 
 @app.command()
@@ -244,9 +309,41 @@ def protocol(
     raise typer.Exit(0 if good else 1)
 
 
+@app.command()
+def table(
+    row: Annotated[list[str] | None, typer.Option(help="Only this row, by its id; may be repeated.")] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(help="Only this column, by its id; may be repeated.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Run weights on more inputs.")] = False,
+    out: Annotated[Path, typer.Option(help="The folder for report.html, report.json, certificates.")] = Path(
+        "limen-report"
+    ),
+    form: Annotated[
+        str | None, typer.Option("--format", help="Print markdown, latex or csv instead of the table.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """THE main job: architectures × tasks, each cell with evidence made on the spot; writes a report.
+
+    Example: limen table --row linear --column eva
+    """
+    from limen.report.evidence import tabled
+    from limen.table.cell import EvidenceError
+
+    try:
+        shown, lines = tabled(row or [], column or [], full, out, form)
+    except EvidenceError as error:
+        typer.echo(f"limen: the evidence does not hold: {error}", err=True)
+        raise typer.Exit(1) from error
+    _print("table", shown, lines, as_json)
+
+
 @app.command("check")
 def check_(
-    certificate: Annotated[Path, typer.Argument(help="A certificate, as JSON.")],
+    certificate: Annotated[
+        Path, typer.Argument(help="A certificate, as JSON; or a proof, *.v, which Coq checks.")
+    ],
     model: Annotated[
         Path | None, typer.Option(help="The folder of the model; the certificate's own if left out.")
     ] = None,

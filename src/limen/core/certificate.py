@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from limen.core.errors import BadInput
+from limen.core.shown import html
 
 SCHEMA = "limen/certificate/1"
 
@@ -16,6 +17,9 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """What every kind has: the task it speaks of."""
 
     task: str
+
+    def _repr_html_(self) -> str | None:
+        return html(self)
 
 
 class Counterexample(Certificate, frozen=True, kw_only=True, tag="counterexample"):

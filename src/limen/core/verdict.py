@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from limen.core.certificate import Bound, Certificate, Fits
 from limen.core.errors import BadInput
+from limen.core.shown import html
 from limen.core.theorem import Ceiling
 
 
@@ -52,6 +53,9 @@ class Verdict:
     def __post_init__(self) -> None:
         if (self.answer is Answer.OPEN) != (self.evidence is None):
             raise BadInput(f"the verdict {self.answer!r} takes {'no' if self.evidence else 'a'} certificate")
+
+    def _repr_html_(self) -> str | None:
+        return html(self)
 
     @property
     def construction(self) -> str | None:

@@ -1,0 +1,395 @@
+"""One cell: decides, runs the proof or the weights, and lets the checker look at everything before it counts.
+
+CANNOT   the bound at the sizes of the row, and the proof run on a small model of that architecture: two
+         inputs that it cannot tell apart
+CAN      the weights fit into the row's architecture with a certified margin; every input of a small size run,
+         and drawn ones of a larger size
+OPEN     what is known: theorems that say nothing, constructions that do not fit, whether thinking would do
+
+What is claimed about a column is tested once, whatever its cells use: every construction is run on every
+input, no theorem may exclude its architecture, and closed forms of rows are counted by brute force.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+
+from limen.bound import counts
+from limen.check import bound as bounds
+from limen.check import fits
+from limen.check.collision import check_collision
+from limen.core import matrix
+from limen.core.architecture import Architecture
+from limen.core.catalogue import lookup
+from limen.core.certificate import Bound, Fits, Machine
+from limen.core.construction import Construction, construct
+from limen.core.numbers import Precision
+from limen.core.task import Task
+from limen.core.theorem import Theorem
+from limen.core.verdict import Answer, Verdict
+from limen.decide import decide
+from limen.solve import solve
+from limen.table import growth, words
+from limen.table.cell import Cell, Evidence, EvidenceError, Formula
+from limen.table.columns import COLUMNS, Column
+from limen.table.papers import CLAIMS
+from limen.table.refutation import ARITHMETIC, Refuted, refuted
+from limen.table.rows import Row
+from limen.table.weights import agrees_with_the_theorems, as_encoder, drawn_inputs, every_input, ways
+from limen.tasks.composition import Composition
+from limen.theorems.composition_depth import smallest
+
+_DRAWN = 8  # plain inputs at the larger size, and as many hard ones
+_HOPS = 2  # of the column composition
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The verdict at the size that was chosen for it."""
+
+    task: Task
+    verdict: Verdict
+
+
+def cell(row: Row, column: Column, full: bool = False) -> Cell:
+    """The cell with all its evidence, or an error if some of it does not hold."""
+    start = time.perf_counter()
+    test_of(column)
+    found = _decided(row, column)
+    if found.verdict.answer is Answer.CANNOT:
+        made = _cannot(row, column, found)
+    elif found.verdict.answer is Answer.CAN:
+        made = _can(row, column, found, full)
+    else:
+        made = _open(row, column, found)
+    claim = CLAIMS.get((row.id, column.id))
+    if claim is not None and claim.answer is not made.answer:
+        raise EvidenceError(
+            f"{row.name}, {column.title}: {claim.cite} say {claim.answer}, the evidence says {made.answer}"
+        )
+    return replace(made, seconds=time.perf_counter() - start)
+
+
+@cache
+def test_of(column: Column) -> None:
+    """Every construction of the task, on every input; against every theorem; and the rows, counted."""
+    small = Task.parse(column.every)
+    for way in ways(small, column.ways):
+        solution, _ = solve(way, Precision.parse("float32"), every=True)
+        if solution.wrong:
+            raise EvidenceError(
+                f"{small} by {way}: {solution.wrong} of {solution.tried} answers are wrong in float32"
+            )
+        agrees_with_the_theorems(way)
+    said = small.rows(small.cut)
+    counted = counts(matrix.of_task(small, small.cut)).rows
+    if said is None or not counted.exact:
+        return
+    if said.value is not None and counted.value is not None and said.value > counted.value:
+        raise EvidenceError(
+            f"{small}: {said.formula} = {said.value} prefixes are claimed to differ, {counted.value} do"
+        )
+
+
+def _decided(row: Row, column: Column) -> Decided:
+    """At the first size that is decided; else where it flips to CANNOT; else open at the first size."""
+    first: Decided | None = None
+    for text in column.at:
+        task = Task.parse(text)
+        verdict = _verdict(task, row)
+        if verdict.answer is not Answer.OPEN:
+            return Decided(task, verdict)
+        first = first or Decided(task, verdict)
+    assert first is not None  # a column has a size
+    later = _ruled_out(first, row)
+    return first if later is None else Decided(later, _verdict(later, row))
+
+
+def _ruled_out(first: Decided, row: Row) -> Task | None:
+    """The smallest size that is ruled out: over all sizes of a composition, else over the one that flips."""
+    if isinstance(first.task, Composition):
+        found = smallest(row.architecture, first.task.L, row.steps)
+        return None if found is None or found.bound is None else Task.parse(found.bound.task)
+    flips = first.verdict.flips
+    return None if flips is None else first.task.resized(flips.size, flips.at)
+
+
+def _verdict(task: Task, row: Row) -> Verdict:
+    try:
+        return decide(task, row.architecture, row.steps)
+    except AssertionError as error:  # a theorem and a construction contradict each other
+        raise EvidenceError(str(error)) from error
+
+
+def _cannot(row: Row, column: Column, found: Decided) -> Cell:
+    assert found.verdict.evidence is not None and isinstance(found.verdict.evidence.certificate, Bound)
+    bound = found.verdict.evidence.certificate
+    if (reason := bounds.check_bound(bound)) is not None:
+        raise EvidenceError(f"{row.name}, {column.title}: {bound.theorem} is not accepted: {reason}")
+    says = f"{bound.theorem}: {bound.task} needs {_bits(bound.needs_bits)}, this architecture has "
+    evidence = [
+        Evidence(
+            "bound",
+            says + _bits(bound.has_bits) if bound.ceiling is None else found.verdict.reason,
+            bound,
+            f"certificates/{row.id}/{column.id}.json",
+            numbers={"needs_bits": bound.needs_bits, "has_bits": bound.has_bits, "ceiling": bound.ceiling},
+        )
+    ]
+    evidence.append(_refutation(row, column, bound.theorem))
+    known = (
+        [f"open at {column.at[0]}; at the size above it is ruled out"]
+        if found.task != Task.parse(column.at[0])
+        else []
+    )
+    return replace(
+        _blank(row, column, found),
+        formula=_lower(row, column, bound),
+        evidence=tuple(evidence),
+        known=tuple(known),
+        statement=words.statement("theorems", bound.theorem),
+        why=words.why("theorems", bound.theorem),
+    )
+
+
+def _refutation(row: Row, column: Column, theorem: str) -> Evidence:
+    task = Task.parse(column.confused)
+    found = refuted(theorem, task, row.small)
+    if found is None:
+        raise EvidenceError(f"{row.name}, {column.title}: the proof found no two inputs on {row.small}")
+    if (reason := check_collision(found.collision, found.model)) is not None:
+        raise EvidenceError(f"{row.name}, {column.title}: {reason}")
+    if found.measured is not None and found.measured != row.small.state_bits(task.cut):
+        raise EvidenceError(
+            f"{row.small} declares {row.small.state_bits(task.cut)} bits of state, a run has {found.measured}"
+        )
+    return Evidence(
+        "collision",
+        _confused(task, row.small, found),
+        found.collision,
+        f"certificates/{row.id}/{column.id}/certificate.json",
+        found.model,
+        {"left": task.render(found.left), "right": task.render(found.right), "how": found.how}
+        | {"left_answer": found.answers[0], "right_answer": found.answers[1], "task": str(task)},
+    )
+
+
+def _confused(task: Task, architecture: Architecture, found: Refuted) -> str:
+    left, right = found.answers
+    again = "" if found.tried == 1 else f" (draw {found.tried}: the ones before are not confused)"
+    return (
+        f"{task} by {architecture}, with random weights{again}, in "
+        f"{found.collision.arithmetic or ARITHMETIC}: two inputs whose right answers are {left} and {right} "
+        f"get the same output, bit by bit ({found.how})"
+    )
+
+
+def _can(row: Row, column: Column, found: Decided, full: bool) -> Cell:
+    assert found.verdict.evidence is not None
+    certificate = found.verdict.evidence.certificate
+    if not isinstance(certificate, Fits):  # counting gives a table of states, no weights
+        assert isinstance(certificate, Machine)
+        raise EvidenceError(f"{row.name}, {column.title}: a row with sizes has no verdict by counting")
+    return _fitting(row, column, found, certificate, full)
+
+
+def _fitting(row: Row, column: Column, found: Decided, certificate: Fits, full: bool) -> Cell:
+    construction = construct(found.task, certificate.construction)
+    if (reason := fits.check_fits(certificate, construction)) is not None:
+        raise EvidenceError(f"{row.name}, {column.title}: {construction} is not accepted: {reason}")
+    evidence = [
+        Evidence(
+            "fits",
+            f"{construction} fits, with a margin of at least {certificate.margin:.3g} on every input of "
+            f"{certificate.task} in {certificate.precision}",
+            certificate,
+            f"certificates/{row.id}/{column.id}.json",
+            numbers={"margin": certificate.margin, "precision": certificate.precision},
+        ),
+        *_runs(column, certificate.construction, full),
+    ]
+    name = certificate.construction.split("(")[0]
+    return replace(
+        _blank(row, column, found),
+        formula=_upper(row, column, construction),
+        evidence=tuple(evidence),
+        statement=words.statement("constructions", name),
+        why=words.why("constructions", name),
+        answer=Answer.CAN,
+        reason=evidence[0].says,
+    )
+
+
+def _runs(column: Column, by: str, full: bool) -> list[Evidence]:
+    made = []
+    for text, count in ((column.every, None), (column.large if full else column.run, _DRAWN)):
+        construction = construct(Task.parse(text), by)
+        run = every_input(construction) if count is None else drawn_inputs(construction, count)
+        solution = run.solution
+        which = (
+            f"all {solution.tried:,} inputs"
+            if count is None
+            else f"{solution.tried} inputs, half of them hard"
+        )
+        thought = f" after {solution.steps} steps of chain of thought" if solution.steps else ""
+        folder = "every" if count is None else "drawn"
+        name = by.replace("(", "-").replace(")", "").replace("=", "-")
+        made.append(
+            Evidence(
+                "solves",
+                f"{text} by {by} in {solution.precision}: {which} right{thought}, the least margin "
+                f"{solution.margin:.3g}",
+                run.certificate,
+                f"certificates/weights/{name}-{folder}/certificate.json",
+                run.model,
+                {"tried": solution.tried, "wrong": solution.wrong, "margin": solution.margin}
+                | {"layers": solution.layers, "width": solution.width, "head_dim": solution.head_dim},
+            )
+        )
+    return made
+
+
+def _open(row: Row, column: Column, found: Decided) -> Cell:
+    """Ways that `decide` does not think of, the weights run as an encoder, and otherwise what is known."""
+    for by in column.ways:
+        made = fits.fits(construct(found.task, by), row.architecture, row.steps)
+        if isinstance(made, Fits):
+            return _fitting(row, column, found, made, full=False)
+    if row.id == "encoder" and (made_here := _as_encoder(row, column, found)) is not None:
+        return made_here
+    return replace(_blank(row, column, found), known=(*_thinking(row, found), *found.verdict.remarks))
+
+
+def _as_encoder(row: Row, column: Column, found: Decided) -> Cell | None:
+    """Weights of a decoder that are right on every input where tokens see later ones as well."""
+    small = Task.parse(column.every)
+    for way in ways(small):
+        run = as_encoder(way)
+        if run is None:
+            continue
+        name = str(way).split("(")[0]
+        evidence = Evidence(
+            "solves",
+            f"{small} by the weights of {way}, run as an encoder in float32: all {run.solution.tried:,} "
+            "inputs right",
+            run.certificate,
+            f"certificates/{row.id}/{column.id}/certificate.json",
+            run.model,
+            {"tried": run.solution.tried, "wrong": 0},
+        )
+        return replace(
+            _blank(row, column, replace(found, task=small)),
+            evidence=(evidence,),
+            known=(
+                f"at {found.task} the weights are not certified as an encoder: a run proves one size only",
+            ),
+            statement=words.statement("constructions", name),
+            why=words.why("constructions", name),
+            answer=Answer.CAN,
+            reason=evidence.says,
+        )
+    return None
+
+
+def _thinking(row: Row, found: Decided) -> list[str]:
+    """Whether a chain of thought would do it."""
+    if row.steps:
+        return []
+    said = []
+    for way in ways(found.task):
+        if way.steps and isinstance(fits.fits(way, row.architecture, way.steps), Fits):
+            said.append(f"with {way.steps:,} steps of chain of thought it can: {way} fits")
+    return said
+
+
+def _blank(row: Row, column: Column, found: Decided) -> Cell:
+    """The verdict alone."""
+    return Cell(
+        row=row.id,
+        column=column.id,
+        task=str(found.task),
+        architecture=row.text,
+        steps=row.steps,
+        answer=found.verdict.answer,
+        reason=found.verdict.reason,
+    )
+
+
+def _lower(row: Row, column: Column, bound: Bound) -> Formula:
+    theorem = lookup("theorems", bound.theorem, Theorem)()
+    order, of = growth.needs(theorem, column.grown, row.architecture, row.steps), "bits that it must carry"
+    if order is None and isinstance(Task.parse(bound.task), Composition):
+        c = growth.depth(row.architecture, _HOPS, row.steps)
+        if c is not None and c > 0:
+            order, of = "Ω(poly n)", f"bits of state and reply; n^{c:.2f} between the longest texts certified"
+    stated = theorem.needs(Task.parse(bound.task))
+    mixers = {
+        type(p.mixer).__module__.rpartition(".")[2] for layer in row.architecture.layers for p in layer.parts
+    }
+    alone = len(row.architecture.layers) == 1  # what a theorem says of one layer says nothing of a stack
+    need = next((n for n in stated if n.mixer in mixers or n.mixer.startswith("any") or alone), None)
+    return _compared(
+        row,
+        column,
+        Formula(
+            order,
+            of,
+            "" if need is None else f"{need.mixer}: {need.inequality}",
+            bound.theorem,
+            note=words.differs("theorems", bound.theorem, column.title, _titles(column)),
+        ),
+    )
+
+
+def _upper(row: Row, column: Column, used: Construction) -> Formula:
+    """The least order of the constructions whose layers are found in the row."""
+    found: list[tuple[int, bool, str, str]] = []
+    for way in (used, *ways(used.task)):
+        if isinstance(fits.fits(way, _in_any_precision(row.architecture), row.steps), Fits):
+            order = _order(way, column)
+            if order is not None:
+                found.append((growth.rank(order), way != used, order, str(way)))
+    _, _, order, by = min(found, default=(0, False, None, str(used)))
+    return _compared(row, column, _size_of(used, order, by))
+
+
+def _size_of(used: Construction, order: str | None, by: str) -> Formula:
+    return Formula(order, "h·d·p, the bits of its heads, as far as certified (n ≤ 2^20)", _sizes(used), by)
+
+
+@cache
+def _order(way: Construction, column: Column) -> str | None:
+    return growth.sizes(way, lambda k: column.grown(k, upper=True))
+
+
+def _in_any_precision(architecture: Architecture) -> Architecture:
+    """The same stack at 64 bits a number: an order has its precision free."""
+    layers = (
+        replace(layer, parts=tuple(replace(p, p=64) for p in layer.parts)) for layer in architecture.layers
+    )
+    return Architecture(tuple(layers))
+
+
+def _sizes(construction: Construction) -> str:
+    return f"{construction.task}: {construction.frame().architecture}"
+
+
+def _compared(row: Row, column: Column, formula: Formula) -> Formula:
+    """Beside the papers' order: as there, or another one, with the source's own words about it."""
+    claim = CLAIMS.get((row.id, column.id))
+    if claim is None or not claim.order:
+        return replace(formula, note="")
+    started = "O(log" if claim.order == "O(poly log n)" else claim.order
+    same = (formula.order or "").startswith(started)
+    mark = "corrected" if formula.note.startswith("Corrected") else "confirmed" if same else "sharper"
+    return replace(formula, mark=mark, paper=f"{claim.order} {claim.cite}")
+
+
+def _titles(column: Column) -> tuple[str, ...]:
+    return tuple(other.title for other in COLUMNS.values() if other.id != column.id)
+
+
+def _bits(bits: int | None) -> str:
+    return "an unknown number of bits" if bits is None else f"{bits:,} bits"

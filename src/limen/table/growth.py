@@ -1,0 +1,160 @@
+r"""The order of a bound, read off its exact values at scales 2^k: the formula of a cell is computed.
+
+    needs   Ω(f): bits that the theorem asks for at n = 2^16 … 2^48
+    sizes   O(f): Σ h(d_k+d) numbers of a construction, times the fewest certified bits, at n = 2^4 … 2^20
+    depth   composition: the bits b of states and replies that are ruled out at n tokens, b = n^c between two
+            lengths; that it is Ω(poly n) is the theorem's own statement, c is shown beside it
+
+It says how the bound grows, the inequality itself stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from math import log2
+
+import numpy as np
+
+from limen.core.architecture import Architecture, Layer, Part
+from limen.core.certificate import Bound
+from limen.core.construction import Construction
+from limen.core.errors import BadInput
+from limen.core.numbers import Significand
+from limen.core.task import Task
+from limen.core.theorem import Theorem
+from limen.theorems.composition_depth import smallest
+
+LOWER = (16, 24, 32, 40, 48)
+UPPER = (4, 8, 12, 16, 20)
+_BITS = (16, 24, 32, 48)  # log₂ of the bits that are ruled out
+_MOST_BITS = 52  # significant bits that are tried
+_NEAR = 0.04  # a fit may be off by this share of a value: constants and rounding up
+
+# in the order of growth; x = log₂n
+_MENU: dict[str, Callable[[float], float]] = {
+    "1": lambda x: 1.0,
+    "log n": lambda x: x,
+    "log² n": lambda x: x**2,
+    "log³ n": lambda x: x**3,
+    "n": lambda x: 2.0**x,
+    "n log n": lambda x: x * 2.0**x,
+    "n²": lambda x: 4.0**x,
+}
+
+
+def grows_as(values: dict[float, int]) -> str | None:
+    """The first f of the menu with values = a·f(n) + b, a ≥ 0, up to a small share; by log₂n.
+
+    Where none fits, the last one that they grow at least as fast as.
+    """
+    x, y = np.array(list(values)), np.array([float(v) for v in values.values()])
+    if len(values) < 3 or (y <= 0).any():
+        return None
+    for name, f in _MENU.items():
+        A = np.stack([np.array([f(t) for t in x]), np.ones(len(x))], -1)[:, : 1 if name == "1" else 2]
+        fit, *_ = np.linalg.lstsq(A / y[:, None], np.ones(len(x)), rcond=None)
+        if fit[0] >= 0 and np.abs(A @ fit / y - 1).max() <= _NEAR:
+            return name
+    falls = (np.diff(y / np.array([[f(t) for t in x] for f in _MENU.values()])) < 0).any(-1)
+    return [name for name, down in zip(_MENU, falls, strict=True) if not down][-1]  # values / f never fall
+
+
+def grows_no_faster_than(values: dict[float, int]) -> str | None:
+    """The first f of the menu with values / f(n) that do not grow from the first half to the second."""
+    if len(values) < 4:
+        return None
+    for name, f in _MENU.items():
+        ratios = [v / f(x) for x, v in values.items()]
+        half = len(ratios) // 2
+        if max(ratios[half:]) <= max(ratios[:half]):
+            return name
+    return None
+
+
+def needs(theorem: Theorem, at: Callable[[int], Task], architecture: Architecture, steps: int) -> str | None:
+    """Ω of the bits that the theorem asks for, where what the architecture has stays the same, else None.
+
+    Of blocks also how it grows with their size B.
+    """
+    found = _needed(theorem, at, architecture, steps)
+    growth = grows_as(found)
+    wider = _wider(architecture)
+    if growth is None or wider is None:
+        return growth and f"Ω({growth})"
+    twice = _needed(theorem, at, wider, steps)
+    shared = [twice[x] / found[x] for x in found if x in twice]
+    with_B = bool(shared) and abs(shared[-1] / 2 - 1) < 0.1
+    return f"Ω({'B ' if with_B else ''}{growth})"
+
+
+def _needed(
+    theorem: Theorem, at: Callable[[int], Task], architecture: Architecture, steps: int
+) -> dict[float, int]:
+    """By log₂n; nothing if what it has is counted otherwise from size to size."""
+    found: dict[float, int] = {}
+    has: set[int | None] = set()
+    for k in LOWER:
+        task = at(k)
+        said = theorem.bound(task, architecture, steps)
+        if isinstance(said, Bound) and said.needs_bits is not None:
+            found[log2(task.length)] = said.needs_bits
+            has.add(said.has_bits)
+    return found if len(has) == 1 else {}
+
+
+def _wider(architecture: Architecture) -> Architecture | None:
+    """The stack with blocks of twice the size, where it has blocks."""
+    layers = []
+    for layer in architecture.layers:
+        if any("B" not in {f.name for f in fields(part.mixer)} for part in layer.parts):
+            return None
+        layers.append(Layer(tuple(replace(p, mixer=replace(p.mixer, B=2 * p.mixer.B)) for p in layer.parts)))  # type: ignore[attr-defined, call-arg]
+    return Architecture(tuple(layers))
+
+
+def rank(order: str) -> int:
+    """Where an order O(f) stands in the menu."""
+    return list(_MENU).index(order[2:-1])
+
+
+def sizes(construction: Construction, at: Callable[[int], Task]) -> str | None:
+    """O of the numbers that its heads handle times the bits of each."""
+    found: dict[float, int] = {}
+    for k in UPPER:
+        try:
+            grown = replace(construction, task=at(k))
+            bits = _fewest_bits(grown)
+        except BadInput:  # it does not exist at this size
+            continue
+        if bits is not None:
+            found[log2(grown.task.length)] = bits * sum(_numbers(grown.frame().architecture))
+    growth = grows_no_faster_than(found)
+    return growth and f"O({growth})"
+
+
+def _numbers(architecture: Architecture) -> Iterator[int]:
+    for layer in architecture.layers:
+        for part in layer.parts:
+            d = getattr(part.mixer, "d", 1)
+            yield getattr(part.mixer, "h", 1) * (d + getattr(part.mixer, "key_size", 0))
+
+
+def _fewest_bits(construction: Construction) -> int | None:
+    """Significant bits from which on every input is certified."""
+    good = [t for t in range(_MOST_BITS, 0, -1) if construction.margin(Significand(t)) is not None]
+    return min(good, default=None)
+
+
+def depth(architecture: Architecture, hops: int, steps: int) -> float | None:
+    """c of b = n^c: bits of every state and reply against the fewest tokens at which they are ruled out."""
+    points = []
+    for e in _BITS:
+        parts = (tuple(Part(p.mixer, bits=2**e) for p in layer.parts) for layer in architecture.layers)
+        found = smallest(Architecture(tuple(map(Layer, parts))), hops, steps)
+        if found is not None and found.n is not None:
+            points.append((found.log2_n, e))
+    if len(points) < 2:
+        return None
+    (x0, e0), (x1, e1) = points[-2:]
+    return (e1 - e0) / (x1 - x0)

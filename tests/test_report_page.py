@@ -1,0 +1,118 @@
+"""The report in a browser: every panel opens, every chart is drawn, on a desk and on a phone."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limen.core.certificate import decode
+from limen.table.cell import Table
+
+pytestmark = pytest.mark.xdist_group("table")  # one worker builds the table
+CHROMIUM = shutil.which("chromium")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SCREENSHOTS = Path(os.environ.get("LIMEN_SCREENSHOTS", "build/screenshots"))
+CHARTS = ("bits", "hops", "precision", "messages")
+
+
+def test_the_page_fetches_nothing(folder: Path) -> None:
+    page = (folder / "report.html").read_text()
+    own = re.sub(r"<script type=\"module\">.*?</script>", "", page, flags=re.S)
+    assert not re.findall(r"(?:src|href)=\"(?!data:|#)[^\"]*\"", own)
+    assert "@import" not in own and "url(" not in own
+
+
+def test_every_cell_has_a_panel_and_its_certificates_are_inside(whole: Table, folder: Path) -> None:
+    import base64
+
+    page = (folder / "report.html").read_text()
+    for row, column in whole.cells:
+        assert f'id="{row}-{column}"' in page and f'href="#{row}-{column}"' in page
+    inside = re.findall(r'download="[^"]+" href="data:application/json;base64,([^"]+)"', page)
+    assert len(inside) == sum(len(c.evidence) for c in whole.cells.values())
+    for content in inside[::29]:
+        decode(base64.b64decode(content))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium: `make look` installs Debian's and runs this")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        opened = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("name", "width", "height", "scheme"),
+    [("desk", 1360, 900, "light"), ("desk-dark", 1360, 900, "dark"), ("phone", 390, 844, "light")],
+)
+def test_the_report_renders(
+    browser: Any, whole: Table, folder: Path, name: str, width: int, height: int, scheme: str
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page, errors = context.new_page(), []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto((folder / "report.html").resolve().as_uri())
+    for chart in CHARTS:
+        page.wait_for_selector(
+            f"#chart-{chart} svg .mark-rect path, #chart-{chart} svg .mark-line path", state="attached"
+        )
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png")
+    page.screenshot(path=SCREENSHOTS / f"{name}-whole.png", full_page=True)
+    page.goto((folder / "report.html").resolve().as_uri() + "#linear-eva")
+    assert page.locator("#linear-eva .pair").is_visible()
+    page.screenshot(path=SCREENSHOTS / f"{name}-cell.png")
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    inside = page.locator(".panel .inside")
+    assert inside.count() == len(whole.cells)
+    assert page.evaluate("[...document.querySelectorAll('.panel .inside')].every(p => p.offsetHeight > 40)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert errors == []
+    context.close()
+
+
+def test_importing_the_package_loads_nothing_slow() -> None:
+    code = "import limen, sys; sys.exit(any(m in sys.modules for m in ('torch', 'numpy', 'altair')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_python_functions_are_there_whatever_was_imported_before() -> None:
+    import limen
+    import limen.report.decide
+
+    verdict = limen.decide("eva(n=488)", "linear(h=1,d=16,p=16)")
+    assert verdict.answer == "cannot" and "CANNOT" in (verdict._repr_html_() or "")
+    assert verdict.evidence is not None and "streaming_state" in (
+        verdict.evidence.certificate._repr_html_() or ""
+    )
+    assert limen.solve("eva(n=4)").correct
+    assert limen.bound("index(n=8)").rows is not None
+
+
+def test_a_table_is_shown_in_a_notebook(whole: Table) -> None:
+    import limen.api  # noqa: F401  (who returns tables to notebooks registers how they are drawn)
+
+    shown = whole._repr_html_() or ""
+    assert shown.count("<tr>") == 1 + len(whole.rows) and "Ω(n log n)" in shown

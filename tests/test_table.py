@@ -1,0 +1,170 @@
+"""The evidence table: every cell's evidence is real, saved, checked, and wrong constants are errors."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import limen.constructions._lookup as lookup_constants
+from limen.check.collision import check_collision
+from limen.core.bits import Count
+from limen.core.certificate import Bound, Collision, Fits, Solves
+from limen.core.task import Task
+from limen.core.verdict import Answer
+from limen.report.check import checked
+from limen.report.table import fields, formatted, lines
+from limen.table import evidence, growth, weights
+from limen.table.build import build, write
+from limen.table.cell import EvidenceError, Table
+from limen.table.papers import CLAIMS
+from limen.table.rows import ROWS
+from limen.tasks.eva import Eva
+
+pytestmark = pytest.mark.xdist_group("table")  # one worker builds the table
+
+
+def forget() -> None:
+    """What a table keeps between its cells."""
+    for kept in (
+        evidence.test_of,
+        evidence._order,
+        weights.every_input,
+        weights.drawn_inputs,
+        weights.as_encoder,
+    ):
+        kept.cache_clear()
+
+
+def test_every_cell_has_a_verdict_with_its_evidence(whole: Table) -> None:
+    assert len(whole.cells) == len(whole.rows) * len(whole.columns)
+    for cell in whole.cells.values():
+        kinds = [type(e.certificate) for e in cell.evidence]
+        if cell.answer is Answer.CANNOT:
+            assert kinds == [Bound, Collision], cell
+        elif cell.answer is Answer.CAN:
+            assert kinds in ([Fits, Solves, Solves], [Solves]), cell
+        else:
+            assert not kinds and cell.known, "an open cell says what is known"
+        if cell.evidence:
+            assert cell.statement and cell.why, cell
+        if len(kinds) > 1:  # weights that only ran as an encoder, at one size, have no order
+            assert cell.formula is not None and cell.formula.order, cell
+
+
+def test_every_certificate_in_the_folder_is_accepted(whole: Table, folder: Path) -> None:
+    found = sorted(folder.glob("certificates/**/*.json"))
+    certificates = [path for path in found if path.name != "model.json"]
+    assert {str(path.relative_to(folder)) for path in certificates} == {
+        e.file for cell in whole.cells.values() for e in cell.evidence
+    }
+    for path in certificates:
+        assert checked(path, path.parent)["valid"], path
+
+
+def test_every_claim_of_the_papers_is_confirmed_sharpened_or_corrected(whole: Table) -> None:
+    for (row, column), claim in CLAIMS.items():
+        if (row, column) not in whole.cells:
+            continue
+        cell = whole[row, column]
+        assert cell.answer is claim.answer
+        if claim.order:
+            assert cell.formula is not None and cell.formula.mark, (row, column)
+    orders = {at: cell.formula.order for at, cell in whole.cells.items() if cell.formula}
+    marks = {at: cell.formula.mark for at, cell in whole.cells.items() if cell.formula and cell.formula.mark}
+    assert orders["linear", "eva"] == orders["linear", "two_sum"] == "Ω(n log n)"
+    assert orders["block_sparse", "two_sum"] == "Ω(B log n)" and orders["full", "two_sum"] == "O(log n)"
+    assert orders["log_linear", "eva"] == "Ω(n log n)" and marks["log_linear", "eva"] == "sharper"
+    assert marks["linear", "two_sum"] == marks["hybrid", "composition"] == "corrected"
+    assert "M = O(n)" in whole["linear", "two_sum"].formula.note  # type: ignore[union-attr]
+
+
+def test_the_two_inputs_of_a_refutation_are_confused_and_differ(whole: Table) -> None:
+    for cell in whole.cells.values():
+        for found in cell.evidence:
+            if isinstance(found.certificate, Collision):
+                assert check_collision(found.certificate, found.model) is None
+                assert found.numbers["left_answer"] != found.numbers["right_answer"]
+
+
+def test_orders_are_read_off_values() -> None:
+    n = {float(k): 2**k for k in growth.LOWER}
+    assert growth.grows_as(n) == "n"
+    assert growth.grows_as({k: int(k) * v for k, v in n.items()}) == "n log n"
+    assert growth.grows_as(dict.fromkeys(n, 7)) == "1"
+    assert growth.grows_as({k: 3 * int(k) + 40 for k in n}) == "log n"
+    assert growth.grows_no_faster_than({float(k): k * (k.bit_length() + 1) for k in growth.UPPER}) == "log² n"
+
+
+def test_a_wrong_constant_of_a_construction_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores with the wrong sign: the right position gets the least weight."""
+    forget()
+    monkeypatch.setattr(lookup_constants, "C", -lookup_constants.C)
+    try:
+        with pytest.raises(EvidenceError, match="eva_by_softmax"):
+            build(["full"], ["eva"])
+    finally:
+        forget()
+
+
+def test_a_wrong_constant_of_a_theorem_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """n^(t+1) prefixes that differ, where there are n^t: too many, as a count of them shows."""
+    forget()
+    monkeypatch.setattr(Eva, "rows", lambda self, t: Count(((self.n, t + 1),), "n^(t+1)"))
+    try:
+        with pytest.raises(EvidenceError, match=r"contradict|claimed|needs"):
+            build(["linear"], ["eva"])
+    finally:
+        forget()
+
+
+def test_a_claim_that_the_evidence_contradicts_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = replace(CLAIMS["full_1", "index"], answer=Answer.CANNOT)
+    monkeypatch.setitem(CLAIMS, ("full_1", "index"), claim)
+    with pytest.raises(EvidenceError, match="the evidence says can"):
+        build(["full_1"], ["index"])
+
+
+def test_an_error_while_writing_leaves_nothing(
+    whole: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_disk(*_: object) -> None:
+        raise OSError("no space")
+
+    monkeypatch.setattr(sys.modules["limen.table.build"], "save", full_disk)
+    with pytest.raises(OSError, match="no space"):
+        write(whole, tmp_path / "report", {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_has_the_fields_that_scripts_rely_on(whole: Table) -> None:
+    shown = json.loads(json.dumps(fields(whole)))
+    for row in shown["rows"]:
+        assert row["architecture"] == ROWS[row["row"]].text
+        for cell in row["cells"]:
+            assert {"task", "formula", "verdict", "evidence"} <= set(cell)
+            assert Task.parse(cell["task"]).length > 0
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "csv"])
+def test_papers_get_their_formats(whole: Table, form: str) -> None:
+    text = formatted(whole, form)
+    assert "Linear + CoT" in text or form == "csv"
+    assert len(text.splitlines()) >= len(whole.rows)
+    assert "Omega(n \\log n)" in text if form == "latex" else "Ω(n log n)" in text
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_terminal_table_keeps_to_its_width(whole: Table, width: int) -> None:
+    shown = lines(whole, width, colour=False)
+    assert max(map(len, shown)) <= width
+    assert any("Ω(n log n)" in line for line in shown)
+
+
+def test_answers_of_an_encoder_run_on_every_input(whole: Table) -> None:
+    for column in ("eva", "two_sum", "equality"):
+        (found,) = whole["encoder", column].evidence
+        assert isinstance(found.certificate, Solves) and found.certificate.exhaustive
+        assert np.isfinite(found.numbers["tried"])
