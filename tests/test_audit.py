@@ -134,7 +134,8 @@ def test_gpt_oss_takes_73728_bytes_a_token_until_its_windows_are_full() -> None:
     assert found[128]["schema"] == "limen/audit/1" and found[128]["kv_bytes_per_token"] == 73_728
     assert found[128]["kv_bytes"] == 128 * 73_728
     assert found[129]["kv_bytes"] == 128 * 73_728 + 73_728 // 2  # only the 18 full layers go on
-    assert found[128]["full_layers"] == list(range(1, 36, 2))
+    assert found[128]["full_layers"] == 18
+    assert [layer["keeps_every_token"] for layer in found[128]["layers"]] == [False, True] * 18
     assert {layer["window"] for layer in found[128]["layers"][::2]} == {128}
 
 

@@ -42,7 +42,9 @@ class Shown:
     def name(self) -> str:
         """The folder of a config.json, or the file's own name."""
         path = Path(self.audit.source)
-        return path.parent.name or path.stem if path.name == "config.json" else path.stem
+        if path.name == "config.json" and path.parent.name:
+            path = path.parent
+        return path.name.removesuffix(".json")
 
     @property
     def strip(self) -> str:
@@ -52,14 +54,11 @@ class Shown:
     def figures(self) -> list[str]:
         """What a card says of it."""
         found, hops = self.audit, self.depth
-        per_token = f"{_number(found.kv_bytes_per_token):,} bytes a token"
-        if found.kv_bytes_per_late_token != found.kv_bytes_per_token:
-            per_token += f", {_number(found.kv_bytes_per_late_token):,} once windows are full"
         limits = ", ".join(f"{limit.name} from n = {limit.n:,}" for limit in found.limits[:3])
         ruled_out = f"ruled out: {limits}, …" if limits else "no task is ruled out by its state"
         fixed, steps = in_bytes(found.state_bytes), f"{hops['hops_per_step']} more with each step of thought"
         return [
-            f"cache {in_bytes(found.cache_bytes)}: {per_token}; of a fixed size {fixed}",
+            f"cache {in_bytes(found.cache_bytes)}: {_per_token(found)}; of a fixed size {fixed}",
             f"{plural(hops['hops'], 'hop')} in one pass, {steps}; {ruled_out}",
         ]
 
@@ -121,7 +120,7 @@ def _fields(shown: Shown) -> dict[str, Any]:
         "architecture": str(found.stack.architecture),
         "strip": shown.strip,
         "layers": [_layer_fields(found, layer) for layer in layers],
-        "full_layers": [layer.index for layer in layers if any(block.part.full for block in layer.blocks)],
+        "full_layers": _full_layers(found),
         "context": request.context,
         "trained_for": found.stack.positions,
         "sequences": request.sequences,
@@ -150,9 +149,15 @@ def _layer_fields(found: Audit, layer: ModelLayer) -> dict[str, Any]:
         "heads": sizes.pop("heads", None),
         "kv_heads": sizes.pop("kv_heads", None),
         "head_dim": sizes.pop("head_dim", None),
-        "state_bits": sum(b for b in bits if b is not None),
+        "keeps_every_token": None in bits,
+        "state_bits": sum(known) if (known := [b for b in bits if b is not None]) else None,
         **sizes,
     }
+
+
+def _full_layers(found: Audit) -> int:
+    """Layers that keep every token."""
+    return sum(any(block.part.full for block in layer.blocks) for layer in found.stack.layers)
 
 
 def _limit_fields(limit: Limit) -> dict[str, Any]:
@@ -212,13 +217,9 @@ def _words(block: Block) -> str:
 
 def _cache(found: Audit) -> list[str]:
     request = found.request
-    early, late = found.kv_bytes_per_token, found.kv_bytes_per_late_token
-    per_token = f"{_number(early):,} bytes a token"
-    if late != early:
-        per_token += f", {_number(late):,} once the windows are full"
     precision = f"{found.kv_dtype}, recurrences {found.state_dtype}"
     several = "" if request.sequences == 1 else f", {request.sequences:,} sequences"
-    rows = [("keys and values", per_token)] if early else []
+    rows = [("keys and values", _per_token(found))] if found.kv_bytes_per_token else []
     for name, wanted in (
         ("  of every token", lambda k: k.grows),
         ("  of windows", lambda k: not k.grows and k.use in (Use.KV, Use.INDEX)),
@@ -230,6 +231,12 @@ def _cache(found: Audit) -> list[str]:
     rows.append(("in all", _exact(found.cache_bytes)))
     head = f"Cache of {request.context:,} tokens{several} ({precision}; engine: {request.engine.value})"
     return [head, *(f"  {name:<17} {size}" for name, size in rows), *_held(found)]
+
+
+def _per_token(found: Audit) -> str:
+    early, late = found.kv_bytes_per_token, found.kv_bytes_per_late_token
+    later = "" if late == early else f", {_number(late):,} once the windows are full"
+    return f"{_number(early):,} bytes a token{later}"
 
 
 def _held(found: Audit) -> list[str]:
@@ -254,7 +261,7 @@ def _depth(shown: Shown) -> list[str]:
 def _limits(shown: Shown) -> list[str]:
     found = shown.audit
     if not found.limits:
-        full = sum(any(block.part.full for block in layer.blocks) for layer in found.stack.layers)
+        full = _full_layers(found)
         which = f"{full} of its layers keep every token" if full else "no theorem speaks about such a stack"
         return [f"Limits: no task is ruled out by its state: {which}"]
     width = max(len(limit.name) for limit in found.limits)
@@ -273,7 +280,7 @@ def _side_by_side(shown: list[Shown]) -> list[str]:
         "": [one.name for one in shown],
         "type": [one.audit.stack.model_type for one in shown],
         "layers": [f"{len(one.audit.stack.layers)}" for one in shown],
-        "of these full": [f"{len(one.fields['full_layers'])}" for one in shown],
+        "of these full": [f"{_full_layers(one.audit)}" for one in shown],
         "bytes a token": [f"{_number(one.audit.kv_bytes_per_token):,}" for one in shown],
         "  windows full": [f"{_number(one.audit.kv_bytes_per_late_token):,}" for one in shown],
         "keys and values": [in_bytes(one.audit.kv_bytes) for one in shown],
