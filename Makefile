@@ -12,7 +12,7 @@ test: .venv/installed  ## lint, types, import rules, laws
 	$(BIN)/codespell src tests docs examples scripts README.md
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not alone"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not alone and not browser"
 	$(BIN)/pytest -m alone tests
 
 proofs: .venv/installed  ## Coq: compiles and re-checks every proof; needs `coqc`, which make test does not
@@ -22,6 +22,13 @@ proofs-kernel:
 	proofs/check --kernel
 proofs-verdicts:
 	LIMEN_COQ=build/proofs $(BIN)/pytest -m coq tests/test_proofs.py
+
+see: .venv/installed  ## a part of the report in chromium; without the checks of types, which slow it down
+	$(BIN)/pytest -o addopts= -q -m browser tests/test_report_page.py
+
+look: .venv/installed  ## the whole report in Debian's chromium, which is installed; screenshots in build/screenshots
+	command -v chromium || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
+	LIMEN_WHOLE=1 $(BIN)/pytest -o addopts= -q tests/test_report_page.py tests/test_table.py
 
 fix: .venv/installed  ## what a tool can repair
 	$(BIN)/ruff format .
@@ -45,4 +52,4 @@ defaults: .venv/installed  ## what transformers' config classes say by themselve
 	$(BIN)/python -m compileall -q src
 	touch $@
 
-.PHONY: run test look proofs proofs-kernel proofs-verdicts fix bench defaults
+.PHONY: run test proofs proofs-kernel proofs-verdicts see look fix bench defaults

@@ -36,3 +36,8 @@ def folder(whole: Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("table") / "report"
     write(whole, out, {"report.html": page(whole), "report.json": json.dumps(fields(whole)).encode()})
     return out
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file is one worker's (`--dist loadfile`): the longest begins first, so that none is waited for."""
+    items.sort(key=lambda item: item.path.name != "test_table.py")

@@ -12,7 +12,7 @@ import limen
 LIBRARIES = (sys.executable, "-c", "import numpy, typer, rich, flint, msgspec")
 
 
-def seconds(*arguments: str, runs: int = 7) -> tuple[float, float]:
+def seconds(*arguments: str, runs: int = 5) -> tuple[float, float]:
     """The least of some runs, of the command and of importing its libraries, taken in turn.
 
     The modules are compiled before, as an installation does.

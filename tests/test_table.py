@@ -1,6 +1,8 @@
 """The evidence table: every cell's evidence is real, saved, checked, and wrong constants are errors."""
 
+import base64
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 import limen.constructions._lookup as lookup_constants
 from limen.check.collision import check_collision
 from limen.core.bits import Count
-from limen.core.certificate import Bound, Collision, Fits, Solves
+from limen.core.certificate import Bound, Collision, Fits, Solves, decode
 from limen.core.task import Task
 from limen.core.verdict import Answer
 from limen.report.check import checked
@@ -22,8 +24,6 @@ from limen.table.cell import EvidenceError, Table
 from limen.table.papers import CLAIMS
 from limen.table.rows import ROWS
 from limen.tasks.eva import Eva
-
-pytestmark = pytest.mark.xdist_group("table")  # one worker builds the table
 
 
 def forget() -> None:
@@ -168,3 +168,27 @@ def test_answers_of_an_encoder_run_on_every_input(whole: Table) -> None:
         (found,) = whole["encoder", column].evidence
         assert isinstance(found.certificate, Solves) and found.certificate.exhaustive
         assert np.isfinite(found.numbers["tried"])
+
+
+def test_the_page_fetches_nothing(folder: Path) -> None:
+    page = (folder / "report.html").read_text()
+    own = re.sub(r"<script type=\"module\">.*?</script>", "", page, flags=re.S)
+    assert not re.findall(r"(?:src|href)=\"(?!data:|#)[^\"]*\"", own)
+    assert "@import" not in own and "url(" not in own
+
+
+def test_every_cell_has_a_panel_and_its_certificates_are_inside(whole: Table, folder: Path) -> None:
+    page = (folder / "report.html").read_text()
+    for row, column in whole.cells:
+        assert f'id="{row}-{column}"' in page and f'href="#{row}-{column}"' in page
+    inside = re.findall(r'download="[^"]+" href="data:application/json;base64,([^"]+)"', page)
+    assert len(inside) == sum(len(c.evidence) for c in whole.cells.values())
+    for content in inside[::29]:
+        decode(base64.b64decode(content))
+
+
+def test_a_table_is_shown_in_a_notebook(whole: Table) -> None:
+    import limen.api  # noqa: F401  (who returns tables to notebooks registers how they are drawn)
+
+    shown = whole._repr_html_() or ""
+    assert shown.count("<tr>") == 1 + len(whole.rows) and "Ω(n log n)" in shown
