@@ -99,14 +99,14 @@ def test_layers_that_are_not_listed_follow_the_rule_of_the_class(model_type: str
             "LLLF",
         ),
         (
-            {"model_type": "jamba", "num_hidden_layers": 6, "attn_layer_period": 3, "attn_layer_offset": 1},
-            "LFLLFL",
+            {"model_type": "jamba", "num_hidden_layers": 9, "attn_layer_period": 3, "attn_layer_offset": 1},
+            "LFLLFLLFL",
         ),
         ({"model_type": "bamba", "num_hidden_layers": 4, "attn_layer_indices": [2]}, "LLFL"),
         ({"model_type": "lfm2", "num_hidden_layers": 4, "full_attn_idxs": [1]}, "KFKK"),
         (
-            {"model_type": "gemma3", "text_config": {"num_hidden_layers": 6, "sliding_window_pattern": 3}},
-            "WWFWWF",
+            {"model_type": "gemma3", "text_config": {"num_hidden_layers": 9, "sliding_window_pattern": 3}},
+            "WWFWWFWWF",
         ),
         (
             {"model_type": "granitemoehybrid", "layer_types": ["mamba", "attention"], "num_hidden_layers": 2},
