@@ -16,9 +16,10 @@ import transformers
 from transformers import PreTrainedConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-from limen.architectures.configs import readers
+from limen.architectures.configs import families
 
 FILE = Path(__file__).parents[1] / "src/limen/architectures/configs/defaults.json"
+READERS = families()
 ALWAYS = ("num_hidden_layers", "max_position_embeddings")
 # The field that sets how often the odd kind of a cycle comes; no class says which of its fields does.
 PERIODS = {
@@ -86,21 +87,22 @@ WINDOWS_LATE = (
 )  # windows from layer max_window_layers on: the reader's
 
 
-def facts(model_type: str) -> dict[str, Any]:
+def facts(model_type: str, family: str) -> dict[str, Any]:
     cls = CONFIG_MAPPING[model_type]
-    names = [*ALWAYS, *readers()[model_type].fields]
+    names = [*ALWAYS, *READERS[family].fields]
     fields = {name: value for name in names if (value := default(cls, name)) is not None}
     if model_type in FIXED:
         fields["num_hidden_layers"] = len(cls().layer_types)
     aliases = {name: cls.attribute_map[name] for name in names if name in cls.attribute_map}
-    found = {"names": aliases, "fields": fields, "layers": layers(model_type, cls)}
+    found = {"family": family, "names": aliases, "fields": fields, "layers": layers(model_type, cls)}
     return {key: value for key, value in found.items() if value}
 
 
 def text() -> str:
     """One line a type."""
     transformers.logging.set_verbosity_error()
-    lines = [f"{json.dumps(name)}: {json.dumps(facts(name))}" for name in sorted(readers())]
+    read_by = {name: family for family, reader in READERS.items() for name in reader.types}
+    lines = [f"{json.dumps(name)}: {json.dumps(facts(name, read_by[name]))}" for name in sorted(read_by)]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

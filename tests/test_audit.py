@@ -15,7 +15,7 @@ from test_cli import LIMEN, limen
 from tiny_models import cached_bytes, default_bytes, tiny
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-from limen.architectures.configs import read, readers
+from limen.architectures.configs import read, reader_of
 from limen.architectures.configs.fields import Fields, defaults
 from limen.architectures.configs.stack import Bits, Engine, Use
 from limen.audit import Request, audit
@@ -26,7 +26,7 @@ from limen.decide import decide
 from limen.report.audit import audited
 from limen.tasks._families import FAMILIES
 
-TYPES = sorted(readers())
+TYPES = sorted(defaults())
 CONFIGS = Path(__file__).parents[1] / "examples/configs"
 GPT_OSS = str(CONFIGS / "gpt_oss_120b.json")
 
@@ -83,7 +83,7 @@ def test_layers_that_are_not_listed_follow_the_rule_of_the_class(model_type: str
         config = cls(**sizes)
         config.allow_global_per_layer_attribute_access = True
         fields = Fields({"model_type": model_type, **sizes}, model_type, "config.json")
-        assert list(readers()[model_type].kinds(fields)) == list(config.layer_types)
+        assert list(reader_of(model_type).kinds(fields)) == list(config.layer_types)
 
 
 @pytest.mark.parametrize(

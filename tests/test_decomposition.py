@@ -109,8 +109,8 @@ def test_a_search_says_what_it_found_or_that_it_says_nothing_and_goes_on(tmp_pat
     assert found.returncode == 0 and shown["found"] and shown["certificate"]["kind"] == "collision"
     assert limen("check", str(tmp_path / "certificate.json")).stdout.startswith("collision: valid.")
     wide = (
-        "composition(m=3,n1=3)",
-        "linear(h=2,d=4),softmax(h=2,d=4)",
+        "composition(m=4,n1=4)",
+        "linear(h=4,d=8),softmax(h=4,d=8)",
         "--arithmetic",
         "integers(f=20,top=20)",
     )

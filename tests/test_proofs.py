@@ -1,4 +1,4 @@
-"""Verdicts that carry a proof, and the proofs of the project: what is accepted, and what is not."""
+"""Verdicts that carry a proof, without Coq: what is claimed where, and what is refused before it runs."""
 
 import json
 import os
@@ -6,12 +6,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,19 +16,14 @@ from limen.check import coq
 from limen.check.bound import stated
 from limen.check.case import Case
 from limen.check.formal import FORMS, formal, written
-from limen.check.formal_hops import FREE, Sandwich, Thinker, TwoLayers, each_w_holds, one_full_holds
-from limen.check.formal_states import told
-from limen.check.statement import exceeds
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput
-from limen.core.graph import Graph
 from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
 from limen.decide import decide
-from limen.tasks.composition import Composition
 from limen.theorems._formal import CHOICES, claimed
 
 PROOFS = Path(__file__).parents[1] / "proofs"
@@ -299,237 +290,3 @@ def test_without_coq_the_check_says_how_to_get_it(tmp_path: Path) -> None:
         (tools / tool).symlink_to(shutil.which(tool) or tool)
     done = checked(project(tmp_path), str(tools))
     assert done.returncode == 1 and "apt-get install --no-install-recommends coq" in done.stderr
-
-
-# ------------------------------------------------------------------------------------- with Coq
-
-
-@pytest.fixture
-def with_coq(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Coq, and the proofs as `proofs/check` has compiled them; only the command compiles its own below."""
-    if "LIMEN_COQ" not in os.environ:
-        pytest.skip("needs Coq: `make proofs` runs it")
-    assert shutil.which("coqc"), coq.MISSING
-    folder = Path(os.environ["LIMEN_COQ"]).resolve()
-    assert (folder / "streaming_state.vo").exists(), "proofs/check --compile comes first"
-    monkeypatch.setattr(coq, "_shelf", lambda: SimpleNamespace(name=str(folder)))
-    monkeypatch.setattr(coq, "_library", lambda module: None)
-
-
-@pytest.mark.coq
-@pytest.mark.usefixtures("with_coq")
-def test_the_command_writes_a_proof_and_checks_it(tmp_path: Path) -> None:
-    file = tmp_path / "eva.v"
-    subprocess.run([LIMEN, "decide", *EXAMPLES[0][:2], "--proof", file], capture_output=True, check=True)
-    done = subprocess.run([LIMEN, "check", file], capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and done.stdout.startswith("proof: valid. Coq proves, from no axioms")
-    file.write_text(file.read_text().replace("4352", "4353"))
-    done = subprocess.run([LIMEN, "check", file], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and done.stdout.startswith("proof: NOT valid. line 3 is")
-
-
-@pytest.mark.coq
-@pytest.mark.usefixtures("with_coq")
-@pytest.mark.parametrize(
-    ("task", "architecture", "steps", "form"), EXAMPLES[3:]
-)  # the form of the first is the command's
-def test_coq_accepts_the_proof_of_a_verdict(task: str, architecture: str, steps: int, form: str) -> None:
-    claim, text = proof(task, architecture, steps)
-    assert coq.check_proof(text) == (claim, None)
-
-
-# One value less, or one bit more: the verdict is not true, or at least not proved.
-UNTRUE = [
-    Claim(task="eva(n=487)", architecture="linear(h=1,d=16,p=16)", steps=0, form="cannot_evaluate",
-          sizes={"a": 116, "b": 13}),
-    Claim(task="eva(n=488)", architecture="linear(h=1,d=16,p=16)", steps=0, form="cannot_evaluate",
-          sizes={"a": 117, "b": 13}),
-    Claim(task="equality(n=160)", architecture="linear(h=1,d=4,p=8)", steps=0, form="cannot_compare",
-          sizes={}),
-    Claim(task="two_sum(n=65536,M=4294967296)", architecture="block_sparse(h=4,d=16,B=64,k=16)", steps=0,
-          form="cannot_two_sum", sizes={}),
-    Claim(task="composition(m=2048,n1=25)",
-          architecture="linear(h=1,d=4,p=8),softmax(h=1,d=4,p=8),linear(h=1,d=4,p=8)", steps=0,
-          form="chk_sound", sizes={"k": 0, "x1": 1024, "lm": 11, "lg": 15}),
-    Claim(task="composition(m=11,n1=1)", architecture="softmax(h=1,d=4,p=8)", steps=0,
-          form="cannot_two_layers",
-          sizes={"y": 1, "h": 11, "b": 11, "J": 11, "c": 1, "e": 0, "a": 38, "q": 11}),
-    Claim(task="composition(m=16,n1=4)", architecture="softmax(reply_bits=24)", steps=1,
-          form="cannot_think_once",
-          sizes={"y": 1, "h": 16, "b": 16, "J": 16, "c": 1, "e": 0, "a": 6, "q": 1}),
-]  # fmt: skip
-
-
-@pytest.mark.coq
-@pytest.mark.usefixtures("with_coq")
-@pytest.mark.parametrize("claim", UNTRUE, ids=lambda c: f"{c.form}-{c.task}")
-def test_coq_refuses_a_wrong_number(claim: Claim) -> None:
-    said = formal(claim)
-    assert not isinstance(said, NoStatement) and not said.holds
-    _, reason = coq.check_proof(written(claim, said))
-    assert reason is not None and reason.startswith("Coq refuses Verdict.v")
-
-
-def computed(modules: str, terms: list[str], folder: Path) -> list[bool]:
-    """What Coq computes, term by term."""
-    text = (
-        f"From Coq Require Import NArith List.\nFrom Limen Require Import {modules}.\nOpen Scope N_scope.\n"
-    )
-    for module in modules.split():
-        coq._library(module)
-    said = coq._run(
-        folder, "Computed", text + "".join(f"Eval vm_compute in {term}.\n" for term in terms), 60.0
-    )
-    return [answer == "true" for answer in re.findall(r"= (true|false)", said)]
-
-
-Numbers = Iterator[
-    tuple[str, Callable[[int], bool]]
-]  # a term with a place for a number of bits, and Python's
-
-
-def powers(rng: np.random.Generator) -> Numbers:
-    n, V, b = (int(x) for x in rng.integers(2, 40, 3))
-    a = int(b * np.log2(V)) + int(rng.integers(-1, 1))
-    yield f"power_exceeds {{}} {n} {V} {max(a, 0)} {b}", lambda s: exceeds(s, n, V, max(a, 0), b)
-
-
-def greedy(rng: np.random.Generator) -> Numbers:
-    m, n_1, s, β = (int(x) for x in rng.integers(1, (400, 60, 20, 30)))
-    k, task = int(rng.integers(0, 4)), Composition(m, (n_1,))
-    x1, lm, lg = m // (2 * (k + 1)), (m - 1).bit_length(), (n_1 * m).bit_length() - 1
-    sizes = {"k": k, "x1": x1, "lm": lm, "lg": lg}
-    sizes[str(rng.choice(list(sizes)))] += int(rng.integers(0, 2))
-    free = " ".join(map(str, sizes.values()))
-    yield f"chk {m} {n_1} {s} {{}} {β} {free}", lambda s2: one_full_holds(task, Sandwich(s, β, s2), sizes)
-
-
-def by_itself(rng: np.random.Generator) -> Numbers:
-    m, n_1, y, s0, w0, w1 = (int(x) for x in rng.integers(1, (200, 9, 4, 30, 30, 30)))
-    task, v, log = Composition(m, (n_1,)), max(m // y, 1), (n_1 * m).bit_length() - 1
-    c, J = int(rng.integers(1, 4)), int(rng.integers(1, y * v + 2))
-    e = (w0 + s0) * c // (y * v) + int(rng.integers(0, 2))  # what is lost, just so or a little less
-    sizes = dict(zip(FREE, (y, v, v, J, c, e, log, 1), strict=True))
-    sizes[str(rng.choice(FREE))] += int(rng.integers(0, 2))
-    free = " ".join(map(str, sizes.values()))
-    for found in (TwoLayers(s0, 0, w0 if y == 1 else 0, w1), TwoLayers(s0, 0, 0, w1), Thinker(s0, w0)):
-        told = found.told(n_1, sizes["y"], sizes["h"], sizes["b"])
-        chk = f"chk_w {m} {n_1} {found.lost} ({told} + {{}}) {free}"
-        if isinstance(found, TwoLayers):
-            yield chk, lambda s1, found=found: each_w_holds(task, found._replace(s1=s1), sizes)
-        else:
-            yield chk.format("0 * {}"), lambda _, found=found: each_w_holds(task, found, sizes)
-
-
-def sets(rng: np.random.Generator) -> Numbers:
-    M, B, whole, κ = (int(x) for x in rng.integers(1, (40, 8, 12, 5)))
-    yield f"sets_exceed {{}} {M} {B} {whole} {κ}", lambda w: told(w, M, B, whole, κ)
-
-
-@pytest.mark.coq
-@pytest.mark.usefixtures("with_coq")
-@pytest.mark.parametrize("kind", [powers, greedy, by_itself, sets], ids=lambda f: f.__name__)
-def test_python_and_coq_compute_the_same(
-    kind: Callable[[np.random.Generator], Numbers], tmp_path: Path
-) -> None:
-    """On both sides of the number of bits at which the answer turns."""
-    rng = np.random.default_rng(0)
-    terms, expected = [], []
-    for _ in range(40):
-        for term, holds in kind(rng):
-            most = next((bits for bits in range(8000) if not holds(bits)), 0)
-            for bits in {max(most - 1, 0), most}:
-                terms.append(term.format(bits))
-                expected.append(holds(bits))
-    assert computed("powers block_messages composition_depth each_w_stack", terms, tmp_path) == expected
-    assert expected.count(True) > 10 < expected.count(False)
-
-
-@pytest.mark.coq
-@pytest.mark.usefixtures("with_coq")
-def test_the_depth_rule_of_coq_is_that_of_the_graph(tmp_path: Path) -> None:
-    """κ + 1 and φ of all 363 stacks of up to five layers."""
-    layers = {
-        "Softmax": "softmax(h=1,d=1)",
-        "HeadWise": "softmax(h=1,d=1)|linear(h=1,d=1)",
-        "Linear": "linear(h=1,d=1)",
-    }
-    stacks = [stack for n in range(1, 6) for stack in product(layers, repeat=n)]
-    listed = "; ".join(f"[{'; '.join(stack)}]" for stack in stacks)
-    coq._library("depth_rule")
-    text = (
-        "From Coq Require Import List.\nImport ListNotations.\nFrom Limen Require Import depth_rule.\n"
-        f"Eval vm_compute in map (fun s => (reach s, phi s)) [{listed}].\n"
-    )
-    said = re.findall(r"\(\s*(\d+),\s*(\d+)\s*\)", coq._run(tmp_path, "Computed", text, 60.0))
-    graphs = [Graph.of(Architecture.parse(",".join(map(layers.get, stack))), 64) for stack in stacks]
-    assert [(int(a) - 1, int(b)) for a, b in said] == [(graph.κ, graph.φ) for graph in graphs]
-
-
-STATEMENT = "forall M : machine nat, memory_bits M 1 1 -> ~ evaluates M 1 1"
-JUDGE = (
-    "From Limen Require Import streaming_state.\nRequire Verdict.\n"
-    f"Definition judged : {STATEMENT} := Verdict.verdict.\nPrint Assumptions judged.\n"
-)
-
-
-@pytest.mark.coq
-@pytest.mark.usefixtures("with_coq")
-@pytest.mark.parametrize(
-    "line",
-    [
-        f"Axiom verdict : {STATEMENT}.",
-        f"Theorem verdict : {STATEMENT}. Admitted.",
-        f"Unset Guard Checking. Fixpoint loop (n : nat) : {STATEMENT} := loop n.\n"
-        "Definition verdict := loop 0.",
-    ],
-)
-def test_a_false_statement_does_not_come_out_closed(line: str) -> None:
-    """Even where the words are not looked at: what the judge asks of the kernel is enough."""
-    verdict = f"From Limen Require Import streaming_state.\n{line}\n"
-    reason = coq._compiled(["streaming_state"], verdict, JUDGE, 60.0)
-    assert reason is not None and reason.startswith("the theorem rests on assumptions")
-
-
-@pytest.mark.coq
-@pytest.mark.usefixtures("with_coq")
-def test_coq_that_does_not_end_is_stopped() -> None:
-    endless = "Goal True. repeat (idtac; progress (assert True by exact I)). Qed.\n"
-    assert coq._compiled([], endless, "", 1.0) == "Coq took more than 1 seconds on Verdict.v"
-
-
-@pytest.mark.coq
-@pytest.mark.usefixtures("with_coq")
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
-        (["Axiom oops : False."], "unproved, or not checked"),
-        (["Lemma oops : False.", "Admitted."], "unproved, or not checked"),
-        (["Unset Universe Checking."], "unproved, or not checked"),
-        # an axiom that no word shows, in a theorem that is named and in one that is not
-        (["Variable oops : False.", "Lemma bad : 1 = 2.", "Proof. destruct oops. Qed.",
-          "Print Assumptions bad."], "1 of 2 theorems are closed"),
-        (["Variable oops : False."], "Limen.tiny.oops"),
-        (["Lemma bad : 1 = 2.", "Proof. reflexivity. Qed."], "Unable to unify"),
-    ],
-)  # fmt: skip
-def test_make_proofs_fails_on_what_is_not_proved(tmp_path: Path, lines: list[str], said: str) -> None:
-    done = checked(project(tmp_path, *lines))
-    assert done.returncode == 1 and said in done.stderr + done.stdout
-
-
-@pytest.mark.coq
-@pytest.mark.usefixtures("with_coq")
-def test_make_proofs_fails_on_an_unsafe_flag(tmp_path: Path) -> None:
-    folder = project(tmp_path)
-    (folder / "_CoqProject").write_text("-Q . Limen\n-arg -type-in-type\ntiny.v\n")
-    done = checked(folder)
-    assert done.returncode == 1 and "may hold files and -Q . Limen alone" in done.stderr
-
-
-@pytest.mark.coq
-@pytest.mark.usefixtures("with_coq")
-def test_make_proofs_accepts_a_project_and_counts_it(tmp_path: Path) -> None:
-    done = checked(project(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert "1 of 1 named theorems: Closed under the global context" in done.stdout

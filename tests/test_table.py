@@ -18,7 +18,7 @@ from limen.core.task import Task
 from limen.core.verdict import Answer
 from limen.report.check import checked
 from limen.report.table import fields, formatted, lines
-from limen.table import evidence, growth, weights
+from limen.table import evidence, formula, growth, weights
 from limen.table.build import build, write
 from limen.table.cell import EvidenceError, Table
 from limen.table.papers import CLAIMS
@@ -30,7 +30,7 @@ def forget() -> None:
     """What a table keeps between its cells."""
     for kept in (
         evidence.test_of,
-        evidence._order,
+        formula._order,
         weights.every_input,
         weights.drawn_inputs,
         weights.as_encoder,

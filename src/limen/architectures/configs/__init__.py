@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -24,18 +23,23 @@ _INSIDE = (
 )  # where a model of more than text keeps the decoder
 
 
-@cache
-def readers() -> dict[str, Reader]:
-    """By model type: every file of this package that has a READER."""
-    modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
-    found = [reader for module in modules if (reader := getattr(module, "READER", None))]
-    return {name: reader for reader in found for name in reader.types}
+def families() -> dict[str, Reader]:
+    """By the name of its file: every one of this package that has a READER."""
+    names = [module.name for module in iter_modules(__path__)]
+    found = {name: getattr(import_module(f"{__name__}.{name}"), "READER", None) for name in names}
+    return {name: reader for name, reader in found.items() if reader is not None}
+
+
+def reader_of(model_type: str) -> Reader:
+    """Its family's; no other file is loaded."""
+    found: Reader = import_module(f"{__name__}.{defaults()[model_type].family}").READER
+    return found
 
 
 def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  # noqa: B008 - frozen
     """The stack that a config describes; states count in `bits`."""
     config, model_type = _decoder(config, where)
-    reader, f = readers()[model_type], Fields(config, model_type, where)
+    reader, f = reader_of(model_type), Fields(config, model_type, where)
     kinds = reader.kinds(f)
     layers = [ModelLayer(i, kind, reader.layer(f.of_layer(i), i, kind, bits)) for i, kind in enumerate(kinds)]
     layers = _shared(layers, f)
@@ -55,16 +59,16 @@ def _decoder(config: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any], 
     """The part of the config that describes the decoder of text, and its type."""
     model_type = config.get("model_type")
     if not isinstance(model_type, str):
-        raise BadInput(f"{where}: model_type is missing; expected one of {', '.join(sorted(readers()))}")
-    if model_type in readers():
+        raise BadInput(f"{where}: model_type is missing; expected one of {', '.join(sorted(defaults()))}")
+    if model_type in defaults():
         return config, model_type
     for name in _INSIDE:
         if isinstance(inner := config.get(name), dict):
             kind = inner.get("model_type", f"{model_type}_text")
             return _decoder({**inner, "model_type": kind}, f"{where}: {name}")
-    if f"{model_type}_text" in readers():  # the decoder's fields without a box around them, or none at all
+    if f"{model_type}_text" in defaults():  # the decoder's fields without a box around them, or none at all
         return config, f"{model_type}_text"
-    raise unknown(f"model type ({where})", model_type, readers())
+    raise unknown(f"model type ({where})", model_type, defaults())
 
 
 def _shared(layers: list[ModelLayer], f: Fields) -> list[ModelLayer]:
@@ -83,4 +87,4 @@ def _shared(layers: list[ModelLayer], f: Fields) -> list[ModelLayer]:
     ]
 
 
-__all__ = ["Fields", "Stack", "defaults", "read", "readers", "stored_dtype"]
+__all__ = ["Fields", "Stack", "defaults", "families", "read", "reader_of", "stored_dtype"]

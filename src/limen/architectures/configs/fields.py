@@ -2,6 +2,7 @@
 
 `defaults.json` holds those facts, made by `scripts/config_defaults.py` from the classes themselves:
 
+    family  the file of this package that reads the type
     names   what the class calls a field, where that is not its usual name (hidden_size: n_embd)
     fields  the default values, null where the class works them out from others
     layers  the kinds of layers where no list is given: `first`, then `cycle` over and over; `last` replaces
@@ -46,6 +47,7 @@ class Rule(msgspec.Struct, frozen=True):
 class Defaults(msgspec.Struct, frozen=True):
     """What transformers' class of one model type says."""
 
+    family: str
     fields: dict[str, Value]
     names: dict[str, str] = {}
     layers: Rule | None = None
