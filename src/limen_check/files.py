@@ -88,6 +88,12 @@ def certificate(content: bytes) -> dict[str, Any]:
     return dict(c)
 
 
+def kind_of(content: bytes) -> str | None:
+    """The kind that a file says it is of, whoever checks that kind."""
+    c = read_json(content)
+    return c.get("kind") if isinstance(c, dict) and c.get("schema") == SCHEMA else None
+
+
 def claimed(c: Any) -> None:
     """The same for a certificate that has been read."""
     expect(isinstance(c, Mapping) and c.get("schema") == SCHEMA, f"the field schema must be {SCHEMA!r}")

@@ -1,12 +1,13 @@
-"""The answer of a decision, with its evidence: CAN and CANNOT need a certificate, OPEN has none."""
+"""The answer of a decision: what the certificate that the kernel accepted says, and OPEN without one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from limen.core.certificate import Bound, Certificate, Fits
+from limen.core.certificate import Bound, Fits
 from limen.core.errors import BadInput
+from limen.core.kernel import Accepted
 from limen.core.shown import html
 from limen.core.theorem import Ceiling
 
@@ -20,10 +21,19 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True)
-class Accepted:
-    """A certificate that the checker accepted; only `check/` makes one."""
+class Argued:
+    """Weights that fit and whose margin a proof on paper gives, but that the kernel did not derive."""
 
-    certificate: Certificate
+    construction: str
+    precision: str
+    margin: float  # predicted
+    why: str  # what the kernel says
+
+    def __str__(self) -> str:
+        return (
+            f"argued, not checked: {self.construction} fits, with a margin of {self.margin:.3g} in "
+            f"{self.precision} by its own proof; the kernel: {self.why}"
+        )
 
 
 @dataclass(frozen=True)
@@ -40,25 +50,40 @@ class Flip:
 
 @dataclass(frozen=True)
 class Verdict:
-    """CAN or CANNOT with an accepted certificate, or OPEN; nothing else can be built."""
+    """What is known of a task, an architecture and some steps of chain of thought.
 
-    answer: Answer
+    The answer is not stored: it is what the accepted certificate says.
+    """
+
+    task: str  # every size spelled, as in certificates
+    architecture: str
+    steps: int
     reason: str
     evidence: Accepted | None = None
+    construction: str | None = None  # whose weights they are, where the evidence is weights
+    argued: tuple[Argued, ...] = ()
     nearest: Bound | None = None  # of the inequalities that apply the tightest, whether or not it says CANNOT
     remarks: tuple[str, ...] = ()  # what else was looked at
     flips: Flip | None = None
     ceiling: Ceiling | None = None
 
     def __post_init__(self) -> None:
-        if (self.answer is Answer.OPEN) != (self.evidence is None):
-            raise BadInput(f"the verdict {self.answer!r} takes {'no' if self.evidence else 'a'} certificate")
+        if self.evidence is None:
+            return
+        said = self.evidence.certificate
+        if (said.task, said.architecture) != (self.task, self.architecture):
+            raise BadInput(f"the certificate is about {said.task} by {said.architecture}")
+        if isinstance(said, Bound) and said.steps != self.steps:
+            raise BadInput(f"the certificate is about {said.steps} steps of chain of thought")
+        if isinstance(said, Fits) and said.steps > self.steps:
+            raise BadInput(f"the weights take {said.steps} steps of chain of thought")
+
+    @property
+    def answer(self) -> Answer:
+        """CANNOT by a bound, CAN by weights or by counting, otherwise OPEN."""
+        if self.evidence is None:
+            return Answer.OPEN
+        return Answer.CANNOT if isinstance(self.evidence.certificate, Bound) else Answer.CAN
 
     def _repr_html_(self) -> str | None:
         return html(self)
-
-    @property
-    def construction(self) -> str | None:
-        """The weights, where some say CAN."""
-        found = self.evidence and self.evidence.certificate
-        return found.construction if isinstance(found, Fits) else None

@@ -1,0 +1,59 @@
+"""Evidence that the kernel accepted: a certificate as bytes, with the files it is about.
+
+`limen_check` derives every certificate again from these bytes; nothing else makes an `Accepted`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+import limen_check
+from limen.core.certificate import Proof, decode_proof, encode
+from limen.core.errors import BadInput
+
+Files = tuple[bytes, bytes]  # model.json, model.safetensors
+
+_REMEMBERED = 4096  # certificates that are not derived twice
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A certificate that the kernel derived; another one cannot be built."""
+
+    content: bytes
+    files: Files | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        found = _checked(self.content, self.files)
+        if not found.valid:
+            raise BadInput(f"the kernel refuses this {found.kind} certificate: {found.says}")
+
+    @cached_property
+    def certificate(self) -> Proof:
+        return decode_proof(self.content)
+
+    @property
+    def says(self) -> str:
+        """What was derived, in the kernel's words."""
+        return _checked(self.content, self.files).says
+
+
+def accept(certificate: Proof, files: Files | None = None) -> Accepted | str:
+    """The certificate as evidence, or why the kernel refuses it."""
+    content = encode(certificate)
+    found = _checked(content, files)
+    return Accepted(content, files) if found.valid else found.says
+
+
+def check(content: bytes, files: Files | None) -> limen_check.Checked:
+    """What the kernel says of a stranger's certificate."""
+    try:
+        return _checked(content, files)
+    except limen_check.Malformed as error:
+        raise BadInput(str(error)) from error
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _checked(content: bytes, files: Files | None) -> limen_check.Checked:
+    return limen_check.check(content, files)
