@@ -79,7 +79,7 @@ def log_binomial(n: int, k: int, places: int, above: bool = False) -> int:
 
 
 def set_bits(K: int, most: int, signs: int, times: Callable[[int], int] = lambda s: 1) -> int:
-    """⌈log₂ Σ_{s=0}^{most} times(s)·C(K,s)·signs^s⌉, never above: of a long sum the largest terms are added."""
+    """⌈log₂ Σ_{s=0}^{most} times(s)·C(K,s)·signs^s⌉, never above: of long sums the largest terms."""
     most = min(most, K)
     if most <= _TERMS and most * (K.bit_length() + signs) <= _WRITTEN >> 2:
         total, term = 0, 1
