@@ -149,7 +149,7 @@ def _part(call: Call) -> Part:
     expect(name in _KEYS, f"no mixer is named {name[:40]!r}")
     kv = given.pop("kv", None)
     expect(kv is None or (type(kv) is int and name in _SHARED), f"{name} cannot read another layer's keys")
-    alone = "reply_bits" if name == "softmax" else "state_bits" if name in _STATES else ""
+    alone = "reply_bits" if name in ("softmax", "hard") else "state_bits" if name in _STATES else ""
     if set(given) == {alone}:
         said = given[alone]
         expect(type(said) is int, f"{name}: {alone} must be a number of bits")

@@ -54,6 +54,8 @@ def bits(*powers: tuple[int, int], more: bool = False, log: Callable[[int, int],
     What is no power of two has an odd factor, so its logarithm is no integer: ⌈x⌉ = ⌊x⌋ + 1.
     """
     told = [(b, e) for b, e in powers if e and b != 1]
+    if len(told) == 1 == told[0][1]:
+        return (told[0][0] - 1 + more).bit_length()
     places = 64 + sum(e for _, e in told).bit_length()
     whole = sum(e * log(b, places) for b, e in told) >> places
     return whole + (more or any(b & (b - 1) for b, _ in told))
