@@ -19,7 +19,7 @@ from limen_check.depth import composition_depth
 from limen_check.files import Refused, claimed, expect, need, rational
 from limen_check.logs import bits, diverges, high, low, set_bits
 
-_LN2 = Fraction(693148, 10**6)  # above ln 2
+_LN2 = Fraction("0.6931471805599453094172321214581766")  # above ln 2
 _CELLS = 2048  # of false alarm rates that are looked at
 
 

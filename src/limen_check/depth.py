@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+from math import isqrt, prod
 from typing import NamedTuple
 
 from limen_check.architecture import Architecture, Part
@@ -25,8 +25,8 @@ from limen_check.files import need
 from limen_check.logs import bits, covers, diverges, highest, kept
 
 _TABLES, _WORK = 64, 1 << 17  # at most so many tables, and parts times steps
-_ROOTS = (1, Fraction(11893, 10**4), Fraction(14143, 10**4), Fraction(16818, 10**4))  # ≥ 2^(i/4)
-_HEAVY = Fraction(53073785, 10**8)  # above log₂e/e
+_ROOTS = [Fraction(isqrt(isqrt(2**i << 400)) + 1, 1 << 100) for i in range(4)]  # above 2^(i/4)
+_HEAVY = Fraction("0.5307378454230429885333773572343719")  # above log₂e/e
 _UNIFORM = "every entry of every table, z_0 and w independent and uniform"
 
 Accuracy = Callable[[Fraction], bool]  # whether no accuracy is above c, surely

@@ -17,7 +17,7 @@ _PLACES = 9000  # at most: a logarithm of so many takes about a second
 _WRITTEN = 1 << 18  # bits of a binomial coefficient that is written out
 _TERMS = 512  # of a sum of binomials that are added up, the largest
 PI = Fraction(103993, 33102), Fraction(104348, 33215)  # below and above π
-LOG2_E = Fraction(1442695040, 10**9), Fraction(1442695041, 10**9)  # below and above log₂e
+LOG2_E = Fraction("1.442695040888963"), Fraction("1.442695040888964")  # below and above log₂e
 
 
 @lru_cache(maxsize=1 << 10)
