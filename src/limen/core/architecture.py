@@ -56,6 +56,13 @@ class Part:
         """The state of a short convolution before a full mixer; None where there is none."""
         return self.mixer.query_state_bits(P if self.p is None else self.p) if self.bits is None else None
 
+    @property
+    def spelled(self) -> str:
+        """The text form with every size, none left to a default."""
+        if self.bits is not None:
+            return str(self)
+        return spell(self.mixer, every=True, p=P if self.p is None else self.p, kv=self.kv)
+
     def __str__(self) -> str:
         if self.bits is None:
             return spell(self.mixer, p=self.p, kv=self.kv)
@@ -107,6 +114,12 @@ class Architecture:
     def text(self) -> str:
         """The text form, spelled once: every certificate holds it."""
         spelled = {layer: str(layer) for layer in self.counted}
+        return spell_stack([spelled[layer] for layer in self.layers])
+
+    @cached_property
+    def spelled(self) -> str:
+        """The text form with every size, as certificates carry it."""
+        spelled = {layer: "|".join(part.spelled for part in layer.parts) for layer in self.counted}
         return spell_stack([spelled[layer] for layer in self.layers])
 
     def __str__(self) -> str:

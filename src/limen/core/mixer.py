@@ -35,6 +35,11 @@ class Mixer(ABC):
         """Whether a position may depend on later ones; such a mixer has no recurrence."""
         return False
 
+    @property
+    def resolved(self) -> dict[str, int]:
+        """The sizes that follow from others unless said, as the numbers they are."""
+        return {}
+
     @abstractmethod
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         """The weights and their shapes."""

@@ -152,6 +152,11 @@ class Task(ABC):
             raise BadInput(f"{self} is not defined on {few(row.tolist())}: see the promise in its docstring")
         return array
 
+    @property
+    def spelled(self) -> str:
+        """The text form with every size, as certificates carry it."""
+        return spell(self, every=True)
+
     def __str__(self) -> str:
         return spell(self)
 

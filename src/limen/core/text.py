@@ -195,14 +195,19 @@ def _converted(hint: Any, value: int | bool | str, where: str) -> Any:
     return str(value) if kind is str else kind.named(str(value))
 
 
-def spell(thing: Any, name: str | None = None, **more: int | None) -> str:
-    """The text form of a dataclass: sizes always, keyword-only options where they differ from the default."""
+def spell(thing: Any, name: str | None = None, *, every: bool = False, **more: int | None) -> str:
+    """The text form of a dataclass: sizes always, keyword-only options where they differ from the default.
+
+    With `every` nothing is left to a default: options always, and a size that follows from others as the number
+    it is, by the property `resolved` of what has such sizes.
+    """
     words = []
+    resolved = getattr(thing, "resolved", {}) if every else {}
     for field in dataclasses.fields(thing):
-        value = getattr(thing, field.name)
+        value = resolved.get(field.name, getattr(thing, field.name))
         if isinstance(value, tuple):
             words += [f"{field.name}{i}={item}" for i, item in enumerate(value, 1)]
-        elif not field.kw_only or value != field.default:
+        elif not field.kw_only or (value is not None if every else value != field.default):
             words.append(f"{field.name}={word(value)}")
     words += [f"{key}={value}" for key, value in more.items() if value is not None]
     name = name or identifier(thing)

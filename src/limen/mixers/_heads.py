@@ -52,6 +52,10 @@ class Headed(Streaming):
     def key_size(self) -> int:
         return self.d_k or self.d
 
+    @property
+    def resolved(self) -> dict[str, int]:
+        return {"d_k": self.key_size}
+
     def projections(self, width: int) -> Shapes:
         """W_Q, W_K, W_V, W_O."""
         keys, values = self.h * self.key_size, self.h * self.d

@@ -55,6 +55,10 @@ class Mamba(Streaming):
             at_least(self, r=1)
 
     @property
+    def resolved(self) -> dict[str, int]:
+        return {"r": self.rank}
+
+    @property
     def rank(self) -> int:
         return self.r or math.ceil(self.d / 32)
 

@@ -51,6 +51,10 @@ class ReluRnn(Streaming):
             if self.stages == 1:
                 raise BadInput(f"relu_rnn: inner={self.inner} needs stages ≥ 2, got stages=1")
 
+    @property
+    def resolved(self) -> dict[str, int]:
+        return {"inner": self.inner or self.d} if self.stages > 1 else {}
+
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         sizes = [self.d, *[self.inner or self.d] * (self.stages - 1), self.d]
         stages: dict[str, tuple[int, ...]] = {}

@@ -1,0 +1,160 @@
+r"""Logarithms in whole numbers, each rounded to the side that keeps a statement true.
+
+A cannot is an inequality between a number of bits and log₂ of a count: it must never come from rounding.
+`places` are binary places after the point; a scaled number x stands for x/2^places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from math import comb, isqrt
+
+from limen_check.files import need
+
+_PLACES = 9000  # at most: a logarithm of so many takes about a second
+_WRITTEN = 1 << 18  # bits of a binomial coefficient that is written out
+_TERMS = 512  # of a sum of binomials that are added up, the largest
+PI = Fraction(103993, 33102), Fraction(104348, 33215)  # below and above π
+LOG2_E = Fraction("1.442695040888963"), Fraction("1.442695040888964")  # below and above log₂e
+
+
+@lru_cache(maxsize=1 << 10)
+def low(n: int, places: int) -> int:
+    """⌊2^places·log₂n⌋, or one less.
+
+    Squaring the mantissa m in [1, 2) doubles its logarithm: the next digit is whether m² ≥ 2.  Step i keeps
+    places + g - i bits of m and cuts off downwards, so no digit is too high, and all cuts together lower
+    the result by less than 2^-places·6(places+1)/2^g < 2^-places.
+    """
+    need(places <= _PLACES, "the numbers are too long to be calculated with here")
+    whole = n.bit_length() - 1
+    if n & (n - 1) == 0:
+        return whole << places
+    kept, digits = places + places.bit_length() + 4, 0
+    m = n << kept >> whole
+    for _ in range(places):
+        kept -= 1
+        m = m * m >> kept + 2
+        digits <<= 1
+        if m >> kept + 1:
+            digits, m = digits + 1, m >> 1
+    return (whole << places) + digits
+
+
+def high(n: int, places: int) -> int:
+    """Not below 2^places·log₂n, and at most 2 above."""
+    return low(n, places) + 2 * (n & (n - 1) != 0)
+
+
+def bits(*powers: tuple[int, int], more: bool = False, log: Callable[[int, int], int] = low) -> int:
+    """⌈log₂ Π b^e⌉, never above; with `more` of Π b^e + 1; never below where `log` is `high`.
+
+    What is no power of two has an odd factor, so its logarithm is no integer: ⌈x⌉ = ⌊x⌋ + 1.
+    """
+    told = [(b, e) for b, e in powers if e and b != 1]
+    if len(told) == 1 == told[0][1]:
+        return (told[0][0] - 1 + more).bit_length()
+    places = 64 + sum(e for _, e in told).bit_length()
+    whole = sum(e * log(b, places) for b, e in told) >> places
+    return whole + (more or any(b & (b - 1) for b, _ in told))
+
+
+def log_binomial(n: int, k: int, places: int, above: bool = False) -> int:
+    """2^places·log₂C(n,k), from below or above; long ones by Stirling's series, which alternates:
+
+    ln x! = x·ln x - x + ln(2πx)/2 + 1/12x - θ/360x³,   0 < θ < 1.
+    """
+    k = min(k, n - k)
+    near, far = (high, low) if above else (low, high)
+    if k * n.bit_length() <= _WRITTEN:
+        return near(comb(n, k), places)
+    fine = places + n.bit_length() + 2
+    total = 2 * (n * near(n, fine) - k * far(k, fine) - (n - k) * far(n - k, fine))
+    π = PI[not above]
+    total += near(n, fine) - far(2 * π.numerator * k * (n - k), fine) + near(π.denominator, fine)
+    rest = Fraction(1, 12 * n) - Fraction(1, 12 * k) - Fraction(1, 12 * (n - k))  # below 0
+    rest += Fraction(1, 360 * k**3) + Fraction(1, 360 * (n - k) ** 3) if above else -Fraction(1, 360 * n**3)
+    scaled = rest * LOG2_E[not above] * (1 << places)
+    return (total >> fine - places + 1) + scaled.numerator // scaled.denominator + 2 * above
+
+
+def set_bits(K: int, most: int, signs: int, times: Callable[[int], int] = lambda s: 1) -> int:
+    """⌈log₂ Σ_{s=0}^{most} times(s)·C(K,s)·signs^s⌉, never above: of long sums the largest terms."""
+    most = min(most, K)
+    if most <= _TERMS and most * (K.bit_length() + signs) <= _WRITTEN >> 2:
+        total, term = 0, 1
+        for s in range(most + 1):
+            total += times(s) * term
+            term = term * (K - s) * signs // (s + 1)
+        return (total - 1).bit_length()
+    peak = min(most, (K + 1) * signs // (signs + 1))
+    total, up, down = times(peak) << 256, 1 << 256, 1 << 256
+    for s in range(_TERMS):
+        if peak + s < most:
+            up = up * (K - peak - s) * signs // (peak + s + 1)
+            total += times(peak + s + 1) * up
+        if s < peak:
+            down = down * (peak - s) // ((K - peak + s + 1) * signs)
+            total += times(peak - s - 1) * down
+    log = log_binomial(K, peak, 96) + peak * low(signs, 96) + low(total, 96) - (256 << 96)
+    return -(-log >> 96)
+
+
+def covers(T: int, N: int, Q: int, Θ: int) -> bool:
+    """T uniform draws from N values take fewer than Θ of them with a probability surely below 2^-(Q+1):
+
+    by the union bound it is at most C(N,k)(k/N)^T, k = Θ - 1.
+    """
+    k = Θ - 1
+    if k == 0 or k >= N:
+        return k == 0 < T
+    places = 96 + T.bit_length() + N.bit_length()
+    rare = T * (low(N, places) - high(k, places))
+    return log_binomial(N, k, places, above=True) + (1 + Q << places) < rare
+
+
+def kept(of: int, told: int, among: int) -> int:
+    """The largest whole Θ with Θ - 1 surely below x = of·2^(-told/among): ⌈x⌉, or a little less.
+
+    2^g for 0 < g < 1 is a product of roots 2^(1/2^i), one for each binary digit of g; all are cut downwards.
+    """
+    halvings, rest = divmod(told, among)
+    if rest == 0 or halvings > of.bit_length():
+        return -(-of >> min(halvings, of.bit_length()))
+    places = of.bit_length() + 64
+    need(places <= _PLACES, "the numbers are too long to be calculated with here")
+    digits = (among - rest << places) // among  # 2^(-rest/among) = 2^g/2
+    root, power = 2 << places, 1 << places
+    for i in range(places - 1, -1, -1):
+        root = isqrt(root << places)
+        if digits >> i & 1:
+            power = power * root >> places
+    return -(-of * power >> places + halvings + 1)
+
+
+def diverges(p: Fraction, q: Fraction, deficit: Fraction) -> bool:
+    """p ≥ q and surely d(p‖q) ≥ deficit: no guess that chance gets right with q gets there on so few bits.
+
+    d(p‖q) = p·log₂(p/q) + (1-p)·log₂((1-p)/(1-q)), increasing in p ≥ q; p is first rounded down.
+    """
+    b = 1 << 128
+    a = min(p.numerator * b // p.denominator, b)
+    u, v = q.numerator, q.denominator
+    if not u or u >= v or a * v < b * u:
+        return False
+    P = 320
+    d = a * low(a, P) + (b - a) * low(max(b - a, 1), P) - b * high(b, P)
+    d += b * low(v, P) - a * high(u, P) - (b - a) * high(v - u, P)
+    return d * deficit.denominator >= deficit.numerator * b << P
+
+
+def highest(q: Fraction, deficit: Fraction) -> Fraction:
+    """A p above which no p' has d(p'‖q) ≤ deficit: the least to 96 places; 1 if there is none below."""
+    below, above = q, Fraction(1)
+    for _ in range(96):
+        middle = Fraction((below + above) / 2)
+        middle = Fraction(middle.numerator * 2**120 // middle.denominator, 2**120)
+        below, above = (below, middle) if diverges(middle, q, deficit) else (middle, above)
+    return above
