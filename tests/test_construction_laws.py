@@ -55,6 +55,20 @@ def test_it_is_right_on_every_input_and_never_nearer_to_wrong_than_certified(
     assert certified is None or 0 < certified <= seen.margin
 
 
+WHOLE = [c for c in EXAMPLES if c.margin(Precision.parse("fixed(f=4)")) is not None]
+
+
+@pytest.mark.parametrize("construction", WHOLE, ids=name)
+def test_where_fixed_point_saturates_nothing_false_is_certified(construction: Construction) -> None:
+    """The least top with a claim, and there is one, holds on every input."""
+    task, model = construction.task, construction.model()
+    for f in (0, 4):
+        claims = (Precision.parse(f"fixed(f={f},top={top})") for top in range(8))
+        least = next(p for p in claims if construction.margin(p) is not None)
+        seen = run(model, task, least, inputs(task, None, 0, batch_size(model, task, 0)))
+        assert seen.wrong == 0 and seen.margin >= (construction.margin(least) or 0), least
+
+
 @each
 def test_its_parts_fit_together(construction: Construction) -> None:
     frame = construction.frame()

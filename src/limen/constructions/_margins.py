@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from flint import arb, ctx
 
 from limen.architectures.last import CHUNK
-from limen.core.numbers import Float, Precision, Significand
+from limen.core.numbers import Exact, Fixed, Float, Precision, Significand
 
 ctx.prec = 128
 
@@ -94,6 +94,20 @@ def holds(precision: Precision, integers: int, largest: int) -> bool:
     if isinstance(precision, Float):
         return integers <= 1 << precision.t and largest <= precision.largest
     return isinstance(precision, Significand) and integers <= 1 << precision.t
+
+
+def whole(precision: Precision, largest: int) -> bool:
+    """Whether every integer up to `largest` is a number of this precision, so that whole numbers stay whole.
+
+    Fixed point has them below 2^top, where it saturates; without a top it is carried in float64, and exact
+    integers in int64.
+    """
+    match precision:
+        case Fixed():
+            return largest <= 1 << 53 and (precision.top is None or largest < 1 << precision.top)
+        case Exact():
+            return largest < 1 << 63
+    return holds(precision, largest, largest)
 
 
 def settled(error: arb, top: int, r: Roundoff) -> arb:
