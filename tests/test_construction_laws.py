@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from flint import ctx
 
 from limen.architectures.last import last_logits
 from limen.check.run import batch_size, inputs, run
@@ -67,6 +68,15 @@ def test_where_fixed_point_saturates_nothing_false_is_certified(construction: Co
         least = next(p for p in claims if construction.margin(p) is not None)
         seen = run(model, task, least, inputs(task, None, 0, batch_size(model, task, 0)))
         assert seen.wrong == 0 and seen.margin >= (construction.margin(least) or 0), least
+
+
+@each
+def test_its_margin_does_not_depend_on_the_precision_that_flint_happens_to_have(
+    construction: Construction,
+) -> None:
+    with ctx.workprec(20):
+        margins = [construction.margin(p) for p in (F64, F32, BF16)]
+    assert margins == [construction.margin(p) for p in (F64, F32, BF16)]
 
 
 @each

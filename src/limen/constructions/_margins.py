@@ -11,14 +11,28 @@ Everything here is an upper bound on errors or a lower bound on margins; a ball'
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from flint import arb, ctx
 
 from limen.architectures.last import CHUNK
 from limen.core.numbers import Exact, Fixed, Float, Precision, Significand
 
-ctx.prec = 128
+P, T = ParamSpec("P"), TypeVar("T")
+
+
+def in_balls(function: Callable[P, T]) -> Callable[P, T]:
+    """Balls of 128 bits while it runs, whatever the precision that flint has in this process otherwise."""
+
+    @wraps(function)
+    def at_128_bits(*args: P.args, **kwargs: P.kwargs) -> T:
+        with ctx.workprec(128):
+            return function(*args, **kwargs)
+
+    return at_128_bits
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 from flint import arb
 
-from limen.constructions._margins import certified
+from limen.constructions._margins import certified, in_balls
 from limen.constructions._partners import Partners
 from limen.constructions._weights import zeros
 from limen.constructions._words import decide
@@ -73,6 +73,7 @@ class TwoSumAnyByHybrid(Construction):
         decide(w, at["verdict"], high=0)
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """h is 0 or 1 and the logits ±(h - 1/2), all exact."""
         r = self.partners.roundoff(precision)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 from flint import arb
 
-from limen.constructions._margins import Roundoff, certified, retrieved
+from limen.constructions._margins import Roundoff, certified, in_balls, retrieved
 from limen.constructions._residues import Residues
 from limen.constructions._weights import identity, zeros
 from limen.constructions._words import decide, decided
@@ -88,6 +88,7 @@ class TwoSumByCode(Construction):
         decide(w, at["found"], high=1)
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)
         if r is None:
