@@ -11,7 +11,7 @@ from flint import ctx
 
 from limen.architectures.last import last_logits
 from limen.check.run import batch_size, inputs, run
-from limen.check.solves import check_solves
+from limen.check.tried import check_run
 from limen.core.catalogue import ids, lookup
 from limen.core.construction import Construction, construct
 from limen.core.errors import BadInput
@@ -103,12 +103,12 @@ def test_its_certificate_is_accepted_for_the_saved_weights_and_no_others(
     evidence = certificate(solution, model, seed=0)
     save(model, tmp_path)
     again = load(tmp_path)
-    assert check_solves(evidence, again) is None
+    assert check_run(evidence, again) is None
     tampered = dict(again.weights)
     key = next(k for k, w in tampered.items() if bool((w != 0).any()))
     tampered[key] = tampered[key] * 2
     with pytest.raises(BadInput, match="these are other weights"):
-        check_solves(evidence, Model(again.frame, tampered))
+        check_run(evidence, Model(again.frame, tampered))
 
 
 @pytest.mark.parametrize("name", ids("constructions"))

@@ -21,7 +21,8 @@ from flint import arb, ctx
 from limen.architectures.last import CHUNK
 from limen.core.numbers import Exact, Fixed, Float, Precision, Significand
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def in_balls(function: Callable[P, T]) -> Callable[P, T]:
