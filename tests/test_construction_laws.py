@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from flint import ctx
 
 from limen.architectures.last import last_logits
 from limen.check.run import batch_size, inputs, run
-from limen.check.solves import check_solves
+from limen.check.tried import check_run
 from limen.core.catalogue import ids, lookup
 from limen.core.construction import Construction, construct
 from limen.core.errors import BadInput
@@ -55,6 +56,29 @@ def test_it_is_right_on_every_input_and_never_nearer_to_wrong_than_certified(
     assert certified is None or 0 < certified <= seen.margin
 
 
+WHOLE = [c for c in EXAMPLES if c.margin(Precision.parse("fixed(f=4)")) is not None]
+
+
+@pytest.mark.parametrize("construction", WHOLE, ids=name)
+def test_where_fixed_point_saturates_nothing_false_is_certified(construction: Construction) -> None:
+    """The least top with a claim, and there is one, holds on every input."""
+    task, model = construction.task, construction.model()
+    for f in (0, 4):
+        claims = (Precision.parse(f"fixed(f={f},top={top})") for top in range(8))
+        least = next(p for p in claims if construction.margin(p) is not None)
+        seen = run(model, task, least, inputs(task, None, 0, batch_size(model, task, 0)))
+        assert seen.wrong == 0 and seen.margin >= (construction.margin(least) or 0), least
+
+
+@each
+def test_its_margin_does_not_depend_on_the_precision_that_flint_happens_to_have(
+    construction: Construction,
+) -> None:
+    with ctx.workprec(20):
+        margins = [construction.margin(p) for p in (F64, F32, BF16)]
+    assert margins == [construction.margin(p) for p in (F64, F32, BF16)]
+
+
 @each
 def test_its_parts_fit_together(construction: Construction) -> None:
     frame = construction.frame()
@@ -79,12 +103,12 @@ def test_its_certificate_is_accepted_for_the_saved_weights_and_no_others(
     evidence = certificate(solution, model, seed=0)
     save(model, tmp_path)
     again = load(tmp_path)
-    assert check_solves(evidence, again) is None
+    assert check_run(evidence, again) is None
     tampered = dict(again.weights)
     key = next(k for k, w in tampered.items() if bool((w != 0).any()))
     tampered[key] = tampered[key] * 2
     with pytest.raises(BadInput, match="these are other weights"):
-        check_solves(evidence, Model(again.frame, tampered))
+        check_run(evidence, Model(again.frame, tampered))
 
 
 @pytest.mark.parametrize("name", ids("constructions"))

@@ -212,7 +212,7 @@ def certificates(shown: object) -> list[Bound | Fits]:
     if not isinstance(shown, dict):
         return []
     if "kind" in shown:
-        witness = decode(json.dumps({"schema": "limen/certificate/1", **shown}).encode())
+        witness = decode(json.dumps({"schema": "limen/certificate/2", **shown}).encode())
         assert isinstance(witness, Bound | Fits)
         return [witness]
     return [found for item in shown.values() for found in certificates(item)]

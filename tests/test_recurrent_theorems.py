@@ -18,6 +18,8 @@ from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound, Collision
 from limen.core.construction import construct
 from limen.core.embedding import Table
+from limen.core.errors import BadInput
+from limen.core.files import digest
 from limen.core.model import Frame, Model
 from limen.core.predictor import Foreign
 from limen.core.task import Task
@@ -259,8 +261,13 @@ def test_a_collision_is_accepted_only_if_everything_in_it_holds() -> None:
     task = Task.parse("recall(n=2,V=8)")
     forgetful, able = model(task, "lstm(d=2)", zero=("U", "W", "b")), model(task, "lstm(d=2)")
     good = {"task": str(task), "left": (1, 2, 3, 4), "right": (1, 5, 3, 4), "suffix": (1,)}
-    assert check_collision(Collision(**good), forgetful) is None
-    assert check_collision(Collision(**good), Foreign(lambda tokens: torch.zeros(*tokens.shape, 8))) is None
+    good |= {"arithmetic": "float64", "weights": digest(forgetful)}
+    for how in ("float64", "bf16", "significand(t=5)", "integers"):
+        assert check_collision(Collision(**good | {"arithmetic": how}), forgetful) is None
+    with pytest.raises(BadInput, match="about a limen model"):
+        check_collision(Collision(**good), Foreign(lambda tokens: torch.zeros(*tokens.shape, 8)))
+    with pytest.raises(BadInput, match="these are other weights"):
+        check_collision(Collision(**good), able)
     for change, reason in [
         ({"suffix": (3,)}, r"both inputs have the answer [4]"),
         ({"suffix": (7,)}, "is not defined on 1 2 3 4 7"),
@@ -270,7 +277,7 @@ def test_a_collision_is_accepted_only_if_everything_in_it_holds() -> None:
         ({"left": (1, 2, 3, 4, 1), "right": (1, 5, 3, 4, 1), "suffix": ()}, "both inputs have the answer []"),
     ]:
         assert reason in str(check_collision(Collision(**good | change), forgetful))
-    assert "its logits differ" in str(check_collision(Collision(**good), able))
+    assert "its logits differ" in str(check_collision(Collision(**good | {"weights": digest(able)}), able))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Solving as a user meets it: sizes, standing, the least precision, certificates, pictures."""
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def test_every_input_is_run_once(text: str, inputs: int) -> None:
 
 
 def test_too_many_inputs_are_refused_before_anything_runs() -> None:
-    with pytest.raises(BadInput, match="at most 4194304 are run through"):
+    with pytest.raises(BadInput, match="more inputs than the 4194304"):
         next(exhaustive.batches(Task.parse("eva(n=100)"), 10))
 
 
@@ -64,7 +65,7 @@ def test_a_certificate_is_checked_by_running_the_saved_weights_again(tmp_path: P
     checked = limen("check", str(folder / "certificate.json"), "--json")
     assert checked.returncode == 0 and json.loads(checked.stdout)["valid"]
     text = (folder / "certificate.json").read_text()
-    (folder / "certificate.json").write_text(text.replace('"margin": 2', '"margin": 3'))
+    (folder / "certificate.json").write_text(re.sub('"margin": ".*?"', '"margin": "3"', text))
     assert limen("check", str(folder / "certificate.json")).returncode == 1
     (folder / "certificate.json").write_text(text.replace("eva(n=9)", "eva(n=8)"))
     assert limen("check", str(folder / "certificate.json")).returncode in (1, 2)
@@ -100,7 +101,7 @@ def test_the_least_precision_of_a_lookup_is_that_of_counting_to_the_number_of_it
         (["eva(n=4)", "--smallest", "width", "--by", "softmax"], "its width follows from the task"),
         (["eva(n=4)", "--smallest", "precision", "--over", "M"], "no size of eva named 'M'. Known: n"),
         (["eva(n=4)", "--precision", "float7"], "no precision named 'float7'"),
-        (["eva(n=400)", "--check", "exhaustive"], "at most 4194304 are run through"),
+        (["eva(n=400)", "--check", "exhaustive"], "more inputs than the 4194304"),
     ],
 )
 def test_what_cannot_be_solved_is_explained(arguments: list[str], message: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 import limen.constructions._lookup as lookup_constants
 from limen.check.collision import check_collision
 from limen.core.bits import Count
-from limen.core.certificate import Bound, Collision, Fits, Solves, decode
+from limen.core.certificate import Bound, Collision, Fits, Run, decode
 from limen.core.task import Task
 from limen.core.verdict import Answer
 from limen.report.check import checked
@@ -45,7 +45,7 @@ def test_every_cell_has_a_verdict_with_its_evidence(whole: Table) -> None:
         if cell.answer is Answer.CANNOT:
             assert kinds == [Bound, Collision], cell
         elif cell.answer is Answer.CAN:
-            assert kinds in ([Fits, Solves, Solves], [Solves]), cell
+            assert kinds in ([Fits, Run, Run], [Run]), cell
         else:
             assert not kinds and cell.known, "an open cell says what is known"
         if cell.evidence:
@@ -166,7 +166,7 @@ def test_the_terminal_table_keeps_to_its_width(whole: Table, width: int) -> None
 def test_answers_of_an_encoder_run_on_every_input(whole: Table) -> None:
     for column in ("eva", "two_sum", "equality"):
         (found,) = whole["encoder", column].evidence
-        assert isinstance(found.certificate, Solves) and found.certificate.exhaustive
+        assert isinstance(found.certificate, Run) and found.certificate.exhaustive
         assert np.isfinite(found.numbers["tried"])
 
 

@@ -16,7 +16,10 @@ from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome
 from limen.core.verdict import Accepted, Answer, Verdict
 
-COLLISION = Collision(task="eva(n=2)", left=(0, 1), right=(1, 1), suffix=(0,))
+DIGEST = "ab" * 32
+COLLISION = Collision(
+    task="eva(n=2)", left=(0, 1), right=(1, 1), suffix=(0,), arithmetic="float64", weights=DIGEST
+)
 
 
 @pytest.mark.parametrize("answer", [Answer.CAN, Answer.CANNOT])
@@ -56,11 +59,19 @@ def test_a_bound_excludes_only_what_has_strictly_less() -> None:
     "certificate",
     [
         COLLISION,
-        Counterexample(task="eva(n=2)", tokens=(0, 1, 0), answer=0, given=1),
+        Counterexample(
+            task="eva(n=2)",
+            tokens=(0, 1, 0),
+            answer=0,
+            given=1,
+            precision="bf16",
+            steps=0,
+            weights=DIGEST,
+        ),
         Transcript(
             task="eva(n=2)",
             architecture="linear(h=1,d=2)",
-            weights="cd",
+            weights=DIGEST,
             arithmetic="integers",
             players=(2, 1),
             tokens=(0, 1, 0),
@@ -88,7 +99,8 @@ def test_a_certificate_is_read_back_from_json(certificate: Collision | Counterex
     ("content", "message"),
     [
         (b"{", "not a certificate"),
-        (b"{}", "the field schema must be 'limen/certificate/1'"),
+        (b"{}", "the field schema must be 'limen/certificate/2'"),
+        (b'{"schema": "limen/certificate/1"}', "a certificate of an older limen"),
         (f'{{"schema": "{SCHEMA}", "kind": "magic", "task": "eva"}}'.encode(), "magic"),
         (f'{{"schema": "{SCHEMA}", "kind": "collision", "task": "eva"}}'.encode(), "left"),
         (encode(COLLISION).replace(b'"suffix"', b'"more": 1, "suffix"'), "unknown field `more`"),

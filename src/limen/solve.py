@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from limen.architectures.last import reads_only_the_embedding
-from limen.check.run import batch_size, inputs, run
+from limen.check.run import batch_size, inputs, payable, run
 from limen.core import exhaustive
 from limen.core.catalogue import identifier
-from limen.core.certificate import Solves
+from limen.core.certificate import Run
 from limen.core.construction import Construction
 from limen.core.errors import BadInput, unknown
 from limen.core.files import digest
@@ -74,6 +75,7 @@ def solve(
     if not every and how is None:
         how = _worth_drawing(task, model)
     total = exhaustive.count(task) if every or how is None else 2 * how
+    payable(model, task, construction.steps, total)
     drawn = inputs(task, None if every else how, seed, batch_size(model, task, construction.steps))
     seen = run(model, task, precision, drawn, construction.steps, lambda more: progress(more, total))
     mixers = [part.mixer for layer in model.frame.architecture.layers for part in layer.parts]
@@ -103,19 +105,17 @@ def _worth_drawing(task: Task, model: Model) -> int:
     return max(2, min(128, _TOKENS // work))
 
 
-def certificate(solution: Solution, model: Model, seed: int) -> Solves:
-    """The evidence, for `limen check`."""
-    return Solves(
+def certificate(solution: Solution, model: Model, seed: int) -> Run:
+    """The evidence, for `limen check`; where there is one answer only, its margin has no end."""
+    return Run(
         task=solution.task,
-        construction=solution.construction,
         weights=digest(model),
         precision=solution.precision,
         steps=solution.steps,
         exhaustive=solution.exhaustive,
         seed=seed,
         tried=solution.tried,
-        margin=solution.margin,
-        certified=solution.certified,
+        margin=min(solution.margin, sys.float_info.max).hex(),
     )
 
 

@@ -60,17 +60,20 @@ def stated(theorem: str, case: Case) -> Bound | NoStatement:
 
 
 def check_bound(certificate: Bound) -> str | None:
-    """None if the certificate holds and says cannot, otherwise the reason why not."""
+    """None if the certificate holds and says cannot, otherwise the reason why not.
+
+    It may say less than the theorem does: that fewer bits are needed, that there are more, a higher ceiling.
+    """
     task, architecture = Task.parse(certificate.task), Architecture.parse(certificate.architecture)
     case = Case(task, architecture, certificate.steps, certificate.route, certificate.sizes)
     again = stated(certificate.theorem, case)
     if isinstance(again, NoStatement):
         return f"{certificate.theorem} makes no statement here: {again.reason}"
-    for field in ("needs_bits", "has_bits", "ceiling"):
+    for field, sign in (("needs_bits", 1), ("has_bits", -1), ("ceiling", -1)):
         said, found = getattr(certificate, field), getattr(again, field)
-        if said != found:
+        if (said is None) != (found is None) or (said is not None and sign * said > sign * found):
             return f"{field} is {found}, the certificate says {said}"
-    return None if again.excludes else "the inequality does not hold: it says nothing"
+    return None if certificate.excludes else "the inequality does not hold: it says nothing"
 
 
 def accepted(certificate: Bound) -> Accepted | None:

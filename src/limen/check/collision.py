@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import lazy_loader
 import numpy as np
 
+from limen.check.run import payable, runnable
+from limen.check.tried import same_weights
 from limen.core.certificate import Collision
 from limen.core.errors import BadInput
-from limen.core.files import digest
 from limen.core.mixer import Streaming
 from limen.core.model import Model
-from limen.core.predictor import predictor
 from limen.core.task import Task, Tokens
 from limen.protocols._conversation import converse
 from limen.protocols._transcript import arithmetic
@@ -25,6 +25,8 @@ else:
 
 def check_collision(certificate: Collision, model: object) -> str | None:
     """None if the inputs need different answers and get the same logits, otherwise the reason why not."""
+    if not isinstance(model, Model):
+        raise BadInput("this certificate is about a limen model, not about a function")
     task = Task.parse(certificate.task)
     prefixes = certificate.left, certificate.right
     try:
@@ -37,36 +39,39 @@ def check_collision(certificate: Collision, model: object) -> str | None:
     left, right = (np.atleast_1d(task.answer(tokens))[task.asks - due :].tolist() for tokens in inputs)
     if left == right:
         return f"both inputs have the answer {left}"
-    if certificate.weights is not None and digest(_checked(model)) != certificate.weights:
-        raise BadInput(f"these are other weights: the certificate is about {certificate.weights[:12]}…")
+    same_weights(certificate.weights, model)
+    payable(model, task, 0, 2)
     outputs = [outputs_of(model, tokens, due, certificate.arithmetic) for tokens in inputs]
     return None if torch.equal(*outputs) else "the model tells the inputs apart: its logits differ"
 
 
-def outputs_of(model: object, tokens: Tokens, due: int, how: str | None) -> torch.Tensor:
+def own_arithmetic(model: Model) -> str:
+    """The precision that its weights are stored in."""
+    kinds = sorted({str(w.dtype).removeprefix("torch.") for w in model.weights.values()})
+    return kinds[0] if len(kinds) == 1 else "mixed"
+
+
+def outputs_of(model: Model, tokens: Tokens, due: int, how: str) -> torch.Tensor:
     """(due, answers): the last logits, each input by itself; a recurrence reads one token at a time.
 
-    In the arithmetic of a conversation, if one is said: then one party holds all tokens.
+    In integers it is run as a conversation in which one party holds all tokens.
     """
     row = torch.as_tensor(np.ascontiguousarray(tokens))[None]
     with torch.no_grad():
-        if how is not None:
+        if how.startswith("integers"):
             rule = arithmetic(how)
-            talk = converse(_checked(model), row, [range(row.shape[-1])], rule)
-            return _checked(model).to(rule.precision).read(talk.outputs())[0, -due:]
-        if not (isinstance(model, Model) and streams(model)):
-            return predictor(model).logits(row)[0, -due:]
-        state, logits = model.start((1,)), []
-        for token in row.unbind(-1):
-            state, y = model.step(state, token)
-            logits.append(y[0])
-        return torch.stack(logits[-due:])
-
-
-def _checked(model: object) -> Model:
-    if not isinstance(model, Model):
-        raise BadInput("this certificate is about a limen model, not about a function")
-    return model
+            talk = converse(model, row, [range(row.shape[-1])], rule)
+            return model.to(rule.precision).read(talk.outputs())[0, -due:]
+        precision = runnable(how)
+        model = model.to(precision)
+        with precision.arithmetic():
+            if not streams(model):
+                return model.logits(row)[0, -due:]
+            state, logits = model.start((1,)), []
+            for token in row.unbind(-1):
+                state, y = model.step(state, token)
+                logits.append(y[0])
+            return torch.stack(logits[-due:])
 
 
 def streams(model: Model) -> bool:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from flint import arb, fmpz
+from flint import arb, ctx, fmpz
 
 from limen.check.case import Accuracy, Case, Sides
 from limen.check.entropy import highest
@@ -150,11 +150,12 @@ def _average(task: Task, state: int, t: int) -> Accuracy | NoStatement:
     if found is None or found.m < 1:
         return NoStatement(f"the random inputs of {identifier(task)} are no uniform lookup")
     m, n, A = found
-    p = highest(arb(fmpz(state)) / fmpz(m), 1 / arb(fmpz(A)))
-    if m == n or p == 1:
-        return Accuracy(p)
-    mean = (n - m + m * arb(p)) / fmpz(n)
-    return Accuracy(min(1.0, math.nextafter(float(mean.upper()), 2)))
+    with ctx.workprec(128):
+        p = highest(arb(fmpz(state)) / fmpz(m), 1 / arb(fmpz(A)))
+        if m == n or p == 1:
+            return Accuracy(p)
+        mean = (n - m + m * arb(p)) / fmpz(n)
+        return Accuracy(min(1.0, math.nextafter(float(mean.upper()), 2)))
 
 
 class Lookup(NamedTuple):

@@ -13,7 +13,7 @@ from limen.architectures.last import CHUNK, last_logits, reads_only_the_embeddin
 from limen.core import exhaustive
 from limen.core.errors import BadInput
 from limen.core.model import Model
-from limen.core.numbers import Precision
+from limen.core.numbers import Exact, Precision
 from limen.core.task import Task, Tokens
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ else:
     torch = lazy_loader.load("torch")
 
 _NUMBERS = 2**24  # a batch is as large as keeps its largest tensor below this
+_LARGEST = 2**28  # numbers in a tensor: 2 GB in float64
+_WORK = 2**40  # numbers that are computed, about: an hour
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,36 @@ def batch_size(model: Model, task: Task, steps: int) -> int:
     return max(1, min(4096, _NUMBERS // largest))
 
 
+def runnable(text: str) -> Precision:
+    """A precision in which a model is run."""
+    precision = Precision.parse(text)
+    if isinstance(precision, Exact):
+        raise BadInput(
+            "a model is run in floating or in fixed point; exact integers are for arithmetic on paper"
+        )
+    return precision
+
+
+def payable(model: Model, task: Task, steps: int, tried: int) -> None:
+    """Raises if a run would take more memory or time than anybody has; found before it starts."""
+    frame, n = model.frame, task.length + steps
+    if frame.answers < task.answers:
+        raise BadInput(f"the model has {frame.answers} answers, {task} has {task.answers}")
+    if (largest := n * frame.width) > _LARGEST or frame.answers * max(task.asks, 1) > _LARGEST:
+        raise BadInput(f"{task}: {largest} numbers at a time, at most {_LARGEST} are held")
+    if (positions := frame.embedding.positions) is not None and positions < n:
+        raise BadInput(f"{n} tokens: this model has positions for {positions}")
+    layers = len(frame.architecture.layers)
+    alone = steps == 0 and task.asks == 1 and reads_only_the_embedding(model)
+    pairs = 1 if alone else n  # that each position is compared with
+    work = tried * (steps + 1) * layers * n * (frame.width + pairs)
+    if work > _WORK:
+        raise BadInput(
+            f"{tried} inputs of {task} with {steps} steps: more than 2^{work.bit_length() - 1} numbers, "
+            f"at most 2^{_WORK.bit_length() - 1} are computed"
+        )
+
+
 def run(
     model: Model,
     task: Task,
@@ -70,10 +102,10 @@ def run(
     tried, wrong, margin = 0, 0, float("inf")
     for tokens in batches:
         with torch.no_grad(), precision.arithmetic():
-            logits = _logits(model, task, torch.as_tensor(tokens), steps)  # (batch, asks, answers)
-        logits = logits.to(torch.float64)[..., : task.answers]
+            found = logits(model, task, torch.as_tensor(tokens), steps)  # (batch, asks, answers)
+        found = found.to(torch.float64)[..., : task.answers]
         right = torch.as_tensor(task.answer(tokens)).reshape(len(tokens), task.asks, 1)
-        gap = logits.gather(-1, right) - logits.scatter(-1, right, -torch.inf).amax(-1, keepdim=True)
+        gap = found.gather(-1, right) - found.scatter(-1, right, -torch.inf).amax(-1, keepdim=True)
         gap = gap.nan_to_num(nan=-torch.inf).amin((-2, -1))  # (batch,)
         tried, wrong = tried + len(tokens), wrong + int((gap <= 0).sum())
         margin = min(margin, float(gap.amin()))
@@ -81,7 +113,7 @@ def run(
     return Count(tried, wrong, margin)
 
 
-def _logits(model: Model, task: Task, tokens: torch.Tensor, steps: int) -> torch.Tensor:
+def logits(model: Model, task: Task, tokens: torch.Tensor, steps: int) -> torch.Tensor:
     """The logits where the answers are due, after the chain of thought: (batch, asks, answers)."""
     if steps == 0 and task.asks == 1:
         return last_logits(model, tokens).unsqueeze(-2)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from flint import arb
 
-from limen.constructions._margins import Roundoff, certified, copied, retrieved
+from limen.constructions._margins import Roundoff, certified, copied, in_balls, retrieved
 from limen.constructions._weights import bits_for, identity, zeros
 from limen.constructions._words import decide, decided, fill_words, oppose, word, word_tables
 from limen.core.architecture import Architecture
@@ -161,6 +161,7 @@ class Compared(Construction):
         decide(w, at["verdict"], high=0)
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)
         apart = None if r is None else self.halves.pooled(r)

@@ -23,7 +23,7 @@ from flint import arb
 
 from limen.architectures.last import CHUNK
 from limen.constructions._addresses import BinaryWords, RandomWords, Words
-from limen.constructions._margins import Roundoff, certified, lower
+from limen.constructions._margins import Roundoff, certified, in_balls, lower
 from limen.constructions._weights import (
     binary,
     binary_tables,
@@ -169,6 +169,7 @@ class Lookup(Construction):
             w["0.0.V"][at["asks"]] = digits(b)[self.task.answers - 1]
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         n, k, c = self.task.n, self.words.k, self.scale
         r = roundoff(precision, c * k // C)

@@ -11,14 +11,29 @@ Everything here is an upper bound on errors or a lower bound on margins; a ball'
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from flint import arb, ctx
 
 from limen.architectures.last import CHUNK
-from limen.core.numbers import Float, Precision, Significand
+from limen.core.numbers import Exact, Fixed, Float, Precision, Significand
 
-ctx.prec = 128
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def in_balls(function: Callable[P, T]) -> Callable[P, T]:
+    """Balls of 128 bits while it runs, whatever the precision that flint has in this process otherwise."""
+
+    @wraps(function)
+    def at_128_bits(*args: P.args, **kwargs: P.kwargs) -> T:
+        with ctx.workprec(128):
+            return function(*args, **kwargs)
+
+    return at_128_bits
 
 
 @dataclass(frozen=True)
@@ -94,6 +109,20 @@ def holds(precision: Precision, integers: int, largest: int) -> bool:
     if isinstance(precision, Float):
         return integers <= 1 << precision.t and largest <= precision.largest
     return isinstance(precision, Significand) and integers <= 1 << precision.t
+
+
+def whole(precision: Precision, largest: int) -> bool:
+    """Whether every integer up to `largest` is a number of this precision, so that whole numbers stay whole.
+
+    Fixed point has them below 2^top, where it saturates; without a top it is carried in float64, and exact
+    integers in int64.
+    """
+    match precision:
+        case Fixed():
+            return largest <= 1 << 53 and (precision.top is None or largest < 1 << precision.top)
+        case Exact():
+            return largest < 1 << 63
+    return holds(precision, largest, largest)
 
 
 def settled(error: arb, top: int, r: Roundoff) -> arb:

@@ -24,7 +24,7 @@ from flint import arb
 
 from limen.constructions._addresses import BinaryWords, Residues
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
-from limen.constructions._margins import certified
+from limen.constructions._margins import certified, in_balls
 from limen.constructions._weights import identity, zeros
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
@@ -105,6 +105,7 @@ class CgramBySoftmax(Construction):
         identity(w["1.0.O"], slice(0, b), at["answer"])
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         n, ones, W = self.task.length, len(self.position.primes), self.W
         r = roundoff(precision, max(2 * ones, 2 * W + 2))

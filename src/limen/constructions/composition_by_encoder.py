@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from flint import arb
 
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
-from limen.constructions._margins import certified
+from limen.constructions._margins import certified, in_balls
 from limen.constructions._weights import (
     binary,
     binary_tables,
@@ -205,6 +205,7 @@ class CompositionByEncoder(Construction):
                 identity(W2, units, target, sign)
                 first = units.stop
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """By induction over the layers: bits near 0 and 1 ask for the right entry, and its bits are restored.
 

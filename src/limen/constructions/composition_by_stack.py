@@ -34,7 +34,7 @@ from math import prod
 from flint import arb
 
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
-from limen.constructions._margins import Roundoff, certified, settled
+from limen.constructions._margins import Roundoff, certified, in_balls, settled
 from limen.constructions._plan import Plan, plan
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, identity, zeros
 from limen.core.architecture import Architecture, Part
@@ -275,6 +275,7 @@ class CompositionByStack(Construction):
         for gate, (asker, sign, digit) in enumerate(self._gates):
             W1[sign, gate], W1[asker, gate], W2[gate, digit] = 1 / 2, 2, 1
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Hop by hop: how far a held sign may be off moves the next scores, and that is all it does."""
         k = self.A * _size(self.columns["level"]) + 2 * self.longest + self.D

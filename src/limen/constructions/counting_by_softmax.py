@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from limen.constructions._margins import Roundoff, certified
+from limen.constructions._margins import Roundoff, certified, in_balls
 from limen.constructions._weights import binary, bits_for, identity, zeros
 from limen.constructions._words import fill_words, oppose, word, word_tables
 from limen.core.architecture import Architecture
@@ -99,6 +99,7 @@ class CountingBySoftmax(Construction):
         w["readout.U"][at["share"]] = np.array([1, -1])
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Least at count = k = n, where 1/(k + 3/2) - 1/(k + 2) = 1/2/((k + 3/2)(k + 2)); each side errs.
 

@@ -15,7 +15,9 @@ taken_0 and not lost.  The text is right if at its end nothing is lost and the t
 
 One layer of two stages; state d = D(b+1) + 1, inner stage (2D-1)(b+1) + 3, and 4 more for k ≥ 2.  The state
 is d bits at any length, where any machine needs log₂(Σ k^h + 1), h = 0..D [hewitt2020] [bhattamishra2024].
-Every number is an integer of size at most 3K, exact in t significant bits if 3K ≤ 2^t (bfloat16: k ≤ 64).
+Every number is an integer of size at most 4K: z - 1 is -4K when all is lost, the top slot is free and the
+last kind is pushed; a logit is 4.  So t significant bits are enough if 4K ≤ 2^t (bfloat16: k ≤ 64), and
+fixed point if 4K < 2^top.
 """
 
 from __future__ import annotations
@@ -26,13 +28,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from limen.constructions._margins import whole
 from limen.constructions._weights import zeros
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.embedding import Code, Codes, Segment
 from limen.core.model import Frame
-from limen.core.numbers import Float, Precision, Significand
+from limen.core.numbers import Precision
 from limen.core.weights import Weights
 from limen.tasks.dyck import Dyck
 
@@ -119,9 +122,7 @@ class DyckByReluRnn(Construction):
 
     def margin(self, precision: Precision) -> float | None:
         """Logits (0, 1) for yes and (2 or 4, 1) for no, where all integers are exact."""
-        if isinstance(precision, Float | Significand) and 3 << self.b > 1 << precision.t:
-            return None
-        return 1.0
+        return 1.0 if whole(precision, 4 << self.b) else None
 
     @classmethod
     def examples(cls) -> tuple[DyckByReluRnn, ...]:

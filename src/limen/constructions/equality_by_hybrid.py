@@ -19,7 +19,7 @@ import numpy as np
 from flint import arb
 
 from limen.constructions._halves import Halves
-from limen.constructions._margins import Roundoff, certified
+from limen.constructions._margins import Roundoff, certified, in_balls
 from limen.constructions._weights import zeros
 from limen.constructions._words import decide
 from limen.core.architecture import Architecture
@@ -74,6 +74,7 @@ class EqualityByHybrid(Construction):
         decide(w, at["verdict"], high=1)
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """h is 0 or 1 and the logits ±(h - 1/2), exactly, if a difference, 2 but for errors, is above 1."""
         r = Roundoff.of(precision)

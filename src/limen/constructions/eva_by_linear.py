@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from limen.constructions._margins import whole
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.embedding import Code, Codes, Segment
 from limen.core.model import Frame
-from limen.core.numbers import Float, Precision, Significand
+from limen.core.numbers import Precision
 from limen.core.readout import Binary
 from limen.core.weights import Weights
 from limen.tasks.eva import Eva
@@ -62,9 +63,8 @@ class EvaByLinear(Construction):
         return w
 
     def margin(self, precision: Precision) -> float | None:
-        """Logits are whole numbers of size at most D, 2 apart at least."""
-        rounds = isinstance(precision, Float | Significand) and bits_for(self.task.n) > 2**precision.t
-        return None if rounds else 2.0
+        """Logits are whole numbers of size at most D, 2 apart at least; the readout doubles what it reads."""
+        return 2.0 if whole(precision, max(2, bits_for(self.task.n))) else None
 
     @classmethod
     def examples(cls) -> tuple[EvaByLinear, ...]:

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from limen.constructions._margins import Roundoff, certified, copied, holds, settled
+from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
@@ -149,6 +149,7 @@ class IsTreeByRecurrence(Construction):
         identity(w["0.1.V"], at["edge"], slice(0, D))
         identity(w["0.1.O"], slice(0, D), at["token"])
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Of every step: the walk is exact, an edge is read up to T·e^-c, two tokens differ in a digit."""
         r, D, N, T = Roundoff.of(precision), self.D, self.N, self.task.length + self.steps

@@ -27,7 +27,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from flint import arb
 
-from limen.constructions._margins import Roundoff, certified, lower, off_mass, retrieved
+from limen.constructions._margins import Roundoff, certified, in_balls, lower, off_mass, retrieved
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
@@ -129,9 +129,11 @@ class NearestNeighborBySoftmax(Construction):
         w["1.0.O"][0, at["answer"]] = 1
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         return None if self.apart else self.margin_given(self.gap, precision)
 
+    @in_balls
     def margin_given(self, gap: float, precision: Precision) -> float | None:
         """The margin on inputs whose nearest point's cosine exceeds all others (but its equals) by `gap`.
 

@@ -23,7 +23,7 @@ from flint import arb
 
 from limen.constructions._addresses import BinaryWords
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
-from limen.constructions._margins import certified
+from limen.constructions._margins import certified, in_balls
 from limen.constructions._weights import identity, zeros
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
@@ -93,6 +93,7 @@ class RecallBySoftmax(Construction):
         identity(w["1.0.O"], word, at["answer"])
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         n, D, b = self.task.length, self.position.k, self.id.k
         r = roundoff(precision, max(D, b + 1))

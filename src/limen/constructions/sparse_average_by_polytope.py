@@ -27,7 +27,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from limen.constructions._margins import Roundoff
+from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._sparse_average import FLAG, SetQuery, native, power_of_two
 from limen.core.numbers import Precision
 from limen.tasks.sparse_average import SparseAverage
@@ -75,6 +75,7 @@ class SparseAverageByPolytope(SetQuery):
         waves = torch.stack([2 * A[:, q + 1 :].real, -2 * A[:, q + 1 :].imag], -1).flatten(1)
         return torch.cat([A[:, q : q + 1].real + FLAG / self.c, waves], -1)
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r, n, q, c = Roundoff.of(precision), self.task.n, self.task.q, arb(self.c)
         size = arb(2) ** q + FLAG / c  # Σ|A_k|: a factor has 1 + ½ + ½

@@ -28,7 +28,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from limen.constructions._margins import Roundoff
+from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._sparse_average import SetQuery, native, power_of_two
 from limen.core.numbers import Precision
 from limen.tasks.sparse_average import SparseAverage
@@ -76,6 +76,7 @@ class SparseAverageByRandomKeys(SetQuery):
         most = np.sort(np.partition(overlap, n - q, axis=1)[:, n - q :], axis=1).astype(np.int64)
         return int(most[:, 1:].sum(axis=1).max()), int(most.sum(axis=1).max())
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r, q, m, c = Roundoff.of(precision), self.task.q, self.key_size, arb(self.c)
         if r is None or not native(precision) or self.task.n > MOST:

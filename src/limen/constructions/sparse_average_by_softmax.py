@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from limen.constructions._margins import Roundoff, off_mass
+from limen.constructions._margins import Roundoff, in_balls, off_mass
 from limen.constructions._sparse_average import FLAG, mean_error, mean_margin, read_mean
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
@@ -81,6 +81,7 @@ class SparseAverageBySoftmax(Construction):
         read_mean(w, self.task.q, at["answer"])
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r, n, q, P = Roundoff.of(precision), self.task.n, self.task.q, self.P
         if r is None:

@@ -26,7 +26,7 @@ import numpy as np
 from flint import arb
 
 from limen.constructions._adders import carry
-from limen.constructions._margins import Roundoff, certified, copied, holds, retrieved, settled
+from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, retrieved, settled
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
@@ -167,6 +167,7 @@ class ThreeSumByChainOfThought(Construction):
             digits, units = range(first, first + len(b)), range(1 + 2 * b.start, 1 + 2 * b.stop)
             carry(W1, b1, W2, digits, units, to=range(first, first + len(b) + 1))
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Of every step: sums are near integers < 2^{g+1}, the flag is cut at 1, tokens differ in a digit."""
         r, D, P, n = Roundoff.of(precision), self.D, self.P, self.task.n

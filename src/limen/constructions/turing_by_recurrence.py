@@ -32,7 +32,7 @@ from flint import arb
 
 from limen.constructions._adders import carry
 from limen.constructions._machines import MACHINES, SYMBOLS, Machine
-from limen.constructions._margins import Roundoff, certified, copied, holds, settled
+from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
@@ -163,6 +163,7 @@ class TuringByRecurrence(Construction):
         first, part = self.columns["token"].start, self.token[name]
         return slice(first + part.start, first + part.stop)
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Of every step: counters are exact, the symbol's bits are read up to T·e^-c, one ReLU is then 1."""
         r, T, token = Roundoff.of(precision), self.T, self.token.width

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from limen.constructions._margins import certified
+from limen.constructions._margins import certified, in_balls
 from limen.constructions._partners import Partners
 from limen.constructions._weights import zeros
 from limen.constructions._words import decide
@@ -68,6 +68,7 @@ class TwoSumAnyByHybrid(Construction):
         decide(w, at["verdict"], high=0)
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """h is 0 or 1 and the logits ±(h - 1/2), all exact."""
         r = self.partners.roundoff(precision)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from limen.constructions._margins import certified, retrieved
+from limen.constructions._margins import certified, in_balls, retrieved
 from limen.constructions._partners import Partners
 from limen.constructions._weights import zeros
 from limen.constructions._words import decide, decided
@@ -67,6 +67,7 @@ class TwoSumAnyBySoftmax(Construction):
         decide(w, at["verdict"], high=1)
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """A softmax over one token is exactly 1 and so is the blank's score; another's is rounded twice."""
         r = self.partners.roundoff(precision)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from limen.constructions._margins import Roundoff, certified, retrieved
+from limen.constructions._margins import Roundoff, certified, in_balls, retrieved
 from limen.constructions._residues import Residues
 from limen.constructions._weights import identity, zeros
 from limen.constructions._words import decide, decided
@@ -82,6 +82,7 @@ class TwoSumByCode(Construction):
         decide(w, at["found"], high=1)
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)
         if r is None:

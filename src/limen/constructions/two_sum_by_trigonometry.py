@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from limen.constructions._margins import Roundoff, certified, retrieved
+from limen.constructions._margins import Roundoff, certified, in_balls, retrieved
 from limen.constructions._weights import identity, zeros
 from limen.constructions._words import decide, decided
 from limen.core.architecture import Architecture
@@ -86,6 +86,7 @@ class TwoSumByTrigonometry(Construction):
         decide(w, at["found"], high=1)
         return w
 
+    @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Relative to |cos cos| + |sin sin| ≤ 1 a score errs by two rounded factors, a sum and a rounding.
 

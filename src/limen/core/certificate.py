@@ -5,12 +5,23 @@ A certificate names the task in its text form and carries token ids; it never ca
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from limen.core.errors import BadInput
 from limen.core.shown import html
+from limen.core.strict_json import read_object
 
-SCHEMA = "limen/certificate/1"
+SCHEMA = "limen/certificate/2"
+_OLD = "limen/certificate/1"
+
+Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]  # SHA-256 of the weights and their frame
+Natural = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+# 0x1.8p+0 as `float.hex` writes it, 2 or 3/7: a number that every machine reads alike
+Number = Annotated[
+    str, msgspec.Meta(pattern=r"^(0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}|[0-9]{1,300}(/[0-9]{1,300})?)$")
+]
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
@@ -23,39 +34,42 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Counterexample(Certificate, frozen=True, kw_only=True, tag="counterexample"):
-    """An input on which a model is wrong."""
+    """An input on which a model is wrong; where several answers are due, all of them are said."""
 
     tokens: tuple[int, ...]
-    answer: int
-    given: int
+    answer: int | tuple[int, ...]
+    given: int | tuple[int, ...]
+    precision: str
+    steps: Natural
+    weights: Digest
 
 
 class Collision(Certificate, frozen=True, kw_only=True, tag="collision"):
-    """Two prefixes that a model cannot tell apart, and a suffix after which their answers differ."""
+    """Two prefixes that a model cannot tell apart, and a suffix after which their answers differ.
+
+    In this arithmetic: a precision, in which the model is run as usual, or the integers of a conversation.
+    """
 
     left: tuple[int, ...]
     right: tuple[int, ...]
     suffix: tuple[int, ...]
-    arithmetic: str | None = None  # as in a conversation; the model's own if not said
-    weights: str | None = None  # SHA-256 of the weights and their frame
+    arithmetic: str
+    weights: Digest
 
 
-class Solves(Certificate, frozen=True, kw_only=True, tag="solves"):
+class Run(Certificate, frozen=True, kw_only=True, tag="run"):
     """Weights that answered every input tried rightly, in this precision, with at least this margin.
 
-    Tried are all inputs (`exhaustive`), or half plain and half hard ones drawn from `seed`.  `certified` is
-    a lower bound for every input that the construction proves, if it proves one.
+    Tried are all inputs (`exhaustive`), or half plain and half hard ones drawn from `seed`.
     """
 
-    construction: str
-    weights: str  # SHA-256 of the weights and their frame
+    weights: Digest
     precision: str
-    steps: int
+    steps: Natural
     exhaustive: bool
-    seed: int
-    tried: int
-    margin: float
-    certified: float | None
+    seed: Natural
+    tried: Natural
+    margin: Number
 
 
 class Bound(Certificate, frozen=True, kw_only=True, tag="bound"):
@@ -117,14 +131,14 @@ class Transcript(Certificate, frozen=True, kw_only=True, tag="transcript"):
     """A model run as a conversation: the players hold so many tokens each, in the order of the text."""
 
     architecture: str
-    weights: str  # SHA-256 of the weights and their frame
+    weights: Digest
     arithmetic: str
     players: tuple[int, ...]
     tokens: tuple[int, ...]
     messages: tuple[Message, ...]
 
 
-Witness = Counterexample | Collision | Solves | Bound | Fits | Machine | Transcript
+Witness = Counterexample | Collision | Run | Bound | Fits | Machine | Transcript
 
 
 def encode(certificate: Witness) -> bytes:
@@ -135,10 +149,13 @@ def encode(certificate: Witness) -> bytes:
 
 def decode(content: bytes) -> Witness:
     """Reads an untrusted certificate, or says which field is wrong."""
+    fields = read_object(content, "not a certificate")
+    schema = fields.pop("schema", None)
+    if schema == _OLD:
+        raise BadInput(f"a certificate of an older limen, {_OLD}: this one makes and reads {SCHEMA}")
+    if schema != SCHEMA:
+        raise BadInput(f"not a certificate: the field schema must be {SCHEMA!r}")
     try:
-        fields = msgspec.json.decode(content, type=dict)
-        if fields.pop("schema", None) != SCHEMA:
-            raise BadInput(f"not a certificate: the field schema must be {SCHEMA!r}")
         witness: Witness = msgspec.convert(fields, type=Witness)
         return witness
     except msgspec.MsgspecError as error:

@@ -21,9 +21,17 @@ else:
     torch = lazy_loader.load("torch")
 
 
+_LONGEST = 2**62  # positions: a token's place is an int64
+
+
 @dataclass(frozen=True)
 class Embedding(ABC):
     """A function of the token and its position."""
+
+    @property
+    @abstractmethod
+    def positions(self) -> int | None:
+        """How many there are; None: as many as one likes."""
 
     @abstractmethod
     def shapes(self, width: int) -> Shapes: ...
@@ -47,6 +55,10 @@ class Table(Embedding):
 
     def __post_init__(self) -> None:
         at_least(self, vocab=1, length=0)
+
+    @property
+    def positions(self) -> int | None:
+        return self.length or None
 
     def shapes(self, width: int) -> Shapes:
         positions: Shapes = {"P": (self.length, width)} if self.length else {}
@@ -112,17 +124,28 @@ class Codes(Embedding):
     segments: tuple[Segment, ...]
 
     def __post_init__(self) -> None:
+        at_least(self, width=1)
         sizes = {name: (rows, columns) for name, rows, columns in self.tables}
+        if not sizes or len(sizes) < len(self.tables):
+            raise BadInput(f"an embedding has tables of different names, got {[t[0] for t in self.tables]}")
+        if any(size < 1 for table in self.tables for size in table[1:]):
+            raise BadInput(f"the tables of an embedding have rows and columns, got {self.tables}")
+        if any(segment.count < 0 for segment in self.segments) or self.length > _LONGEST:
+            raise BadInput(f"the segments of an embedding have 0..{_LONGEST} tokens in all")
         for code in (code for segment in self.segments for code in segment.codes):
             if code.table not in sizes:
                 raise unknown("table", code.table, sizes)
-            if code.div < 1 or not 0 <= code.column <= self.width - sizes[code.table][1]:
+            if not 1 <= code.div < 2**63 or not 0 <= code.column <= self.width - sizes[code.table][1]:
                 raise BadInput(f"{code} does not fit into {self.width} columns")
 
     @property
     def length(self) -> int:
         """How many positions are laid out."""
         return sum(segment.count for segment in self.segments)
+
+    @property
+    def positions(self) -> int:
+        return self.length
 
     def shapes(self, width: int) -> Shapes:
         return {name: (rows, columns) for name, rows, columns in self.tables}

@@ -19,6 +19,7 @@ from limen.core.errors import BadInput
 from limen.core.local import parse_local
 from limen.core.model import Frame, Model
 from limen.core.readout import parse_readout
+from limen.core.strict_json import read_object
 from limen.core.weights import Weights
 
 if TYPE_CHECKING:
@@ -96,8 +97,9 @@ def load(folder: str | os.PathLike[str]) -> Model:
         if not (folder / name).is_file():
             raise BadInput(f"{folder} is not a model: there is no {name} in it")
     try:
-        header = msgspec.json.decode((folder / _HEADER).read_bytes(), type=Header)
-        weights: dict[str, torch.Tensor] = unpack((folder / _WEIGHTS).read_bytes())
+        fields = read_object(content_of(folder / _HEADER), str(folder / _HEADER))
+        header = msgspec.convert(fields, type=Header)
+        weights: dict[str, torch.Tensor] = unpack(content_of(folder / _WEIGHTS))
     except msgspec.MsgspecError as error:
         raise BadInput(f"{folder / _HEADER}: {error}") from error
     except SafetensorError as error:
@@ -113,6 +115,14 @@ def load(folder: str | os.PathLike[str]) -> Model:
         readout=parse_readout(header.readout),
     )
     return Model(frame, weights)
+
+
+def content_of(path: Path) -> bytes:
+    """What stands in a file, or why it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def write_whole(path: Path, content: bytes) -> None:

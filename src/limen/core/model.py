@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import lazy_loader
 
 from limen.core.architecture import Architecture
-from limen.core.embedding import Embedding
+from limen.core.embedding import Codes, Embedding
 from limen.core.errors import BadInput, at_least
 from limen.core.local import Local
 from limen.core.mixer import Streaming
@@ -54,6 +54,8 @@ class Frame:
         at_least(self, width=1, answers=1)
         if any(part.kv is not None for layer in self.architecture.layers for part in layer.parts):
             raise BadInput(f"{self.architecture}: shared keys and values are counted, but cannot be run yet")
+        if isinstance(self.embedding, Codes) and self.embedding.width != self.width:
+            raise BadInput(f"the embedding is {self.embedding.width} wide, the model {self.width}")
         if self.locals and len(self.locals) != len(self.architecture.layers):
             raise BadInput(
                 f"{len(self.architecture.layers)} layers need as many per-position functions (or None), "

@@ -22,6 +22,7 @@ from limen.report.picture import attention_picture
 from limen.report.words import plural
 from limen.solve import Least, Solution, certificate, smallest_precision, smallest_width, solve
 
+CERTIFICATE = "certificate.json"
 Shown = tuple[dict[str, Any], list[str], bool]
 
 
@@ -66,7 +67,8 @@ def solution(request: Request, save: Path | None, picture: Path | None) -> Shown
         write_whole(picture, drawing.encode())
     if save is not None:
         save_model(model, save)
-        write_whole(save / "certificate.json", encode(certificate(found, model, request.seed)))
+        for name in ("run.json", CERTIFICATE):  # what the run shows is, for now, all that there is to check
+            write_whole(save / name, encode(certificate(found, model, request.seed)))
     return (
         asdict(found) | {"correct": found.correct, "standing": found.standing},
         _lines(found),

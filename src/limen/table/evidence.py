@@ -34,7 +34,7 @@ from limen.table.cell import Cell, Evidence, EvidenceError
 from limen.table.columns import Column
 from limen.table.formula import lower, upper
 from limen.table.papers import CLAIMS
-from limen.table.refutation import ARITHMETIC, Refuted, refuted
+from limen.table.refutation import Refuted, refuted
 from limen.table.rows import Row
 from limen.table.weights import agrees_with_the_theorems, as_encoder, drawn_inputs, every_input, ways
 from limen.tasks.composition import Composition
@@ -179,7 +179,7 @@ def _confused(task: Task, architecture: Architecture, found: Refuted) -> str:
     again = "" if found.tried == 1 else f" (draw {found.tried}: the ones before are not confused)"
     return (
         f"{task} by {architecture}, with random weights{again}, in "
-        f"{found.collision.arithmetic or ARITHMETIC}: two inputs whose right answers are {left} and {right} "
+        f"{found.collision.arithmetic}: two inputs whose right answers are {left} and {right} "
         f"get the same output, bit by bit ({found.how})"
     )
 
@@ -236,7 +236,7 @@ def _runs(column: Column, by: str, full: bool) -> list[Evidence]:
         name = by.replace("(", "-").replace(")", "").replace("=", "-")
         made.append(
             Evidence(
-                "solves",
+                "run",
                 f"{text} by {by} in {solution.precision}: {which} right{thought}, the least margin "
                 f"{solution.margin:.3g}",
                 run.certificate,
@@ -269,7 +269,7 @@ def _as_encoder(row: Row, column: Column, found: Decided) -> Cell | None:
             continue
         name = str(way).split("(")[0]
         evidence = Evidence(
-            "solves",
+            "run",
             f"{small} by the weights of {way}, run as an encoder in float32: all {run.solution.tried:,} "
             "inputs right",
             run.certificate,

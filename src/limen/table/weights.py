@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from limen.check.solves import check_solves
+from limen.check.tried import check_run
 from limen.core.architecture import Architecture, Layer
-from limen.core.certificate import Solves
+from limen.core.certificate import Run
 from limen.core.construction import Construction, construct, constructions_for
 from limen.core.errors import BadInput
 from limen.core.files import digest
@@ -25,27 +25,27 @@ _SEED = 0
 
 
 @dataclass(frozen=True)
-class Run:
+class Ran:
     """Weights, what their run showed, and the certificate that the checker accepted."""
 
     solution: Solution
-    certificate: Solves
+    certificate: Run
     model: Model
 
 
 @cache
-def every_input(construction: Construction) -> Run:
+def every_input(construction: Construction) -> Ran:
     """All inputs of the task, right; anything else is an error, for these weights are claimed to be right."""
     return _checked(construction, None, every=True)
 
 
 @cache
-def drawn_inputs(construction: Construction, count: int) -> Run:
+def drawn_inputs(construction: Construction, count: int) -> Ran:
     """So many plain and as many hard inputs, right."""
     return _checked(construction, count, every=False)
 
 
-def _checked(construction: Construction, count: int | None, every: bool) -> Run:
+def _checked(construction: Construction, count: int | None, every: bool) -> Ran:
     precision = Precision.parse(_PRECISION)
     solution, model = solve(construction, precision, count, every=every, seed=_SEED)
     if solution.wrong:
@@ -58,13 +58,10 @@ def _checked(construction: Construction, count: int | None, every: bool) -> Run:
             f"{construction.task} by {construction}: a margin of {solution.certified:.3g} is certified, "
             f"{solution.margin:.3g} was seen"
         )
-    return Run(solution, _accepted(certificate(solution, model, _SEED), model), model)
-
-
-def _accepted(found: Solves, model: Model) -> Solves:
-    if (reason := check_solves(found, model)) is not None:
-        raise EvidenceError(f"{found.task} by {found.construction}: {reason}")
-    return found
+    found = certificate(solution, model, _SEED)
+    if (reason := check_run(found, model)) is not None:
+        raise EvidenceError(f"{found.task} by {construction}: {reason}")
+    return Ran(solution, found, model)
 
 
 def ways(task: Task, more: tuple[str, ...] = ()) -> list[Construction]:
@@ -93,7 +90,7 @@ def agrees_with_the_theorems(construction: Construction) -> None:
 
 
 @cache
-def as_encoder(construction: Construction) -> Run | None:
+def as_encoder(construction: Construction) -> Ran | None:
     """The same weights where tokens also see later ones, if every input comes out right there, too."""
     frame = construction.frame()
     mixers = [part.mixer for layer in frame.architecture.layers for part in layer.parts]
@@ -102,21 +99,20 @@ def as_encoder(construction: Construction) -> Run | None:
     seeing = replace(frame, architecture=bidirectional(frame.architecture))
     model = Model(seeing, tensors(construction.weights()))
     run = every_input(construction)
-    claim = Solves(
+    claim = Run(
         task=str(construction.task),
-        construction=f"{construction} as an encoder",
         weights=digest(model),
         precision=_PRECISION,
         steps=0,
         exhaustive=True,
         seed=_SEED,
         tried=run.solution.tried,
-        margin=0.0,
-        certified=None,
+        margin="0",
     )
-    if check_solves(claim, model) is not None:
+    if check_run(claim, model) is not None:
         return None
-    return Run(replace(run.solution, construction=claim.construction, certified=None), claim, model)
+    solution = replace(run.solution, construction=f"{construction} as an encoder", certified=None)
+    return Ran(solution, claim, model)
 
 
 def bidirectional(architecture: Architecture) -> Architecture:

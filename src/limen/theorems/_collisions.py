@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 import numpy as np
 
-from limen.check.collision import check_collision
+from limen.check.collision import check_collision, own_arithmetic
 from limen.core import exhaustive
 from limen.core.certificate import Collision
+from limen.core.files import digest
 from limen.core.model import Model
-from limen.core.predictor import Predictor
 from limen.core.task import Task, Tokens
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ _TOKENS = 2**16  # that are looked at together, about; so of long texts fewer
 _LONG = 2**12  # tokens of a text from which on only one continuation is looked at
 
 
-def collision(
-    task: Task, model: Predictor, t: int, views: Callable[[Tokens], list[bytes]]
-) -> Collision | None:
+def collision(task: Task, model: Model, t: int, views: Callable[[Tokens], list[bytes]]) -> Collision | None:
     """Two prefixes of t ≤ cut tokens, of the same view, that the model takes for each other."""
     inputs = _inputs(task, t, np.random.default_rng(0))
     groups: dict[bytes, list[int]] = {}
@@ -38,10 +36,18 @@ def collision(
         groups.setdefault(view, []).append(i)
     for group in groups.values():
         for i, j in _pairs(group):
-            found = _told_apart(task, inputs[i], inputs[j], t)
+            parts = _told_apart(task, inputs[i], inputs[j], t)
+            found = None if parts is None else collided(task, model, *parts)
             if found is not None and check_collision(found, model) is None:
                 return found
     return None
+
+
+def collided(task: Task, model: Model, left: Tokens, right: Tokens, suffix: Tokens) -> Collision:
+    """The certificate, in the arithmetic of the model's own weights."""
+    a, b, end = (tuple(map(int, x)) for x in (left, right, suffix))
+    how = own_arithmetic(model)
+    return Collision(task=str(task), left=a, right=b, suffix=end, arithmetic=how, weights=digest(model))
 
 
 def states(model: Model, prefixes: Tokens, known: Callable[[Any], Any] = lambda state: state) -> list[bytes]:
@@ -88,7 +94,7 @@ def _pairs(group: list[int]) -> Iterator[tuple[int, int]]:
     yield from ((group[0], other) for other in group[2:])
 
 
-def _told_apart(task: Task, left: Tokens, right: Tokens, t: int) -> Collision | None:
+def _told_apart(task: Task, left: Tokens, right: Tokens, t: int) -> tuple[Tokens, Tokens, Tokens] | None:
     """A continuation that both prefixes allow and after which their answers differ, if one is seen."""
     suffixes = np.concatenate([_continuations(task, x, t) for x in (left, right)])
     inputs = np.stack([np.hstack([np.tile(x[:t], (len(suffixes), 1)), suffixes]) for x in (left, right)])
@@ -97,8 +103,7 @@ def _told_apart(task: Task, left: Tokens, right: Tokens, t: int) -> Collision | 
     differ = (answers[0] != answers[1]).any(axis=-1) & np.asarray(task.promised(inputs)).all(axis=0)
     if not differ.any():
         return None
-    a, b, suffix = (tuple(x.tolist()) for x in (left[:t], right[:t], suffixes[differ.argmax()]))
-    return Collision(task=str(task), left=a, right=b, suffix=suffix)
+    return left[:t], right[:t], suffixes[differ.argmax()]
 
 
 def _continuations(task: Task, x: Tokens, t: int) -> Tokens:

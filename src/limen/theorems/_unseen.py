@@ -15,6 +15,7 @@ from limen.core.certificate import Collision
 from limen.core.model import Model
 from limen.core.task import Tokens
 from limen.tasks.two_sum import TwoSum
+from limen.theorems._collisions import collided
 
 if TYPE_CHECKING:
     import torch
@@ -85,9 +86,7 @@ def _switched(task: TwoSum, model: Model, v: int, pairs: Mapping[int, Pair]) -> 
         right = left.copy()
         right[start : start + len(pair.containing)] = pair.containing
         if torch.equal(_logits(model, right, asks), given):
-            return Collision(
-                task=str(task), left=tuple(left.tolist()), right=tuple(right.tolist()), suffix=(asks,)
-            )
+            return collided(task, model, left, right, np.array([asks]))
     return None
 
 
