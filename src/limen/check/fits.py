@@ -11,6 +11,7 @@ from dataclasses import fields
 from limen.core.architecture import Architecture, Layer, Part
 from limen.core.certificate import Fits
 from limen.core.construction import Construction
+from limen.core.errors import counted
 from limen.core.mixer import Mixer
 from limen.core.numbers import Precision
 from limen.core.task import Task
@@ -23,6 +24,7 @@ _ZERO_AT_ZERO = ("relu", "identity")  # feature maps under which an unused key c
 
 def fits(construction: Construction, architecture: Architecture, steps: int) -> Fits | str:
     """The certificate, or the reason why the construction does not live here."""
+    counted(steps)
     if construction.steps > steps:
         return f"it takes {construction.steps} steps of chain of thought, there are {steps}"
     frame = construction.frame()
