@@ -4,6 +4,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import torch
+from laws import generic, inputs, tensors
 from test_cli import limen
 
 from limen.check.bound import check_bound
@@ -11,13 +13,16 @@ from limen.check.composition import levels_of
 from limen.check.fits import check_fits, fits
 from limen.check.formal import formal
 from limen.core.architecture import Architecture
+from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound, Fits, encode
 from limen.core.construction import construct
 from limen.core.errors import BadInput
+from limen.core.mixer import Mixer, Streaming
 from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
 from limen.decide import decide, theorems
+from limen.mixers.gated_delta import GatedDelta
 
 
 def verdict(task: str, architecture: str, steps: int = 0) -> Verdict:
@@ -79,3 +84,58 @@ def test_the_sentence_of_a_bound_names_its_steps_and_its_free_sizes(tmp_path: Pa
     checked = limen("check", str(path)).stdout
     assert "with 1 step of chain of thought" in checked
     assert "inequality W at mu0 = 0, mu1 = 1, y = " in checked
+
+
+@pytest.mark.parametrize("mixer", ["conv_softmax", "block_sparse", "top_k"])
+def test_reply_bits_are_refused_where_more_than_replies_is_told(mixer: str) -> None:
+    """`conv_softmax(reply_bits=R)` lost its convolution: a hop, and the state at each border."""
+    said = "tells later tokens more than its replies: give its sizes h, d, "
+    with pytest.raises(BadInput, match=f"{mixer} {said}"):
+        Architecture.parse(f"{mixer}(reply_bits=23)")
+    bits_of_coq = {"k": 0, "x1": 1, "lm": 6, "lg": 10}
+    claim = Claim(task="composition(m=64,n1=16)", architecture=f"{mixer}(reply_bits=23)", steps=0,
+                  form="chk_sound", sizes=bits_of_coq)  # fmt: skip
+    with pytest.raises(BadInput, match=said):
+        formal(claim)
+    forged = Bound(task="eva(n=8)", architecture=f"{mixer}(reply_bits=3)", theorem="composition_depth")
+    with pytest.raises(BadInput, match=said):
+        check_bound(forged)
+    assert Architecture.parse("softmax(reply_bits=23),hard(reply_bits=23)").layers[1].parts[0].bits == 23
+
+
+GATED = "gated_delta delta gated_linear mamba mamba2 lstm relu_rnn log_linear top_k conv_softmax block_sparse"
+
+
+@pytest.mark.parametrize("mixer", GATED.split())
+def test_keys_of_another_layer_are_refused_where_more_than_keys_and_values_is_read(mixer: str) -> None:
+    with pytest.raises(BadInput, match=f"{mixer} cannot read the keys and values of layer 0"):
+        Architecture.parse(f"softmax,{mixer}(kv=0)")
+
+
+def test_a_gate_that_reads_its_own_layer_is_no_false_cannot() -> None:
+    """Its gate brings i_1 to the last token: the rule written out solves what was called impossible."""
+    full, task = "softmax(reply_bits=23)", "composition(m=600,n1=4000)"
+    with pytest.raises(BadInput, match="gated_delta cannot read the keys"):
+        verdict(task, f"{full},gated_delta(h=1,d=1,p=32,kv=0),{full}")
+    assert verdict(task, f"{full},gated_delta(h=1,d=1,p=32),{full}").answer is Answer.OPEN
+    assert verdict(task, f"{full},linear(h=1,d=1,p=32,kv=0),{full}").answer is Answer.CANNOT  # of raw tokens
+
+
+def test_a_mixer_that_takes_other_keys_and_values_keeps_nothing_else() -> None:
+    """Two texts with the same keys and values leave the same state; with a gate they do not."""
+    mixers = [m for name in ids("mixers") for m in lookup("mixers", name, Mixer).examples()]
+    for mixer in [*(m for m in mixers if m.reads_kv_alone and not m.sees_future), GatedDelta()]:
+        assert isinstance(mixer, Streaming)
+        w, x = generic(mixer), inputs(9)
+        for name in "KV":  # they do not see the last coordinate, everything else does
+            w[name][-1] = 0
+        other = torch.cat([x[:, :-1], inputs(9, seed=5)[:, -1:]], -1)
+        states = zip(last_state(mixer, w, x), last_state(mixer, w, other), strict=True)
+        assert all(torch.equal(one, two) for one, two in states) is mixer.reads_kv_alone, mixer
+
+
+def last_state(mixer: Streaming, w: dict[str, torch.Tensor], x: torch.Tensor) -> list[torch.Tensor]:
+    state = mixer.start(w, ())
+    for x_t in x:
+        state, _ = mixer.step(w, state, x_t)
+    return list(tensors(state))

@@ -31,6 +31,9 @@ else:
 class Hard(Headed):
     """h heads with values of size d and queries and keys of size d_k (d unless said)."""
 
+    reply_is_all = True
+    reads_kv_alone = True
+
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         return self.projections(width)
 

@@ -36,6 +36,8 @@ else:
 class MaskedSoftmax(Headed):
     """h heads of sizes d and d_k (d unless said) that see the `first` and the `last` tokens, own included."""
 
+    reads_kv_alone = True
+
     first: int = 2
     last: int = 3
 

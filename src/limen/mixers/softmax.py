@@ -31,6 +31,9 @@ else:
 class Softmax(Headed):
     """h heads with values of size d and queries and keys of size d_k (d unless said)."""
 
+    reply_is_all = True
+    reads_kv_alone = True
+
     _: KW_ONLY
     bidirectional: bool = False
 

@@ -30,6 +30,8 @@ else:
 class Window(Headed):
     """h heads with values of size d and queries and keys of size d_k (d unless said); W tokens in sight."""
 
+    reads_kv_alone = True
+
     W: int = 4
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
