@@ -8,6 +8,7 @@ import torch
 from laws import generic, inputs, tensors
 from test_cli import limen
 
+from limen.api import audit
 from limen.check.bound import check_bound
 from limen.check.composition import levels_of
 from limen.check.fits import check_fits, fits
@@ -22,6 +23,7 @@ from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
 from limen.decide import decide, theorems
+from limen.design.cost import cost
 from limen.mixers.gated_delta import GatedDelta
 
 
@@ -139,3 +141,51 @@ def last_state(mixer: Streaming, w: dict[str, torch.Tensor], x: torch.Tensor) ->
     for x_t in x:
         state, _ = mixer.step(w, state, x_t)
     return list(tensors(state))
+
+
+GROUPED = ["softmax(h=8,d=4,d_k=3,kv_heads={})", "window(h=8,d=4,d_k=3,W=99,kv_heads={})"]
+
+
+@pytest.mark.parametrize("text", GROUPED)
+@pytest.mark.parametrize("sets", [1, 2, 4])
+def test_grouped_heads_are_those_of_torch(text: str, sets: int) -> None:
+    """Against torch's own grouped attention, with the same weights."""
+    mixer = Architecture.parse(text.format(sets)).layers[0].parts[0].mixer
+    w, x = generic(mixer), inputs(2, 11)
+    q, k, v = (
+        (x @ w[name]).unflatten(-1, (h, -1)).transpose(1, 2)
+        for name, h in zip("QKV", (8, sets, sets), strict=True)
+    )
+    y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.0, enable_gqa=True)
+    theirs = y.transpose(1, 2).flatten(-2) @ w["O"]
+    for run in (mixer.mix, mixer.fast):
+        torch.testing.assert_close(run(w, x), theirs, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("task", "stack", "heads"),
+    [
+        ("two_sum_any(n=4,M=8)", "softmax(h=8,d=64,p=32{}),softmax(h=8,d=64,p=32{})", 4),
+        ("three_sum(n=4,M=8)", "softmax(h=8,d=64,p=32{})", 2),  # two parts, side by side in one layer
+    ],
+)
+def test_a_construction_takes_as_many_sets_of_keys_and_values_as_it_has_heads(
+    task: str, stack: str, heads: int
+) -> None:
+    """8 heads that share one set are one head to weights that look for different things."""
+    for sets in (None, 8, 4, 2, 1):
+        said = "" if sets is None else f",kv_heads={sets}"
+        can = sets is None or sets >= heads
+        found = verdict(task, stack.format(said, said), 8)
+        assert found.answer is (Answer.CAN if can else Answer.OPEN), sets
+
+
+def test_an_audit_says_how_many_sets_of_keys_and_values_a_layer_has() -> None:
+    config = {"model_type": "qwen3", "num_hidden_layers": 2, "hidden_size": 1024, "num_attention_heads": 16,
+              "num_key_value_heads": 8, "head_dim": 128}  # fmt: skip
+    assert str(audit(config).stack.architecture) == "2*softmax(h=16,d=128,kv_heads=8,p=32)"
+    sliding = config | {"use_sliding_window": True, "sliding_window": 64, "max_window_layers": 1}
+    last = audit(sliding).stack.architecture.layers[1].parts[0]
+    assert str(last) == "window(h=16,d=128,kv_heads=8,W=64,p=16)"
+    assert last.state_bits(10**6) == 63 * 8 * 256 * 16  # of 8 sets, not of 16 heads
+    assert cost(audit(config).stack.architecture, 1024, 1000).cache_bits == 2 * 1000 * 8 * 256 * 32

@@ -39,10 +39,12 @@ class Part:
         name = identifier(self.mixer)
         if self.bits is not None and self.full and not self.mixer.reply_is_all:
             sizes = ", ".join(f.name for f in fields(self.mixer))
-            raise BadInput(f"{name} tells later tokens more than its replies: give its sizes {sizes}{_SERIES}")
+            raise BadInput(
+                f"{name} tells later tokens more than its replies: give its sizes {sizes}{_SERIES}"
+            )
         if self.kv is not None and not self.mixer.reads_kv_alone:
             raise BadInput(
-                f"{name} cannot read the keys and values of layer {self.kv}: what it keeps is made of its own "
+                f"{name} cannot read the keys and values of layer {self.kv}: what it keeps comes from its own "
                 "layer's input, too. Leave kv out; softmax, hard, window, masked_softmax and linear take it"
             )
 
