@@ -5,7 +5,9 @@ A certificate names the task in its text form and carries token ids; it never ca
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from fractions import Fraction
+from typing import Annotated, Any, TypeIs
 
 import msgspec
 
@@ -76,41 +78,61 @@ class Bound(Certificate, frozen=True, kw_only=True, tag="bound"):
     """The inequality of a theorem at concrete sizes: `has_bits` < `needs_bits` says cannot.
 
     `route` names one of several inequalities of a theorem, `sizes` the free sizes of its proof.  An
-    average-case route has no two sides in bits: it bounds the accuracy by `ceiling` < 1.
+    average-case route has no two sides in bits: on a `distribution` of inputs it bounds the accuracy by
+    `ceiling` < 1.
     """
 
     architecture: str
     theorem: str
-    steps: int = 0
-    route: str = ""
-    sizes: dict[str, int] = msgspec.field(default_factory=dict)
-    needs_bits: int | None = None
-    has_bits: int | None = None
-    ceiling: float | None = None
+    steps: Natural
+    route: str
+    sizes: dict[str, int]
+    needs_bits: int | None
+    has_bits: int | None
+    ceiling: Number | None
+    distribution: str | None
+
+    @property
+    def accuracy(self) -> float | None:
+        """The ceiling as a float, not below it."""
+        if self.ceiling is None:
+            return None
+        exact = Fraction(self.ceiling)
+        near = float(exact)
+        return near if near >= exact else math.nextafter(near, math.inf)
 
     @property
     def excludes(self) -> bool:
         """Whether it says cannot."""
         if self.ceiling is not None:
-            return self.ceiling < 1
+            return Fraction(self.ceiling) < 1
         return self.needs_bits is not None and self.has_bits is not None and self.has_bits < self.needs_bits
 
 
-class Fits(Certificate, frozen=True, kw_only=True, tag="fits"):
-    """A construction whose layers are found in the architecture, with its certified margin there."""
+class Solves(Certificate, frozen=True, kw_only=True, tag="solves"):
+    """Weights that answer EVERY input rightly in this precision, the right logit ahead by `margin`.
+
+    Nobody runs them: the kernel derives it from the weights; `hints` tell it where to look.
+    """
+
+    weights: Digest
+    precision: str
+    steps: Natural
+    margin: Number
+    hints: dict[str, Any]
+
+
+class Fits(Solves, frozen=True, kw_only=True, tag="fits"):
+    """The same, with the layers of these weights found in an architecture: it can do the task."""
 
     architecture: str
-    construction: str
-    precision: str
-    steps: int
-    margin: float
 
 
 class Machine(Certificate, frozen=True, kw_only=True, tag="machine"):
     """At no cut are there more than 2^bits prefixes to tell apart: some recurrence of that size does it."""
 
     architecture: str
-    bits: int
+    bits: Natural
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -138,7 +160,14 @@ class Transcript(Certificate, frozen=True, kw_only=True, tag="transcript"):
     messages: tuple[Message, ...]
 
 
-Witness = Counterexample | Collision | Run | Bound | Fits | Machine | Transcript
+Proof = Bound | Solves | Fits | Machine  # what the kernel derives
+Tried = Counterexample | Collision | Run | Transcript  # what a run shows
+Witness = Proof | Tried
+
+
+def is_proof(witness: Witness) -> TypeIs[Proof]:
+    """Whether the kernel checks it, and no run."""
+    return isinstance(witness, Proof)
 
 
 def encode(certificate: Witness) -> bytes:

@@ -25,7 +25,7 @@ from limen.core.weights import Weights
 if TYPE_CHECKING:
     import torch
 
-_WEIGHTS, _HEADER = "model.safetensors", "model.json"
+WEIGHTS, HEADER = "model.safetensors", "model.json"
 
 
 class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,8 +53,8 @@ def save(model: Model, folder: str | os.PathLike[str]) -> None:
     header, packed = _content(model)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / _WEIGHTS, packed)
-    write_whole(folder / _HEADER, header)
+    write_whole(folder / WEIGHTS, packed)
+    write_whole(folder / HEADER, header)
 
 
 def written(frame: Frame, weights: Weights) -> tuple[bytes, bytes]:
@@ -93,17 +93,17 @@ def load(folder: str | os.PathLike[str]) -> Model:
     from safetensors.torch import load as unpack
 
     folder = Path(folder)
-    for name in (_HEADER, _WEIGHTS):
+    for name in (HEADER, WEIGHTS):
         if not (folder / name).is_file():
             raise BadInput(f"{folder} is not a model: there is no {name} in it")
     try:
-        fields = read_object(content_of(folder / _HEADER), str(folder / _HEADER))
+        fields = read_object(content_of(folder / HEADER), str(folder / HEADER))
         header = msgspec.convert(fields, type=Header)
-        weights: dict[str, torch.Tensor] = unpack(content_of(folder / _WEIGHTS))
+        weights: dict[str, torch.Tensor] = unpack(content_of(folder / WEIGHTS))
     except msgspec.MsgspecError as error:
-        raise BadInput(f"{folder / _HEADER}: {error}") from error
+        raise BadInput(f"{folder / HEADER}: {error}") from error
     except SafetensorError as error:
-        raise BadInput(f"{folder / _WEIGHTS}: {error}") from error
+        raise BadInput(f"{folder / WEIGHTS}: {error}") from error
     frame = Frame(
         Architecture.parse(header.architecture),
         header.width,

@@ -44,6 +44,11 @@ class Heads(NamedTuple):
         return None if self.d == self.d_v else self.d
 
     @property
+    def kv_heads(self) -> int | None:
+        """As the mixers want it: nothing where every head has its own."""
+        return None if self.h == self.h_kv else self.h_kv
+
+    @property
     def sizes(self) -> tuple[tuple[str, int], ...]:
         return (("heads", self.h), ("kv_heads", self.h_kv), ("head_dim", self.d))
 
@@ -70,12 +75,12 @@ def attention(f: Fields, i: int, kind: str, bits: Bits, which: Heads | None = No
 
 
 def full(which: Heads) -> Block:
-    part = Part(Softmax(which.h, which.d_v, d_k=which.d_k), p=SUMS)
+    part = Part(Softmax(which.h, which.d_v, d_k=which.d_k, kv_heads=which.kv_heads), p=SUMS)
     return Block("full attention", part, (Kept(Use.KV, which.row, EveryToken()),), which.sizes)
 
 
 def window(which: Heads, W: int, bits: Bits, what: str = "sliding window") -> Block:
-    part = Part(Window(which.h_kv, which.d_v, W, d_k=which.d_k), p=ceil(bits.kv))
+    part = Part(Window(which.h, which.d_v, W, d_k=which.d_k, kv_heads=which.kv_heads), p=ceil(bits.kv))
     kept = Kept(Use.KV, which.row, LastTokens(W))
     return Block(what, part, (kept,), (*which.sizes, ("window", W)))
 
