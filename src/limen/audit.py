@@ -19,10 +19,10 @@ from typing import Any
 
 from limen.architectures.configs import read, stored_dtype
 from limen.architectures.configs.stack import Bits, Engine, Kept, LastTokens, Stack, Use
-from limen.check import bound as bounds
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput, unknown
+from limen.core.kernel import Accepted, accept
 from limen.core.shown import html
 from limen.core.task import Task
 from limen.core.theorem import Theorem
@@ -173,7 +173,7 @@ def _limit(name: str, family: Callable[[int], Task], architecture: Architecture)
             middle = (low + high) // 2
             excluded = _excluded(theorem, family(middle), architecture)
             low, high, bound = (middle, high, bound) if excluded is None else (low, middle, excluded)
-        if bounds.accepted(bound):
+        if isinstance(accept(bound), Accepted):
             least = Limit(name, high, bound)
     return least
 

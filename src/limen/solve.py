@@ -6,20 +6,23 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from limen.architectures.last import reads_only_the_embedding
+from limen.check.fits import Offer, frame_of, solves
 from limen.check.run import batch_size, inputs, payable, run
 from limen.core import exhaustive
 from limen.core.catalogue import identifier
-from limen.core.certificate import Run
+from limen.core.certificate import Run, Solves
 from limen.core.construction import Construction
 from limen.core.errors import BadInput, unknown
 from limen.core.files import digest
+from limen.core.model import Model
 from limen.core.numbers import Precision, Significand
+from limen.core.weights import tensors
 
 if TYPE_CHECKING:
-    from limen.core.model import Model
     from limen.core.task import Task
 
 _FEW = 2**16  # inputs that are all run through without being asked
@@ -37,7 +40,8 @@ class Solution:
     wrong: int
     exhaustive: bool
     margin: float
-    certified: float | None
+    certified: float | None  # on every input, derived by the kernel from the weights
+    predicted: float | None  # on every input, by the construction's own proof: argued, not checked
     layers: int
     heads: int
     width: int
@@ -51,10 +55,12 @@ class Solution:
 
     @property
     def standing(self) -> str:
-        """What the run earns: all inputs are right, by running them all or by a certified margin, or not."""
+        """What is known: right on every input, by the kernel; each was run; a sample was; wrong."""
         if not self.correct:
             return "wrong"
-        return "can" if self.exhaustive or self.certified is not None else "built, sampled"
+        if self.certified is not None:
+            return "can"
+        return "every input run" if self.exhaustive else "built, sampled"
 
 
 def solve(
@@ -64,13 +70,16 @@ def solve(
     *,
     every: bool = False,
     seed: int = 0,
+    encoder: bool = False,
     progress: Callable[[int, int], None] = lambda more, total: None,
 ) -> tuple[Solution, Model]:
     """Runs all inputs (`every`, or where they are few), or `how` plain and as many hard ones.
 
-    `progress` is told how many inputs were just run, and how many there are to run.
+    `progress` is told how many inputs were just run, and how many there are to run.  As an encoder, tokens see
+    later ones.
     """
-    task, model, start = construction.task, construction.model(), time.perf_counter()
+    task, start = construction.task, time.perf_counter()
+    model = Model(frame_of(Offer(construction, encoder, str(precision))), tensors(construction.weights()))
     every = every or (how is None and exhaustive.count(task) <= _FEW)
     if not every and how is None:
         how = _worth_drawing(task, model)
@@ -78,6 +87,7 @@ def solve(
     payable(model, task, construction.steps, total)
     drawn = inputs(task, None if every else how, seed, batch_size(model, task, construction.steps))
     seen = run(model, task, precision, drawn, construction.steps, lambda more: progress(more, total))
+    proof = proved(construction, str(precision), encoder)
     mixers = [part.mixer for layer in model.frame.architecture.layers for part in layer.parts]
     solution = Solution(
         task=str(task),
@@ -87,7 +97,8 @@ def solve(
         wrong=seen.wrong,
         exhaustive=every,
         margin=seen.margin,
-        certified=construction.margin(precision),
+        certified=float(Fraction(proof.margin)) if proof is not None else None,
+        predicted=construction.margin(precision),
         layers=len(model.frame.architecture.layers),
         heads=max(getattr(m, "h", 1) for m in mixers),
         width=model.frame.width,
@@ -105,8 +116,14 @@ def _worth_drawing(task: Task, model: Model) -> int:
     return max(2, min(128, _TOKENS // work))
 
 
+def proved(construction: Construction, precision: str, encoder: bool = False) -> Solves | None:
+    """The certificate that the kernel accepts: right on every input."""
+    proof = solves(Offer(construction, encoder, precision))
+    return proof if isinstance(proof, Solves) else None
+
+
 def certificate(solution: Solution, model: Model, seed: int) -> Run:
-    """The evidence, for `limen check`; where there is one answer only, its margin has no end."""
+    """What the run showed; where there is one answer only, its margin has no end."""
     return Run(
         task=solution.task,
         weights=digest(model),
@@ -125,7 +142,7 @@ class Least:
 
     task: str
     works: int | None  # every tried input is right from here on
-    certified: int | None  # and here on every input there is
+    predicted: int | None  # and here on every input there is, by the construction's own proof
 
 
 Knob = Callable[[Construction, int], tuple[Construction, Precision]]  # what to run at one setting
@@ -158,12 +175,12 @@ def _smallest(
 ) -> list[Least]:
     def row(c: Construction) -> Least:
         works = _least(most, lambda x: solve(*knob(c, x), how, seed=seed)[0].correct)
-        return Least(str(c.task), works, _least(most, lambda x: _certified(*knob(c, x))))
+        return Least(str(c.task), works, _least(most, lambda x: _predicted(*knob(c, x))))
 
     return [row(smaller) for smaller in _growing(construction, over)]
 
 
-def _certified(construction: Construction, precision: Precision) -> bool:
+def _predicted(construction: Construction, precision: Precision) -> bool:
     return construction.margin(precision) is not None
 
 

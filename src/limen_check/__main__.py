@@ -1,7 +1,7 @@
 """Checks a certificate, or all below a folder.  Exit 0: every one holds; 1: one does not; 2: one is malformed.
 
-    python -m limen_check FILE|DIR            installed
-    python -I -S limen_check FILE|DIR         a copy of this folder, with nothing else on the path
+python -m limen_check FILE|DIR            installed
+python -I -S limen_check FILE|DIR         a copy of this folder, with nothing else on the path
 """
 
 from __future__ import annotations

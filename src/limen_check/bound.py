@@ -267,8 +267,8 @@ def block_messages(case: Case) -> Sides | Ceiling:
     κ, w = [a["h"] * a["k"] for a in sizes], [a["h"] * (a["d_k"] + a["d"]) * a["p"] for a in sizes]
     Γ, W, reached = κ[-1], 0, 1
     for opened in reversed(κ[:-1]):
-        Γ += Γ * opened * B + opened * (rest + 1) if Γ < b else 0
-    need(Γ < b, "every block is within the query's reach")
+        Γ += Γ * opened * B + opened * (rest + 1) if b > Γ else 0
+    need(b > Γ, "every block is within the query's reach")
     for opened, sent in zip(κ, w, strict=True):
         W, reached = W + reached * sent, reached * (1 + opened * B)
         need(W.bit_length() <= 1 << 13, "the messages are too long to be calculated with here")

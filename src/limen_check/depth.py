@@ -324,7 +324,7 @@ def _b1(at: Setting) -> Sides:
     """
     (m, n1, N1), (β, S2), (x0, y, b, J) = at.two(), at.full(2, bare=2), at["x0 y b J"]
     need(S2 == 0 and y <= x0 <= m and y * b <= m, "no linear layer, y ≤ x0 ≤ m and y·b ≤ m")
-    need(J <= kept(y * b, β, y * (x0 // y)), "J values are not kept")
+    need(kept(y * b, β, y * (x0 // y)) >= J, "J values are not kept")
     return Sides(β * (n1 * (1 + y) + m + x0 * b), bits((N1, n1 * J)))
 
 

@@ -40,7 +40,9 @@ def _hardest(task: rows.Task) -> list[int]:
     last |= {"equality": n, "disjointness": n, "counting": n, "turing": 1 + n // 2}  # and shrink from here on
     if task.name == "sparse_average" and s["q"] == n:
         last |= {"sparse_average": n}
-    if task.name == "retrieval" and s["absent"] and 2 * n - 1 <= 1 << s["D"]:  # C(2^D,t) grows up to half of 2^D
+    if (
+        task.name == "retrieval" and s["absent"] and 2 * n - 1 <= 1 << s["D"]
+    ):  # C(2^D,t) grows up to half of 2^D
         last |= {"retrieval": n}
     need(task.name in last, f"the exact number of rows of {task.name} is not known")
     return [1, last[task.name], last[task.name] + 1, task.length - 1]

@@ -1,4 +1,4 @@
-"""Checks that a construction lives in an architecture: its layers stand there, in order and precision.
+"""Constructions in architectures: whose layers stand there, in order and precision, and what the kernel says.
 
 What is not used has the weights 0: more heads, larger heads, further layers.  Position-wise functions, the
 embedding and the width are not part of an architecture: it may have any.
@@ -6,65 +6,136 @@ embedding and the width are not part of an architecture: it may have any.
 
 from __future__ import annotations
 
-from dataclasses import fields
+import math
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from functools import lru_cache
 
+import limen_check
 from limen.core.architecture import Architecture, Layer, Part
-from limen.core.certificate import Fits
+from limen.core.certificate import Fits, Solves
 from limen.core.construction import Construction
-from limen.core.errors import counted
+from limen.core.errors import BadInput, counted
+from limen.core.files import written
+from limen.core.kernel import Accepted, Files, accept
 from limen.core.mixer import Mixer
+from limen.core.model import Frame
 from limen.core.numbers import Precision
-from limen.core.task import Task
-from limen.core.verdict import Accepted
+from limen.core.verdict import Argued
+from limen.mixers.softmax import Softmax
 
 _FORMATS = {64: "float64", 32: "float32", 16: "bfloat16"}  # the format with at most so many bits per number
 _MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; h is counted
 _ZERO_AT_ZERO = ("relu", "identity")  # feature maps under which an unused key column stays unused
+_KEPT = 32  # constructions whose files are remembered
 
 
-def fits(construction: Construction, architecture: Architecture, steps: int) -> Fits | str:
-    """The certificate, or the reason why the construction does not live here."""
+@dataclass(frozen=True)
+class Offer:
+    """A construction that stands in an architecture, in this precision; as an encoder, its tokens see later ones."""
+
+    construction: Construction
+    encoder: bool
+    precision: str
+
+
+def offer(construction: Construction, architecture: Architecture, steps: int) -> Offer | str:
+    """How the construction lives here, or the reason why it does not."""
     counted(steps)
     if construction.steps > steps:
         return f"it takes {construction.steps} steps of chain of thought, there are {steps}"
-    frame = construction.frame()
-    used = _placed(frame.architecture.layers, architecture.layers)
-    if used is None or (not frame.residual and len(frame.architecture.layers) < len(architecture.layers)):
+    frame, encoder = construction.frame(), False
+    used = _used(frame, architecture)
+    if used is None and not construction.steps and (seeing := as_encoder(frame)) is not None:
+        used, encoder = _used(seeing, architecture), True
+    if used is None:
         return f"its layers {frame.architecture} are not found there"
     least = min((part.p or 16 for part in used), default=16)
     name = next((name for bits, name in _FORMATS.items() if bits <= least), None)
     if name is None:
         return f"margins are certified for formats of 16 bits and more, not for p={least}"
-    margin = construction.margin(Precision.parse(name))
-    if margin is None:
-        return f"no margin of it is certified in {name}"
-    return Fits(
-        task=str(construction.task),
-        architecture=str(architecture),
-        construction=str(construction),
-        precision=name,
-        steps=steps,
-        margin=margin,
+    return Offer(construction, encoder, name)
+
+
+def evidence(offered: Offer, architecture: Architecture) -> Accepted | Argued | str:
+    """What the kernel derives; else what the construction's own proof says; else why there is nothing."""
+    proof = solves(offered)
+    if isinstance(proof, Solves):
+        fields = {name: getattr(proof, name) for name in proof.__struct_fields__}
+        said = accept(Fits(architecture=architecture.spelled, **fields), files_of(offered))
+        if isinstance(said, Accepted):
+            return said
+    else:
+        said = proof
+    predicted = None if offered.encoder else offered.construction.margin(Precision.parse(offered.precision))
+    if predicted is None:
+        return f"no margin of it is certified in {offered.precision}: {said}"
+    return Argued(str(offered.construction), offered.precision, predicted, said)
+
+
+@lru_cache(maxsize=1024)
+def solves(offered: Offer) -> Solves | str:
+    """The certificate that its weights are right on every input, or why the kernel derives none."""
+    construction = offered.construction
+    hints = construction.hints()
+    if hints is None:
+        return "it has no rule for these weights"
+    try:
+        model = limen_check.files.model(*files_of(offered))
+        margin = limen_check.weights.margin(
+            model, construction.task.spelled, offered.precision, construction.steps, hints
+        )
+    except (limen_check.Refused, limen_check.Malformed) as refused:
+        return str(refused)
+    return Solves(
+        task=construction.task.spelled,
+        weights=model.digest,
+        precision=offered.precision,
+        steps=construction.steps,
+        margin=_short(margin),
+        hints=hints,
     )
 
 
-def check_fits(certificate: Fits, construction: Construction) -> str | None:
-    """None if the certificate holds for this construction, otherwise the reason why not."""
-    if construction.task != Task.parse(certificate.task):
-        return f"the construction is for {construction.task}"
-    again = fits(construction, Architecture.parse(certificate.architecture), certificate.steps)
-    if isinstance(again, str):
-        return again
-    for name in again.__struct_fields__:
-        said, found = getattr(certificate, name), getattr(again, name)
-        if said != found and not (name == "margin" and 0 < said <= found):  # it may say less
-            return f"{name} is {found}, the certificate says {said}"
-    return None
+@lru_cache(maxsize=_KEPT)
+def files_of(offered: Offer) -> Files:
+    """The weights as they are saved; the precision does not matter to them."""
+    return written(frame_of(offered), offered.construction.weights())
 
 
-def accepted(certificate: Fits, construction: Construction) -> Accepted | None:
-    """The certificate as evidence, if it holds."""
-    return Accepted(certificate) if check_fits(certificate, construction) is None else None
+def frame_of(offered: Offer) -> Frame:
+    """The construction's own frame, or the same as an encoder."""
+    frame = offered.construction.frame()
+    if not offered.encoder:
+        return frame
+    seeing = as_encoder(frame)
+    if seeing is None:
+        raise BadInput(f"{offered.construction} has other mixers than softmax: it is no encoder")
+    return seeing
+
+
+def as_encoder(frame: Frame) -> Frame | None:
+    """The same weights where tokens also see later ones; None if some mixer cannot."""
+    layers = []
+    for layer in frame.architecture.layers:
+        if not all(isinstance(part.mixer, Softmax) for part in layer.parts):
+            return None
+        seeing = [replace(part, mixer=replace(part.mixer, bidirectional=True)) for part in layer.parts]  # type: ignore[call-arg]
+        layers.append(Layer(tuple(seeing)))
+    return replace(frame, architecture=Architecture(tuple(layers)))
+
+
+def _short(margin: Fraction) -> str:
+    """A rational of few digits that is not above the margin."""
+    near = float(margin)
+    return str(Fraction(near if Fraction(near) <= margin else math.nextafter(near, 0)))
+
+
+def _used(frame: Frame, architecture: Architecture) -> list[Part] | None:
+    """The parts that hold the frame's layers."""
+    if not frame.residual and len(frame.architecture.layers) < len(architecture.layers):
+        return None
+    return _placed(frame.architecture.layers, architecture.layers)
 
 
 def _placed(wanted: tuple[Layer, ...], there: tuple[Layer, ...]) -> list[Part] | None:

@@ -1,4 +1,4 @@
-"""Checks that some recurrence of so many bits does a task: at no cut are there more prefixes to tell apart.
+"""Some recurrence of so many bits does a task: at no cut are there more prefixes to tell apart.
 
 The state after t tokens names the class of the prefix, two prefixes being in one class when every
 continuation has the same answer; a token leads from class to class.  The step may be any table and may know
@@ -10,7 +10,6 @@ from __future__ import annotations
 from limen.core.architecture import Architecture
 from limen.core.certificate import Machine
 from limen.core.task import Task
-from limen.core.verdict import Accepted
 
 _CUTS = 2**14  # tokens of a task whose cuts are all looked at
 
@@ -31,18 +30,4 @@ def machine(task: Task, architecture: Architecture) -> Machine | str:
         needed = max(needed, rows.bits)
         if needed > bits:
             return f"after {t} tokens a recurrence needs {needed} bits, it has {bits}"
-    return Machine(task=str(task), architecture=str(architecture), bits=needed)
-
-
-def check_machine(certificate: Machine) -> str | None:
-    """None if the certificate holds, otherwise the reason why not."""
-    task, architecture = Task.parse(certificate.task), Architecture.parse(certificate.architecture)
-    again = machine(task, architecture)
-    if isinstance(again, str):
-        return again
-    return None if again == certificate else f"bits are {again.bits}, the certificate says {certificate.bits}"
-
-
-def accepted(certificate: Machine) -> Accepted | None:
-    """The certificate as evidence, if it holds."""
-    return Accepted(certificate) if check_machine(certificate) is None else None
+    return Machine(task=task.spelled, architecture=architecture.spelled, bits=needed)

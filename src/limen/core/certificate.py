@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Annotated, Any, TypeIs
+from typing import Annotated, Any
 
 import msgspec
 
@@ -163,11 +163,6 @@ class Transcript(Certificate, frozen=True, kw_only=True, tag="transcript"):
 Proof = Bound | Solves | Fits | Machine  # what the kernel derives
 Tried = Counterexample | Collision | Run | Transcript  # what a run shows
 Witness = Proof | Tried
-
-
-def is_proof(witness: Witness) -> TypeIs[Proof]:
-    """Whether the kernel checks it, and no run."""
-    return isinstance(witness, Proof)
 
 
 def encode(certificate: Witness) -> bytes:

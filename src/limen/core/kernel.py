@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import limen_check
-from limen.core.certificate import Proof, decode_proof, encode
+from limen.core.certificate import Proof, decode, encode
 from limen.core.errors import BadInput
 
 Files = tuple[bytes, bytes]  # model.json, model.safetensors
@@ -31,7 +31,9 @@ class Accepted:
 
     @cached_property
     def certificate(self) -> Proof:
-        return decode_proof(self.content)
+        found = decode(self.content)
+        assert isinstance(found, Proof)  # the kernel accepts no other kind
+        return found
 
     @property
     def says(self) -> str:

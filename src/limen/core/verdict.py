@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from limen.core.certificate import Bound, Fits
+from limen.core.certificate import Bound, Fits, Machine
 from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
 from limen.core.shown import html
@@ -71,6 +71,8 @@ class Verdict:
         if self.evidence is None:
             return
         said = self.evidence.certificate
+        if not isinstance(said, Bound | Fits | Machine):
+            raise BadInput("weights alone say nothing of an architecture")
         if (said.task, said.architecture) != (self.task, self.architecture):
             raise BadInput(f"the certificate is about {said.task} by {said.architecture}")
         if isinstance(said, Bound) and said.steps != self.steps:

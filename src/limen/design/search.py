@@ -16,8 +16,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from limen.core.architecture import Architecture
+from limen.core.kernel import Accepted
 from limen.core.task import Task
-from limen.core.verdict import Accepted
 from limen.decide import Found, theorems
 from limen.design.candidates import Candidate, candidates
 from limen.design.cost import Cost, cost
@@ -27,11 +27,12 @@ from limen.design.wish import Wish
 
 
 class Judged(NamedTuple):
-    """How a task stands in a stack; CAN and RULED_OUT with their evidence."""
+    """How a task stands in a stack; CAN with the construction and what the kernel accepted."""
 
     task: Task
     standing: Standing
-    evidence: Accepted | None
+    construction: str | None = None
+    evidence: Accepted | None = None
 
 
 class Priced(NamedTuple):
@@ -161,9 +162,10 @@ def judge(tasks: tuple[Task, ...], architecture: Architecture, price: Cost) -> R
             return Killed(architecture, price, task, evidence)
     judged = []
     for task in tasks:
-        evidence = built(task, architecture)
-        open_ = Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN
-        judged.append(Judged(task, Standing.CAN if evidence else open_, evidence))
+        if (found := built(task, architecture)) is not None:
+            judged.append(Judged(task, Standing.CAN, *found))
+        else:
+            judged.append(Judged(task, Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN))
     return Row(architecture, price, tuple(judged))
 
 

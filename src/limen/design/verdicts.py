@@ -5,15 +5,15 @@ from __future__ import annotations
 from enum import IntEnum
 from functools import cache
 
-from limen.check import fits
 from limen.check.composition import Levels, chain, levels_of
+from limen.check.fits import Offer, evidence, offer
 from limen.core.architecture import Architecture, Layer
 from limen.core.catalogue import lookup
 from limen.core.certificate import Bound
 from limen.core.construction import Construction, constructions_for
 from limen.core.errors import BadInput
+from limen.core.kernel import Accepted
 from limen.core.task import Task
-from limen.core.verdict import Accepted
 from limen.decide import Found, theorems
 from limen.mixers.linear import Linear
 from limen.mixers.softmax import Softmax
@@ -35,12 +35,12 @@ def ruled_out(task: Task, architecture: Architecture) -> Accepted | None:
     return Found(said, {}).cannot
 
 
-def built(task: Task, architecture: Architecture) -> Accepted | None:
-    """The accepted certificate of a construction that fits."""
+def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None:
+    """A construction that fits, and its certificate that the kernel accepted."""
     for construction in _constructions(task, _usable(architecture)):
-        certificate = fits.fits(construction, architecture, steps=0)
-        if not isinstance(certificate, str) and (found := fits.accepted(certificate, construction)):
-            return found
+        offered = offer(construction, architecture, steps=0)
+        if isinstance(offered, Offer) and isinstance(found := evidence(offered, architecture), Accepted):
+            return str(construction), found
     return None
 
 
@@ -66,7 +66,7 @@ def _constructions(task: Task, usable: Architecture) -> tuple[Construction, ...]
     for name in constructions_for(task):
         try:
             construction = lookup("constructions", name, Construction).within(task, usable)
-            if not isinstance(fits.fits(construction, usable, steps=0), str):
+            if isinstance(offer(construction, usable, steps=0), Offer):
                 found.append(construction)
         except BadInput:  # it does not exist at these sizes
             continue

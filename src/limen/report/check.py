@@ -8,7 +8,7 @@ from typing import Any
 from limen.check.collision import check_collision, own_arithmetic
 from limen.check.transcript import check_transcript
 from limen.check.tried import check_counterexample, check_run
-from limen.core.certificate import Collision, Counterexample, Run, Transcript, decode, is_proof
+from limen.core.certificate import Bound, Collision, Counterexample, Machine, Run, Solves, Transcript, decode
 from limen.core.errors import BadInput
 from limen.core.files import HEADER, WEIGHTS, content_of, load
 from limen.core.kernel import check
@@ -26,14 +26,19 @@ def checked(path: Path, folder: Path) -> dict[str, Any]:
     content = content_of(path)
     certificate = decode(content)
     kind = type(certificate).__struct_config__.tag
-    if is_proof(certificate):
+    if isinstance(certificate, Bound | Solves | Machine):
         files = [folder / HEADER, folder / WEIGHTS]
         there = all(file.is_file() for file in files)
         found = check(content, (content_of(files[0]), content_of(files[1])) if there else None)
         return {"valid": found.valid, "robust": found.valid, "kind": kind, "reason": found.says}
     reason, said = _run_again(certificate, load(folder))
     every = not isinstance(certificate, Run) or certificate.exhaustive
-    return {"valid": reason is None, "robust": reason is None and every, "kind": kind, "reason": reason or said}
+    return {
+        "valid": reason is None,
+        "robust": reason is None and every,
+        "kind": kind,
+        "reason": reason or said,
+    }
 
 
 def _run_again(

@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 
 from limen.core.architecture import Architecture
-from limen.core.certificate import Bound, encode
-from limen.core.files import write_whole
+from limen.core.certificate import Bound
+from limen.core.errors import BadInput
+from limen.core.files import HEADER, WEIGHTS, content_of, write_whole
+from limen.core.kernel import Accepted
 from limen.core.task import Task
 from limen.core.verdict import Verdict
 from limen.decide import decide, percent
@@ -24,12 +26,22 @@ def decided(
     asked, stack = Task.parse(task), Architecture.parse(architecture)
     verdict = decide(asked, stack, steps, over)
     if save is not None and verdict.evidence is not None:
-        write_whole(save, encode(verdict.evidence.certificate))  # type: ignore[arg-type]
+        keep(verdict.evidence, save)
     shown, lines = fields(asked, stack, verdict) | {"steps": steps}, _lines(asked, stack, verdict, steps)
     if proof is None:
         return shown, lines
     more, line = proved(verdict, proof)
     return shown | more, lines + line
+
+
+def keep(evidence: Accepted, path: Path) -> None:
+    """The certificate, and beside it the weights that it is about; those of another model stay as they are."""
+    for name, content in zip((HEADER, WEIGHTS), evidence.files or (), strict=False):
+        other = path.parent / name
+        if other.exists() and content_of(other) != content:
+            raise BadInput(f"{other} is another model's: name a file in another folder")
+        write_whole(other, content)
+    write_whole(path, evidence.content)
 
 
 def fields(task: Task, architecture: Architecture, verdict: Verdict) -> dict[str, Any]:

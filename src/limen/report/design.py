@@ -11,11 +11,10 @@ import msgspec
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier
-from limen.core.certificate import Fits
 from limen.core.files import write_whole
 from limen.core.graph import Graph
+from limen.core.kernel import Accepted
 from limen.core.text import spell_stack
-from limen.core.verdict import Accepted
 from limen.decide import percent
 from limen.design import Design, Wish, design
 from limen.design.candidates import LETTERS, MIXED, letter
@@ -80,12 +79,11 @@ def _row_fields(wish: Wish, row: Row) -> dict[str, Any]:
 
 
 def _judged_fields(judged: Judged) -> dict[str, Any]:
-    found = judged.evidence and judged.evidence.certificate
     return {
         "task": str(judged.task),
         "verdict": "can" if judged.standing is Standing.CAN else "open",
         "shallow": judged.standing is Standing.SHALLOW,
-        "construction": found.construction if isinstance(found, Fits) else None,
+        "construction": judged.construction,
         "certificate": judged.evidence and _certificate(judged.evidence),
     }
 
@@ -251,8 +249,8 @@ def _cheaper(killed: Sequence[Killed]) -> list[str]:
 def _said(evidence: Accepted) -> str:
     """The theorem, and both sides where it has them."""
     bound = bound_of(evidence)
-    if bound.ceiling is not None:
-        return f"{bound.theorem}: {bound.task}, on random inputs at most {percent(bound.ceiling)} right"
+    if bound.accuracy is not None:
+        return f"{bound.theorem}: {bound.task}, at most {percent(bound.accuracy)} right ({bound.distribution})"
     return f"{bound.theorem}: {bound.task} needs {bound.needs_bits:,} bits, there are {bound.has_bits:,}"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from limen.core.certificate import Witness
+from limen.core.kernel import Files
 from limen.core.shown import html
 from limen.core.verdict import Answer
 
@@ -41,6 +42,7 @@ class Evidence:
     file: str
     model: Model | None = field(default=None, repr=False, compare=False)
     numbers: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    files: Files | None = field(default=None, repr=False, compare=False)  # a model as it is saved
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Cell:
     reason: str
     formula: Formula | None = None
     evidence: tuple[Evidence, ...] = ()
+    argued: bool = False  # open, but a proof on paper says that some weights do it
     known: tuple[str, ...] = ()  # of an open cell, and beside a verdict
     statement: str = ""  # the theorem or construction in one sentence
     why: str = ""  # the first sentences of its proof

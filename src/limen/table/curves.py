@@ -85,7 +85,7 @@ def accuracy_over_precision() -> list[dict[str, Any]]:
                     "task": text,
                     "bits": t,
                     "accuracy": 1 - solution.wrong / solution.tried,
-                    "certified": solution.certified is not None,
+                    "argued": solution.predicted is not None,
                 }
             )
     return found

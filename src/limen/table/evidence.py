@@ -2,8 +2,8 @@
 
 CANNOT   the bound at the sizes of the row, and the proof run on a small model of that architecture: two
          inputs that it cannot tell apart
-CAN      the weights fit into the row's architecture with a certified margin; every input of a small size run,
-         and drawn ones of a larger size
+CAN      weights that fit into the row's architecture and that the kernel derives to be right on every input;
+         every input of a small size run, and drawn ones of a larger size
 OPEN     what is known: theorems that say nothing, constructions that do not fit, whether thinking would do
 
 What is claimed about a column is tested once, whatever its cells use: every construction is run on every
@@ -14,16 +14,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 
 from limen.bound import counts
-from limen.check import bound as bounds
-from limen.check import fits
 from limen.check.collision import check_collision
+from limen.check.fits import Offer, offer
+from limen.check.fits import evidence as derived
 from limen.core import matrix
 from limen.core.architecture import Architecture
-from limen.core.certificate import Bound, Fits, Machine
+from limen.core.certificate import Bound, Fits
 from limen.core.construction import construct
+from limen.core.kernel import Accepted
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
@@ -36,7 +38,7 @@ from limen.table.formula import lower, upper
 from limen.table.papers import CLAIMS
 from limen.table.refutation import Refuted, refuted
 from limen.table.rows import Row
-from limen.table.weights import agrees_with_the_theorems, as_encoder, drawn_inputs, every_input, ways
+from limen.table.weights import agrees_with_the_theorems, ran, ways
 from limen.tasks.composition import Composition
 from limen.theorems.composition_depth import smallest
 
@@ -96,13 +98,13 @@ def _decided(row: Row, column: Column) -> Decided:
     first: Decided | None = None
     for text in column.at:
         task = Task.parse(text)
-        verdict = _verdict(task, row)
+        verdict = _verdict(task, row, column)
         if verdict.answer is not Answer.OPEN:
             return Decided(task, verdict)
         first = first or Decided(task, verdict)
     assert first is not None  # a column has a size
     later = _ruled_out(first, row)
-    return first if later is None else Decided(later, _verdict(later, row))
+    return first if later is None else Decided(later, _verdict(later, row, column))
 
 
 def _ruled_out(first: Decided, row: Row) -> Task | None:
@@ -114,9 +116,10 @@ def _ruled_out(first: Decided, row: Row) -> Task | None:
     return None if flips is None else first.task.resized(flips.size, flips.at)
 
 
-def _verdict(task: Task, row: Row) -> Verdict:
+def _verdict(task: Task, row: Row, column: Column) -> Verdict:
+    more = tuple(construct(task, by) for by in column.ways)
     try:
-        return decide(task, row.architecture, row.steps)
+        return decide(task, row.architecture, row.steps, more=more)
     except AssertionError as error:  # a theorem and a construction contradict each other
         raise EvidenceError(str(error)) from error
 
@@ -124,16 +127,14 @@ def _verdict(task: Task, row: Row) -> Verdict:
 def _cannot(row: Row, column: Column, found: Decided) -> Cell:
     assert found.verdict.evidence is not None and isinstance(found.verdict.evidence.certificate, Bound)
     bound = found.verdict.evidence.certificate
-    if (reason := bounds.check_bound(bound)) is not None:
-        raise EvidenceError(f"{row.name}, {column.title}: {bound.theorem} is not accepted: {reason}")
-    says = f"{bound.theorem}: {bound.task} needs {_bits(bound.needs_bits)}, this architecture has "
+    says = f"{bound.theorem}: {found.task} needs {_bits(bound.needs_bits)}, this architecture has "
     evidence = [
         Evidence(
             "bound",
             says + _bits(bound.has_bits) if bound.ceiling is None else found.verdict.reason,
             bound,
             f"certificates/{row.id}/{column.id}.json",
-            numbers={"needs_bits": bound.needs_bits, "has_bits": bound.has_bits, "ceiling": bound.ceiling},
+            numbers={"needs_bits": bound.needs_bits, "has_bits": bound.has_bits, "ceiling": bound.accuracy},
         )
     ]
     evidence.append(_refutation(row, column, bound.theorem))
@@ -185,46 +186,38 @@ def _confused(task: Task, architecture: Architecture, found: Refuted) -> str:
 
 
 def _can(row: Row, column: Column, found: Decided, full: bool) -> Cell:
-    assert found.verdict.evidence is not None
-    certificate = found.verdict.evidence.certificate
-    if not isinstance(certificate, Fits):  # counting gives a table of states, no weights
-        assert isinstance(certificate, Machine)
+    accepted, by = found.verdict.evidence, found.verdict.construction
+    if accepted is None or by is None or not isinstance(accepted.certificate, Fits):
         raise EvidenceError(f"{row.name}, {column.title}: a row with sizes has no verdict by counting")
-    return _fitting(row, column, found, certificate, full)
-
-
-def _fitting(row: Row, column: Column, found: Decided, certificate: Fits, full: bool) -> Cell:
-    construction = construct(found.task, certificate.construction)
-    if (reason := fits.check_fits(certificate, construction)) is not None:
-        raise EvidenceError(f"{row.name}, {column.title}: {construction} is not accepted: {reason}")
-    evidence = [
-        Evidence(
-            "fits",
-            f"{construction} fits, with a margin of at least {certificate.margin:.3g} on every input of "
-            f"{certificate.task} in {certificate.precision}",
-            certificate,
-            f"certificates/{row.id}/{column.id}.json",
-            numbers={"margin": certificate.margin, "precision": certificate.precision},
-        ),
-        *_runs(column, certificate.construction, full),
-    ]
-    name = certificate.construction.split("(")[0]
+    certificate, construction = accepted.certificate, construct(found.task, by)
+    margin = float(Fraction(certificate.margin))
+    evidence = Evidence(
+        "fits",
+        f"{by} fits, with a margin of at least {margin:.3g} on every input of {found.task} in "
+        f"{certificate.precision}, derived from its weights",
+        certificate,
+        f"certificates/{row.id}/{column.id}/certificate.json",
+        files=accepted.files,
+        numbers={"margin": margin, "precision": certificate.precision},
+    )
+    name = by.split("(")[0]
     return replace(
         _blank(row, column, found),
         formula=upper(row, column, construction),
-        evidence=tuple(evidence),
+        evidence=(evidence, *_runs(row, column, by, full)),
         statement=words.statement("constructions", name),
         why=words.why("constructions", name),
-        answer=Answer.CAN,
-        reason=evidence[0].says,
+        reason=evidence.says,
     )
 
 
-def _runs(column: Column, by: str, full: bool) -> list[Evidence]:
+def _runs(row: Row, column: Column, by: str, full: bool) -> list[Evidence]:
     made = []
     for text, count in ((column.every, None), (column.large if full else column.run, _DRAWN)):
         construction = construct(Task.parse(text), by)
-        run = every_input(construction) if count is None else drawn_inputs(construction, count)
+        offered = offer(construction, row.architecture, row.steps)
+        encoder = isinstance(offered, Offer) and offered.encoder
+        run = ran(construction, count, encoder)
         solution = run.solution
         which = (
             f"all {solution.tried:,} inputs"
@@ -232,7 +225,7 @@ def _runs(column: Column, by: str, full: bool) -> list[Evidence]:
             else f"{solution.tried} inputs, half of them hard"
         )
         thought = f" after {solution.steps} steps of chain of thought" if solution.steps else ""
-        folder = "every" if count is None else "drawn"
+        folder = ("every" if count is None else "drawn") + ("-encoder" if encoder else "")
         name = by.replace("(", "-").replace(")", "").replace("=", "-")
         made.append(
             Evidence(
@@ -250,45 +243,9 @@ def _runs(column: Column, by: str, full: bool) -> list[Evidence]:
 
 
 def _open(row: Row, column: Column, found: Decided) -> Cell:
-    """Ways that `decide` does not think of, the weights run as an encoder, and otherwise what is known."""
-    for by in column.ways:
-        made = fits.fits(construct(found.task, by), row.architecture, row.steps)
-        if isinstance(made, Fits):
-            return _fitting(row, column, found, made, full=False)
-    if row.id == "encoder" and (made_here := _as_encoder(row, column, found)) is not None:
-        return made_here
-    return replace(_blank(row, column, found), known=(*_thinking(row, found), *found.verdict.remarks))
-
-
-def _as_encoder(row: Row, column: Column, found: Decided) -> Cell | None:
-    """Weights of a decoder that are right on every input where tokens see later ones as well."""
-    small = Task.parse(column.every)
-    for way in ways(small):
-        run = as_encoder(way)
-        if run is None:
-            continue
-        name = str(way).split("(")[0]
-        evidence = Evidence(
-            "run",
-            f"{small} by the weights of {way}, run as an encoder in float32: all {run.solution.tried:,} "
-            "inputs right",
-            run.certificate,
-            f"certificates/{row.id}/{column.id}/certificate.json",
-            run.model,
-            {"tried": run.solution.tried, "wrong": 0},
-        )
-        return replace(
-            _blank(row, column, replace(found, task=small)),
-            evidence=(evidence,),
-            known=(
-                f"at {found.task} the weights are not certified as an encoder: a run proves one size only",
-            ),
-            statement=words.statement("constructions", name),
-            why=words.why("constructions", name),
-            answer=Answer.CAN,
-            reason=evidence.says,
-        )
-    return None
+    """What is known, and what is argued."""
+    known = (*_thinking(row, found), *map(str, found.verdict.argued), *found.verdict.remarks)
+    return replace(_blank(row, column, found), known=known)
 
 
 def _thinking(row: Row, found: Decided) -> list[str]:
@@ -297,7 +254,8 @@ def _thinking(row: Row, found: Decided) -> list[str]:
         return []
     said = []
     for way in ways(found.task):
-        if way.steps and isinstance(fits.fits(way, row.architecture, way.steps), Fits):
+        offered = offer(way, row.architecture, way.steps) if way.steps else ""
+        if isinstance(offered, Offer) and isinstance(derived(offered, row.architecture), Accepted):
             said.append(f"with {way.steps:,} steps of chain of thought it can: {way} fits")
     return said
 
@@ -312,6 +270,7 @@ def _blank(row: Row, column: Column, found: Decided) -> Cell:
         steps=row.steps,
         answer=found.verdict.answer,
         reason=found.verdict.reason,
+        argued=bool(found.verdict.argued),
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from limen.check import fits
+from limen.check.fits import Offer, offer
 from limen.core.architecture import Architecture
 from limen.core.catalogue import lookup
-from limen.core.certificate import Bound, Fits
+from limen.core.certificate import Bound
 from limen.core.construction import Construction
 from limen.core.task import Task
 from limen.core.theorem import Theorem
@@ -54,7 +54,7 @@ def upper(row: Row, column: Column, used: Construction) -> Formula:
     """The least order of the constructions whose layers are found in the row."""
     found: list[tuple[int, bool, str, str]] = []
     for way in (used, *ways(used.task)):
-        if isinstance(fits.fits(way, _in_any_precision(row.architecture), row.steps), Fits):
+        if isinstance(offer(way, _in_any_precision(row.architecture), row.steps), Offer):
             order = _order(way, column)
             if order is not None:
                 found.append((growth.rank(order), way != used, order, str(way)))
@@ -63,7 +63,9 @@ def upper(row: Row, column: Column, used: Construction) -> Formula:
 
 
 def _size_of(used: Construction, order: str | None, by: str) -> Formula:
-    return Formula(order, "h·d·p, the bits of its heads, as far as certified (n ≤ 2^20)", _sizes(used), by)
+    return Formula(
+        order, "h·d·p, the bits of its heads, as far as its own proof goes (n ≤ 2^20)", _sizes(used), by
+    )
 
 
 @cache

@@ -1,22 +1,18 @@
-"""Constructions run: every input of a small size, drawn inputs of a larger one, and as an encoder."""
+"""Constructions run: every input of a small size, drawn inputs of a larger one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from limen.check.tried import check_run
-from limen.core.architecture import Architecture, Layer
 from limen.core.certificate import Run
 from limen.core.construction import Construction, construct, constructions_for
 from limen.core.errors import BadInput
-from limen.core.files import digest
 from limen.core.model import Model
 from limen.core.numbers import Precision
 from limen.core.task import Task
-from limen.core.weights import tensors
 from limen.decide import decide
-from limen.mixers.softmax import Softmax
 from limen.solve import Solution, certificate, solve
 from limen.table.cell import EvidenceError
 
@@ -34,20 +30,10 @@ class Ran:
 
 
 @cache
-def every_input(construction: Construction) -> Ran:
-    """All inputs of the task, right; anything else is an error, for these weights are claimed to be right."""
-    return _checked(construction, None, every=True)
-
-
-@cache
-def drawn_inputs(construction: Construction, count: int) -> Ran:
-    """So many plain and as many hard inputs, right."""
-    return _checked(construction, count, every=False)
-
-
-def _checked(construction: Construction, count: int | None, every: bool) -> Ran:
+def ran(construction: Construction, count: int | None, encoder: bool) -> Ran:
+    """All inputs of the task, or so many plain and as many hard ones, right: the weights are claimed to be."""
     precision = Precision.parse(_PRECISION)
-    solution, model = solve(construction, precision, count, every=every, seed=_SEED)
+    solution, model = solve(construction, precision, count, every=count is None, seed=_SEED, encoder=encoder)
     if solution.wrong:
         raise EvidenceError(
             f"{construction.task} by {construction} in {_PRECISION}: {solution.wrong} of {solution.tried} "
@@ -87,38 +73,3 @@ def agrees_with_the_theorems(construction: Construction) -> None:
         raise EvidenceError(
             f"{construction} does {construction.task}, as a run of every input shows, but {verdict.reason}"
         )
-
-
-@cache
-def as_encoder(construction: Construction) -> Ran | None:
-    """The same weights where tokens also see later ones, if every input comes out right there, too."""
-    frame = construction.frame()
-    mixers = [part.mixer for layer in frame.architecture.layers for part in layer.parts]
-    if construction.steps or not all(isinstance(mixer, Softmax) for mixer in mixers):
-        return None
-    seeing = replace(frame, architecture=bidirectional(frame.architecture))
-    model = Model(seeing, tensors(construction.weights()))
-    run = every_input(construction)
-    claim = Run(
-        task=str(construction.task),
-        weights=digest(model),
-        precision=_PRECISION,
-        steps=0,
-        exhaustive=True,
-        seed=_SEED,
-        tried=run.solution.tried,
-        margin="0",
-    )
-    if check_run(claim, model) is not None:
-        return None
-    solution = replace(run.solution, construction=f"{construction} as an encoder", certified=None)
-    return Ran(solution, claim, model)
-
-
-def bidirectional(architecture: Architecture) -> Architecture:
-    """Every softmax layer sees later tokens as well."""
-    layers = []
-    for layer in architecture.layers:
-        mixers = [replace(part.mixer, bidirectional=True) for part in layer.parts]  # type: ignore[call-arg]
-        layers.append(Layer(tuple(replace(p, mixer=m) for p, m in zip(layer.parts, mixers, strict=True))))
-    return Architecture(tuple(layers))

@@ -55,7 +55,7 @@ def bits(points: list[dict[str, Any]]) -> dict[str, Any]:
 
 def precision(points: list[dict[str, Any]]) -> dict[str, Any]:
     """How many significant bits weights need before they are right."""
-    points = [p | {"standing": "certified for every input" if p["certified"] else "tried"} for p in points]
+    points = [p | {"standing": "argued for every input" if p["argued"] else "tried"} for p in points]
     base = alt.Chart(_data(points)).encode(
         alt.X(
             "bits:Q",
@@ -75,7 +75,7 @@ def precision(points: list[dict[str, Any]]) -> dict[str, Any]:
     dots = base.mark_point(size=46, filled=True).encode(
         alt.Opacity(
             "standing:N",
-            scale=alt.Scale(domain=["tried", "certified for every input"], range=[0.35, 1]),
+            scale=alt.Scale(domain=["tried", "argued for every input"], range=[0.35, 1]),
             legend=None,
         )
     )
