@@ -9,7 +9,7 @@ import msgspec
 
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, encode
-from limen.core.files import write_whole
+from limen.core.folder import ready_file, write_whole
 from limen.core.task import Task
 from limen.core.verdict import Verdict
 from limen.decide import decide, percent
@@ -21,6 +21,8 @@ def decided(
 ) -> tuple[dict[str, Any], list[str]]:
     """The fields of the verdict, and lines; the certificate and the proof are written where asked."""
     asked, stack = Task.parse(task), Architecture.parse(architecture)
+    for path in filter(None, (save, proof)):
+        ready_file(path)
     verdict = decide(asked, stack, steps, over)
     if save is not None and verdict.evidence is not None:
         write_whole(save, encode(verdict.evidence.certificate))  # type: ignore[arg-type]
