@@ -14,6 +14,7 @@ import limen.constructions._lookup as lookup_constants
 from limen.check.collision import check_collision
 from limen.core.bits import Count
 from limen.core.certificate import Bound, Collision, Fits, Run, decode
+from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.verdict import Answer
 from limen.report.check import checked
@@ -133,8 +134,8 @@ def test_an_error_while_writing_leaves_nothing(
     def full_disk(*_: object) -> None:
         raise OSError("no space")
 
-    monkeypatch.setattr(sys.modules["limen.table.build"], "save", full_disk)
-    with pytest.raises(OSError, match="no space"):
+    monkeypatch.setattr(sys.modules["limen.table.build"], "model_files", full_disk)
+    with pytest.raises(BadInput, match="no space"):
         write(whole, tmp_path / "report", {})
     assert list(tmp_path.iterdir()) == []
 

@@ -16,6 +16,7 @@ import numpy as np
 from limen.core.architecture import Architecture
 from limen.core.embedding import Codes, parse_embedding
 from limen.core.errors import BadInput
+from limen.core.folder import ready_folder, refuse_foreign, write_folder
 from limen.core.local import parse_local
 from limen.core.model import Frame, Model
 from limen.core.readout import parse_readout
@@ -48,13 +49,16 @@ def digest(model: Model) -> str:
     return hashlib.sha256(header + packed).hexdigest()
 
 
-def save(model: Model, folder: str | os.PathLike[str]) -> None:
-    """Writes the model; a file appears under its name only when it is whole."""
+def save(model: Model, folder: str | os.PathLike[str], *more: tuple[str, bytes]) -> None:
+    """Writes the model, and more files about it; all appear, whole, or none."""
+    ready(folder, *(name for name, _ in more))
+    write_folder(Path(folder), [*model_files(model), *more])
+
+
+def model_files(model: Model) -> list[tuple[str, bytes]]:
+    """The two files by their names; the header first: it says whose the weights are."""
     header, packed = _content(model)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / WEIGHTS, packed)
-    write_whole(folder / HEADER, header)
+    return [(HEADER, header), (WEIGHTS, packed)]
 
 
 def written(frame: Frame, weights: Weights) -> tuple[bytes, bytes]:
@@ -62,6 +66,14 @@ def written(frame: Frame, weights: Weights) -> tuple[bytes, bytes]:
     from safetensors.numpy import save as pack
 
     return _header(frame), pack({name: np.ascontiguousarray(w) for name, w in sorted(weights.items())})
+
+
+def ready(folder: str | os.PathLike[str], *more: str) -> None:
+    """Refuses, before any work, a folder that cannot be written, or that holds a model of somebody else's."""
+    ready_folder(Path(folder))
+    refuse_foreign(Path(folder), HEADER, HEADER, WEIGHTS)
+    for name in more:
+        refuse_foreign(Path(folder), name, name)
 
 
 def _content(model: Model) -> tuple[bytes, bytes]:
@@ -123,14 +135,3 @@ def content_of(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """The file appears under its name only when it is whole."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise BadInput(f"{path}: cannot be written: {error.strerror}") from error

@@ -73,10 +73,12 @@ class Shown:
 
 def audited(paths: list[str], request: Request, card: Path | None) -> tuple[dict[str, Any], list[str]]:
     """One model in full, several side by side; `card` draws them."""
+    from limen.report.card import card_ready, save_card  # it draws models as they are shown here
+
+    if card is not None:
+        card_ready(card, len(paths))
     found = [shown(audit(*load(path), request)) for path in paths]
     if card is not None:
-        from limen.report.card import save_card
-
         save_card(card, found)
     if len(found) == 1:
         return found[0].fields, found[0].lines

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from limen.core.errors import BadInput
-from limen.core.files import write_whole
+from limen.core.folder import ready_file, write_whole
 from limen.report.words import in_bytes, short
 
 if TYPE_CHECKING:
@@ -29,12 +29,18 @@ _STYLE = (
 )
 
 
-def save_card(path: Path, shown: list[Shown]) -> None:
-    """Draws the card; the name says whether as SVG or in a page."""
+def card_ready(path: Path, models: int) -> None:
+    """Refuses, before any work, a card that cannot be drawn or written."""
     if path.suffix not in (".svg", ".html"):
         raise BadInput(f"{path}: a card is an .svg or an .html file")
-    if len(shown) > _MOST:
-        raise BadInput(f"a card shows at most {_MOST} models, got {len(shown)}")
+    if models > _MOST:
+        raise BadInput(f"a card shows at most {_MOST} models, got {models}")
+    ready_file(path)
+
+
+def save_card(path: Path, shown: list[Shown]) -> None:
+    """Draws the card; the name says whether as SVG or in a page."""
+    card_ready(path, len(shown))
     drawn = card(shown)
     write_whole(path, (drawn if path.suffix == ".svg" else _page(shown, drawn)).encode())
 

@@ -10,7 +10,8 @@ import msgspec
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput
-from limen.core.files import HEADER, WEIGHTS, content_of, write_whole
+from limen.core.files import HEADER, WEIGHTS, content_of
+from limen.core.folder import ready_file, write_whole
 from limen.core.kernel import Accepted
 from limen.core.task import Task
 from limen.core.verdict import Verdict
@@ -24,6 +25,8 @@ def decided(
 ) -> tuple[dict[str, Any], list[str]]:
     """The fields of the verdict, and lines; the certificate and the proof are written where asked."""
     asked, stack = Task.parse(task), Architecture.parse(architecture)
+    for path in filter(None, (save, proof)):
+        ready_file(path)
     verdict = decide(asked, stack, steps, over)
     if save is not None and verdict.evidence is not None:
         keep(verdict.evidence, save)

@@ -12,8 +12,9 @@ import numpy as np
 from limen.adversary.decomposition import Decomposition, Found, Level, Step
 from limen.core.certificate import encode
 from limen.core.errors import BadInput
+from limen.core.files import content_of, ready
 from limen.core.files import save as save_model
-from limen.core.files import write_whole
+from limen.core.strict_json import read_object
 from limen.core.task import Task
 from limen.report.protocol import Request, model_of
 
@@ -23,6 +24,8 @@ def decomposed(
 ) -> tuple[dict[str, Any], list[str], bool]:
     """Runs the decomposition; with a folder it goes on where an earlier search stopped."""
     task = Task.parse(request.task)
+    if save is not None:
+        ready(save, "certificate.json")
     model = model_of(request, task)
     how = Decomposition.arithmetic if request.arithmetic == "integers" else request.arithmetic
     search = Decomposition(rows, seconds, request.seed, how)
@@ -30,10 +33,9 @@ def decomposed(
     first = 0 if progress is None else _rounds_done(progress, request, how)
     found = search.search(task, model, first)
     if save is not None and progress is not None:
-        save_model(model, save)
-        write_whole(progress, msgspec.json.encode(_key(request, how) | {"rounds": found.rounds}))
-        if found.collision is not None:
-            write_whole(save / "certificate.json", encode(found.collision))
+        done = msgspec.json.encode(_key(request, how) | {"rounds": found.rounds})
+        pair = [] if found.collision is None else [("certificate.json", encode(found.collision))]
+        save_model(model, save, *pair, (progress.name, done))
     shown = {
         "task": str(task),
         "architecture": str(model.frame.architecture),
@@ -61,9 +63,9 @@ def _rounds_done(path: Path, request: Request, how: str) -> int:
     if not path.is_file():
         return 0
     try:
-        done: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict)
+        done = read_object(content_of(path), str(path))
         rounds = int(done.pop("rounds"))
-    except (msgspec.MsgspecError, KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError) as error:
         raise BadInput(f"{path} does not say how far a search came: {error}") from error
     if done != _key(request, how):
         raise BadInput(f"{path} belongs to another search: {done}")

@@ -11,7 +11,7 @@ import msgspec
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier
-from limen.core.files import write_whole
+from limen.core.folder import ready_file, write_whole
 from limen.core.graph import Graph
 from limen.core.kernel import Accepted
 from limen.core.text import spell_stack
@@ -33,6 +33,8 @@ _COUNTED = (
 
 def designed(wish: Wish, picture: Path | None) -> tuple[dict[str, Any], list[str], bool]:
     """The fields, the lines, and whether anything is left."""
+    if picture is not None:
+        ready_file(picture)
     found = design(wish)
     rows = found.affordable
     around = [fates(wish, row) for row in rows]

@@ -12,12 +12,11 @@ from typing import Any
 
 from limen.core.errors import unknown
 from limen.report.table import FORMATS, SIGN, fields, formatted, lines
-from limen.table.build import REPORT, build, refuse, write
+from limen.table.build import PAGE, REPORT, build, refuse, write
 from limen.table.cell import Cell, Table
 from limen.table.columns import COLUMNS
 from limen.table.rows import ROWS
 
-PAGE = "report.html"
 _WIDTH = 112  # where nobody's terminal says how wide it is
 
 
@@ -34,7 +33,7 @@ def tabled(
         table = build(rows, columns, full, progress)
     shown = fields(table)
     content = json.dumps({"schema": "limen/table/1", **shown}, ensure_ascii=False, indent=1)
-    write(table, out, {PAGE: page(table), REPORT: content.encode()})
+    write(table, out, {REPORT: content.encode(), PAGE: page(table)})
     shown |= {"report": str(out / PAGE)}
     return shown, [formatted(table, form)] if form else [*_printed(table), "", f"report: {out / PAGE}"]
 

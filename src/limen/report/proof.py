@@ -9,7 +9,7 @@ from limen.check.coq import check_proof
 from limen.check.formal import FORMS, formal, written
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput
-from limen.core.files import write_whole
+from limen.core.folder import write_whole
 from limen.core.theorem import NoStatement
 from limen.core.verdict import Verdict
 from limen.report.words import thought

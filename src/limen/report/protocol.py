@@ -16,8 +16,9 @@ from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Transcript, encode
 from limen.core.embedding import Table
 from limen.core.errors import BadInput, unknown
-from limen.core.files import load, write_whole
+from limen.core.files import load, ready
 from limen.core.files import save as save_model
+from limen.core.folder import ready_file, write_whole
 from limen.core.model import Frame, Model
 from limen.core.protocol import Protocol, shares
 from limen.core.task import Player, Task
@@ -62,14 +63,17 @@ def played(
 ) -> tuple[dict[str, Any], list[str], bool]:
     """Runs the model as a conversation; writes what was asked for."""
     task = Task.parse(request.task)
+    if save is not None:
+        ready(save, "certificate.json")
+    if picture is not None:
+        ready_file(picture)
     if task.length > _MOST:
         raise BadInput(f"{task} has {task.length} tokens; a conversation is held over at most {_MOST}")
     model = model_of(request, task)
     protocol, players = _players(request.players, task, model.frame.architecture)
     found = _play(model, task, players, request)
     if save is not None:
-        save_model(model, save)
-        write_whole(save / "certificate.json", encode(found.transcript))
+        save_model(model, save, ("certificate.json", encode(found.transcript)))
     if picture is not None:
         write_whole(picture, exchange_picture(found.transcript, players).encode())
     measured, formula = sum(m.bits for m in found.transcript.messages), sum(found.formula)

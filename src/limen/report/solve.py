@@ -14,8 +14,9 @@ import numpy as np
 from limen.core.certificate import encode
 from limen.core.construction import Construction, construct
 from limen.core.errors import BadInput
+from limen.core.files import ready
 from limen.core.files import save as save_model
-from limen.core.files import write_whole
+from limen.core.folder import ready_file, write_whole
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.report.picture import attention_picture
@@ -53,6 +54,10 @@ class Request:
 def solution(request: Request, save: Path | None, picture: Path | None) -> Shown:
     """Runs the construction; writes what was asked for."""
     construction = request.construction
+    if save is not None:
+        ready(save, "run.json", CERTIFICATE)
+    if picture is not None:
+        ready_file(picture)
     drawing = None if picture is None else _picture(construction, request.seed)  # refused before the long run
     with _progress() as progress:
         found, model = solve(
@@ -66,10 +71,9 @@ def solution(request: Request, save: Path | None, picture: Path | None) -> Shown
     if picture is not None and drawing is not None:
         write_whole(picture, drawing.encode())
     if save is not None:
-        save_model(model, save)
         seen = certificate(found, model, request.seed)
-        write_whole(save / "run.json", encode(seen))
-        write_whole(save / CERTIFICATE, encode(proved(request.construction, found.precision) or seen))
+        proof = proved(request.construction, found.precision) or seen
+        save_model(model, save, ("run.json", encode(seen)), (CERTIFICATE, encode(proof)))
     return (
         asdict(found) | {"correct": found.correct, "standing": found.standing},
         _lines(found),

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from limen.core.certificate import encode
-from limen.core.errors import BadInput, unknown
-from limen.core.files import save, write_whole
+from limen.core.errors import unknown
+from limen.core.files import model_files
+from limen.core.folder import ready_folder, refuse_foreign, write_folder
 from limen.table.cell import Cell, Table
 from limen.table.columns import COLUMNS
 from limen.table.evidence import cell
 from limen.table.rows import ROWS
 
-REPORT = "report.json"  # what marks a folder as one that a table may replace
+REPORT, PAGE = "report.json", "report.html"
 
 
 def build(
@@ -46,32 +47,26 @@ def _named(what: str, names: Iterable[str], known: Iterable[str]) -> list[str]:
 
 
 def write(table: Table, folder: Path, pages: dict[str, bytes]) -> None:
-    """Certificates, models and pages; the folder appears, or is replaced, only when all is written."""
+    """Certificates, models and pages, the pages last; what else the folder holds stays as it is."""
     refuse(folder)
-    part = folder.with_name(folder.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        for made in table.cells.values():
-            for evidence in made.evidence:
-                path = part / evidence.file
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path, encode(evidence.certificate))
-                if evidence.model is not None:
-                    save(evidence.model, path.parent)
-        part.mkdir(parents=True, exist_ok=True)
-        for name, content in pages.items():
-            write_whole(part / name, content)
-        if folder.exists():
-            shutil.rmtree(folder)
-        part.replace(folder)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
+    write_folder(folder, chain(_evidence(table), pages.items()))
 
 
 def refuse(folder: Path) -> None:
-    """A folder that holds anything else than an earlier report is not touched."""
-    if folder.exists() and not folder.is_dir():
-        raise BadInput(f"{folder} is not a folder")
-    if folder.exists() and any(folder.iterdir()) and not (folder / REPORT).is_file():
-        raise BadInput(f"{folder} is not empty and holds no {REPORT}: name another folder with --out")
+    """Known before the work: the folder cannot be written, or holds another's report."""
+    ready_folder(folder)
+    refuse_foreign(folder, REPORT, REPORT, PAGE)
+
+
+def _evidence(table: Table) -> Iterator[tuple[str, bytes]]:
+    """Each file once, though cells share some."""
+    seen = set()
+    for made in table.cells.values():
+        for evidence in made.evidence:
+            if evidence.file in seen:
+                continue
+            seen.add(evidence.file)
+            beside = Path(evidence.file).parent
+            for name, content in [] if evidence.model is None else model_files(evidence.model):
+                yield str(beside / name), content
+            yield evidence.file, encode(evidence.certificate)
