@@ -16,7 +16,7 @@ from limen_check import architecture, rows
 from limen_check.architecture import Part
 from limen_check.case import Case, Ceiling, Sides
 from limen_check.depth import composition_depth
-from limen_check.files import Refused, claimed, expect, need, rational
+from limen_check.files import Refused, claimed, expect, need, rational, shown
 from limen_check.logs import bits, diverges, high, low, set_bits
 
 _LN2 = Fraction("0.6931471805599453094172321214581766")  # above ln 2
@@ -48,7 +48,7 @@ def log_linear_state(case: Case) -> Sides | Ceiling:
 
 def _stated(case: Case, t: int, after: Callable[[Part], int]) -> Sides | Ceiling:
     task, parts = case.task, case.architecture.counted
-    need(0 < t < task.length, f"a cut stands after 1..{task.length - 1} tokens")
+    need(0 < t < task.length, "a cut stands inside the text")
     need(not any(part.full or part.ahead for part, _ in parts), "some layer keeps every token")
     for part, _ in parts:
         part.state(task.length + case.steps)  # it reads the whole text, or the theorem is about nothing
@@ -365,15 +365,15 @@ def check_bound(c: Mapping[str, Any]) -> str:
         )
         need(
             found.has < found.needs,
-            f"it has {_shown(found.has)} bits and needs {_shown(found.needs)}: no bound",
+            f"it has {shown(found.has)} bits and needs {shown(found.needs)}: no bound",
         )
-        need(said[0] >= found.has, f"it has {_shown(found.has)} bits, more than has_bits")
+        need(said[0] >= found.has, f"it has {shown(found.has)} bits, more than has_bits")
         need(
             said[1] <= found.needs,
-            f"only {_shown(found.needs)} bits are sure to be needed, less than needs_bits",
+            f"only {shown(found.needs)} bits are sure to be needed, less than needs_bits",
         )
         need(said[0] < said[1], "has_bits must be below needs_bits")
-        what = f"cannot do {c['task']}: it has at most {_shown(said[0])} bits and needs at least {_shown(said[1])}"
+        what = f"cannot do {c['task']}: it has at most {shown(said[0])} bits and needs at least {shown(said[1])}"
     else:
         expect(
             said[:2] == (None, None) and None not in said[2:],
@@ -384,8 +384,8 @@ def check_bound(c: Mapping[str, Any]) -> str:
         need(said[3] == found.distribution, f"the inputs are: {found.distribution}")
         need(found.holds(ceiling), "an accuracy above the ceiling is not excluded")
         what = f"is right on at most {said[2]} of the inputs of {c['task']} ({said[3]})"
-    steps = f" with {_shown(c['steps'])} steps of thought" if c["steps"] else ""
-    sizes = "".join(f", {name}={_shown(size)}" for name, size in sorted(c["sizes"].items()))
+    steps = f" with {shown(c['steps'])} steps of thought" if c["steps"] else ""
+    sizes = "".join(f", {name}={shown(size)}" for name, size in sorted(c["sizes"].items()))
     return f"{c['architecture']}{steps} {what}; by {c['theorem']}{c['route'] and '/' + c['route']}{sizes}, {_proved(c)}"
 
 
@@ -399,6 +399,3 @@ def _proved(c: Mapping[str, Any]) -> str:
         else "proved in prose"
     )
 
-
-def _shown(number: int) -> str:
-    return str(number) if number.bit_length() <= 256 else f"2^{number.bit_length() - 1}.…"

@@ -40,6 +40,11 @@ def expect(met: bool, why: str) -> None:
         raise Malformed(why)
 
 
+def shown(number: int) -> str:
+    """A number in words; a long one by its length."""
+    return str(number) if number.bit_length() <= 256 else f"2^{number.bit_length() - 1}.…"
+
+
 _CLAIM = {"schema": str, "kind": str, "task": str}
 _WEIGHTS = {"precision": str, "steps": int, "weights": str, "margin": str, "hints": dict}
 _BOUND = {"architecture": str, "theorem": str, "steps": int, "route": str, "sizes": {str: int}}

@@ -49,7 +49,7 @@ class Task(NamedTuple):
 
     def rows(self, t: int) -> Count:
         """The prefixes of t tokens that are told apart, 0 < t < length."""
-        need(0 < t < self.length and self.name in _ROWS, f"no rows of {self.name} after {t} tokens are known")
+        need(0 < t < self.length and self.name in _ROWS, f"no rows of {self.name} there are known")
         return _ROWS[self.name](self, t)
 
 
