@@ -9,7 +9,7 @@ from pathlib import Path
 
 from limen.core.certificate import encode
 from limen.core.errors import unknown
-from limen.core.files import model_files
+from limen.core.files import HEADER, WEIGHTS, model_files
 from limen.core.folder import ready_folder, refuse_foreign, write_folder
 from limen.table.cell import Cell, Table
 from limen.table.columns import COLUMNS
@@ -67,6 +67,7 @@ def _evidence(table: Table) -> Iterator[tuple[str, bytes]]:
                 continue
             seen.add(evidence.file)
             beside = Path(evidence.file).parent
-            for name, content in [] if evidence.model is None else model_files(evidence.model):
+            saved = zip((HEADER, WEIGHTS), evidence.files or (), strict=False)
+            for name, content in saved if evidence.model is None else model_files(evidence.model):
                 yield str(beside / name), content
             yield evidence.file, encode(evidence.certificate)
