@@ -35,6 +35,7 @@ class Found:
 
     bounds: dict[str, Bound | NoStatement]
     ways: dict[str, Accepted | str]
+    ceiling: Ceiling | None = None
 
     @property
     def inequalities(self) -> list[Bound]:
@@ -44,7 +45,11 @@ class Found:
 
     @property
     def cannot(self) -> Accepted | None:
-        return next(filter(None, (bounds.accepted(b) for b in self.inequalities if b.excludes)), None)
+        """An accuracy below 1 is a wrong answer, too."""
+        excluding = [b for b in self.inequalities if b.excludes]
+        if self.ceiling is not None:
+            excluding.append(self.ceiling.bound)
+        return next(filter(None, map(bounds.accepted, excluding)), None)
 
     @property
     def can(self) -> Accepted | None:
@@ -59,12 +64,13 @@ class Found:
 
 
 def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | None = None) -> Verdict:
-    """The verdict, the size from which on it is CANNOT, and the highest accuracy on random inputs."""
+    """The verdict, the size from which on it is CANNOT, and the highest accuracy on inputs that are drawn."""
     counted(steps)
     size = over or task.grows
     if size not in task.sizes:
         raise unknown(f"size of {task}", size, task.sizes)
-    found = Found(_bounds(task, architecture, steps), _ways(task, architecture, steps))
+    ceiling = _ceiling(task, architecture, steps)
+    found = Found(_bounds(task, architecture, steps), _ways(task, architecture, steps), ceiling)
     cannot, can = found.cannot, found.can
     if cannot and can:
         raise AssertionError(f"{task}, {architecture}: {cannot} and {can} contradict each other")
@@ -76,7 +82,7 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
         next(iter(found.inequalities), None),
         () if cannot or can else found.remarks(task),
         ruled_out and Flip(size, *ruled_out),
-        _ceiling(task, architecture, steps),
+        ceiling,
     )
 
 
@@ -86,7 +92,10 @@ def _bounds(task: Task, architecture: Architecture, steps: int) -> dict[str, Bou
 
 def _excluded(task: Task, architecture: Architecture, steps: int) -> bool:
     statements = (theorem.bound(task, architecture, steps) for _, theorem in theorems())
-    return any(isinstance(b, Bound) and b.excludes and bounds.accepted(b) for b in statements)
+    if any(isinstance(b, Bound) and b.excludes and bounds.accepted(b) for b in statements):
+        return True
+    ceiling = _ceiling(task, architecture, steps)
+    return ceiling is not None and bounds.accepted(ceiling.bound) is not None
 
 
 def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Accepted | str]:
@@ -118,9 +127,8 @@ def _ratio(b: Bound) -> float:
 def _said(b: Bound | NoStatement) -> str:
     if isinstance(b, NoStatement):
         return b.reason
-    if b.ceiling is not None:  # of a part of the chain: the tables above are projections, not random
-        which = "inputs with random lower tables" if "hops" in b.sizes else "uniform random inputs"
-        return f"on {which} no weights are right on more than {percent(b.ceiling)}"
+    if b.ceiling is not None:
+        return f"no weights are right on more than {percent(b.ceiling)} of the inputs: {b.distribution}"
     return f"it needs {b.needs_bits:,} bits and has {b.has_bits:,}"
 
 

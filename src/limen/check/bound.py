@@ -56,6 +56,7 @@ def stated(theorem: str, case: Case) -> Bound | NoStatement:
         needs_bits=sides.needs if isinstance(sides, Sides) else None,
         has_bits=sides.has if isinstance(sides, Sides) else None,
         ceiling=sides.ceiling if isinstance(sides, Accuracy) else None,
+        distribution=sides.distribution if isinstance(sides, Accuracy) else None,
     )
 
 
@@ -66,7 +67,7 @@ def check_bound(certificate: Bound) -> str | None:
     again = stated(certificate.theorem, case)
     if isinstance(again, NoStatement):
         return f"{certificate.theorem} makes no statement here: {again.reason}"
-    for field in ("needs_bits", "has_bits", "ceiling"):
+    for field in ("needs_bits", "has_bits", "ceiling", "distribution"):
         said, found = getattr(certificate, field), getattr(again, field)
         if said != found:
             return f"{field} is {found}, the certificate says {said}"

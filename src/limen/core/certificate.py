@@ -62,7 +62,8 @@ class Bound(Certificate, frozen=True, kw_only=True, tag="bound"):
     """The inequality of a theorem at concrete sizes: `has_bits` < `needs_bits` says cannot.
 
     `route` names one of several inequalities of a theorem, `sizes` the free sizes of its proof.  An
-    average-case route has no two sides in bits: it bounds the accuracy by `ceiling` < 1.
+    average-case route has no two sides in bits: it bounds the accuracy on inputs drawn from `distribution`, a
+    sentence, by `ceiling` < 1.
     """
 
     architecture: str
@@ -73,6 +74,7 @@ class Bound(Certificate, frozen=True, kw_only=True, tag="bound"):
     needs_bits: int | None = None
     has_bits: int | None = None
     ceiling: float | None = None
+    distribution: str | None = None
 
     @property
     def excludes(self) -> bool:

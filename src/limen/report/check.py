@@ -44,7 +44,9 @@ def _judged(certificate: Witness, folder: Path, path: Path) -> tuple[str | None,
             said = f"{task}: two inputs with different right answers get the same output"
             return check_collision(c, load(folder)), said, True
         case Bound() as c:
-            sides = f"{c.has_bits} bits < {c.needs_bits}" if c.ceiling is None else f"accuracy ≤ {c.ceiling}"
+            sides = f"{c.has_bits} bits < {c.needs_bits}"
+            if c.ceiling is not None:
+                sides = f"accuracy ≤ {c.ceiling} ({c.distribution})"
             by = f"{c.architecture}{thought(c.steps)}"
             where = f" by {inequality(c)}" if c.route or c.sizes else ""
             return check_bound(c), f"{task} cannot be done by {by}: {c.theorem}, {sides}{where}", True

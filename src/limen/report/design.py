@@ -252,7 +252,8 @@ def _said(evidence: Accepted) -> str:
     """The theorem, and both sides where it has them."""
     bound = bound_of(evidence)
     if bound.ceiling is not None:
-        return f"{bound.theorem}: {bound.task}, on random inputs at most {percent(bound.ceiling)} right"
+        most = percent(bound.ceiling)
+        return f"{bound.theorem}: {bound.task}, on random inputs at most {most} right ({bound.distribution})"
     return f"{bound.theorem}: {bound.task} needs {bound.needs_bits:,} bits, there are {bound.has_bits:,}"
 
 
