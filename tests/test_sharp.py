@@ -10,11 +10,16 @@ from limen.check.entropy import total_variation
 from limen.check.sharp import SHARP
 from limen.core.architecture import Architecture, Part
 from limen.core.task import Task
-from limen.core.theorem import NoStatement
+from limen.core.theorem import Ceiling, NoStatement
 from limen.tasks.composition import Composition
-from limen.theorems._sharp import candidates, ceiling, smallest
+from limen.theorems._sharp import candidates, smallest
+from limen.theorems.composition_depth import CompositionDepth
 
 SMALL, LARGE = "h=1,d=4,p=8", "h=8,d=64,p=16"
+
+
+def ceiling(case: Case) -> Ceiling | None:
+    return CompositionDepth().ceiling(case.task, case.architecture, case.steps)
 
 
 def stack(pattern: str, sizes: str) -> Architecture:

@@ -1,8 +1,11 @@
 """What was once answered wrongly, and what must never be: verdicts attacked where nobody would look first."""
 
+import json
+from itertools import product
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 import torch
 from laws import generic, inputs, tensors
@@ -189,3 +192,67 @@ def test_an_audit_says_how_many_sets_of_keys_and_values_a_layer_has() -> None:
     assert str(last) == "window(h=16,d=128,kv_heads=8,W=64,p=16)"
     assert last.state_bits(10**6) == 63 * 8 * 256 * 16  # of 8 sets, not of 16 heads
     assert cost(audit(config).stack.architecture, 1024, 1000).cache_bits == 2 * 1000 * 8 * 256 * 32
+
+
+def test_a_ceiling_says_of_which_inputs() -> None:
+    """Each distribution is the task's own: what `sample` draws."""
+    blocks = "block_sparse(h=1,d=1,B=64,k=1,p=4)"
+    found = verdict("two_sum(n=4096,M=2^40)", blocks).ceiling
+    assert (
+        found is not None
+        and found.accuracy < 0.62
+        and "half of the inputs no, half yes" in found.distribution
+    )
+    recall = verdict("recall(n=64,V=256,q=1)", "linear(state_bits=20)").ceiling
+    assert recall is not None and "values independent and uniform in the upper half" in recall.distribution
+    shown = json.loads(limen("decide", "two_sum(n=4096,M=2^40)", blocks, "--json").stdout)
+    assert shown["ceiling"] == found.accuracy and shown["ceiling_distribution"] == found.distribution
+    lines = limen("decide", "two_sum(n=4096,M=2^40)", blocks).stdout
+    assert f"inputs: {found.distribution}" in lines and "uniform random inputs" not in lines
+
+
+def test_always_no_is_right_on_uniform_inputs_and_on_half_of_the_tasks_own() -> None:
+    """So a ceiling near one half cannot be about uniform inputs of two_sum."""
+    task, rng = Task.parse("two_sum(n=16,M=2^20)"), np.random.default_rng(0)
+    uniform = rng.integers(2**20, size=(2000, 17))
+    assert np.mean(task.answer(uniform)) < 0.01
+    _, answers = task.sample(rng, 2000)
+    assert np.mean(answers) == 0.5
+    x, y = task.sample(rng, 2000)
+    partners = (x[:, :-1] == -x[:, -1:] % 2**20).sum(-1)
+    assert np.array_equal(partners, y), "for yes one partner, for no none"
+
+
+def test_a_forged_distribution_is_refused() -> None:
+    task, stack = Task.parse("recall(n=64,V=256,q=1)"), Architecture.parse("linear(state_bits=20)")
+    most = dict(theorems())["streaming_state"].ceiling(task, stack)
+    assert most is not None and check_bound(most.bound) is None
+    forged = msgspec.structs.replace(most.bound, distribution="uniform random inputs")
+    assert "distribution is n different keys" in str(check_bound(forged))
+
+
+def test_an_average_is_about_what_was_read_before_the_question() -> None:
+    """After the token that asks the state may hold the answer alone."""
+    task, stack = Task.parse("composition(m=8)"), Architecture.parse("linear(state_bits=2)")
+    most = dict(theorems())["streaming_state"].ceiling(task, stack)
+    assert most is not None and task.cut + 1 < task.length
+    late = msgspec.structs.replace(most.bound, sizes={"t": task.cut + 1})
+    assert "after the cut" in str(check_bound(late))
+
+
+TINY = "eva(n=3) index(n=3,S=2) retrieval(n=2,D=3,V=3,absent=false) recall(n=2,V=5,q=1) \
+composition(m=2) composition(m=5) composition(m=3,n1=2) composition(m=8,n1=9) two_sum(n=16,M=10^6)"
+STATES = (
+    "linear(state_bits={0}) log_linear(state_bits={0}) softmax(reply_bits={0}) 2*softmax(reply_bits={0}) \
+linear(state_bits={0}),softmax(reply_bits={0}) softmax(reply_bits={0}),linear(state_bits={0}) \
+linear(state_bits=0),softmax(reply_bits={0}),linear(state_bits=0) block_sparse(h=1,d=1,B=2,k=1,p=1) \
+2*block_sparse(h=1,d=1,B=2,k=1,p=1)"
+)
+
+
+@pytest.mark.parametrize("task", TINY.split())
+def test_a_ceiling_below_one_is_a_cannot(task: str) -> None:
+    """States of 0 bits once had a ceiling of 1/2 and the verdict OPEN."""
+    for stack, bits in product(STATES.split(), (0, 1, 3)):
+        found = verdict(task, stack.format(bits))
+        assert found.ceiling is None or found.answer is Answer.CANNOT, (stack, bits)

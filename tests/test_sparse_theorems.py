@@ -278,7 +278,6 @@ def test_the_ceiling_of_the_task_is_shown_where_it_is_below_one() -> None:
         ("two_sum(n=4096,M=2^20)", "linear(h=1,d=1),block_sparse(h=1,d=1,B=64,k=2)", "depth"),
         ("two_sum(n=4096,M=2^20)", "block_sparse(h=1,d=1,B=64,k=2),block_sparse(h=1,d=1,B=32,k=2)", "depth"),
         ("two_sum(n=4096,M=2^20)", "2*block_sparse(h=1,d=1,B=64,k=1)", "positions"),
-        ("two_sum(n=4096,M=2^20)", "block_sparse(reply_bits=3)", "positions"),
         ("two_sum(n=4096,M=2^20)", "block_sparse(h=2,d=1,B=64,k=32,p=1)", "positions"),
         ("two_sum(n=63,M=2^20)", "block_sparse(h=1,d=1,B=64,k=1,p=1)", "positions"),
         ("two_sum(n=4096,M=4096)", "block_sparse(h=1,d=1,B=64,k=1,p=1)", "depth"),

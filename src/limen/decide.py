@@ -114,7 +114,9 @@ def _bounds(task: Task, architecture: Architecture, steps: int) -> dict[str, Bou
 
 def _excluded(task: Task, architecture: Architecture, steps: int) -> bool:
     statements = (theorem.bound(task, architecture, steps) for _, theorem in theorems())
-    return any(isinstance(b, Bound) and b.excludes and isinstance(accept(b), Accepted) for b in statements)
+    if any(isinstance(b, Bound) and b.excludes and isinstance(accept(b), Accepted) for b in statements):
+        return True
+    return _ceiling(task, architecture, steps) is not None
 
 
 def _ways(
@@ -147,8 +149,10 @@ def _tried(construction: Construction, architecture: Architecture, steps: int) -
 
 
 def _ceiling(task: Task, architecture: Architecture, steps: int) -> Ceiling | None:
-    found = (theorem.ceiling(task, architecture, steps) for _, theorem in theorems())
-    return min(filter(None, found), key=lambda c: c.accuracy, default=None)
+    """The lowest that the kernel accepts."""
+    found = filter(None, (theorem.ceiling(task, architecture, steps) for _, theorem in theorems()))
+    lowest = sorted(found, key=lambda c: c.accuracy)
+    return next((c for c in lowest if isinstance(accept(c.bound), Accepted)), None)
 
 
 def _ratio(b: Bound) -> float:

@@ -54,4 +54,5 @@ def stated(theorem: str, case: Case) -> Bound | NoStatement:
         needs_bits=sides.needs if isinstance(sides, Sides) else None,
         has_bits=sides.has if isinstance(sides, Sides) else None,
         ceiling=str(Fraction(sides.ceiling)) if isinstance(sides, Accuracy) else None,
+        distribution=sides.distribution if isinstance(sides, Accuracy) else None,
     )

@@ -33,6 +33,7 @@ class Sides(NamedTuple):
 
 
 class Accuracy(NamedTuple):
-    """No weights are right on more than this share of uniform random inputs: cannot if < 1; rounded up."""
+    """No weights are right on more than this share of inputs that are so drawn: cannot if < 1; rounded up."""
 
     ceiling: float
+    distribution: str

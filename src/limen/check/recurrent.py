@@ -1,7 +1,8 @@
 r"""Recurrences: what is known of the past is a state of S bits, and it must tell all rows apart.
 
     S ≥ log₂ #rows(t)           worst case, at a cut after t tokens
-    d(accuracy ‖ 1/A) ≤ S/n     on average, where one of n independent uniform symbols of A is asked for
+    d(accuracy ‖ 1/A) ≤ S/n     on average, where one of n independent uniform symbols of A is asked for:
+                                the inputs that the task draws, as `lookup` says
 
 Proofs: `theorems/streaming_state.py`, `log_linear_state.py`, `window_global.py`.
 """
@@ -146,16 +147,18 @@ def _unknown(task: Task, t: int) -> NoStatement:
 
 def _average(task: Task, state: int, t: int) -> Accuracy | NoStatement:
     """Of the n symbols m are known through the state alone: accuracy ≤ 1 - (m/n)(1 - p), d(p‖1/A) ≤ S/m."""
+    if t > task.cut:
+        return NoStatement("after the cut what is asked may be known")
     found = lookup(task, t)
     if found is None or found.m < 1:
         return NoStatement(f"the random inputs of {identifier(task)} are no uniform lookup")
-    m, n, A = found
+    m, n, A, drawn = found
     with ctx.workprec(128):
         p = highest(arb(fmpz(state)) / fmpz(m), 1 / arb(fmpz(A)))
         if m == n or p == 1:
-            return Accuracy(p)
+            return Accuracy(p, drawn)
         mean = (n - m + m * arb(p)) / fmpz(n)
-        return Accuracy(min(1.0, math.nextafter(float(mean.upper()), 2)))
+        return Accuracy(min(1.0, math.nextafter(float(mean.upper()), 2)), drawn)
 
 
 class Lookup(NamedTuple):
@@ -164,19 +167,26 @@ class Lookup(NamedTuple):
     m: int
     n: int
     A: int
+    drawn: str
+
+
+_ONE = "one of the keys asked for, each as likely"
+_HALVES = (
+    "n different keys of the lower half of the alphabet, values independent and uniform in the upper half"
+)
 
 
 def lookup(task: Task, t: int) -> Lookup | None:
     """The plain random inputs of the tasks that draw them so; keys, where there are any, tell nothing."""
     match task:
         case Eva(n=n):
-            return Lookup(t, n, n)
+            return Lookup(t, n, n, "f(0) … f(n-1) and x independent and uniform")
         case Index(n=n, S=S):
-            return Lookup(t, n, S)
+            return Lookup(t, n, S, "s_0 … s_{n-1} and p independent and uniform")
         case Retrieval(n=n, V=V, absent=False):
-            return Lookup(t, n, V)
-        case Recall(n=n, V=V, q=1):  # a value after each key, from the upper half of the alphabet
-            return Lookup(t // 2, n, V - V // 2)
+            return Lookup(t, n, V, f"n different keys, values independent and uniform, {_ONE}")
+        case Recall(n=n, V=V, q=1):  # a value after each key
+            return Lookup(t // 2, n, V - V // 2, f"{_HALVES}, {_ONE}")
         case Composition(m=m, n=()) | Facts(m=m, n=()):
-            return Lookup(t, m, m)
+            return Lookup(t, m, m, "every entry of z_1 and z_0 independent and uniform")
     return None

@@ -31,6 +31,7 @@ from limen.tasks.composition import Composition
 from limen.tasks.facts import Facts
 
 Statement = Sides | Accuracy | NoStatement
+UNIFORM = "every entry of every table, z_0 and w independent and uniform"
 
 
 class Unmet(Exception):
@@ -116,6 +117,7 @@ class Setting:
     tables: Composition
     layers: list[Bits]
     sizes: Mapping[str, int]
+    drawn: str = UNIFORM  # the inputs of an average case
 
     @classmethod
     def of(cls, case: Case, names: tuple[str, ...], optional: tuple[str, ...]) -> Setting:
@@ -131,7 +133,8 @@ class Setting:
         hops = case.sizes.get("hops", task.L)
         require(hops <= task.L, f"there are only {task.L} tables")
         tables = Composition(task.m, task.n[: hops - 1])
-        return cls(tables, bits(case.architecture, task.length), case.sizes)
+        fixed = f"z_l(w,i) = i in the tables above z_{hops}, else " if hops < task.L else ""
+        return cls(tables, bits(case.architecture, task.length), case.sizes, fixed + UNIFORM)
 
     def __getitem__(self, name: str) -> int:
         return self.sizes[name]
@@ -281,7 +284,7 @@ def f_average(at: Setting) -> Accuracy:
     m, n1, N1 = at.upper
     β, S = at.one_layer()
     with _precision(m, N1, β, S):
-        return Accuracy(highest(_ratio(n1 * β + S, n1 * m), _ratio(1, N1)))
+        return Accuracy(highest(_ratio(n1 * β + S, n1 * m), _ratio(1, N1)), at.drawn)
 
 
 def lf_average(at: Setting) -> Accuracy:
@@ -295,12 +298,12 @@ def lf_average(at: Setting) -> Accuracy:
     with _precision(m, N1, β, S_0):
         if "c4" not in at.sizes:
             independent = highest(_ratio(S_0 + n1 * β, n1 * m), _ratio(1, N1))
-            return Accuracy(highest(_ratio(S_0, m), arb(independent)))
+            return Accuracy(highest(_ratio(S_0, m), arb(independent)), at.drawn)
         c = _ratio(at["c4"], 4)
         require(at["c4"] <= 4 * m.bit_length(), "2^c is at most 2m")
         heavy = (_ratio(S_0, m) + 1 / (arb(1).exp() * arb.const_log2())) / c
         light = highest(_ratio(S_0, n1 * m) + _ratio(β, m) * (c * arb.const_log2()).exp(), _ratio(1, N1))
-        return Accuracy(_sum(_above(heavy), light))
+        return Accuracy(_sum(_above(heavy), light), at.drawn)
 
 
 def fl_average(at: Setting) -> Accuracy:
@@ -310,7 +313,7 @@ def fl_average(at: Setting) -> Accuracy:
     require(S_0 == 0, "this route has no linear layer before the full one")
     twice = min(β * (2 * n1 + 3 * m + 1) + 2 * S_1, 2 * (β * (n1 + 1) + m * S_1))
     with _precision(m, N1, β, S_1):
-        return Accuracy(highest(_ratio(twice, 2 * n1 * m), _ratio(1, N1)))
+        return Accuracy(highest(_ratio(twice, 2 * n1 * m), _ratio(1, N1)), at.drawn)
 
 
 def b3(at: Setting) -> Accuracy:
@@ -320,7 +323,7 @@ def b3(at: Setting) -> Accuracy:
     require(S_2 == 0, "this route has no linear layer")
     with _precision(m, N1, β):
         independent = highest(_ratio(β * (3 * m - 1 + 2 * n1), n1 * m), _ratio(1, N1))
-        return Accuracy(_sum(independent, total_variation(_ratio(β, m))))
+        return Accuracy(_sum(independent, total_variation(_ratio(β, m))), at.drawn)
 
 
 def kept(Th: int, of: int, told: int, places: int) -> bool:

@@ -120,7 +120,7 @@ def _depth(blocks: Blocks) -> Sides | NoStatement:
 
 
 def _average(blocks: Blocks) -> Accuracy | NoStatement:
-    """Random inputs:  d((1 - ε)·TPR ‖ ε + (1 - ε)·FPR + (ΓB + rest)/n) ≤ bW/n,  ε = n/M.
+    """Half yes, half no:  d((1 - ε)·TPR ‖ ε + (1 - ε)·FPR + (ΓB + rest)/n) ≤ bW/n,  ε = n/M.
 
     d(p‖q) ≤ u gives p - q ≤ √(u·ln2/2) (Pinsker), and with it an accuracy that does not depend on FPR; it is
     the better one where little is told.
@@ -139,9 +139,13 @@ def _average(blocks: Blocks) -> Accuracy | NoStatement:
             return _above(highest(told, ε + (1 - ε) * φ + seen) / (1 - ε))
 
         anyway = (1 + (ε + seen + (told * arb.const_log2() / 2).sqrt()) / (1 - ε)) / 2
-        return Accuracy(min(_balanced(detected), _above(anyway)))
+        return Accuracy(min(_balanced(detected), _above(anyway)), _HALF_YES)
 
 
+_HALF_YES = (  # not uniform: there "no" is nearly always right
+    "half of the inputs no, half yes: q uniform, every token uniform among the values but -q, and for yes "
+    "-q put at a uniform place"
+)
 _ROUTES: dict[str, Callable[[Blocks], Sides | Accuracy | NoStatement]] = {
     "positions": _positions,
     "depth": _depth,

@@ -32,10 +32,25 @@ class Need:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The highest accuracy that any weights reach on uniform random inputs, rounded up."""
+    """The highest accuracy that any weights reach on inputs drawn so, rounded up; its bound says cannot."""
 
-    accuracy: float
+    bound: Bound
     reason: str
+
+    @classmethod
+    def of(cls, average: Bound | NoStatement, reason: str) -> Ceiling | None:
+        """Where the average case says anything."""
+        return cls(average, reason) if isinstance(average, Bound) and average.excludes else None
+
+    @property
+    def accuracy(self) -> float:
+        assert self.bound.accuracy is not None  # a bound in bits is no ceiling
+        return self.bound.accuracy
+
+    @property
+    def distribution(self) -> str:
+        assert self.bound.distribution is not None
+        return self.bound.distribution
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,7 @@ def fields(task: Task, architecture: Architecture, verdict: Verdict) -> dict[str
         "flips_at": verdict.flips and verdict.flips.at,
         "flips_size": verdict.flips and verdict.flips.size,
         "ceiling": verdict.ceiling and verdict.ceiling.accuracy,
+        "ceiling_distribution": verdict.ceiling and verdict.ceiling.distribution,
         "reason": verdict.reason,
         "certificate": evidence and msgspec.to_builtins(evidence.certificate),
     }
@@ -75,8 +76,10 @@ def _lines(task: Task, architecture: Architecture, verdict: Verdict, steps: int)
     lines.append(f"  {_flip(verdict)}")
     if verdict.ceiling is not None:
         most = percent(verdict.ceiling.accuracy)
-        lines.append(f"  on uniform random inputs at most {most} right, whatever the weights")
-        lines.append(f"    ({verdict.ceiling.reason})")
+        lines.append(
+            f"  on random inputs at most {most} right, whatever the weights ({verdict.ceiling.reason})"
+        )
+        lines.append(f"    inputs: {verdict.ceiling.distribution}")
     return lines
 
 

@@ -103,7 +103,7 @@ import numpy as np
 from limen.check.case import Accuracy, Case, Sides
 from limen.check.sharp import SHARP, Stack, Unmet, bits, full_first, linear_first
 from limen.core.architecture import Architecture
-from limen.core.theorem import Ceiling, NoStatement
+from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import Facts
 from limen.theorems._sharp_floats import (
@@ -178,16 +178,15 @@ def candidates(case: Case) -> Iterator[Case]:
     yield from (each for _, each in sorted(_stated(cases), key=lambda pair: _rank(pair[0])))
 
 
-def ceiling(case: Case) -> Ceiling | None:
-    """The lowest of the average cases that apply."""
+def average(case: Case) -> Case | None:
+    """Of the average cases that apply the one with the lowest ceiling."""
     task = _composition(case)
     reading = None if task is None else Reading.of(case.architecture, task.length)
     if task is None or reading is None:
         return None
     averages = (each for each in _averages(case, task, reading) if "hops" not in each.sizes)
-    found = [(sides.ceiling, each.route) for sides, each in _stated(averages) if isinstance(sides, Accuracy)]
-    accuracy, route = min(found, default=(1.0, ""))
-    return Ceiling(accuracy, f"{route}: any weights, uniform random inputs") if accuracy < 1 else None
+    found = [(sides.ceiling, each) for sides, each in _stated(averages) if isinstance(sides, Accuracy)]
+    return min(found, key=lambda pair: pair[0], default=(1.0, None))[1]
 
 
 def smallest(architecture: Architecture, L: int) -> tuple[int, Case] | None:

@@ -9,7 +9,9 @@ l-layer stack that is always right has
     depth, any l:       W ≥ B·log₂(1/ρ),        ρ = Γ/b + B(b+1)/M,   W = w_1 + Σ_{r<l} w_{r+1}·Π_{s≤r}(1+f_s)
     average, any l:     d((1-ε)·TPR ‖ ε + (1-ε)·FPR + (ΓB+t)/n) ≤ bW/n,   ε = n/M
 
-with f_r = κ_rB blocks that the tokens of one block open in layer r, t = n mod B data tokens beside the query
+where TPR and FPR are the shares of "yes" that are said among the task's inputs with a partner and without
+(`average` is about inputs half of which have one: on uniform ones "no" is nearly always right), f_r = κ_rB
+blocks that the tokens of one block open in layer r, t = n mod B data tokens beside the query
 in its own block, and Γ the blocks in its reach: Γ = κ_l at the top, and for r = l-1 … 1
 
     Γ ← Γ(1 + f_r) + κ_r(1 + t)                 for equal layers and t = 0:  ΓB = (1 + κB)^l - 1.
@@ -100,7 +102,7 @@ _MEMBERS = 64  # of a class of equal messages that are compared
 
 @dataclass(frozen=True)
 class BlockMessages(Theorem):
-    """One layer: `positions`, which is the stronger there; more layers: `depth`."""
+    """One layer: `positions`, which is the stronger there; more layers: `depth`; else `average`."""
 
     formal = (
         Formal(
@@ -114,7 +116,14 @@ class BlockMessages(Theorem):
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         route = "positions" if len(architecture.layers) == 1 else "depth"
-        return stated("block_messages", Case(task, architecture, steps, route))
+        said = stated("block_messages", Case(task, architecture, steps, route))
+        if (
+            isinstance(said, Bound)
+            and not said.excludes
+            and (most := self.ceiling(task, architecture, steps))
+        ):
+            return most.bound
+        return said
 
     def needs(self, task: Task) -> tuple[Need, ...]:
         if not isinstance(task, TwoSum):
@@ -123,9 +132,9 @@ class BlockMessages(Theorem):
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
         average = stated("block_messages", Case(task, architecture, steps, "average"))
-        if isinstance(average, NoStatement) or average.ceiling is None or not average.excludes:
-            return None
-        return Ceiling(average.ceiling, "the messages tell too little of the blocks that are not opened")
+        return Ceiling.of(
+            average, "block_messages: messages tell too little of the blocks that are not opened"
+        )
 
     def refute(self, task: Task, model: Predictor) -> Collision | None:
         """Runs the proof of `positions`, block by block from the last, on a sample of contents."""

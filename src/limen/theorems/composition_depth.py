@@ -161,8 +161,6 @@ class CompositionDepth(Theorem):
         if tables.answers == 1 or tables.length.bit_length() > WRITTEN:
             return NoStatement("there is only one answer, or more than can be written down")
         bits = levels_of(architecture, tables.length, tables.L, steps)
-        if isinstance(bits, NoStatement):
-            return bits
         found = []
         for case in _cases(Case(task, architecture, steps), tables, bits):
             said = stated(_ID, case)
@@ -171,6 +169,8 @@ class CompositionDepth(Theorem):
             if said.excludes and said.ceiling is None:
                 return said
             found.append(said)
+        if isinstance(bits, NoStatement):
+            return next((said for said in found if said.excludes), bits)
         return min(found, key=_remoteness, default=_too_deep(tables.L, len(bits.σ) - 1))
 
     def needs(self, task: Task) -> tuple[Need, ...]:
@@ -187,12 +187,17 @@ class CompositionDepth(Theorem):
         )
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
-        return _sharp.ceiling(Case(task, architecture, steps))
+        case = _sharp.average(Case(task, architecture, steps))
+        return None if case is None else Ceiling.of(stated(_ID, case), f"{_ID}, {case.route}: any weights")
 
 
-def _cases(case: Case, tables: Composition, bits: Levels) -> Iterator[Case]:
+def _cases(case: Case, tables: Composition, bits: Levels | NoStatement) -> Iterator[Case]:
     if case.steps == 0:
         yield from _sharp.candidates(case)
+    if isinstance(
+        bits, NoStatement
+    ):  # so many hops may be limited by states of 0 bits, which the rule counts
+        return
     for route, sizes in free_sizes(tables, bits):
         yield Case(case.task, case.architecture, case.steps, route, sizes)
 

@@ -73,11 +73,7 @@ class LogLinearState(Theorem):
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
         average = stated("log_linear_state", Case(task, architecture, steps, "average"))
-        if isinstance(average, NoStatement) or average.ceiling is None or average.ceiling >= 1:
-            return None
-        return Ceiling(
-            average.ceiling, "log_linear_state: after 2^r tokens one matrix a head is left of them"
-        )
+        return Ceiling.of(average, "log_linear_state: after 2^r tokens one matrix a head is left of them")
 
     def refute(self, task: Task, model: Predictor) -> Collision | None:
         if not (isinstance(model, Model) and streams(model)):

@@ -23,7 +23,8 @@ holds); before the cut they may: equality then takes O(log n) bits.
 Average.  X_1 … X_n independent and uniform over A symbols, one of them asked for, each as likely.  Given the
 keys (if any), Σ_j I(X_j; state) ≤ I(X; state) ≤ S, for the X_j are independent.  By data processing a guess
 of X_j from the state is right with a probability p_j with d(p_j ‖ 1/A) ≤ I(X_j; state), and d is convex: the
-accuracy p has d(p ‖ 1/A) ≤ S/n.  This is Fano's inequality in its sharp form, with the state of every layer.
+accuracy p has d(p ‖ 1/A) ≤ S/n.  For recall the values are those that the task draws, from the upper half of
+the alphabet.  This is Fano's inequality in its sharp form, with the state of every layer.
 
 Constructive: `refute` collects the states that a model reaches after many prefixes (all, where they are few),
 and looks for two that are equal bit by bit.
@@ -86,11 +87,7 @@ class StreamingState(Theorem):
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
         average = stated("streaming_state", Case(task, architecture, steps, "average"))
-        if isinstance(average, NoStatement) or average.ceiling is None or average.ceiling >= 1:
-            return None
-        return Ceiling(
-            average.ceiling, "streaming_state: the state has too few bits for all that may be asked"
-        )
+        return Ceiling.of(average, "streaming_state: the state has too few bits for all that may be asked")
 
     def refute(self, task: Task, model: Predictor) -> Collision | None:
         if not (isinstance(model, Model) and streams(model)):
