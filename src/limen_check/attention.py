@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from math import gcd, prod
 from typing import Any
 
 from limen_check.files import Refused, expect, need
 from limen_check.state import State
-from limen_check.tasks import PLACE, TOKEN, At, Back, Equal, Facts, Number, Part, Sum
+from limen_check.tasks import NO_FACTS, PLACE, TOKEN, At, Back, Equal, Facts, Number, Part, Sum
 from limen_check.vectors import (
     NONE,
     ONE,
@@ -47,7 +48,7 @@ class Scores:
         for x, y in ((x, y) for x in q.terms for y in k.terms):
             table = Table.of(q.terms[x], k.terms[y])
             if table and len(k.terms[y].keys) == 1:  # then it is the query's alone
-                self.A[x] = [a + b for a, b in zip(self.A[x], table.most, strict=True)]
+                self.A[x] = [a + b for a, b in zip(self.A[x], table.best([ZERO]).top, strict=True)]
             elif table:
                 self.S[x, y] = table
         total = sum((q.cap(c) * k.cap(c) for c in shared), ZERO)
@@ -62,11 +63,12 @@ class Scores:
 
     def most(self, base: Fraction, gain: Gain) -> Fraction:
         """The largest (score - base - gain) over all rows of both."""
-        total = self.s - base + sum(map(max, self.B.values()), ZERO)
-        for x, a in self.A.items():
-            tables = [table.most for (z, _), table in self.S.items() if z == x]
-            total += max(sum(row) for row in zip(a, map(Fraction.__neg__, gain[x]), *tables, strict=True))
-        return total
+        total, B = self.s - base, dict(self.B)
+        rows = {x: [a - g for a, g in zip(column, gain[x], strict=True)] for x, column in self.A.items()}
+        for (x, y), table in self.S.items():
+            top = table.tops(B.pop(y, [ZERO] * len(self.B[y])))
+            rows[x] = [a + b for a, b in zip(rows[x], top, strict=True)]
+        return total + sum(map(max, (*rows.values(), *B.values())), ZERO)
 
     def exactly(self, base: Fraction, gain: Gain) -> bool:
         """Whether every score is base + gain, and computed so."""
@@ -151,29 +153,36 @@ class Ask:
 
     def average(self) -> Vec:
         """R3, no claim: an average of values; with at most 2^-3/acc tokens no rounding doubles it."""
-        caps = {column: self.cap(column) for column in self.head.columns}
-        return Vec({}, {}, {column: (-2 * cap, 2 * cap) for column, cap in caps.items() if cap})
+        err = {}
+        for column in self.head.columns:
+            ends = [self.head.value[d.name].ends(column) for d in self.seen]
+            err[column] = 2 * min(ZERO, *(low for low, _ in ends)), 2 * max(ZERO, *(high for _, high in ends))
+        return Vec({}, {}, err)
 
     def weight(self, n: int, gap: Fraction) -> Fraction:
-        """At least the weight of n tokens that score `gap` less; differences of scores are rounded, too."""
+        """At least the computed weight of n tokens that score `gap` less than another, relative to it.
+
+        Differences of scores are rounded, exponentials err by less than 2^-16 of themselves; one that
+        is subnormal may be doubled, and so may be the weight made of it.
+        """
         need(gap > 0, "another token may score as much")
-        return n * exp_above(-gap * (1 - 2 * self.f.acc))
+        each = exp_above(-gap * (1 - 2 * self.f.acc))
+        return n * each * (4 if each < power(self.f.least + 2) * self.state.length else 1 + power(-12))
 
     def blurred(self, v: Vec, stray: Fraction) -> Vec:
         r"""L3: what is read, unrounded, where the token with the highest score has the value v.
 
-        It weighs e^0 = 1 exactly, all others σ = stray together.  (i) An exponential errs by less than 2^-16
-        of itself, and a subnormal one may be doubled.  (ii) An addition of floats errs by no more than its
-        smaller summand, for the larger one is a float; so in any order the normaliser is 1 ≤ Z ≤ 1 + 4σ',
-        where σ' = σ(1+u)⁴(1+2^-16)/(1-n·acc)² has room for the roundings of small numbers.  (iii) 1/Z is
-        rounded to 1 if 4σ' < u/2, else it errs by 4σ' + u.  (iv) The other weights, perhaps doubled again,
-        are at most 4σ' together, and the sum of the values errs by as much again, by (ii).  In all 12σ' of
-        the largest value, and a few roundings if 1/Z is not 1.  A division by Z at the end is covered.
+        It weighs e^0 = 1 exactly, all others σ = stray together, and σ' = σ(1+u)⁴/(1-n·acc)² has room for the
+        roundings of small numbers.  An addition of floats errs by no more than its smaller summand, for the
+        larger one is a float: so in any order the normaliser is 1 ≤ Z ≤ 1 + 2σ'.  1/Z is rounded to 1 if
+        2σ' < u/2, else it errs by 2σ' + u.  The others' values add σ' of the largest, and the sum of values
+        errs by σ' again.  In all 4σ' of the largest value, and a few roundings if 1/Z is not 1.  A division by
+        Z at the end is covered, too.
         """
         u, acc = self.f.u, self.f.acc
-        stray = stray * (1 + u) ** 4 * (1 + power(-16)) / (1 - self.state.length * acc) ** 2
+        stray = stray * (1 + u) ** 4 / (1 - self.state.length * acc) ** 2
         need(stray < Fraction(1, 64), "too much weight elsewhere")
-        share = 12 * stray + (0 if 8 * stray < u else (1 + u) ** 2 * (1 + 4 * acc) - 1)
+        share = 4 * stray + (0 if 4 * stray < u else (1 + u) ** 2 * (1 + 4 * acc) - 1)
         reach = {column: above(share * self.cap(column)) for column in self.head.columns}
         return v.joined(Vec({}, {}, {column: (-e, e) for column, e in reach.items()}))
 
@@ -200,7 +209,10 @@ class Ask:
     def one(self, d: Class) -> Vec:
         """R1.  A token of d has all digits asked for iff it satisfies the facts, and exactly one does: it is
         ahead of the rest of d by what a miss costs, less what nobody asks for, and of all other classes.
+        A token that sees one token alone gives it the weight 1, whatever it scores.
         """
+        if self.seen == [d] and d.count == 1:
+            return _moved(self.head.value[d.name], d, NO_FACTS, self.c)
         scores = self.scores(d)
         m = Match.of(scores)
         facts = relation(self.state, m, self.c, d)
@@ -208,7 +220,7 @@ class Ask:
         stray = self.others({d}, scores.s + m.low, m.gain, scores.err)
         if d.count > 1:
             stray += self.weight(d.count - 1, (m.cost or ZERO) - (m.high - m.low) - 2 * scores.err)
-        return self.blurred(_moved(self.head.value[d.name], d, facts), stray)
+        return self.blurred(_moved(self.head.value[d.name], d, facts, self.c), stray)
 
     def _unique(self, facts: Facts, d: Class) -> None:
         """Exactly one token of d that c sees satisfies the facts: by the task's promise, or by its place."""
@@ -254,10 +266,11 @@ class Ask:
             there += [self.head.value[e.name]] if begin <= high and low <= e.first + e.last else []
             need(not key.const and key.terms.keys() == asked.keys(), "not by residues alone")
             for x, y in ((x, y) for x in asked for y in asked):
-                table = Table.of(asked[x], key.terms[y])
-                need((table is None) == (x != y), "residues that mix")
-                for a, b, v in table.all(asked[x].keys, key.terms[y].keys) if table else ():
-                    (misses if (a + self.c.first - e.first - o - b) % x.mod else hits)[x].add(v)
+                rows, table = (asked[x].keys, key.terms[y].keys), Table.of(asked[x], key.terms[y])
+                need(table is None or x == y, "residues that mix")
+                for a, b, v in table.all(*rows) if table else ((*row, ZERO) for row in product(*rows)):
+                    if x == y:
+                        (misses if (a + self.c.first - e.first - o - b) % x.mod else hits)[x].add(v)
         need(all(len(v) == 1 for v in hits.values()), "a residue scores differently")
         apart = all(gcd(x.mod, y.mod) == 1 for x in asked for y in asked if x != y)
         need(apart and prod(x.mod for x in asked) >= self.state.length, "the residues do not fix a position")
@@ -286,8 +299,8 @@ def _alike(values: list[Vec]) -> Vec:
     return Vec(first.const, first.terms, {c: (min(e)[0], max(hi for _, hi in e)) for c, e in ends.items()})
 
 
-def _moved(v: Vec, d: Class, facts: Facts) -> Vec:
-    """A vector of THE token of class d, as its reader names it."""
+def _moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
+    """A vector of THE token of class d, as its reader of class c names it."""
 
     def number(n: Number) -> Number:
         return Number(expr(n.of), n.div, n.mod)
@@ -295,10 +308,12 @@ def _moved(v: Vec, d: Class, facts: Facts) -> Vec:
     def expr(e: Any) -> Any:
         if isinstance(e, Part):
             return Part(number(e.number))
+        there = At(d.name, facts, e)
         if isinstance(e, At):  # what it had read itself: the same token, asked for in the reader's words
             asked = [replace(f, query=number(f.query)) for f in e.facts if isinstance(f, Equal | Sum)]
-            return At(e.where, frozenset(asked), e.of) if len(asked) == len(e.facts) else At(d.name, facts, e)
-        return At(d.name, facts, e)
+            there = At(e.where, frozenset(asked), e.of) if len(asked) == len(e.facts) else there
+        alone = c.count == 1 and there.where == c.name and not there.facts  # the reader itself
+        return there.of if alone else there
 
     def field(n: Any) -> Hashable:
         return Joint(tuple(map(field, n.fields))) if isinstance(n, Joint) else number(n)

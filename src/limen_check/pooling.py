@@ -120,8 +120,7 @@ def exists(ask: Ask, d: Class, blank: Class) -> Vec:
 
     If some token is asked for, weights outside d are σ of those inside, and what is read lies between
     v/(1 + σ) and v + σ·max; if none is, the same with v' and all that is not blank.  A sum of n numbers ≥ 0 is
-    within a factor 1 - n·acc in any order; exponentials and weights are rounded, differences of scores, too,
-    and subnormal weights may be doubled twice: 5σ.
+    within a factor 1 - n·acc in any order, and exponentials and weights are rounded.
     """
     on, yes, no = _cases(ask, d, blank)
     values = {e.name: _fixed(ask.head.value[e.name]) for e in ask.seen}
@@ -131,10 +130,8 @@ def exists(ask: Ask, d: Class, blank: Class) -> Vec:
         all_of = {name: v.get(c, ZERO) for name, v in values.items()}
         need(min(all_of.values()) >= 0, "negative values")
         pair = all_of[blank.name], all_of[d.name]
-        low = min(v / (1 + 5 * σ) / slack - v for v, σ in zip(pair, (no, yes), strict=True))
-        high = max(
-            (v + 5 * σ * max(all_of.values())) * slack - v for v, σ in zip(pair, (no, yes), strict=True)
-        )
+        low = min(v / (1 + σ) / slack - v for v, σ in zip(pair, (no, yes), strict=True))
+        high = max((v + σ * max(all_of.values())) * slack - v for v, σ in zip(pair, (no, yes), strict=True))
         columns[c], err[c] = Column.of(pair), (-above(-low), above(high))
     return Vec({}, {Number(Exists(d.name, on.facts)): Rows((0, 1), columns)}, err).tidy()
 
@@ -164,10 +161,12 @@ def found(ask: Ask, d: Class, blank: Class) -> Vec:
 def share(ask: Ask, d: Class) -> Vec:
     r"""R10.  Tokens with exactly the highest score, all of some classes and κ of d, share the weight alike.
 
-    Each weighs e^0 = 1, and all others, σ together with 16σ < acc, vanish beside 1 in any sum: the normaliser
-    is exactly the number of those that share.  What is read is the mean of their values, a function of κ, up
-    to the roundings of a weight, those of a sum of m values, and 8σ.  κ counts the tokens of d that are asked
-    for; or, where all of d share, those with the other one of two values.
+    Each weighs e^0 = 1, all others σ together.  If 16σ < acc, these vanish beside 1 in any sum, and the
+    normaliser is exactly the number N of those that share.  Else an addition of others errs by no more than
+    they weigh, and the N - 1 additions of sums that hold ones by acc each: 2σ + 2N·acc.  What is read is the
+    mean of the values, a function of κ, up to that, the roundings of a weight, those of a sum of m values, and
+    2σ.  κ counts the tokens of d that are asked for; or, where all of d share, those with the other one of two
+    values.
     """
     scores = ask.scores(d)
     m = Match.of(scores)
@@ -180,13 +179,14 @@ def share(ask: Ask, d: Class) -> Vec:
         elif e != d:
             stray += ask.weight(e.count, -other.most(base, m.gain) - other.err)
     stray += ask.weight(d.count, m.cost) if m.cost is not None else 0
-    need(16 * stray < ask.f.acc and (not m.pairs or bool(on)), "others do not vanish, or nobody shares")
+    need(stray < Fraction(1, 64) and (not m.pairs or bool(on)), "too much weight elsewhere, or nobody shares")
     facts = relation(ask.state, m, ask.c, d)
     value = ask.head.value[d.name]
     facts, low, high = (facts, {}, _fixed(value)) if facts else _two_values(ask, value, d)
     rest, fixed = 0 if m.pairs else 1, sum(e.count for e in on)
     valued = sum(e.count for e in ask.seen if any(ask.head.value[e.name].cap(c) for c in ask.head.columns))
-    slack = (1 + ask.f.u) ** 2 / (1 - (valued + 8) * ask.f.acc) - 1
+    uneven = 0 if 16 * stray < ask.f.acc else 2 * stray + 2 * (fixed + d.count) * ask.f.acc
+    slack = (1 + ask.f.u) ** 2 / (1 - (valued + 8) * ask.f.acc - uneven) - 1
     columns, err = {}, {}
     for c in ask.head.columns:
         always = sum((e.count * _fixed(ask.head.value[e.name]).get(c, ZERO) for e in on), ZERO)
@@ -195,7 +195,7 @@ def share(ask: Ask, d: Class) -> Vec:
             (always + κ * one + rest * (d.count - κ) * two) / (fixed + κ + rest * (d.count - κ))
             for κ in range(d.count + 1)
         ]
-        e = above(slack * ask.cap(c) + 8 * stray * ask.cap(c))
+        e = above(slack * ask.cap(c) + 2 * stray * ask.cap(c))
         lo, hi = value.err.get(c, NONE)
         columns[c], err[c] = Column.of(means), (lo - e, hi + e)
     return Vec({}, {Number(Count(d.name, facts)): Rows(tuple(range(d.count + 1)), columns)}, err).tidy()

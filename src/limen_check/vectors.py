@@ -45,9 +45,14 @@ def above(x: Fraction) -> Fraction:
     return ceil(x / unit) * unit
 
 
+_ROOTS = [power(-40) * (int(2 ** (40 + i / 32)) + 2) for i in range(32)]
+assert all(root**32 >= power(i) for i, root in enumerate(_ROOTS))  # so root i is at least 2^(i/32)
+
+
 def exp_above(x: Fraction) -> Fraction:
-    """A power of two ≥ e^x, since 1.4426950408 < log₂e < 1.4426950409."""
-    return power(ceil(x * Fraction(14426950408 + (x > 0), 10**10)))
+    """At least e^x, and at most 3 % more, since 1.4426950408 < log₂e < 1.4426950409."""
+    whole, part = divmod(ceil(32 * x * Fraction(14426950408 + (x > 0), 10**10)), 32)
+    return power(whole) * _ROOTS[part]
 
 
 def grain(x: Fraction) -> Fraction:
@@ -187,10 +192,14 @@ class Vec:
                 self._seen[c] = {base + sum(v, ZERO) for v in product(*sets)}, True
         return self._seen[c]
 
-    def cap(self, c: int) -> Fraction:
-        """The largest size of a column, error included."""
+    def ends(self, c: int) -> Interval:
+        """The least and the largest value of a column, error included."""
         values, (lo, hi) = self.values(c)[0], self.err.get(c, NONE)
-        return max(abs(min(values) + lo), abs(max(values) + hi))
+        return min(values) + lo, max(values) + hi
+
+    def cap(self, c: int) -> Fraction:
+        """The largest size of a column."""
+        return max(map(abs, self.ends(c)))
 
     def width(self, c: int) -> Fraction:
         """The largest size of a column's error."""
@@ -281,6 +290,13 @@ class Vec:
                 both[c] = Column.sum([(mine.columns[c], ONE), (rows.columns[c], ONE)])
             terms[name] = Rows(rows.keys, both)
         return Vec(const, terms, err).tidy()
+
+    def without(self, c: int, e: Interval) -> Vec:
+        """The same, but one column is 0, up to an error."""
+        terms = {
+            n: Rows(r.keys, {k: x for k, x in r.columns.items() if k != c}) for n, r in self.terms.items()
+        }
+        return Vec({k: v for k, v in self.const.items() if k != c}, terms, self.err | {c: e}).tidy()
 
     def shifted(self, by: int) -> Vec:
         """The same in other columns."""
@@ -390,16 +406,14 @@ class Table:
             choice.append(at)
             top.append(Fraction(first, den))
             del scores[at]
-            misses.append(first - max(scores))
+            misses.append(first - max(scores, default=0))
         return Best(tuple(choice), tuple(top), Fraction(min(misses), den))
 
-    @cached_property
-    def most(self) -> list[Fraction]:
-        """The highest score of each query row."""
+    def tops(self, B: Sequence[Fraction]) -> list[Fraction]:
+        """The highest score of each query row, or more."""
         if self.words is not None:
-            return [self.words.top / self.den] * len(self.q)
-        need(len(self.q) * len(self.k) <= MOST_PAIRS, "two tables have too many pairs of rows")
-        return [Fraction(max(sum(map(mul, x, y)) for y in self.k), self.den) for x in self.q]
+            return [self.words.top / self.den + max(B)] * len(self.q)
+        return list(self.best(B).top)
 
     def all(self, asked: Sequence[Any], keys: Sequence[Any]) -> Iterator[tuple[Any, Any, Fraction]]:
         """Every score, with the names of its rows."""

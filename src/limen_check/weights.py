@@ -18,7 +18,7 @@ from limen_check.files import Malformed, Model, Refused, expect, need
 from limen_check.state import Mixer, Rule, Shapes, State
 from limen_check.tasks import AtLeast, Decision, Number, spec
 from limen_check.text import parse_call, parse_stack
-from limen_check.vectors import NONE, ZERO, Class, Format, Matrix, Rows, Vec
+from limen_check.vectors import NONE, ZERO, Class, Format, Matrix, Rows, Vec, grain
 
 
 def _projections(m: Mixer, width: int) -> Shapes:
@@ -92,7 +92,7 @@ def margin(model: Model, task: str, precision: str, steps: int, hints: Mapping[s
                 mixed = mixed.plus(part[name], f)
             state.x[name] = x.plus(mixed, f)
         if hidden[i]:
-            state.x = {name: x.plus(_relu(state, i, x), f) for name, x in state.x.items()}
+            state.x = {name: _local(state, i, x) for name, x in state.x.items()}
     least = min(_margin(state, state.classes[name], state.x[name]) for name in asked.asks)
     need(least > 0, "no positive margin")
     return least
@@ -131,10 +131,29 @@ def _vector(W: Matrix) -> Vec:
     return Vec(dict(W.get(0, {})))
 
 
-def _relu(state: State, i: int, x: Vec) -> Vec:
-    """R5: ReLU(x W₁ + b₁) W₂ + b₂, each of the five operations as it is rounded."""
+def _local(state: State, i: int, x: Vec) -> Vec:
+    """R5: x + ReLU(x W₁ + b₁) W₂ + b₂, each of the six operations as it is rounded.
+
+    A column that one ReLU alone takes away, x - ReLU(w·x)/w with w a power of two, is min(x, 0), exactly.
+    """
     f, W1, b1, W2, b2 = state.f, *(state.matrix(f"{i}.local.{w}") for w in ("W1", "b1", "W2", "b2"))
-    return x.times(W1, f).plus(_vector(b1), f).relu().times(W2, f).plus(_vector(b2), f)
+    y = x.times(W1, f).plus(_vector(b1), f).relu().times(W2, f).plus(_vector(b2), f)
+    reads: dict[int, list[int]] = {}
+    for r, row in W1.items():
+        for unit in row:
+            reads.setdefault(unit, []).append(r)
+    for c in x.columns() & y.columns():
+        writes = [unit for unit, row in W2.items() if c in row]
+        if (
+            len(writes) == 1
+            and reads.get(writes[0]) == [c]
+            and not {writes[0]} & b1.get(0, {}).keys()
+            and c not in b2.get(0, {})
+        ):
+            w, low = W1[c][writes[0]], min(ZERO, x.ends(c)[0])
+            if W2[writes[0]][c] * w == -1 and grain(w) == w and x.step(c, w) != ZERO:
+                x, y = x.without(c, (low, ZERO)), y.without(c, NONE)
+    return x.plus(y, f)
 
 
 def _margin(state: State, c: Class, x: Vec) -> Fraction:
@@ -143,26 +162,30 @@ def _margin(state: State, c: Class, x: Vec) -> Fraction:
     if state.header["readout"] != "linear":
         return min(_binary(state, c, x, way) for way in state.spec.answer)
     logits = x.times(state.matrix("readout.U"), state.f).plus(_vector(state.matrix("readout.u")), state.f)
-    varies = {n: rows for n, rows in logits.terms.items() if len(rows.keys) > 1}
-    fields = {state.plain(n, c): rows for n, rows in varies.items() if isinstance(n, Number)}
+    fields = {state.plain(n, c): rows for n, rows in logits.terms.items() if isinstance(n, Number)}
+    varies = sum(len(rows.keys) > 1 for rows in logits.terms.values())
     for way in state.spec.answer:
-        if isinstance(way, Decision) and fields.keys() == set(way.numbers) and len(fields) == len(varies):
-            return _decided(state.spec.answers, logits, [fields[n] for n in way.numbers], way)
-        if isinstance(way, AtLeast) and fields.keys() == {way.count, way.threshold} and len(varies) == 2:
-            return _compared(logits, fields[way.count], fields[way.threshold])
+        numbers = (
+            way.numbers
+            if isinstance(way, Decision)
+            else (way.count, way.threshold)
+            if isinstance(way, AtLeast)
+            else ()
+        )
+        used = [fields[n] for n in numbers if n in fields]
+        if len(used) == len(numbers) and sum(len(rows.keys) > 1 for rows in used) == varies:
+            return (
+                _decided(state.spec.answers, logits, used, way)
+                if isinstance(way, Decision)
+                else _compared(logits, *used)
+            )
     raise Refused("the logits read what does not decide, or do not read what does")
 
 
-def _ends(logits: Vec, a: int) -> tuple[Fraction, Fraction]:
-    """The ends of a logit, but for what its fields add."""
-    base = logits.const.get(a, ZERO) + sum(
-        (
-            rows.columns[a].levels[0]
-            for rows in logits.terms.values()
-            if len(rows.keys) == 1 and a in rows.columns
-        ),
-        ZERO,
-    )
+def _ends(logits: Vec, a: int, used: list[Rows]) -> tuple[Fraction, Fraction]:
+    """The ends of a logit, but for what the fields in use add; all others have one row."""
+    others = [rows.columns[a] for rows in logits.terms.values() if rows not in used and a in rows.columns]
+    base = logits.const.get(a, ZERO) + sum((column.levels[0] for column in others), ZERO)
     lo, hi = logits.err.get(a, NONE)
     return base + lo, base + hi
 
@@ -174,7 +197,7 @@ def _column(rows: Rows, a: int) -> list[Fraction]:
 def _decided(answers: int, logits: Vec, fields: list[Rows], way: Decision) -> Fraction:
     """All rows of the numbers that decide."""
     need(answers * prod(len(rows.keys) for rows in fields) <= 1 << 20, "too many rows decide")
-    ends = [_ends(logits, a) for a in range(answers)]
+    ends = [_ends(logits, a, fields) for a in range(answers)]
     added = [[_column(rows, a) for rows in fields] for a in range(answers)]
     margins = []
     for at in product(*(range(len(rows.keys)) for rows in fields)):
@@ -190,7 +213,7 @@ def _decided(answers: int, logits: Vec, fields: list[Rows], way: Decision) -> Fr
 def _compared(logits: Vec, count: Rows, threshold: Rows) -> Fraction:
     """1 iff κ ≥ k.  The difference of the logits is A[κ] + B[k] + an interval: the worst κ for each k."""
     need(count.keys == tuple(range(len(count.keys))), "a count is left out")
-    (lo0, hi0), (lo1, hi1) = _ends(logits, 0), _ends(logits, 1)
+    (lo0, hi0), (lo1, hi1) = _ends(logits, 0, [count, threshold]), _ends(logits, 1, [count, threshold])
     A, B = (
         [b - a for a, b in zip(_column(rows, 0), _column(rows, 1), strict=True)]
         for rows in (count, threshold)
@@ -236,7 +259,8 @@ def _binary(state: State, c: Class, x: Vec, answer: Any) -> Fraction:
 def _digit(state: State, c: Class, x: Vec, column: int, i: int, answer: Number) -> None:
     """The column is bit i of the answer, without its error."""
     fields = [(n, col) for n, col in x.of(column).items() if len(col.levels) > 1]
-    base = _ends(Vec(x.const, x.terms), column)[0]
+    one = [col.levels[0] for col in x.of(column).values() if len(col.levels) == 1]
+    base = sum(one, x.const.get(column, ZERO))
     if not fields:
         need(base == 0 and state.spec.answers <= 1 << i, f"digit {i} is constant")
         return
