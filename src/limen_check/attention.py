@@ -57,6 +57,7 @@ class Scores:
         known = [a * b for a, b in steps if a and b]
         step = min(known, default=ONE) if len(known) == len(steps) else None
         self.err += f.inside(total, len(steps), step)
+        self.rounded_once = not self.err and step is not None
         need(2 * (total + self.err) <= f.largest, "a score overflows")
         if self.err or step is None or total * f.u > step:  # else every score is a number of the format
             self.err = above(self.err + f.u * (total + self.err)) + power(f.least - f.t)
@@ -192,8 +193,8 @@ class Ask:
         for e in self.seen:
             if e not in skip:
                 scores = self.scores(e)
-                less = self._missed(scores, e) - scores.most(base, gain)
-                stray += self.weight(e.count, less - scores.err - err)
+                gap = -scores.most(base, gain) - scores.err - err
+                stray += self.weight(e.count, gap if gap > 0 else gap + self._missed(scores, e))
         return stray
 
     def _missed(self, scores: Scores, e: Class) -> Fraction:

@@ -22,6 +22,7 @@ class On(NamedTuple):
     off: Fraction
     gain: Gain
     err: Fraction
+    even: bool  # those that satisfy the facts score the same, exactly
 
 
 def _asked(ask: Ask, d: Class, blank: Fraction) -> On:
@@ -38,11 +39,14 @@ def _asked(ask: Ask, d: Class, blank: Fraction) -> On:
     facts, low, off = relation(ask.state, m, ask.c, d), scores.s + m.low, scores.s + m.high
     need(m.cost is not None, "the keys do not vary")
     if not own:
-        return On(facts, low, off - (m.cost or ZERO), m.gain, scores.err)
-    here, apart, most = map(sum, zip(*own.values(), strict=True))
-    apart = min(x for _, x, _ in own.values())
+        return On(facts, low, off - (m.cost or ZERO), m.gain, scores.err, not scores.err and low == off)
+    here, _, most = (sum(column, ZERO) for column in zip(*own.values(), strict=True))
+    low += here + min(apart for _, apart, _ in own.values())
     off = max(off - (m.cost or ZERO) + most, off + here)  # another digit, or its own place
-    return On(facts | {Other()}, low + here + apart, off, m.gain, scores.err)
+    err, gain = scores.err, sum((g[0] for g in m.gain.values()), ZERO)
+    if scores.rounded_once and all(len(set(g)) == 1 for g in m.gain.values()):  # and rounding is monotone
+        err, low, off = ZERO, ask.f.rn(low + gain) - gain, ask.f.rn(off + gain) - gain
+    return On(facts | {Other()}, low, off, m.gain, err, even=False)
 
 
 def _own_place(ask: Ask, scores: Scores) -> dict[Hashable, tuple[Fraction, Fraction, Fraction]]:
@@ -82,7 +86,8 @@ def _among(ask: Ask, scores: Scores, d: Class, blank: Fraction) -> On:
     need(0 < len(on) < len(rows), "all are asked for, or none")
     facts = frozenset({Among(tuple(numbers[i] for i in order), frozenset(on))})
     low, off = min(rows[row] for row in on), max(v for row, v in rows.items() if row not in on)
-    return On(facts, low, off, scores.A, scores.err)
+    even = not scores.err and len({rows[row] for row in on}) == 1
+    return On(facts, low, off, scores.A, scores.err, even)
 
 
 def _flat(row: Any) -> Iterator[int]:
@@ -92,18 +97,28 @@ def _flat(row: Any) -> Iterator[int]:
         yield row
 
 
-def _cases(ask: Ask, d: Class, blank: Class) -> tuple[On, Fraction, Fraction]:
-    """Who is asked for; the weight outside d if there is one, and off the blank if there is none."""
+class Case(NamedTuple):
+    """The weight off the tokens that count, relative to them; whether the normaliser is exact, as in R10."""
+
+    stray: Fraction
+    exact: bool
+
+
+def _cases(ask: Ask, d: Class, blank: Class) -> tuple[On, Case, Case]:
+    """Who is asked for; the weight off the blank if there is none, and outside d if there is one."""
     need(blank != d and (ask.before(blank) or blank == ask.c), "no blank, or later")  # a token sees itself
     there = ask.scores(blank)
     need(not there.S, "the blank's score varies")
     base = there.s + sum(map(min, there.B.values()), ZERO)
     on = _asked(ask, d, base)
     yes = ask.others({d}, on.low, on.gain, on.err)
+    apart = on.even and on.low > on.off
+    alone = apart and 16 * (yes + ask.weight(d.count, on.low - on.off)) < ask.f.acc
     no = ask.others({d, blank}, base, there.A, there.err)
     ahead = sum((max(map(Fraction.__sub__, on.gain[x], a)) for x, a in there.A.items()), ZERO)
     no += ask.weight(d.count, base - on.off - ahead - on.err - there.err)
-    return on, yes, no / (blank.count if ask.before(blank) else 1)
+    even = not there.err and all(len(set(b)) == 1 for b in there.B.values()) and 16 * no < ask.f.acc
+    return on, Case(no / (blank.count if ask.before(blank) else 1), even), Case(yes, alone)
 
 
 def _fixed(v: Vec) -> dict[int, Fraction]:
@@ -120,29 +135,31 @@ def exists(ask: Ask, d: Class, blank: Class) -> Vec:
 
     If some token is asked for, weights outside d are σ of those inside, and what is read lies between
     v/(1 + σ) and v + σ·max; if none is, the same with v' and all that is not blank.  A sum of n numbers ≥ 0 is
-    within a factor 1 - n·acc in any order, and exponentials and weights are rounded.
+    within a factor 1 - n·acc in any order, and exponentials and weights are rounded; the normaliser is a whole
+    number, and exact, where the ones in it score the same and all others vanish beside them, as in R10.
     """
-    on, yes, no = _cases(ask, d, blank)
+    on, *cases = _cases(ask, d, blank)
     values = {e.name: _fixed(ask.head.value[e.name]) for e in ask.seen}
-    slack = (1 + ask.f.u) ** 4 / (1 - ask.state.length * ask.f.acc - power(-18)) ** 2
+    a_sum = 1 - ask.state.length * ask.f.acc - power(-18)
+    slack = [(1 + ask.f.u) ** 4 / a_sum ** (1 if case.exact else 2) for case in cases]
     columns, err = {}, {}
     for c in ask.head.columns:
         all_of = {name: v.get(c, ZERO) for name, v in values.items()}
         need(min(all_of.values()) >= 0, "negative values")
         pair = all_of[blank.name], all_of[d.name]
-        low = min(v / (1 + σ) / slack - v for v, σ in zip(pair, (no, yes), strict=True))
-        high = max((v + σ * max(all_of.values())) * slack - v for v, σ in zip(pair, (no, yes), strict=True))
+        each, most = list(zip(pair, cases, slack, strict=True)), max(all_of.values())
+        low = min(v / (1 + case.stray) / more - v for v, case, more in each)
+        high = max((v + case.stray * most) * more - v for v, case, more in each)
         columns[c], err[c] = Column.of(pair), (-above(-low), above(high))
     return Vec({}, {Number(Exists(d.name, on.facts)): Rows((0, 1), columns)}, err).tidy()
 
 
 def found(ask: Ask, d: Class, blank: Class) -> Vec:
     """R8: R2 where at most one token is asked for, so that L3 gives its value, or else the blank's."""
-    on, yes, no = _cases(ask, d, blank)
+    on, none_there, one_there = _cases(ask, d, blank)
     need(("at most one", d.name, on.facts) in ask.state.spec.promises, "several tokens may be asked for")
     need(ask.before(d) and ask.before(blank) and blank.count == 1, "it may come later")
-    if d.count > 1:
-        yes += ask.weight(d.count - 1, on.low - on.off - 2 * on.err)
+    rest = ask.weight(d.count - 1, on.low - on.off - 2 * on.err) if d.count > 1 else ZERO
     v, none = ask.head.value[d.name], _fixed(ask.head.value[blank.name])
     need(len(v.terms) <= 1, "the value has several fields")
     number, rows = next(iter(v.terms.items()), (Number(TOKEN, 1, 1), Rows((0,), {})))
@@ -155,7 +172,7 @@ def found(ask: Ask, d: Class, blank: Class) -> Vec:
         raise AssertionError
     name = Number(Found(d.name, on.facts, number))
     got = Vec({}, {name: Rows((*rows.keys, number.mod), columns)}, v.err).tidy()
-    return ask.blurred(got, max(yes, no))
+    return ask.blurred(got, max(none_there.stray, one_there.stray + rest))
 
 
 def share(ask: Ask, d: Class) -> Vec:

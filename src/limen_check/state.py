@@ -99,8 +99,10 @@ class State:
                 return min(low for low, _ in ends), max(high for _, high in ends)
             case Part(number):
                 low, high = self.span(number.of, c)
-                low, high = low // number.div, (high - 1) // number.div + 1
-                return (low, high) if not number.mod or high <= number.mod else (0, number.mod)
+                low, last, mod = low // number.div, (high - 1) // number.div, number.mod
+                if not mod or low // mod == last // mod:  # it does not begin anew
+                    return (low % mod, last % mod + 1) if mod else (low, last + 1)
+                return 0, mod
             case Exists():
                 return 0, 2
             case Count(where, _):

@@ -134,7 +134,7 @@ def _vector(W: Matrix) -> Vec:
 def _local(state: State, i: int, x: Vec) -> Vec:
     """R5: x + ReLU(x W₁ + b₁) W₂ + b₂, each of the six operations as it is rounded.
 
-    A column that one ReLU alone takes away, x - ReLU(w·x)/w with w a power of two, is min(x, 0), exactly.
+    A column that one ReLU alone takes away, x - ReLU(w·x)/w with w = 1, 2, 4, …, is min(x, 0), exactly.
     """
     f, W1, b1, W2, b2 = state.f, *(state.matrix(f"{i}.local.{w}") for w in ("W1", "b1", "W2", "b2"))
     y = x.times(W1, f).plus(_vector(b1), f).relu().times(W2, f).plus(_vector(b2), f)
@@ -151,7 +151,7 @@ def _local(state: State, i: int, x: Vec) -> Vec:
             and c not in b2.get(0, {})
         ):
             w, low = W1[c][writes[0]], min(ZERO, x.ends(c)[0])
-            if W2[writes[0]][c] * w == -1 and grain(w) == w and x.step(c, w) != ZERO:
+            if W2[writes[0]][c] * w == -1 and grain(w) == w >= 1:
                 x, y = x.without(c, (low, ZERO)), y.without(c, NONE)
     return x.plus(y, f)
 
