@@ -177,8 +177,8 @@ class Ask:
         roundings of small numbers.  An addition of floats errs by no more than its smaller summand, for the
         larger one is a float: so in any order the normaliser is 1 ≤ Z ≤ 1 + 2σ'.  1/Z is rounded to 1 if
         2σ' < u/2, else it errs by 2σ' + u.  The others' values add σ' of the largest, and the sum of values
-        errs by σ' again.  In all 4σ' of the largest value, and a few roundings if 1/Z is not 1.  A division by
-        Z at the end is covered, too.
+        errs by σ' again.  In all 4σ' of the largest value, and a few roundings if 1/Z is not 1.  A
+        division by Z at the end is covered, too.
         """
         u, acc = self.f.u, self.f.acc
         stray = stray * (1 + u) ** 4 / (1 - self.state.length * acc) ** 2
@@ -213,7 +213,7 @@ class Ask:
         A token that sees one token alone gives it the weight 1, whatever it scores.
         """
         if self.seen == [d] and d.count == 1:
-            return _moved(self.head.value[d.name], d, NO_FACTS, self.c)
+            return moved(self.head.value[d.name], d, NO_FACTS, self.c)
         scores = self.scores(d)
         m = Match.of(scores)
         facts = relation(self.state, m, self.c, d)
@@ -221,7 +221,7 @@ class Ask:
         stray = self.others({d}, scores.s + m.low, m.gain, scores.err)
         if d.count > 1:
             stray += self.weight(d.count - 1, (m.cost or ZERO) - (m.high - m.low) - 2 * scores.err)
-        return self.blurred(_moved(self.head.value[d.name], d, facts, self.c), stray)
+        return self.blurred(moved(self.head.value[d.name], d, facts, self.c), stray)
 
     def _unique(self, facts: Facts, d: Class) -> None:
         """Exactly one token of d that c sees satisfies the facts: by the task's promise, or by its place."""
@@ -300,7 +300,7 @@ def _alike(values: list[Vec]) -> Vec:
     return Vec(first.const, first.terms, {c: (min(e)[0], max(hi for _, hi in e)) for c, e in ends.items()})
 
 
-def _moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
+def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
     """A vector of THE token of class d, as its reader of class c names it."""
 
     def number(n: Number) -> Number:

@@ -1,4 +1,4 @@
-"""A class of tokens asks a softmax head whether there is such a token, which, or how many (R2, R8, R9, R10)."""
+"""A class of tokens asks a softmax head whether there is such a token, which, how many (R2, R8, R9, R10)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from limen_check.vectors import NONE, ZERO, Class, Column, Rows, Vec, above, pow
 
 
 class On(NamedTuple):
-    """A token that satisfies the facts scores gain + low or more, any other of its class gain + off or less."""
+    """Who satisfies the facts scores gain + low or more, any other token of the class gain + off or less."""
 
     facts: Facts
     low: Fraction
@@ -53,7 +53,8 @@ def _own_place(ask: Ask, scores: Scores) -> dict[Hashable, tuple[Fraction, Fract
     """Digits of the place by which a token asks for others: the score on itself, what another place
     gains at least, and the highest score.  Together they are all digits: two places differ in one.
     """
-    found, weight, whole = {}, 1, False
+    found: dict[Hashable, tuple[Fraction, Fraction, Fraction]] = {}
+    weight, whole = 1, False
     pairs = [x for x, y in scores.S if x == y and isinstance(x, Number) and x.of == PLACE]
     for name in sorted(pairs, key=lambda x: x.div):
         keys = ask.q.terms[name].keys
@@ -65,7 +66,7 @@ def _own_place(ask: Ask, scores: Scores) -> dict[Hashable, tuple[Fraction, Fract
         weight, whole = weight * name.mod, not ask.state.plain(Number(PLACE, 1, weight * name.mod), ask.c).mod
         found[name] = min(same), min(other) - min(same), max(other)
     need(whole or not found, "a digit of the place is left out")
-    return {**found}
+    return found
 
 
 def _among(ask: Ask, scores: Scores, d: Class, blank: Fraction) -> On:
@@ -134,9 +135,9 @@ def exists(ask: Ask, d: Class, blank: Class) -> Vec:
     """R2.  All of d has the value v, the blank has v', and no value is negative.
 
     If some token is asked for, weights outside d are σ of those inside, and what is read lies between
-    v/(1 + σ) and v + σ·max; if none is, the same with v' and all that is not blank.  A sum of n numbers ≥ 0 is
-    within a factor 1 - n·acc in any order, and exponentials and weights are rounded; the normaliser is a whole
-    number, and exact, where the ones in it score the same and all others vanish beside them, as in R10.
+    v/(1 + σ) and v + σ·max; if none is, the same with v' and all that is not blank.  A sum of n numbers ≥ 0
+    is within a factor 1 - n·acc in any order, and exponentials and weights are rounded; the normaliser is a
+    whole number, and exact, where the ones in it score the same and all others vanish, as in R10.
     """
     on, *cases = _cases(ask, d, blank)
     values = {e.name: _fixed(ask.head.value[e.name]) for e in ask.seen}
@@ -181,9 +182,9 @@ def share(ask: Ask, d: Class) -> Vec:
     Each weighs e^0 = 1, all others σ together.  If 16σ < acc, these vanish beside 1 in any sum, and the
     normaliser is exactly the number N of those that share.  Else an addition of others errs by no more than
     they weigh, and the N - 1 additions of sums that hold ones by acc each: 2σ + 2N·acc.  What is read is the
-    mean of the values, a function of κ, up to that, the roundings of a weight, those of a sum of m values, and
-    2σ.  κ counts the tokens of d that are asked for; or, where all of d share, those with the other one of two
-    values.
+    mean of the values, a function of κ, up to that, the roundings of a weight, those of a sum of m values,
+    and 2σ.  κ counts the tokens of d that are asked for; or, where all of d share, those with the other one
+    of two values.
     """
     scores = ask.scores(d)
     m = Match.of(scores)
@@ -212,9 +213,8 @@ def share(ask: Ask, d: Class) -> Vec:
             (always + κ * one + rest * (d.count - κ) * two) / (fixed + κ + rest * (d.count - κ))
             for κ in range(d.count + 1)
         ]
-        e = above(slack * ask.cap(c) + 2 * stray * ask.cap(c))
-        lo, hi = value.err.get(c, NONE)
-        columns[c], err[c] = Column.of(means), (lo - e, hi + e)
+        off, (lo, hi) = above((slack + 2 * stray) * ask.cap(c)), value.err.get(c, NONE)
+        columns[c], err[c] = Column.of(means), (lo - off, hi + off)
     return Vec({}, {Number(Count(d.name, facts)): Rows(tuple(range(d.count + 1)), columns)}, err).tidy()
 
 
@@ -230,4 +230,4 @@ def _two_values(ask: Ask, v: Vec, d: Class) -> tuple[Facts, dict[int, Fraction],
         low[c] = low.get(c, ZERO) + column.rows()[0]
         high[c] = high.get(c, ZERO) + column.rows()[on.index(True)]
     chosen = frozenset((key,) for key, is_on in zip(rows.keys, on, strict=True) if is_on)
-    return frozenset({Among(ask.state.plain_row((name,), d), chosen)}), low, high  # type: ignore[arg-type]
+    return frozenset({Among(ask.state.plain_row((name,), d), chosen)}), low, high

@@ -46,10 +46,14 @@ class Mixer(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What the kernel knows of a mixer: its weights, and what it adds to each class."""
+    """What the kernel knows of a mixer: its weights, and what it adds to each class.
+
+    `sees_bits`: it refuses where the mixer's own numbers take more bits than the size p says.
+    """
 
     shapes: Callable[[Mixer, int], Shapes]
     read: Callable[[State, Mixer], dict[str, Vec]]
+    sees_bits: bool = False
 
 
 class State:

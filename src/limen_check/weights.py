@@ -224,17 +224,16 @@ def _compared(logits: Vec, count: Rows, threshold: Rows) -> Fraction:
     need(
         all(isinstance(k, int) and 1 <= k < len(A) for k, _ in thresholds), "a threshold that no count meets"
     )
-    yes = min(b + above[k] for k, b in thresholds) + lo1 - hi0  # type: ignore[index]
-    no = -max(b + below[k - 1] for k, b in thresholds) - hi1 + lo0  # type: ignore[operator]
-    return min(yes, no)
+    yes = min(b + above[k] for k, b in thresholds) + lo1 - hi0
+    no = -max(b + below[k - 1] for k, b in thresholds) - hi1 + lo0
+    return Fraction(min(yes, no))
 
 
 def _binary(state: State, c: Class, x: Vec, answer: Any) -> Fraction:
-    """Digit i stands in a column as 0 or 1, up to an error: two answers differ in a digit, by 2|2x - 1| or more.
+    """Digit i stands in a column as 0 or 1, up to an error: answers differ in a digit, by 2|2x - 1| or more.
 
     The column must be bit i of the answer's own expression in every row: a row of (e // div) % mod with
-    div = div₀·2^j shows the bits from j on, all of them below a modulus 2^k, or none but those of the answer's own
-    modulus.
+    div = div₀·2^j shows the bits from j on, below a modulus 2^k; of another modulus only the answer's own.
     """
     f, call = state.f, parse_call(state.header["readout"])
     expect(call.name == "binary" and call.arguments.keys() == {"first", "bits"}, "no such readout")
@@ -243,7 +242,7 @@ def _binary(state: State, c: Class, x: Vec, answer: Any) -> Fraction:
         raise Malformed("binary: first and bits are numbers")
     expect(first + bits <= state.width, "binary: beyond the width")
     need(isinstance(answer, Number) and state.spec.answers <= 1 << bits, "no number that is read in binary")
-    ends = []
+    ends: list[Fraction] = []
     for i in range(bits):
         _digit(state, c, x, first + i, i, answer)
         for v in (ZERO, Fraction(1)):
@@ -251,7 +250,7 @@ def _binary(state: State, c: Class, x: Vec, answer: Any) -> Fraction:
                 ends.append(f.rn(f.rn(2 * (v + e)) - 1) * (2 * v - 1))
     if set(ends) == {1} and bits * f.u <= 1:
         return Fraction(2)  # whole numbers up to `bits`: exact
-    logit = bits * max(max(ends), 1)
+    logit = Fraction(bits * max(ends))
     error = f.inside(logit, bits, None)
     return 2 * min(ends) - 2 * (error + f.u * (logit + error))
 
@@ -280,4 +279,4 @@ def _digit(state: State, c: Class, x: Vec, column: int, i: int, answer: Number) 
     need(
         all(base + v == (r >> i - j & 1) for r, v in zip(keys, col.rows(), strict=True)),
         f"digit {i} is wrong",
-    )  # type: ignore[operator]
+    )
