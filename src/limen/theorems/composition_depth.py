@@ -205,7 +205,7 @@ def _cases(case: Case, tables: Composition, bits: Levels | NoStatement) -> Itera
 def _remoteness(said: Bound) -> tuple[bool, float]:
     """How far from saying cannot; bits before averages."""
     if said.ceiling is not None:
-        return not said.excludes, said.ceiling
+        return not said.excludes, said.accuracy or 1.0
     has, needs = said.has_bits or 0, said.needs_bits or 0
     return True, math.log2(has + 1) - math.log2(needs + 1)
 
