@@ -35,7 +35,7 @@ from limen.theorems import _sharp
 from limen.theorems._chain import free_sizes
 from limen_check import rows
 from limen_check.bound import check_bound, derived
-from limen_check.case import Ceiling
+from limen_check.depth import Ceiling
 from limen_check.files import SCHEMA, Malformed, Refused
 from limen_check.machine import check_machine
 from limen_check.text import parse_call

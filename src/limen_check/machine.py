@@ -1,7 +1,8 @@
 """Machines: "some recurrence of so many bits does this task", of an architecture that says nothing but bits.
 
-The state after t tokens is the class of the prefix, two prefixes being in one class when every continuation has
-one answer; a token leads from class to class.  The step may be any table and may know t, as embeddings do.
+The state after t tokens is the class of the prefix, two prefixes being in one class when every continuation
+has one answer; a token leads from class to class.  The step may be any table and may know t, as embeddings
+do.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ def check_machine(c: Mapping[str, Any]) -> str:
     counts = [task.rows(t) for t in _hardest(task) if t < task.length]
     need(all(count.exact for count in counts), "the exact number of rows is not known")
     needed = max((bits(*count.powers, more=count.more, log=high) for count in counts), default=0)
-    need(needed <= c["bits"] <= max(said), f"{shown(needed)} bits are needed, one recurrence has {shown(max(said))}")
+    need(
+        needed <= c["bits"] <= max(said),
+        f"{shown(needed)} bits are needed, one recurrence has {shown(max(said))}",
+    )
     return f"some weights of {c['architecture']} do {c['task']}: a recurrence of {shown(c['bits'])} bits tells all apart"
 
 
@@ -40,7 +44,9 @@ def _hardest(task: rows.Task) -> list[int]:
     last |= {"equality": n, "disjointness": n, "counting": n, "turing": 1 + n // 2}  # and shrink from here on
     if task.name == "sparse_average" and s["q"] in (1, n):  # no place is known before the end, or all matter
         last |= {"sparse_average": n}
-    if task.name == "retrieval" and s["absent"] and 2 * n - 1 <= 1 << s["D"]:  # C(2^D,t) grows up to half of 2^D
+    if (
+        task.name == "retrieval" and s["absent"] and 2 * n - 1 <= 1 << s["D"]
+    ):  # C(2^D,t) grows up to half of 2^D
         last |= {"retrieval": n}
     need(task.name in last, f"the exact number of rows of {task.name} is not known")
     return [1, last[task.name], last[task.name] + 1, task.length - 1]

@@ -14,7 +14,7 @@ from math import comb
 from operator import mul
 from typing import NamedTuple
 
-from limen_check.files import expect, need
+from limen_check.files import Refused, expect
 from limen_check.logs import bits, log_binomial
 from limen_check.text import Value, parse_call
 
@@ -49,72 +49,10 @@ class Task(NamedTuple):
 
     def rows(self, t: int) -> Count:
         """The prefixes of t tokens that are told apart, 0 < t < length."""
-        need(0 < t < self.length and self.name in _ROWS, f"no rows of {self.name} there are known")
-        return _ROWS[self.name](self, t)
-
-
-# name: the least value of each size (words and flags apart), (cut, length, vocab) from the sizes
-_TASKS: dict[str, tuple[dict[str, int], Callable[..., tuple[int, int, int]]]] = {
-    "eva": ({"n": 1}, lambda n: (n, n + 1, n)),
-    "index": ({"n": 1, "S": 2}, lambda n, S: (n, n + 1, max(n, S))),
-    "two_sum": ({"n": 1, "M": 3}, lambda n, M: (n, n + 1, M)),
-    "three_sum": ({"n": 2, "M": 3}, lambda n, M: (n, n + 1, M)),
-    "two_sum_any": ({"n": 2, "M": 3}, lambda n, M: (n // 2, n, M)),
-    "equality": ({"n": 1}, lambda n: (n, 2 * n, 2)),
-    "disjointness": ({"n": 1}, lambda n: (n, 2 * n, 2)),
-    "counting": ({"n": 1, "S": 2}, lambda n, S: (n, n + 2, max(S, n + 1))),
-    "sparse_average": ({"n": 1, "q": 1}, lambda n, q: (n, n + q, max(n, 2))),
-    "dyck": ({"n": 2, "k": 1, "D": 1}, lambda n, k, D: (n // 2, n, 2 * k)),
-    "is_tree": ({"n": 4}, lambda n: ((n - 1) // 2, n - 1, n * n)),
-    "turing": ({"n": 2, "program": 0}, lambda n, program: (1 + n // 2, n + 1, 3)),
-    "cgram": ({"n": 2, "c": 2, "V": 2}, lambda n, c, V: (n, n + c - 1, V)),
-    "recall": ({"n": 1, "V": 2, "q": 1}, lambda n, V, q: (2 * n, 2 * n + q, V)),
-    "retrieval": ({"n": 1, "D": 1, "V": 1, "absent": 0}, lambda n, D, V, absent: (n, n + 1, (V + 1) << D)),
-    "nearest_neighbor": ({"n": 1, "D": 2, "g": 1}, lambda n, D, g: (2 * n, 2 * n + 1, (2 * g + 1) ** D + 2)),
-    "khop": ({"n": 2, "k": 0, "S": 2}, lambda n, k, S: (n, n + 1, k + S + 3)),
-}
-_PROGRAMS = {"palindrome": 0, "increment": 1}
-_EXIST: dict[str, Callable[[dict[str, int]], bool]] = {  # what else the sizes must meet
-    "dyck": lambda s: s["n"] % 2 == 0,
-    "sparse_average": lambda s: s["q"] <= s["n"],
-    "cgram": lambda s: s["n"] >= s["c"],
-    "recall": lambda s: 2 * s["n"] <= s["V"] and s["q"] <= s["n"],
-    "retrieval": lambda s: s["D"] + s["V"].bit_length() <= 62 and s["n"] + s["absent"] <= 1 << s["D"],
-    "nearest_neighbor": lambda s: (
-        s["D"] <= 62 and (2 * s["g"] + 1) ** s["D"] < 2**62 and (s["D"] * s["g"] ** 2) ** 3 < 2**63
-    ),
-}
-
-
-def read(text: str) -> Task:
-    """Reads the text form: every size is spelled, and the task exists."""
-    name, given = parse_call(text)
-    if name in (
-        "composition",
-        "facts",
-    ):  # facts is composition told in sentences: the same tokens and answers
-        keys = ["m", *(f"n{l}" for l in range(1, len(given)))]
-        s = _sizes(name, given, dict.fromkeys(keys, 1))
-        N = tuple(accumulate((s[key] for key in keys), mul))
-        return Task(name, s, N, sum(N), sum(N) + 2, N[-1])
-    expect(name in _TASKS, f"no task is named {name[:40]!r}")
-    least, shape = _TASKS[name]
-    s = _sizes(name, given, least)
-    expect(name not in _EXIST or _EXIST[name](s), f"there is no {text[:80]}")
-    asks = {"recall": s.get("q", 1), "khop": s["n"]}.get(name, 1)
-    return Task(name, s, (), *shape(**s), asks)
-
-
-def _sizes(name: str, given: dict[str, Value], least: dict[str, int]) -> dict[str, int]:
-    wrong = sorted(set(given) ^ set(least))
-    expect(not wrong, f"{name}: {wrong and wrong[0][:40]} is missing or unknown")
-    s: dict[str, int] = {}
-    for key, low in least.items():
-        value = _PROGRAMS.get(str(given[key])) if key == "program" else given[key]
-        expect(type(value) is (bool if key == "absent" else int), f"{name}: {key} is of another kind")
-        s[key] = int(value or 0)
-        expect(s[key] >= low, f"{name}: {key} must be at least {low}")
-    return s
+        count = _TASKS[self.name].rows if 0 < t < self.length else None
+        if count is None:
+            raise Refused(f"no rows of {self.name} are known there")
+        return count(self, t)
 
 
 def _binomial(n: int, k: int, *more: tuple[int, int], exact: bool = True) -> Count:
@@ -305,23 +243,78 @@ def _nearest_neighbor(task: Task, t: int) -> Count:
     return Count(((2, min(t // 2, directions[g])),), exact=False)
 
 
-_ROWS: dict[str, Callable[[Task, int], Count]] = {
-    "eva": lambda task, t: Count(((task.sizes["n"], t),)),
-    "index": lambda task, t: Count(((task.sizes["S"], t),)),
-    "two_sum": _two_sum,
-    "three_sum": _three_sum,
-    "two_sum_any": _two_sum_any,
-    "equality": _halves,
-    "disjointness": _halves,
-    "composition": _composition,
-    "facts": _composition,
-    "counting": _counting,
-    "sparse_average": _sparse_average,
-    "dyck": _dyck,
-    "is_tree": _is_tree,
-    "turing": _turing,
-    "cgram": _cgram,
-    "recall": _recall,
-    "retrieval": _retrieval,
-    "nearest_neighbor": _nearest_neighbor,
+class _Spec(NamedTuple):
+    """The least value of each size; cut, length and vocab; the rows."""
+
+    least: dict[str, int]
+    shape: Callable[..., tuple[int, int, int]]
+    rows: Callable[[Task, int], Count] | None
+
+
+def _words(size: str) -> Callable[[Task, int], Count]:
+    """All words of t symbols."""
+    return lambda task, t: Count(((task.sizes[size], t),))
+
+
+_TASKS = {
+    "eva": _Spec({"n": 1}, lambda n: (n, n + 1, n), _words("n")),
+    "index": _Spec({"n": 1, "S": 2}, lambda n, S: (n, n + 1, max(n, S)), _words("S")),
+    "two_sum": _Spec({"n": 1, "M": 3}, lambda n, M: (n, n + 1, M), _two_sum),
+    "three_sum": _Spec({"n": 2, "M": 3}, lambda n, M: (n, n + 1, M), _three_sum),
+    "two_sum_any": _Spec({"n": 2, "M": 3}, lambda n, M: (n // 2, n, M), _two_sum_any),
+    "equality": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), _halves),
+    "disjointness": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), _halves),
+    "counting": _Spec({"n": 1, "S": 2}, lambda n, S: (n, n + 2, max(S, n + 1)), _counting),
+    "sparse_average": _Spec({"n": 1, "q": 1}, lambda n, q: (n, n + q, max(n, 2)), _sparse_average),
+    "dyck": _Spec({"n": 2, "k": 1, "D": 1}, lambda n, k, D: (n // 2, n, 2 * k), _dyck),
+    "is_tree": _Spec({"n": 4}, lambda n: ((n - 1) // 2, n - 1, n * n), _is_tree),
+    "turing": _Spec({"n": 2, "program": 0}, lambda n, program: (1 + n // 2, n + 1, 3), _turing),
+    "cgram": _Spec({"n": 2, "c": 2, "V": 2}, lambda n, c, V: (n, n + c - 1, V), _cgram),
+    "recall": _Spec({"n": 1, "V": 2, "q": 1}, lambda n, V, q: (2 * n, 2 * n + q, V), _recall),
+    "retrieval": _Spec(
+        {"n": 1, "D": 1, "V": 1, "absent": 0}, lambda n, D, V, absent: (n, n + 1, (V + 1) << D), _retrieval
+    ),
+    "nearest_neighbor": _Spec(
+        {"n": 1, "D": 2, "g": 1}, lambda n, D, g: (2 * n, 2 * n + 1, (2 * g + 1) ** D + 2), _nearest_neighbor
+    ),
+    "khop": _Spec({"n": 2, "k": 0, "S": 2}, lambda n, k, S: (n, n + 1, k + S + 3), None),
+    # facts is composition told in sentences: the same tokens and answers
+    **dict.fromkeys(("composition", "facts"), _Spec({}, lambda: (0, 0, 0), _composition)),
 }
+_EXISTS: dict[str, Callable[..., bool]] = {  # what else the sizes must meet
+    "dyck": lambda n, k, D: n % 2 == 0,
+    "sparse_average": lambda n, q: q <= n,
+    "cgram": lambda n, c, V: n >= c,
+    "recall": lambda n, V, q: 2 * n <= V and q <= n,
+    "retrieval": lambda n, D, V, absent: D + V.bit_length() <= 62 and n + absent <= 1 << D,
+    "nearest_neighbor": lambda n, D, g: D <= 62 and (2 * g + 1) ** D < 2**62 and (D * g**2) ** 3 < 2**63,
+}
+_PROGRAMS = {"palindrome": 0, "increment": 1}
+
+
+def read(text: str) -> Task:
+    """Reads the text form: every size is spelled, and the task exists."""
+    name, given = parse_call(text)
+    expect(name in _TASKS, f"no task is named {name[:40]!r}")
+    if name in ("composition", "facts"):
+        keys = ["m", *(f"n{l}" for l in range(1, len(given)))]
+        s = _sizes(name, given, dict.fromkeys(keys, 1))
+        N = tuple(accumulate((s[key] for key in keys), mul))
+        return Task(name, s, N, sum(N), sum(N) + 2, N[-1])
+    spec = _TASKS[name]
+    s = _sizes(name, given, spec.least)
+    expect(name not in _EXISTS or _EXISTS[name](**s), f"there is no {text[:80]}")
+    asks = {"recall": s.get("q", 1), "khop": s["n"]}.get(name, 1)
+    return Task(name, s, (), *spec.shape(**s), asks)
+
+
+def _sizes(name: str, given: dict[str, Value], least: dict[str, int]) -> dict[str, int]:
+    wrong = sorted(set(given) ^ set(least))
+    expect(not wrong, f"{name}: {wrong and wrong[0][:40]} is missing or unknown")
+    s: dict[str, int] = {}
+    for key, low in least.items():
+        value = _PROGRAMS.get(str(given[key])) if key == "program" else given[key]
+        expect(type(value) is (bool if key == "absent" else int), f"{name}: {key} is of another kind")
+        s[key] = int(value or 0)
+        expect(s[key] >= low, f"{name}: {key} must be at least {low}")
+    return s
