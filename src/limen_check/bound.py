@@ -22,7 +22,7 @@ _LN2 = Fraction("0.6931471805599453094172321214581766")  # above ln 2
 _CELLS = 2048  # of false alarm rates that are looked at
 
 
-# --- recurrences: what is known of the past is a state --------------------------------------------------------
+# --- recurrences: what is known of the past is a state ------------------------------------------------------
 
 
 def streaming_state(case: Case) -> Sides | Ceiling:
@@ -91,7 +91,7 @@ def window_global(case: Case) -> Sides:
     return Sides(bits((case.task.vocab, min(first, t)), log=high), case.task.rows(t).bits)
 
 
-# --- one softmax layer: what one player's tokens tell the last token are a few sums ---------------------------
+# --- one softmax layer: what one player's tokens tell the last token are a few sums -------------------------
 
 
 class Family(NamedTuple):
@@ -128,9 +128,8 @@ def _rooted(task: rows.Task, n: int, k: int) -> Family:
     return Family(bits((k, n - 1 - k), more=n - 1 - k >= 3), n - 1 - k)
 
 
-_FIXED: dict[
-    str, Callable[..., Family]
-] = {  # inputs with one last token for all, and the rows of Alice's part
+# Inputs with one last token for all: the rows of Alice's part.
+_FIXED: dict[str, Callable[..., Family]] = {
     "equality": lambda task, n: Family(n, n),  # b_n = 1: 2^(n-1) a with a_n = 1, or always no
     "disjointness": lambda task, n: Family(n, n),
     "turing": lambda task, n, program: Family(n // 2, task.cut),  # the last digit is 1
@@ -139,15 +138,12 @@ _FIXED: dict[
     "counting": lambda task, n, S: Family(set_bits(S, n, 1, lambda s: int(s > 0)), n),  # threshold 1
     "is_tree": _rooted,
 }
-_FOOLING: dict[
-    str, Callable[..., Family]
-] = {  # pairs of halves with one answer, whose crossings have another
+# Fooling sets: pairs of halves with one answer, any two of which cross to an input with another.
+_FOOLING: dict[str, Callable[..., Family]] = {
     "equality": lambda task, n: Family(n, n),  # (a, a)
     "disjointness": lambda task, n: Family(n, n),  # (a, its complement)
     "turing": lambda task, n, program: Family(n // 2, task.cut),
-    "two_sum_any": lambda task, n, M: Family(
-        min(n // 2, (M - 1) // 2), n // 2
-    ),  # i or -i for i ≤ u, both alike
+    "two_sum_any": lambda task, n, M: Family(min(n // 2, (M - 1) // 2), n // 2),  # i or -i for i ≤ u, alike
     "three_sum": lambda task, n, M: Family(min(n // 2, (M - 1) // 2), n // 2),  # the same, with q = 0
     "is_tree": lambda task, n: Family((n - 1) // 3, task.cut),  # v-w; Alice r-u or u-v, Bob r-v or u-w
 }
@@ -218,7 +214,7 @@ def _told(case: Case, family: Family, message: Callable[[Part], int]) -> Sides:
     return Sides(S + sum(message(part) * times for part, times in heads), family.bits)
 
 
-# --- sparse attention on 2-Sum: of what is not opened, a query knows what it was told -------------------------
+# --- sparse attention on 2-Sum: of what is not opened, a query knows what it was told -----------------------
 
 
 def block_messages(case: Case) -> Sides | Ceiling:
@@ -329,9 +325,8 @@ def check_bound(c: Mapping[str, Any]) -> str:
         need(found.has < found.needs and found.has <= has < needs <= found.needs, sides)
         what = f"cannot do {c['task']}: it has at most {shown(has)} bits and needs at least {shown(needs)}"
     else:
-        expect(
-            has is needs is None not in (c["ceiling"], inputs), "ceiling and distribution must be said here"
-        )
+        one = has is needs is None not in (c["ceiling"], inputs)
+        expect(one, "ceiling and distribution must be said here, and no bits")
         need(inputs == found.distribution, f"the inputs are: {found.distribution}")
         ceiling = rational(c["ceiling"])
         need(ceiling < 1 and found.holds(ceiling), "an accuracy above the ceiling is not excluded")

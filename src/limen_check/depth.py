@@ -82,7 +82,7 @@ def composition_depth(case: Case) -> Sides | Ceiling:
     return Ceiling(found, fixed + "every entry of every table, z_0 and w independent and uniform")
 
 
-# --- routes C and W: any stack, any number of steps, by levels ------------------------------------------------
+# --- routes C and W: any stack, any number of steps, by levels ----------------------------------------------
 
 
 class Level(NamedTuple):
@@ -211,7 +211,7 @@ def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     return Sides(D, bits((N[-1], q[-1])))
 
 
-# --- sharp routes: one or two full layers F, linear ones of S_t bits after t of them, one pass ----------------
+# --- sharp routes: one or two full layers F, linear ones of S_t bits after t of them, one pass --------------
 
 
 def _serial(architecture: Architecture, n: int) -> tuple[int, list[int], list[int]]:

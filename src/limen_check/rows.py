@@ -14,7 +14,7 @@ from math import comb
 from operator import mul
 from typing import NamedTuple
 
-from limen_check.files import Refused, expect
+from limen_check.files import Refused, expect, need
 from limen_check.logs import bits, log_binomial
 from limen_check.text import Value, parse_call
 
@@ -49,10 +49,8 @@ class Task(NamedTuple):
 
     def rows(self, t: int) -> Count:
         """The prefixes of t tokens that are told apart, 0 < t < length."""
-        count = _TASKS[self.name].rows if 0 < t < self.length else None
-        if count is None:
-            raise Refused(f"no rows of {self.name} are known there")
-        return count(self, t)
+        need(0 < t < self.length, "a cut stands inside the text")
+        return _composition(t, self.N) if self.N else _TASKS[self.name].rows(t, **self.sizes)
 
 
 def _binomial(n: int, k: int, *more: tuple[int, int], exact: bool = True) -> Count:
@@ -63,7 +61,7 @@ def _binomial(n: int, k: int, *more: tuple[int, int], exact: bool = True) -> Cou
     return Count(((comb(n, k), 1), *more), exact=exact)
 
 
-def _sets(m: int, most: int, signs: int = 1) -> int | None:
+def _sets(m: int, most: int, signs: int) -> int | None:
     """Σ_{s=1}^{most} C(m,s)·signs^s, if it can be written."""
     most = min(most, m)
     if most > _SUMMED or _largest(m, most, signs) > _WRITTEN:
@@ -75,39 +73,37 @@ def _sets(m: int, most: int, signs: int = 1) -> int | None:
     return total
 
 
-def _largest(m: int, most: int, signs: int = 1) -> int:
+def _largest(m: int, most: int, signs: int) -> int:
     """⌊log₂⌋ of the largest C(m,s)·signs^s with s ≤ most, signs 1 or 2."""
     peak = min(most, signs * (m + 1) // (signs + 1))
     return (log_binomial(m, peak, 64) >> 64) + peak * (signs - 1)
 
 
-def _two_sum(task: Task, t: int) -> Count:
+def _two_sum(t: int, n: int, M: int) -> Count:
     """Sets of 1 … t values: the value that two of them differ in is asked for, and comes no more."""
-    M = task.sizes["M"]
-    total = _sets(M, t)
+    total = _sets(M, t, signs=1)
     if total is not None:
         return Count(((total, 1),))
-    # from the middle on half of all sets are among them
-    return Count(((2, max(M - 1 if 2 * t >= M else 0, _largest(M, min(t, M)))),), exact=False)
+    half = M - 1 if 2 * t >= M else 0  # from the middle on half of all sets are among them
+    return Count(((2, max(half, _largest(M, min(t, M), signs=1))),), exact=False)
 
 
-def _three_sum(task: Task, t: int) -> Count:
+def _three_sum(t: int, n: int, M: int) -> Count:
     """A token w = 2m-1, in the prefix or to come, and a set A of values below m, 3m-1 ≤ M: -(w+a) asks for a.
 
     Sums w + a lie in 2m-1 … 3m-2, those of two of A below.  Or M rows: 0 … 0 y, asked by -y.
     """
-    M, m = task.sizes["M"], (task.sizes["M"] + 1) // 3
-    sets = _two_sum(task._replace(sizes={"M": m}), t - 1 if t == task.sizes["n"] else t)
+    sets = _two_sum(t - (t == n), n, (M + 1) // 3)
     return max(sets._replace(exact=False), Count(((M, 1),), exact=False), key=lambda count: count.bits)
 
 
-def _two_sum_any(task: Task, t: int) -> Count:
+def _two_sum_any(t: int, n: int, M: int) -> Count:
     """Sets without a pair: s of h couples {v,-v}, a side each, and z of the e values with v = -v.
 
     s + z ≤ t as one of the s may be repeated; alone, z = t.  From two tokens on: that there is a pair.  Two
     sets that differ in v are told apart by -v and then repetitions of something harmless.
     """
-    h, e = (task.sizes["M"] - 1) // 2, 2 - task.sizes["M"] % 2
+    h, e = (M - 1) // 2, 2 - M % 2
     total = comb(e, t) + (t >= 2)
     for z in range(min(e, t - 1) + 1):
         couples = _sets(h, t - z, signs=2)
@@ -117,53 +113,47 @@ def _two_sum_any(task: Task, t: int) -> Count:
     return Count(((total, 1),))
 
 
-def _halves(task: Task, t: int) -> Count:
+def _halves(t: int, n: int) -> Count:
     """All of a that was read; then what b is still compared with, and that it failed."""
-    n = task.sizes["n"]
     return Count(((2, t),)) if t <= n else Count(((2, 2 * n - t),), more=True)
 
 
-def _composition(task: Task, t: int) -> Count:
+def _composition(t: int, N: tuple[int, ...]) -> Count:
     """N^t inside z_L; after it a function F of (w_l …, i_l), all N^N of them; when z_0 is known N^(N/m).
 
     Inside z_l, after s of its K entries, each entry read names one of F's columns, and the others may still
     name any: Σ_F (different columns)^s.  With N ≥ 2K a column has K² values or more: half of the F have K
     different ones.
     """
-    N = task.N[-1]
-    if t <= N or t == task.cut:
-        return Count(((N, min(t, N)),))
-    if t > task.cut:
-        return Count(((N, N // task.N[0]),))
-    K, s = 0, t - N
-    for K in reversed(task.N[:-1]):
+    *lower, top = N
+    if t <= top or t >= sum(N):
+        return Count(((top, min(t, top) if t <= sum(N) else top // N[0]),))
+    K, s = 0, t - top
+    for K in reversed(lower):
         if s < K:
             break
         s -= K
-    if s == 0:
-        return Count(((N, N),))
-    if N <= 32:
-        columns = N ** (N // K)
+    if s and top <= 32:
+        columns = top ** (top // K)
         onto = [sum((-1) ** j * comb(k, j) * (k - j) ** K for j in range(k)) for k in range(K + 1)]
         return Count(((sum(onto[k] * comb(columns, k) * k**s for k in range(1, K + 1)), 1),))
-    return Count(((N // 2, 1), (N, N - 1), (K, s)) if N >= 2 * K else ((N, N),), exact=False)
+    if s and top >= 2 * K:
+        return Count(((top // 2, 1), (top, top - 1), (K, s)), exact=False)
+    return Count(((top, top),), exact=s == 0)
 
 
-def _counting(task: Task, t: int) -> Count:
+def _counting(t: int, n: int, S: int) -> Count:
     """How often each symbol came; when s is known, its own count 0 … n."""
-    n, S = task.sizes["n"], task.sizes["S"]
     return Count(((n + 1, 1),)) if t > n else _binomial(t + S - 1, min(t, S - 1))
 
 
-def _sparse_average(task: Task, t: int) -> Count:
+def _sparse_average(t: int, n: int, q: int) -> Count:
     """q < n: sums over all sets of q places tell all z apart; when y_i = i - 1 are known, those behind."""
-    n, q = task.sizes["n"], task.sizes["q"]
     return Count(((min(t, n) + 1, 1),)) if q == n else Count(((2, min(t, 2 * n - t)),), exact=t <= n)
 
 
-def _dyck(task: Task, t: int) -> Count:
+def _dyck(t: int, n: int, k: int, D: int) -> Count:
     """The h ≤ min(t, n-t, D) open brackets, h of the parity of t; and that all is lost."""
-    n, k, D = task.sizes["n"], task.sizes["k"], task.sizes["D"]
     H = min(t, n - t, D)
     H -= (t - H) % 2
     if k == 1:
@@ -173,39 +163,42 @@ def _dyck(task: Task, t: int) -> Count:
     return Count((((k ** (H + 2) - k ** (H % 2)) // (k * k - 1) + 1, 1),))  # k^H + k^(H-2) + … + 1
 
 
-def _is_tree(task: Task, t: int) -> Count:
-    """What is connected, n-t parts, and from three edges on a cycle; (n-t)^t ≤ Stirling₂(n,n-t)."""
-    n = task.sizes["n"]
-    if n > _VERTICES:
-        return Count(((n - t, t),), exact=False)
-    return (
-        Count(((5, 1),), exact=False) if (n, t) == (4, 2) else Count(((partitions(n)[n - t] + (t >= 3), 1),))
-    )
+def _is_tree(t: int, n: int) -> Count:
+    """What is connected, n-t parts, and from three edges on a cycle; (n-t)^t ≤ Stirling₂(n,n-t).
+
+    If a free edge joins two parts of one forest inside a part of the other, it tells them apart, with free
+    edges that make a tree.  Else parts of the other are stars across two parts; with three parts a third
+    vertex tells, with two, t = n-2, let all forests be paths.  Of four vertices 5 of 7 are told apart.
+    """
+    if n > _VERTICES or (n, t) == (4, 2):
+        return Count(((n - t, t),) if n > 4 else ((5, 1),), exact=False)
+    return Count(((_partitions(n)[n - t] + (t >= 3), 1),))
 
 
 @lru_cache(maxsize=8)
-def partitions(n: int) -> list[int]:
-    """Stirling₂(n, k), k = 0..n: the partitions of n things into k sets, S(n,k) = S(n-1,k-1) + k·S(n-1,k)."""
+def _partitions(n: int) -> list[int]:
+    """Stirling₂(n, k), k = 0..n: S(n,k) = S(n-1,k-1) + k·S(n-1,k)."""
     row = [1]
     for _ in range(n):
         row = [0, *(row[k - 1] + k * row[k] for k in range(1, len(row))), row[-1]]
     return row
 
 
-def _turing(task: Task, t: int) -> Count:
+def _turing(t: int, n: int, program: int) -> Count:
     """Of a palindrome the s digits not yet mirrored, and that some did not fit; of a number two bits."""
-    n, s = task.sizes["n"], t - 1
-    if task.sizes["program"]:
-        return Count(((min(4, s + 1 + (s > 1)), 1),))
-    return Count(((2, min(s, n - s)),), more=2 * s >= n + 2)
+    s = t - 1
+    return (
+        Count(((min(4, 1 << min(s, 2)), 1),))
+        if program
+        else Count(((2, min(s, n - s)),), more=2 * s >= n + 2)
+    )
 
 
-def _cgram(task: Task, t: int) -> Count:
+def _cgram(t: int, n: int, c: int, V: int) -> Count:
     """K groups: #, a word of c-2 other symbols, a value that is not # but for the last; then only #.
 
     As the gram is read fewer words remain.  c = 2: K symbols, each followed by one of the V-K others.
     """
-    n, c, V = (task.sizes[key] for key in ("n", "c", "V"))
     groups = min(t, n) // c
     if c == 2:
         K = min(groups, V - -(-V // V.bit_length()))
@@ -216,31 +209,32 @@ def _cgram(task: Task, t: int) -> Count:
     return Count(((V - 1, K - 1), (V, 1)) if K else (), exact=False)
 
 
-def _recall(task: Task, t: int) -> Count:
+def _recall(t: int, n: int, V: int, q: int) -> Count:
     """V for each value read, the keys being fixed; after the cut for each that was not asked for."""
-    return Count(((task.sizes["V"], min(t // 2, 3 * task.sizes["n"] - t)),), exact=False)
+    return Count(((V, min(t // 2, 3 * n - t)),), exact=False)
 
 
-def _retrieval(task: Task, t: int) -> Count:
+def _retrieval(t: int, n: int, D: int, V: int, absent: int) -> Count:
     """V^t under fixed keys; with `absent` for each set of keys, if n-t others remain beside any two sets."""
-    n, D, V, absent = (task.sizes[key] for key in ("n", "D", "V", "absent"))
     if not absent:
         return Count(((V, t),), exact=False)
-    if t == n or n + t <= 1 << D:
-        return _binomial(1 << D, t, (V, t))
-    return _binomial((1 << D) - n + t, t, (V, t), exact=False)
+    free = t == n or n + t <= 1 << D
+    return _binomial((1 << D) - (0 if free else n - t), t, (V, t), exact=free)
 
 
-def _nearest_neighbor(task: Task, t: int) -> Count:
+def _nearest_neighbor(t: int, n: int, D: int, g: int) -> Count:
     """Two for each label read, as long as the points have different directions: a point asks for its label.
 
     Directions are the vectors without a common divisor: all but 0, less those d times shorter, d > 1.
     """
-    D, g = task.sizes["D"], task.sizes["g"]
     directions: dict[int, int] = {}
     for r in range(1, g + 1):
         directions[r] = (2 * r + 1) ** D - 1 - sum(directions[r // d] for d in range(2, r + 1))
     return Count(((2, min(t // 2, directions[g])),), exact=False)
+
+
+def _khop(t: int, **sizes: int) -> Count:
+    raise Refused("how many rows khop has is not known")
 
 
 class _Spec(NamedTuple):
@@ -248,17 +242,12 @@ class _Spec(NamedTuple):
 
     least: dict[str, int]
     shape: Callable[..., tuple[int, int, int]]
-    rows: Callable[[Task, int], Count] | None
-
-
-def _words(size: str) -> Callable[[Task, int], Count]:
-    """All words of t symbols."""
-    return lambda task, t: Count(((task.sizes[size], t),))
+    rows: Callable[..., Count]
 
 
 _TASKS = {
-    "eva": _Spec({"n": 1}, lambda n: (n, n + 1, n), _words("n")),
-    "index": _Spec({"n": 1, "S": 2}, lambda n, S: (n, n + 1, max(n, S)), _words("S")),
+    "eva": _Spec({"n": 1}, lambda n: (n, n + 1, n), lambda t, n: Count(((n, t),))),
+    "index": _Spec({"n": 1, "S": 2}, lambda n, S: (n, n + 1, max(n, S)), lambda t, n, S: Count(((S, t),))),
     "two_sum": _Spec({"n": 1, "M": 3}, lambda n, M: (n, n + 1, M), _two_sum),
     "three_sum": _Spec({"n": 2, "M": 3}, lambda n, M: (n, n + 1, M), _three_sum),
     "two_sum_any": _Spec({"n": 2, "M": 3}, lambda n, M: (n // 2, n, M), _two_sum_any),
@@ -277,9 +266,7 @@ _TASKS = {
     "nearest_neighbor": _Spec(
         {"n": 1, "D": 2, "g": 1}, lambda n, D, g: (2 * n, 2 * n + 1, (2 * g + 1) ** D + 2), _nearest_neighbor
     ),
-    "khop": _Spec({"n": 2, "k": 0, "S": 2}, lambda n, k, S: (n, n + 1, k + S + 3), None),
-    # facts is composition told in sentences: the same tokens and answers
-    **dict.fromkeys(("composition", "facts"), _Spec({}, lambda: (0, 0, 0), _composition)),
+    "khop": _Spec({"n": 2, "k": 0, "S": 2}, lambda n, k, S: (n, n + 1, k + S + 3), _khop),
 }
 _EXISTS: dict[str, Callable[..., bool]] = {  # what else the sizes must meet
     "dyck": lambda n, k, D: n % 2 == 0,
@@ -295,17 +282,19 @@ _PROGRAMS = {"palindrome": 0, "increment": 1}
 def read(text: str) -> Task:
     """Reads the text form: every size is spelled, and the task exists."""
     name, given = parse_call(text)
-    expect(name in _TASKS, f"no task is named {name[:40]!r}")
-    if name in ("composition", "facts"):
+    if name in (
+        "composition",
+        "facts",
+    ):  # facts is composition told in sentences: the same tokens and answers
         keys = ["m", *(f"n{l}" for l in range(1, len(given)))]
         s = _sizes(name, given, dict.fromkeys(keys, 1))
         N = tuple(accumulate((s[key] for key in keys), mul))
         return Task(name, s, N, sum(N), sum(N) + 2, N[-1])
-    spec = _TASKS[name]
-    s = _sizes(name, given, spec.least)
+    expect(name in _TASKS, f"no task is named {name[:40]!r}")
+    s = _sizes(name, given, _TASKS[name].least)
     expect(name not in _EXISTS or _EXISTS[name](**s), f"there is no {text[:80]}")
     asks = {"recall": s.get("q", 1), "khop": s["n"]}.get(name, 1)
-    return Task(name, s, (), *spec.shape(**s), asks)
+    return Task(name, s, (), *_TASKS[name].shape(**s), asks)
 
 
 def _sizes(name: str, given: dict[str, Value], least: dict[str, int]) -> dict[str, int]:
