@@ -1,14 +1,14 @@
 """The tasks a second time, by their definitions in words, and their rows by counting.
 
-Nothing of the package is used here: each task is a list of alphabets and a function from tokens to the answer,
-None where the input is not promised.
+Nothing of the package is used here: each task is a list of alphabets and a function from tokens to the
+answer, None where the input is not promised.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
-from itertools import product
+from itertools import combinations, pairwise, product
 from math import gcd
 from typing import Any, NamedTuple
 
@@ -64,7 +64,7 @@ def counting(n: int, S: int) -> Defined:
 def sparse_average(n: int, q: int) -> Defined:
     def answer(x: Tokens) -> Hashable:
         y = x[n:]
-        return sum(x[i] for i in y) if all(a < b for a, b in zip(y, y[1:], strict=False)) else None
+        return sum(x[i] for i in y) if all(a < b for a, b in pairwise(y)) else None
 
     alphabets = [[0, 1]] * n + [list(range(n))] * q
     return Defined(alphabets, answer, lambda x: sum(x[:n]) if q == n else x)
@@ -86,7 +86,7 @@ def dyck(n: int, k: int, D: int) -> Defined:
 
 
 def is_tree(n: int) -> Defined:
-    edges = [u * n + v for u in range(n) for v in range(u)]  # each edge written one way: the other adds no rows
+    edges = [u * n + v for u in range(n) for v in range(u)]  # each written one way: the other adds no rows
 
     def parts(x: Tokens) -> frozenset[frozenset[int]]:
         found = [frozenset([v]) for v in range(n)]
@@ -200,7 +200,7 @@ def told_apart(rows: list[tuple[Any, ...]]) -> int:
     if not any(answer is None for row in rows for answer in row):
         return len(rows)
     foes = defaultdict(set)
-    for i, j in ((i, j) for i in range(len(rows)) for j in range(i)):
+    for i, j in combinations(range(len(rows)), 2):
         if differ(rows[i], rows[j]):
             foes[i].add(j)
             foes[j].add(i)

@@ -1,8 +1,8 @@
 r"""Bounds: "no weights of this architecture do this task", derived again from the two texts.
 
-Each theorem gives two sides in bits, or a ceiling on accuracy over random inputs that it names.  Trusted are the
-count of rows (rows.py), the bits (architecture.py), the inequality (here and in depth.py, with its proof) and
-the logarithms (logs.py).
+Each theorem gives two sides in bits, or a ceiling on accuracy over random inputs that it names.  Trusted are
+the rows (rows.py), the bits (architecture.py), the inequality with its proof (here and in depth.py) and the
+logarithms (logs.py).
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from limen_check import architecture, rows
 from limen_check.architecture import Part
-from limen_check.case import Case, Ceiling, Sides
-from limen_check.depth import composition_depth
+from limen_check.depth import Case, Ceiling, Sides, composition_depth
 from limen_check.files import Refused, claimed, expect, need, rational, shown
 from limen_check.logs import bits, diverges, high, low, set_bits
 
@@ -23,7 +22,7 @@ _LN2 = Fraction("0.6931471805599453094172321214581766")  # above ln 2
 _CELLS = 2048  # of false alarm rates that are looked at
 
 
-# --- recurrences: what is known of the past is a state --------------------------------------------------------------
+# --- recurrences: what is known of the past is a state ------------------------------------------------------
 
 
 def streaming_state(case: Case) -> Sides | Ceiling:
@@ -34,14 +33,11 @@ def streaming_state(case: Case) -> Sides | Ceiling:
 
 
 def log_linear_state(case: Case) -> Sides | Ceiling:
-    """The same at t = 2^r: counting up to 2^r carries through all digits, so the next token first adds all levels
-    of a log_linear part into one; the levels' weights belong to the token that reads.
+    """The same at t = 2^r: counting up to 2^r carries through all digits, so the next token first adds all
+    levels of a log_linear part into one; the levels' weights belong to the token that reads.
     """
-    case.free()
-    need(
-        any(part.name == "log_linear" for part, _ in case.architecture.counted),
-        "there is no log_linear layer",
-    )
+    case.plain(case.route, thoughts=True)
+    need(any(part.name == "log_linear" for part, _ in case.architecture.counted), "no layer is log_linear")
     t = 1 << case.task.cut.bit_length() - 1
     return _stated(case, t, lambda part: 1 if part.name == "log_linear" else t)
 
@@ -49,170 +45,148 @@ def log_linear_state(case: Case) -> Sides | Ceiling:
 def _stated(case: Case, t: int, after: Callable[[Part], int]) -> Sides | Ceiling:
     task, parts = case.task, case.architecture.counted
     need(0 < t < task.length, "a cut stands inside the text")
-    need(not any(part.full or part.ahead for part, _ in parts), "some layer keeps every token")
+    need(not any(part.full for part, _ in parts), "some layer keeps every token")
     for part, _ in parts:
         part.state(task.length + case.steps)  # it reads the whole text, or the theorem is about nothing
     S = sum(part.state(after(part)) * times for part, times in parts)
     if case.route == "":
         return Sides(S, task.rows(t).bits)
     need(case.route == "average", "the routes are the worst case, without a name, and average")
-    need(t <= task.cut, "after the cut what is asked may be known")
+    need(t <= task.cut, "after the cut what is asked for may be known")
     m, n, A, inputs = _lookup(task, t)
     # the m symbols before the cut lose S bits together: d(p‖1/A) ≤ S/m for them; all others may be right
     return Ceiling(lambda c: diverges(1 - (1 - c) * Fraction(n, m), Fraction(1, A), Fraction(S, m)), inputs)
 
 
 def _lookup(task: rows.Task, t: int) -> tuple[int, int, int, str]:
-    """One of n independent uniform symbols of A is asked for, each as likely; m of them are before the cut."""
-    s, one = task.sizes, "one of the keys asked for, each as likely"
-    found: tuple[int, int, int, str] | None = None
+    """One of n independent uniform symbols of A is asked for, each as likely; m of them before the cut."""
+    s, asked = task.sizes, "one of the keys asked for, each as likely"
     if task.name == "eva":
-        found = t, s["n"], s["n"], "f(0) … f(n-1) and x independent and uniform"
-    elif task.name == "index":
-        found = t, s["n"], s["S"], "s_0 … s_{n-1} and p independent and uniform"
-    elif task.name == "retrieval" and not s["absent"]:
-        found = t, s["n"], s["V"], f"n different keys, values independent and uniform, {one}"
-    elif task.name == "recall" and s["q"] == 1:
-        V = s["V"]
-        drawn = "n different keys of the lower half of the alphabet, values independent and uniform in the upper half"
-        found = t // 2, s["n"], V - V // 2, f"{drawn}, {one}"
-    elif len(task.N) == 1:
-        found = t, s["m"], s["m"], "every entry of z_1 and z_0 independent and uniform"
-    if found is None or found[0] < 1:
-        raise Refused(f"the random inputs of {task.name} are no uniform lookup, or nothing is before the cut")
-    return found
+        return t, s["n"], s["n"], "f(0) … f(n-1) and x independent and uniform"
+    if task.name == "index":
+        return t, s["n"], s["S"], "s_0 … s_{n-1} and p independent and uniform"
+    if task.name == "retrieval" and not s["absent"]:
+        return t, s["n"], s["V"], f"n different keys, values independent and uniform, {asked}"
+    if task.name == "recall" and s["q"] == 1 < t:
+        halves = "keys of the lower half of the alphabet, values independent and uniform in the upper half"
+        return t // 2, s["n"], s["V"] - s["V"] // 2, f"n different {halves}, {asked}"
+    if len(task.N) == 1:
+        return t, s["m"], s["m"], "every entry of z_1 and z_0 independent and uniform"
+    raise Refused(f"the random inputs of {task.name} are no uniform lookup, or nothing is before the cut")
 
 
 def window_global(case: Case) -> Sides:
-    """vocab^g ≥ rows(t): a token knows the R = Σ(W-1) tokens before it and the first g, and no more, by induction
-    over the layers: those it reads know what is before them, and the first tokens know only first ones.
+    """vocab^g ≥ rows(t): a token knows the R = Σ(W-1) tokens before it and the first g, by induction over the
+    layers: those that it reads know what is before them, and the first tokens know only first ones.
     """
-    need(case.steps == 0 and case.route == "", "a chain of thought moves on, and with it what is in reach")
-    case.free()
+    case.plain()
     reach = first = 0
     for layer in case.architecture.layers:
-        need(
-            all(part.said is None and part.name in ("window", "masked_softmax") for part in layer),
-            "windows only",
-        )
-        reach += max(part.sizes.get("W", part.sizes.get("last", 0)) - 1 for part in layer)
-        first = max(first, *(part.sizes.get("first", 0) for part in layer), 0)
+        windows = all(part.said is None and part.name in ("window", "masked_softmax") for part in layer)
+        need(windows, "it is about window and masked_softmax layers with their sizes")
+        reach += max(int(part.sizes.get("W") or part.sizes["last"]) - 1 for part in layer)
+        first = max(first, *(part.sizes.get("first", 0) for part in layer))
     t = min(case.task.length - case.task.asks - reach, case.task.cut)
     need(t >= 1, "all tokens are in reach")
     return Sides(bits((case.task.vocab, min(first, t)), log=high), case.task.rows(t).bits)
 
 
-# --- one softmax layer: what one player's tokens tell the last token are a few sums ---------------------------------
+# --- one softmax layer: what one player's tokens tell the last token are a few sums -------------------------
 
 
 class Family(NamedTuple):
-    """Alice, who holds the first t tokens (None: some, between Bob's), has cases to tell: so many bits."""
+    """Alice, who holds the first t tokens (None: some between Bob's), has cases to tell: so many bits."""
 
     bits: int
     t: int | None
 
 
 def one_layer_cut(case: Case) -> Sides:
-    """fixed_query: the last token is fixed, so Alice knows its query and sends max, normaliser and sums over her
-    tokens, H(d+2)p bits; Bob merges them with his.  after_recurrence: Alice sends the states, Bob the query, Alice
-    the sums; two pairs of a fooling set with one conversation have it on their crossings, too.
+    """fixed_query: the last token is fixed, so Alice knows its query and sends maximum, normaliser and sums
+    over her tokens, H(d+2)p bits; Bob merges them with his.  after_recurrence: Alice sends the states, Bob
+    the query, Alice the sums; two pairs of a fooling set with one conversation have it on their crossings,
+    too.
     """
-    need(case.route in ("fixed_query", "after_recurrence"), "the routes are fixed_query and after_recurrence")
-    if case.route == "fixed_query":
-        return _one_layer(case, _fixed_query(case))
-    case.free()
+    families = {"fixed_query": _FIXED, "after_recurrence": _FOOLING}
+    name, fixed = case.task.name, case.route == "fixed_query"
+    need(case.route in families, f"the routes are {', '.join(families)}")
+    need(name in families[case.route] and not case.task.sizes.get("program"), f"no such inputs of {name}")
+    need(set(case.sizes) == ({"k"} if fixed and name == "is_tree" else set()), "is_tree has the free size k")
+    family = families[case.route][name](case.task, **case.task.sizes | case.sizes)
+    if fixed:
+        return _one_layer(case, family)
     inner = [part for layer in case.architecture.layers[:-1] for part in layer]
     need(not any(part.full for part in inner), "only the last layer may have softmax heads")
-    return _told(case, _fooling_set(case.task), lambda part: part.query() + part.reply())
+    return _told(case, family, lambda part: part.query() + part.reply())
 
 
-def _fixed_query(case: Case) -> Family:
-    """Inputs with one last token for all, and the rows of Alice's part."""
-    name, s = case.task.name, case.task.sizes
-    n, k = s.get("n", 0), case.sizes.get("k", 0)
-    case.free(*(["k"] if name == "is_tree" else []))
-    if name in (
-        "equality",
-        "disjointness",
-    ):  # b_n = 1: of the a with the right last bit 2^(n-1), or always no
-        return Family(n, n)
-    if name == "turing" and not s["program"]:  # the last digit is 1: the same
-        return Family(n // 2, case.task.cut)
-    if name == "dyck":  # opening brackets are Alice's; the last closes kind 0; or always no
-        return Family(bits((s["k"], n // 2 - 1), more=True), None)
-    if (
-        name == "two_sum_any"
-    ):  # the last token is 0, Bob has one more; Alice may hold M/2, but 0 means always yes
-        return Family(_supports(s["M"], 1 - s["M"] % 2, n - 2), n - 2)
-    if name == "counting":  # threshold 1: which symbols occur
-        return Family(set_bits(s["S"], n, 1, lambda z: int(z > 0)), n)
-    if (
-        name == "is_tree"
-    ):  # Alice hangs vertices k … n-2 on roots 0 … k-1; the last edge is 0-(n-1); or a cycle
-        need(2 <= k <= n - 2, "there must be 2..n-2 roots")
-        return Family(bits((k, n - 1 - k), more=n - 1 - k >= 3), n - 1 - k)
-    raise Refused(f"no hard inputs of {name} with one last token for all are known")
+def _rooted(task: rows.Task, n: int, k: int) -> Family:
+    """Alice hangs vertices k … n-2 on roots 0 … k-1; the last edge is 0-(n-1).  Where i hangs on x ≠ 0 or on
+    y, Bob's i-(n-1) and a tree on the roots but x make a tree, or a cycle.  Or Alice has a cycle.
+    """
+    need(2 <= k <= n - 2, "there must be 2..n-2 roots")
+    return Family(bits((k, n - 1 - k), more=n - 1 - k >= 3), n - 1 - k)
 
 
-def _fooling_set(task: rows.Task) -> Family:
-    """Pairs of halves with one answer, any two of which cross to another answer."""
-    s, n = task.sizes, task.sizes.get("n", 0)
-    if task.name in ("equality", "disjointness"):  # (a, a); (a, its complement)
-        return Family(n, n)
-    if task.name == "turing" and not s["program"]:
-        return Family(n // 2, task.cut)
-    if task.name in ("two_sum_any", "three_sum"):  # both hold i or -i for each i ≤ u (and q = 0)
-        return Family(min(n // 2, (s["M"] - 1) // 2), n // 2)
-    if task.name == "is_tree":  # gadgets with the edge v-w: Alice r-u or u-v, Bob r-v or u-w
-        return Family((n - 1) // 3, task.cut)
-    raise Refused(f"no large fooling set of {task.name} is known")
+# Inputs with one last token for all: the rows of Alice's part.
+_FIXED: dict[str, Callable[..., Family]] = {
+    "equality": lambda task, n: Family(n, n),  # b_n = 1: 2^(n-1) a with a_n = 1, or always no
+    "disjointness": lambda task, n: Family(n, n),
+    "turing": lambda task, n, program: Family(n // 2, task.cut),  # the last digit is 1
+    "dyck": lambda task, n, k, D: Family(bits((k, n // 2 - 1), more=True), None),  # Alice opens, or always no
+    "two_sum_any": lambda task, n, M: Family(_supports(M, 1 - M % 2, n - 2), n - 2),  # 0 is last, Bob has one
+    "counting": lambda task, n, S: Family(set_bits(S, n, 1, lambda s: int(s > 0)), n),  # threshold 1
+    "is_tree": _rooted,
+}
+# Fooling sets: pairs of halves with one answer, any two of which cross to an input with another.
+_FOOLING: dict[str, Callable[..., Family]] = {
+    "equality": lambda task, n: Family(n, n),  # (a, a)
+    "disjointness": lambda task, n: Family(n, n),  # (a, its complement)
+    "turing": lambda task, n, program: Family(n // 2, task.cut),
+    "two_sum_any": lambda task, n, M: Family(min(n // 2, (M - 1) // 2), n // 2),  # i or -i for i ≤ u, alike
+    "three_sum": lambda task, n, M: Family(min(n // 2, (M - 1) // 2), n // 2),  # the same, with q = 0
+    "is_tree": lambda task, n: Family((n - 1) // 3, task.cut),  # v-w; Alice r-u or u-v, Bob r-v or u-w
+}
 
 
 def separate_tokens(case: Case) -> Sides:
     """Alice holds the values, Bob the keys and the query: he decides which value is asked for, she tells all.
 
-    cgram: blocks of c symbols end with a value; block i begins 0 1 … 1, all others 2 … 2, and 0 1 occurs once.
+    nearest_neighbor: the query's own point at i, the opposite one elsewhere.  cgram: blocks of c symbols end
+    with a value; block i begins 0 1 … 1, all others 2 … 2, so 0 1 occurs once; else values are not 0.
     """
-    case.free()
+    case.plain()
     name, s = case.task.name, case.task.sizes
-    need(
-        name in ("recall", "nearest_neighbor", "cgram") and case.route == "",
-        "no values stand apart from keys",
-    )
-    if name == "nearest_neighbor":  # the query's own point at i, the opposite one everywhere else
-        return _one_layer(case, Family(s["n"], None))
-    if name == "recall":
-        return _one_layer(case, Family(bits((s["V"], s["n"])), None))
-    values = s["V"] if s["c"] >= 3 and s["V"] >= 3 else s["V"] - 1
-    return _one_layer(case, Family(bits((values, s["n"] // s["c"])), None))
+    need(name in ("recall", "nearest_neighbor", "cgram"), "no values stand apart from their keys")
+    values = 2 if name == "nearest_neighbor" else s["V"]
+    values -= name == "cgram" and (s["c"] == 2 or s["V"] == 2)
+    return _one_layer(case, Family(bits((values, s["n"] // s.get("c", 1))), None))
 
 
 def three_sum_one_layer(case: Case) -> Sides:
-    """q = 0: Alice holds all tokens but one, a set without a couple; Bob's -v asks for v.  Or she has a couple."""
-    case.free()
-    need(case.task.name == "three_sum" and case.route == "", "it is about three_sum")
+    """q = 0: Alice holds all tokens but one, a set without a couple; Bob's -v asks for v.  Or she has one."""
+    case.plain()
+    need(case.task.name == "three_sum", "it is about three_sum")
     M, n = case.task.sizes["M"], case.task.sizes["n"]
     return _one_layer(case, Family(_supports(M, 2 - M % 2, n - 1), n - 1))
 
 
 def sparse_average_width(case: Case) -> Sides:
-    """q ≥ 2: the last place is n-1; if z, z' have equal sums over all other places, exchanging one of them shows
-    that they differ by a constant, which is 0, or by one pair if q = 2.  q = n: the sum of all.  q = 1: some
+    """q ≥ 2: the last place is n-1; if z, z' have equal sums over all other places, exchanging one shows that
+    they differ by a constant, which is 0, or by one pair if q = 2.  q = n: the sum of all.  q = 1: some
     n/2^(query bits) places share a query, and Bob knows which of them is asked for.
     """
-    case.free()
-    need(case.task.name == "sparse_average" and case.route == "", "it is about sparse_average")
+    case.plain()
+    need(case.task.name == "sparse_average", "it is about sparse_average")
     n, q = case.task.sizes["n"], case.task.sizes["q"]
     if q > 1:
         return _one_layer(case, Family(n if q < n else n.bit_length(), n))
-    queries = sum(
-        part.query() for part in case.architecture.layers[0] if part.full and part.name == "softmax"
-    )
+    queries = sum(part.query() for part in case.architecture.layers[0] if part.name == "softmax")
     return _one_layer(case, Family(-(-n >> min(queries, n.bit_length())), n))
 
 
 def _supports(M: int, selves: int, t: int) -> int:
-    """Bits of 1 + the sets of at most t residues with s ≥ 1 halves of the K couples {v,-v}, no couple, and some of
+    """Bits of 1 + the sets of at most t residues with s ≥ 1 halves of couples {v,-v}, no couple, and some of
     the `selves` with v = -v; one of the s is repeated to fill up.
     """
 
@@ -223,10 +197,7 @@ def _supports(M: int, selves: int, t: int) -> int:
 
 
 def _one_layer(case: Case, family: Family) -> Sides:
-    need(
-        len(case.architecture.layers) == 1,
-        "keys and values must be those of the tokens themselves: one layer",
-    )
+    need(len(case.architecture.layers) == 1, "one layer: keys and values must be of the tokens themselves")
     return _told(case, family, Part.reply)
 
 
@@ -243,62 +214,54 @@ def _told(case: Case, family: Family, message: Callable[[Part], int]) -> Sides:
     return Sides(S + sum(message(part) * times for part, times in heads), family.bits)
 
 
-# --- sparse attention on 2-Sum: of what is not opened, a query knows what it was told ----------------------------------
+# --- sparse attention on 2-Sum: of what is not opened, a query knows what it was told -----------------------
 
 
 def block_messages(case: Case) -> Sides | Ceiling:
-    """b whole blocks of B tokens; in layer r a token opens κ_r = hk blocks, a block sends w_r = h(d_k+d)p bits.
+    """b whole blocks of B tokens; in layer r a token opens κ_r = hk blocks, a block sends w_r = h(d_k+d)p
+    bits.
 
-    Γ blocks are in the query's reach: κ_l at the top, and below each block in reach opens κ_r·B, the query's own
+    Γ blocks are in the query's reach: κ_l at the top; below, each block in reach opens κ_r·B, the query's own
     block κ_r for each of its rest + 1 tokens.  W = w_1 + Σ_r w_{r+1}·Π_{s≤r}(1 + κ_s·B) bits are told of one
-    block, on average, in all that it reaches.
+    block, on average, in all that it reaches. positions: v is ambiguous in at most κ blocks, so in some block
+    D values are not: it tells which are there. depth: contents of a block with equal messages differ in |U|
+    values, M·2^(-W/B) ≤ E|U| + B ≤ ΓM/b + bB + B.
     """
-    case.free()
-    need(case.task.name == "two_sum" and case.steps == 0, "it is about two_sum without chain of thought")
-    layers = case.architecture.layers
-    need(
-        all(len(layer) == 1 and layer[0].name == "block_sparse" for layer in layers),
-        "block_sparse layers only",
-    )
-    sizes, (n, M) = [layer[0].sizes for layer in layers], (case.task.sizes["n"], case.task.sizes["M"])
+    case.plain(case.route)
+    layers, n, M = case.architecture.layers, case.task.sizes.get("n", 0), case.task.sizes.get("M", 0)
+    alone = all(len(layer) == 1 and layer[0].name == "block_sparse" for layer in layers)
+    need(alone and case.task.name == "two_sum", "it is about two_sum by block_sparse layers alone")
+    sizes = [layer[0].sizes for layer in layers]
     B = sizes[0]["B"]
     need(all(a["B"] == B for a in sizes), "all layers have one block size")
-    b, rest = divmod(n, B)
-    κ, w = [a["h"] * a["k"] for a in sizes], [a["h"] * (a["d_k"] + a["d"]) * a["p"] for a in sizes]
+    (b, rest), κ = divmod(n, B), [a["h"] * a["k"] for a in sizes]
     Γ, W, reached = κ[-1], 0, 1
     for opened in reversed(κ[:-1]):
         Γ += Γ * opened * B + opened * (rest + 1) if b > Γ else 0
     need(b > Γ, "every block is within the query's reach")
-    for opened, sent in zip(κ, w, strict=True):
-        W, reached = W + reached * sent, reached * (1 + opened * B)
+    for opened, a in zip(κ, sizes, strict=True):
+        W, reached = W + reached * a["h"] * (a["d_k"] + a["d"]) * a["p"], reached * (1 + opened * B)
         need(W.bit_length() <= 1 << 13, "the messages are too long to be calculated with here")
     if case.route == "positions":
-        # a value v is ambiguous in at most κ blocks, so in some block D values are not: it tells which are there
         need(len(layers) == 1, "this route is about one layer")
         D = M - κ[0] * M // b
-        return Sides(W, set_bits(D, B, 1, lambda i: int(i > 0 or D < M)))
+        return Sides(W, set_bits(D, B, 1, lambda i: int(i > 0 or D < M)))  # another value fills the empty set
     if case.route == "depth":
-        # contents of a block with equal messages differ in U values: M·2^(-W/B) ≤ E|U| + B ≤ ΓM/b + bB + B
         above, below, places = Γ * M + b * (b + 1) * B, b * M, 128 + B.bit_length()
         need(above < below, "it needs many more values than tokens, and most blocks beyond reach")
         return Sides(W, max(1, -(-B * (low(below, places) - high(above, places)) >> places)))
     need(case.route == "average" and n < M, "the routes are positions, depth and, where n < M, average")
     ε, seen, told = Fraction(n, M), Fraction(Γ * B + rest, n), Fraction(b * W, n)
-    return Ceiling(lambda c: _balanced(c, ε, seen, told), _BALANCED)
-
-
-_BALANCED = (
-    "half of the inputs no, half yes: q uniform, every token uniform among the values but -q, and for yes -q put "
-    "at a uniform place"
-)
+    drawn = "half no, half yes: q uniform, every token uniform among the values but -q"
+    return Ceiling(lambda c: _balanced(c, ε, seen, told), f"{drawn}, and for yes -q put at a uniform place")
 
 
 def _balanced(c: Fraction, ε: Fraction, seen: Fraction, told: Fraction) -> bool:
     """(TPR + 1 - FPR)/2 ≤ c whenever d((1-ε)·TPR ‖ ε + (1-ε)·FPR + seen) ≤ told, for all FPR in [0, 1].
 
-    Planted and independent values differ by `told` bits; ε: a partner by chance.  By Pinsker's inequality
-    TPR - FPR ≤ (ε + seen + √(told·ln2/2))/(1-ε).  Else cell by cell: for FPR in [x, y] a TPR above 2c - 1 + x is
-    impossible if it is with FPR = y.
+    A value planted outside what is seen and an independent one differ by `told` bits; ε: a partner by chance.
+    By Pinsker's inequality TPR - FPR ≤ (ε + seen + √(told·ln2/2))/(1-ε).  Else cell by cell: for FPR in [x,
+    y] a TPR above 2c - 1 + x is impossible if it is with FPR = y.
     """
     room = (2 * c - 1) * (1 - ε) - ε - seen
     if room >= 0 and room**2 >= told * _LN2 / 2:
@@ -313,14 +276,14 @@ def _balanced(c: Fraction, ε: Fraction, seen: Fraction, told: Fraction) -> bool
 
 
 def token_index(case: Case) -> Sides:
-    """2^κ ≥ min(M, (1-k/n)M + 1), κ = d_i·p.  At most k places may confuse v with another value: else put that
-    there, ask for v, and switch a place that is not opened.  If 2^κ < M, a place leaves 2^κ - 1 values alone.
+    """2^κ ≥ min(M, (1-k/n)M + 1), κ = d_i·p.  At most k places may confuse v with another value: else put
+    that there, ask for v, and switch a place that is not opened.  If 2^κ < M, a place leaves 2^κ - 1 values
+    alone.
     """
-    case.free()
+    case.plain()
     layers = case.architecture.layers
     alone = len(layers) == len(layers[0]) == 1 and layers[0][0].name == "top_k"
     need(alone and case.task.name == "two_sum", "it is about two_sum by one layer of top_k alone")
-    need(case.steps == 0 and case.route == "", "there is one pass and one inequality")
     a, n, M = layers[0][0].sizes, case.task.sizes["n"], case.task.sizes["M"]
     need(a["k"] < n, "the query reads all tokens")
     return Sides(a["d_i"] * a["p"], (min(M, -(-(n - a["k"]) * M // n) + 1) - 1).bit_length())
@@ -333,16 +296,13 @@ _THEOREMS: dict[str, Callable[[Case], Sides | Ceiling]] = {
         sparse_average_width, block_messages, token_index, composition_depth,
     )
 }  # fmt: skip
-_COQ = {  # what of it Coq has checked, and the tasks whose counts are checked with it
-    ("streaming_state", ""): (
-        "streaming_state",
-        "eva index retrieval composition facts equality disjointness",
-    ),
-    ("log_linear_state", ""): ("log_linear_state", "eva index retrieval"),
-    ("one_layer_cut", "fixed_query"): ("one_layer_cut", ""),
-    ("separate_tokens", ""): ("separate_tokens", "recall"),
-    ("block_messages", "positions"): ("block_messages", "two_sum"),
-    ("composition_depth", "W"): ("each_w", "composition facts"),
+_COQ = {  # what of them Coq has checked, and the tasks whose counts are checked with it
+    "streaming_state": ("streaming_state", "eva index retrieval composition facts equality disjointness"),
+    "log_linear_state": ("log_linear_state", "eva index retrieval"),
+    "one_layer_cut/fixed_query": ("one_layer_cut", ""),
+    "separate_tokens": ("separate_tokens", "recall"),
+    "block_messages/positions": ("block_messages", "two_sum"),
+    "composition_depth/W": ("each_w", "composition facts"),
 }
 
 
@@ -357,45 +317,24 @@ def check_bound(c: Mapping[str, Any]) -> str:
     """The sentence that is proved."""
     claimed(c)
     expect(c["kind"] == "bound", "this is no bound")
-    found, said = derived(c), (c["has_bits"], c["needs_bits"], c["ceiling"], c["distribution"])
+    found, has, needs, inputs = derived(c), c["has_bits"], c["needs_bits"], c["distribution"]
     if isinstance(found, Sides):
-        expect(
-            None not in said[:2] and said[2:] == (None, None),
-            "has_bits and needs_bits are said, and no ceiling",
-        )
-        need(
-            found.has < found.needs,
-            f"it has {shown(found.has)} bits and needs {shown(found.needs)}: no bound",
-        )
-        need(said[0] >= found.has, f"it has {shown(found.has)} bits, more than has_bits")
-        need(
-            said[1] <= found.needs,
-            f"only {shown(found.needs)} bits are sure to be needed, less than needs_bits",
-        )
-        need(said[0] < said[1], "has_bits must be below needs_bits")
-        what = f"cannot do {c['task']}: it has at most {shown(said[0])} bits and needs at least {shown(said[1])}"
+        two = None not in (has, needs) and c["ceiling"] is inputs is None
+        expect(two, "has_bits and needs_bits must be said here, and no ceiling")
+        sides = f"it has {shown(found.has)} bits, surely needed are {shown(found.needs)}"
+        need(found.has < found.needs and found.has <= has < needs <= found.needs, sides)
+        what = f"cannot do {c['task']}: it has at most {shown(has)} bits and needs at least {shown(needs)}"
     else:
-        expect(
-            said[:2] == (None, None) and None not in said[2:],
-            "ceiling and distribution are said, and no bits",
-        )
-        ceiling = rational(said[2])
-        need(ceiling < 1, "a ceiling of 1 says nothing")
-        need(said[3] == found.distribution, f"the inputs are: {found.distribution}")
-        need(found.holds(ceiling), "an accuracy above the ceiling is not excluded")
-        what = f"is right on at most {said[2]} of the inputs of {c['task']} ({said[3]})"
+        one = has is needs is None not in (c["ceiling"], inputs)
+        expect(one, "ceiling and distribution must be said here, and no bits")
+        need(inputs == found.distribution, f"the inputs are: {found.distribution}")
+        ceiling = rational(c["ceiling"])
+        need(ceiling < 1 and found.holds(ceiling), "an accuracy above the ceiling is not excluded")
+        what = f"is right on at most {c['ceiling']} of the inputs of {c['task']} ({inputs})"
     steps = f" with {shown(c['steps'])} steps of thought" if c["steps"] else ""
+    by = c["theorem"] + (c["route"] and f"/{c['route']}")
     sizes = "".join(f", {name}={shown(size)}" for name, size in sorted(c["sizes"].items()))
-    return f"{c['architecture']}{steps} {what}; by {c['theorem']}{c['route'] and '/' + c['route']}{sizes}, {_proved(c)}"
-
-
-def _proved(c: Mapping[str, Any]) -> str:
-    file, tasks = _COQ.get((c["theorem"], c["route"]), ("", ""))
-    name = c["task"].partition("(")[0]
-    counted = name in tasks.split() and "absent=true" not in c["task"]
-    return (
-        f"proved in proofs/{file}.v{'' if counted else ', its counts in prose'}"
-        if file
-        else "proved in prose"
-    )
-
+    file, tasks = _COQ.get(by, ("", ""))
+    counted = c["task"].partition("(")[0] in tasks.split() and "absent=true" not in c["task"]
+    proved = f"proofs/{file}.v{'' if counted else ', its counts in prose'}" if file else "prose"
+    return f"{c['architecture']}{steps} {what}; by {by}{sizes}, proved in {proved}"

@@ -1,63 +1,88 @@
 r"""Composition: what stacks with full layers cannot chain.  The theorem `composition_depth`.
 
-Tokens come as z_L … z_1, z_0, w; player l holds z_l, which has N_{l-1} entries with as many values.  A full part
-of a layer tells a token a reply from every earlier player, a function of the token's query; a linear one hands
-a state from player to player.  Every proof fixes messages that depend on the highest table, one after the
+Tokens come as z_L … z_1, z_0, w; player l holds z_l, which has N_{l-1} entries with as many values.  A full
+part tells a token a reply of every earlier player, a function of the token's query; a linear one hands a
+state from player to player.  Every proof fixes messages that depend on the highest table, one after the
 other, each to its most frequent value: `has` bits leave a share 2^-has of the tables.  If the inputs still
 allowed ask for R of its entries and has < R·log₂N, two tables that are left differ in one of them, and one
-answer is wrong.  Each inequality says in brackets what is fixed.
-
-The size `hops` asks for the lowest so many tables only: those above are fixed to z_l(w,i) = i, and what a
-constant beginning of the text replies is a function of the query.
+answer is wrong. What is fixed stands in brackets.  The size `hops` asks for the lowest so many tables only:
+those above are z_l(w,i) = i, and what a constant beginning of the text replies is a function of the query.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt, prod
 from typing import NamedTuple
 
 from limen_check.architecture import Architecture, Part
-from limen_check.case import Case, Ceiling, Sides
 from limen_check.files import need
 from limen_check.logs import bits, covers, diverges, highest, kept
+from limen_check.rows import Task
 
 _TABLES, _WORK = 64, 1 << 17  # at most so many tables, and parts times steps
 _ROOTS = [Fraction(isqrt(isqrt(2**i << 400)) + 1, 1 << 100) for i in range(4)]  # above 2^(i/4)
 _HEAVY = Fraction("0.5307378454230429885333773572343719")  # above log₂e/e
-_UNIFORM = "every entry of every table, z_0 and w independent and uniform"
 
 Accuracy = Callable[[Fraction], bool]  # whether no accuracy is above c, surely
+Levels = tuple[list[int], list[int], list[int]]  # bits β, ω, σ by level
+
+
+class Case(NamedTuple):
+    """A task, an architecture with steps of chain of thought, a route and the free sizes of its proof."""
+
+    task: Task
+    architecture: Architecture
+    steps: int
+    route: str
+    sizes: dict[str, int]
+
+    def plain(self, route: str = "", thoughts: bool = False) -> None:
+        """There are no free sizes and no other route, and thoughts only where states count."""
+        need(not self.sizes and self.route == route, "there are no free sizes here, and no such route")
+        need(thoughts or self.steps == 0, "it is about one pass, without chain of thought")
+
+
+class Sides(NamedTuple):
+    """The architecture has so many bits at most, the task needs so many at least: cannot if has < needs."""
+
+    has: int
+    needs: int
+
+
+class Ceiling(NamedTuple):
+    """Whether no weights are right on more than a share c of these random inputs, surely."""
+
+    holds: Accuracy
+    distribution: str
 
 
 def composition_depth(case: Case) -> Sides | Ceiling:
     """The inequality that the route names."""
-    N, route = case.task.N, case.route
-    need(bool(N), "it is about composition, and facts, which is the same")
-    need(len(N) <= _TABLES, f"at most {_TABLES} tables are calculated with")
+    N, route, stack = case.task.N, case.route, case.architecture
+    need(0 < len(N) <= _TABLES, f"it is about composition, and facts, of at most {_TABLES} tables")
     hops = case.sizes.get("hops", len(N))
     need(1 <= hops <= len(N), f"hops must be 1..{len(N)}")
-    need(not any(part.ahead for part, _ in case.architecture.counted), "a part reads tokens that come later")
+    need(not any(part.sizes.get("bidirectional") for part, _ in stack.counted), "later tokens are read")
     sizes = {name: size for name, size in case.sizes.items() if name != "hops"}
     if route in ("C", "W"):
-        levels = by_level(case.architecture, case.task.length, hops, case.steps)
+        levels = by_level(stack, case.task.length, hops, case.steps)
         return (_chain if route == "C" else _each_w)(N[:hops], *_placed(levels, sizes, hops))
     need(route in _SHARP, f"there is no route {route[:20]!r}: C, W, {', '.join(_SHARP)}")
     need(case.steps == 0, "this route is about one pass, without chain of thought")
     formula, names = _SHARP[route]
-    optional = {"c4"} if route == "LF_average" else set()
-    need(set(names) <= set(sizes) <= {*names, *optional}, f"the free sizes are {', '.join(names) or 'none'}")
+    given = set(sizes) - ({"c4"} if route == "LF_average" else set())
+    need(given == set(names.split()), f"the free sizes are {names or 'none'}")
     need(all(size >= 1 for size in sizes.values()), "free sizes are at least 1")
-    found = formula(Setting(N[:hops], _serial(case.architecture, case.task.length), sizes))
+    found = formula(Setting(N[:hops], sizes, *_serial(stack, case.task.length)))
     if isinstance(found, Sides):
         return found
     fixed = f"z_l(w,i) = i in the tables above z_{hops}, else " if hops < len(N) else ""
-    return Ceiling(found, fixed + _UNIFORM)
+    return Ceiling(found, fixed + "every entry of every table, z_0 and w independent and uniform")
 
 
-# --- routes C and W: any stack, any number of steps, by levels -------------------------------------------------
+# --- routes C and W: any stack, any number of steps, by levels ----------------------------------------------
 
 
 class Level(NamedTuple):
@@ -68,119 +93,96 @@ class Level(NamedTuple):
     φ: int
 
 
-class Bits(NamedTuple):
-    """By level: replies at full parts that are read on, at all full parts (each step anew), states."""
+def by_level(architecture: Architecture, n: int, L: int, steps: int) -> Levels:
+    """By level 0..κ+Tφ < L: β replies at full parts that are read on, ω at all full parts, σ states.
 
-    β: list[int]
-    ω: list[int]
-    σ: list[int]
-
-
-def by_level(architecture: Architecture, n: int, L: int, steps: int) -> Bits:
-    """Bits by level 0..κ+Tφ < L: κ is the highest level of one pass, each of T steps of thought adds φ.
-
-    What nobody reads, the last layer, matters at the last token alone, so it is no part of β.  A step of
-    thought starts with all that the token before it holds; its replies are new, the states are not.
+    κ is the highest level of one pass.  A step of thought starts with all that the token before it holds, and
+    adds φ; its replies are new, the states are not.  The last layer matters at the last token alone: no β.
     """
     size = {id(part): part.reply() if part.full else part.most(n) for part, _ in architecture.counted}
     first = list(_walk(architecture, Level(-1, 0, 0)))
-    κ, φ = max(held.level.W for held in first), max(held.level.φ for held in first)
+    κ, φ = (max(level[i] for _, _, _, level in first) for i in (0, 2))
     need(κ + steps * φ < L, f"so many hops are not limited: κ + Tφ = {κ} + T·{φ}")
     steps = steps if φ else 0  # without a full part no step brings a reply
     need((steps + 1) * len(first) <= _WORK, "too many parts and steps to be calculated with here")
     β, ω, σ = ([0] * (κ + steps * φ + 1) for _ in range(3))
     for step in range(steps + 1):
-        for layer, part, shift, level in (
-            _walk(architecture, Level(κ + (step - 1) * φ, 0, 0)) if step else first
-        ):
+        walk = _walk(architecture, Level(κ + (step - 1) * φ, 0, 0)) if step else first
+        for layer, part, shift, level in walk:
             if part.full and not shift:
                 ω[level.W] += size[id(part)]
                 β[level.W] += size[id(part)] if step == 0 and layer < len(architecture.layers) - 1 else 0
             elif step == 0:
                 σ[level.W] += part.shift() if shift else size[id(part)]
-    return Bits(β, ω, σ)
+    return β, ω, σ
 
 
-class Held(NamedTuple):
-    """The level of a part of a layer, or of the convolution that its queries, keys and values pass first."""
-
-    layer: int
-    part: Part
-    shift: bool
-    level: Level
-
-
-def _walk(architecture: Architecture, start: Level) -> Iterator[Held]:
+def _walk(architecture: Architecture, start: Level) -> Iterator[tuple[int, Part, bool, Level]]:
     """Levels along the stack, q of what queries read, kv of what keys, values and updates read:
 
     full:    W = max(W_q + 1, W_kv, T_kv),  T = 1,               φ = max(φ_q + 1, φ_kv)
     linear:  W = max(W_q, W_kv, T_kv),      T = max(T_q, T_kv),  φ = max(φ_q, φ_kv)
 
-    A full part's query finds one entry more than it knows; token z_0 may find i_1 there, and hand it on through
-    keys and values.  A layer reads the sum of all before it, whose levels do not fall along the stack.
+    A full part's query finds one entry more than it knows; token z_0 may find i_1 there, and hands it on by
+    keys and values.  A convolution before a full part is a linear part in series.  A layer reads all before
+    it.
     """
     inputs = [start]
     for i, layer in enumerate(architecture.layers):
-        q, after = inputs[i], inputs[i]
+        after = inputs[i]
         for part in layer:
-            here, kv = q, q if part.kv is None else inputs[part.kv]
+            q, kv, full = inputs[i], inputs[i] if part.kv is None else inputs[part.kv], int(part.full)
             if part.shift():
-                here = Level(max(q.W, q.T), q.T, q.φ)
-                yield Held(i, part, True, here)
-                kv = Level(*map(max, kv, here))
-            full = int(part.full)
-            level = Level(
-                max(here.W + full, kv.W, kv.T), 1 if full else max(here.T, kv.T), max(here.φ + full, kv.φ)
-            )
-            yield Held(i, part, False, level)
+                q = Level(max(q.W, q.T), q.T, q.φ)
+                kv = Level(*map(max, kv, q))
+                yield i, part, True, q
+            level = Level(max(q.W + full, kv.W, kv.T), full or max(q.T, kv.T), max(q.φ + full, kv.φ))
+            yield i, part, False, level
             after = Level(*map(max, after, level))
         inputs.append(after)
 
 
-def _placed(levels: Bits, sizes: dict[str, int], L: int) -> tuple[Bits, dict[str, int]]:
-    """Level a becomes mu_a: any increasing relabelling below L keeps the invariant.  And the other sizes."""
-    μ = [sizes.get(f"mu{a}", -1) for a in range(len(levels.σ))]
-    need(
-        all(low < high for low, high in zip([-1, *μ], [*μ, L], strict=True)), "mu0 < mu1 < … must be below L"
-    )
-    by = {a: i for i, a in enumerate(μ)}
-    others = {name: size for name, size in sizes.items() if name not in [f"mu{a}" for a in range(len(μ))]}
+def _placed(levels: Levels, sizes: dict[str, int], L: int) -> tuple[Levels, dict[str, int]]:
+    """Level a becomes mu_a: any increasing relabelling below L keeps the proof.  And the other sizes."""
+    names = [f"mu{a}" for a in range(len(levels[0]))]
+    μ = [sizes.get(name, -1) for name in names]
+    need(all(a < b for a, b in zip([-1, *μ], [*μ, L], strict=True)), "mu0 < mu1 < … must be levels below L")
+    others = {name: size for name, size in sizes.items() if name not in names}
     need(all(size >= 1 for size in others.values()), "free sizes are at least 1")
-    return Bits(*([told[by[l]] if l in by else 0 for l in range(L)] for told in levels)), others
+    β, ω, σ = ([told[μ.index(l)] if l in μ else 0 for l in range(L)] for told in levels)
+    return (β, ω, σ), others
 
 
-def _each_w(N: tuple[int, ...], levels: Bits, sizes: dict[str, int]) -> Sides:
+def _each_w(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     """Two hops; y groups of h entries of z_1, each with b values of its own, the other entries constant.
 
     For each w the largest class of z_1 with the same replies to w at level 0 and the same states has lost d
-    bits.  In each group one entry keeps b·2^-δ values, δ ≤ d/(yh) on average: by convexity J in all.  As z_0
-    these entries make w's query at level 1 a function of w and the group.  [Of z_2: states; replies to w at
-    levels 0 and 1; at level 0 to z_0 and to the pairs of an entry and its value.]  If no full part has level
-    1 then no class is needed, and d = 0.
+    bits, so one entry of each group keeps b·2^-δ values, δ ≤ d/(yh) on average: by convexity J in all.  As
+    z_0 these make w's query at level 1 a function of w and the group.  [Of z_2: states; replies to w at
+    levels 0 and 1; at level 0 to z_0 and to the pairs of an entry and its value.]  Without a full part of
+    level 1 no class is needed, and d = 0.
     """
     need(len(N) == 2 and set(sizes) == {"y", "h", "b"}, "route W is about two hops, with sizes y, h, b")
-    (β0, β1), (ω0, ω1), (σ0, σ1) = levels
-    y, h, b, n1 = sizes["y"], sizes["h"], sizes["b"], N[1] // N[0]
-    need(not β1, "nothing may read the full parts of level 1")
-    need(y * h <= N[0] and y * b <= N[0], "y·h ≤ m and y·b ≤ m")
+    ((β0, β1), (ω0, ω1), (σ0, σ1)), (m, N1), n1 = levels, N, N[1] // N[0]
+    y, h, b = sizes["y"], sizes["h"], sizes["b"]
+    need(not β1 and y * h <= m and y * b <= m, "nothing reads full parts of level 1, y·h ≤ m and y·b ≤ m")
     J = kept(y * b, ω0 + σ0 if ω1 else 0, y * h)
-    return Sides(σ0 + σ1 + n1 * (ω0 + y * ω1) + β0 * y * h * (b + 1), bits((N[1], n1 * J)))
+    return Sides(σ0 + σ1 + n1 * (ω0 + y * ω1) + β0 * y * h * (b + 1), bits((N1, n1 * J)))
 
 
-def _chain(N: tuple[int, ...], levels: Bits, sizes: dict[str, int]) -> Sides:
+def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     """L hops.  Sets Z_l of x_l tables z_l (Z_0 of x_0 keys) on which nothing that is said from above changes.
 
     w_l of the n_l parts of z_{l+1} are asked for, of z_1 the last v entries vary.  Player l holds the v_l
     entries of z_l that vary (v_1 = v, v_l = w_{l-1}·N_{l-2}) and the constant ones of z_{l-1}: u_l tokens.
-    Z_{≤l} reaches Th_l values of i_l, so q_{l+1} = w_l·Th_l entries of z_{l+1}, q_1 = x_0.  A = w_1⋯w_{L-1}.
-
-    D_1: what z_1 has lost by replies to w and by states of level 0; by Han's inequality some x_0 of v entries
-    have lost x_0/v of it.  D_{l+1}: what (z_{l+1}, …) have lost by then.  A random x_l-tuple is among those left
-    with a probability 2^(-x_l·D_l) at least; half of that surely reaches Th_l values (the cover test).  Then
-    fix what the L - l players above l say: states at the border; at levels ≤ l replies to the x_l·u_l
-    tokens of player l; at level l replies to w and to the players below, one for each query they can have.  In
-    the first step R is a product, so the choice of Z_1 costs nothing above; if nobody reads a full part it
-    stays one, and each table pays for its own replies to w and states alone.
+    Z_{≤l} reaches Th_l values of i_l, so q_{l+1} = w_l·Th_l entries of z_{l+1}; q_1 = x_0.  A = w_1⋯w_{L-1}.
+    D_1: what z_1 has lost by replies to w and states of level 0; by Han's inequality some x_0 of v entries
+    have lost x_0/v of it.  D_{l+1}: what (z_{l+1}, …) have lost by then.  A random x_l-tuple is among those
+    left with probability 2^(-x_l·D_l) or more; half of that surely reaches Th_l values (the cover test).
+    Then fix what the L - l players above l say: states at the border; at levels ≤ l replies to the x_l·u_l
+    tokens of player l; at level l replies to w and to players below, one for each query they can have.  In
+    the first step the tables left are a product, so the choice of Z_1 costs nothing above; if nobody reads a
+    full part they stay one, and each table pays for its own replies to w and states alone.
     """
     L, (β, ω, σ) = len(N), levels
     names = [f"x{l}" for l in range(L)], [f"Th{l}" for l in range(1, L)], [f"w{l}" for l in range(1, L)]
@@ -188,21 +190,19 @@ def _chain(N: tuple[int, ...], levels: Bits, sizes: dict[str, int]) -> Sides:
         set(sizes) == {"v", *names[0], *names[1], *names[2]}, "the sizes of route C are x_l, Th_l, w_l and v"
     )
     x, Θ, w = ([sizes[name] for name in group] for group in names)
-    need(x[0] <= sizes["v"] <= N[0], "x0 ≤ v ≤ m")
-    need(all(w[l] <= N[l + 1] // N[l] for l in range(L - 1)), "w_l ≤ n_l")
-    A, q = prod(w), [x[0], *(w[l] * Θ[l] for l in range(L - 1))]  # q[l-1] entries of z_l
+    parts = all(w[l] <= N[l + 1] // N[l] for l in range(L - 1))
+    need(x[0] <= sizes["v"] <= N[0] and parts, "x0 ≤ v ≤ m and w_l ≤ n_l")
+    A, q = prod(w), [x[0], *(w[l] * Θ[l] for l in range(L - 1))]  # q[l-1] entries of z_l; so v and u
     v = [sizes["v"], *(w[l] * N[l] for l in range(L - 1))]
     u = [v[0], *(v[l] + N[l - 1] - v[l - 1] for l in range(1, L))]
     D = A * ω[0] + σ[0]
     for l in range(1, L):
         Q = x[l] * D if l > 1 else -(-x[1] * D * x[0] // v[0])
         need(covers(x[l] * q[l - 1], N[l - 1], Q, Θ[l - 1]), f"Th{l} values are not surely reached")
-        asked = A * prod(x[:l]) * ω[l]
+        asked, told = A * prod(x[:l]) * ω[l], sum(β[: l + 1]) * x[l] * u[l - 1]
         if not any(β):
             D += asked + σ[l]
-            continue
-        told = sum(β[: l + 1]) * x[l] * u[l - 1]
-        if l == 1:
+        elif l == 1:
             z_0 = β[0] * x[0] + β[1] * x[0] * (x[1] if β[0] else 1)
             D = (L - 1) * (A * ω[0] + asked + z_0 + told) + σ[0] + σ[1]
         else:
@@ -211,22 +211,14 @@ def _chain(N: tuple[int, ...], levels: Bits, sizes: dict[str, int]) -> Sides:
     return Sides(D, bits((N[-1], q[-1])))
 
 
-# --- sharp routes: one or two full layers, one pass ------------------------------------------------------------
+# --- sharp routes: one or two full layers F, linear ones of S_t bits after t of them, one pass --------------
 
 
-class Serial(NamedTuple):
-    """F full layers of at most β bits a reply, S_t bits of state after t of them, t = 0..F.
-
-    A layer with both kinds of parts may be read either way round, for neither reads the other: S has the full
-    part first, `before` the linear one.  Shared keys need no word: keys may be any function of the past.
+def _serial(architecture: Architecture, n: int) -> tuple[int, list[int], list[int]]:
+    """The largest reply β, and S_0, S_1, … twice: a layer with both kinds of parts may be read either way
+    round, the full parts first (S) or the linear ones (before), for neither reads the other.  Shared keys
+    need no word: keys may be any function of the past.
     """
-
-    β: int
-    S: list[int]
-    before: list[int]
-
-
-def _serial(architecture: Architecture, n: int) -> Serial:
     size = {id(part): part.reply() if part.full else part.most(n) for part, _ in architecture.counted}
     β, S, before = 0, [0], [0]
     for layer in architecture.layers:
@@ -236,65 +228,57 @@ def _serial(architecture: Architecture, n: int) -> Serial:
         before[-1] += shift + state
         S[-1] += shift
         if replies:
-            β = max(β, sum(replies))
-            S.append(0)
-            before.append(0)
+            β, S, before = max(β, sum(replies)), [*S, 0], [*before, 0]
         S[-1] += state
-    return Serial(β, S, before)
+    return β, S, before
 
 
-@dataclass(frozen=True)
-class Setting:
-    """N_0 … of the tables asked about, the stack in series, the free sizes."""
+class Setting(NamedTuple):
+    """N_0 … of the tables asked about, the free sizes, the stack in series."""
 
     N: tuple[int, ...]
-    stack: Serial
     sizes: dict[str, int]
+    β: int
+    S: list[int]
+    before: list[int]
 
-    def __getitem__(self, names: str) -> list[int]:
+    def free(self, names: str) -> list[int]:
         return [self.sizes[name] for name in names.split()]
 
-    @property
-    def upper(self) -> tuple[int, int, int]:
-        """m, n_1, N_1 of the upper two tables, as the lower ones may be given to the last token."""
-        N = self.N
-        return (N[-2], N[-1] // N[-2], N[-1]) if len(N) > 1 else (N[0], 1, N[0])
+    def upper(self, least: int = 1) -> tuple[int, int, int]:
+        """m, n_1, N_1 of the upper two tables: those below may be given to the last token."""
+        need(len(self.N) >= least, f"this route is about {least} tables or more")
+        m = self.N[-2:][0]
+        return m, self.N[-1] // m, self.N[-1]
 
     def two(self) -> tuple[int, int, int]:
         need(len(self.N) == 2, "this route is about two tables")
-        return self.upper
-
-    def one_layer(self) -> tuple[int, int]:
-        """β and the states beside the one full layer."""
-        S, before = self.stack.S, self.stack.before
-        need(len(S) == 2 and S[0] == 0 == before[1], "this route is about one full layer and nothing else")
-        return self.stack.β, S[1]
-
-    def full_last(self) -> tuple[int, int]:
-        """β, S_0 with one full layer and no linear one after it."""
-        S = self.stack.before
-        need(len(S) == 2 and S[1] == 0 and len(self.N) > 1, "it is about two hops by a full layer at the end")
-        return self.stack.β, S[0]
+        return self.upper()
 
     def full(self, layers: int, bare: int = 0) -> tuple[int, ...]:
         """β, S_0, S_1, … with so many full layers; the first `bare` of the states are none."""
-        β, S, _ = self.stack
-        need(len(S) == layers + 1, f"this route is about {layers} full layers")
-        need(not any(S[:bare]), "this route has no linear layer there")
-        return β, *S[bare:]
+        need(len(self.S) == layers + 1, f"this route is about {layers} full layers")
+        need(not any(self.S[:bare]), "this route has no linear layer there")
+        return self.β, *self.S[bare:]
+
+    def last(self) -> tuple[int, int]:
+        """β, S_0 with one full layer and nothing behind it."""
+        need(len(self.S) == 2 and self.before[1] == 0, "this route is about one full layer, at the end")
+        return self.β, self.before[0]
 
 
 def _a1(at: Setting) -> Sides:
     """[Replies to w, whose query is its own: n_1·β; states beside.]  All n_1·m entries are asked for."""
-    (m, n1, N1), (β, S) = at.upper, at.one_layer()
+    (m, n1, N1), (β, S), _ = at.upper(), at.full(1, bare=1), at.last()
     return Sides(n1 * β + S, bits((N1, n1 * m)))
 
 
 def _a2(at: Setting) -> Sides:
-    """S_0 F.  [States; replies to w: n_1·β.]  The largest class of z_1 with the same states keeps Th values at
-    some entry, for its size is at most the product of these numbers over m entries; as z_0 it fixes w's query.
+    """S_0 F.  [States; replies to w: n_1·β.]  The largest class of z_1 with the same states keeps Th values
+    at some entry, for its size is at most the product of these numbers over m entries; as z_0 it fixes w's
+    query.
     """
-    (m, n1, N1), (β, S0), (Th,) = at.upper, at.full_last(), at["Th"]
+    (m, n1, N1), (β, S0), (Th,) = at.upper(2), at.last(), at.free("Th")
     need(Th <= kept(m, S0, m), "Th values are not kept")
     return Sides(S0 + n1 * β, bits((N1, n1 * Th)))
 
@@ -303,17 +287,17 @@ def _a3(at: Setting) -> Sides:
     """F S_1.  z_1 is one of x_1 tables with min(x_0·x_1, m) values on x_0 keys.  [Replies to w and z_0, whose
     queries are their own; the states after each of these tables.]
     """
-    (m, n1, N1), (β, S1), (x0, x1) = at.two(), at.full(1, bare=1), at["x0 x1"]
+    (m, n1, N1), (β, S1), (x0, x1) = at.two(), at.full(1, bare=1), at.free("x0 x1")
     need(x0 <= m, "x0 ≤ m")
     return Sides(β * (n1 + x0) + x1 * S1, bits((N1, n1 * min(x0 * x1, m))))
 
 
 def _a4(at: Setting) -> Sides:
-    """S_0 F S_1.  As A2: a class of density 2^-S_0; some x_0 keys lose their share of it (Han), and x_1 members
-    drawn from the class take Th values there.  [S_0; replies to w and z_0 for each key; S_1 after each member, or
-    S_1 before them and the replies to their tokens.]
+    """S_0 F S_1.  As A2: a class of density 2^-S_0; some x_0 keys lose their share of it (Han), and x_1
+    members drawn from the class take Th values there.  [S_0; replies to w and z_0 for each key; S_1 after
+    each member, or S_1 before them and the replies to their tokens.]
     """
-    (m, n1, N1), (β, S0, S1), (x0, x1, Th) = at.two(), at.full(1), at["x0 x1 Th"]
+    (m, n1, N1), (β, S0, S1), (x0, x1, Th) = at.two(), at.full(1), at.free("x0 x1 Th")
     need(x0 <= m and covers(x0 * x1, m, -(-x0 * x1 * S0 // m), Th), "x0 ≤ m, and Th values are covered")
     return Sides(S0 + β * x0 * (n1 + 1) + min(x1 * S1, S1 + x1 * m * β), bits((N1, n1 * Th)))
 
@@ -322,7 +306,7 @@ def _b1(at: Setting) -> Sides:
     """F F.  As W: y groups of x_0 tokens in all, b values each; J are left.  [Layer 1: replies to w, z_0, all
     pairs of a token of z_1 and its value: n_1 + x_0 + (m - x_0) + x_0·b.  Layer 2: to w for each group.]
     """
-    (m, n1, N1), (β, S2), (x0, y, b, J) = at.two(), at.full(2, bare=2), at["x0 y b J"]
+    (m, n1, N1), (β, S2), (x0, y, b, J) = at.two(), at.full(2, bare=2), at.free("x0 y b J")
     need(S2 == 0 and y <= x0 <= m and y * b <= m, "no linear layer, y ≤ x0 ≤ m and y·b ≤ m")
     need(kept(y * b, β, y * (x0 // y)) >= J, "J values are not kept")
     return Sides(β * (n1 * (1 + y) + m + x0 * b), bits((N1, n1 * J)))
@@ -330,10 +314,10 @@ def _b1(at: Setting) -> Sides:
 
 def _b2(at: Setting) -> Sides:
     """F F S_2.  z_1 varies at x_0 tokens; a class of w_1·β bits, the replies to w_1 rows; x_1 members of it.
-    [Layer 1: to w, z_0, z_1's tokens: w_1 + x_0 + m - x_0 + x_0·x_1; layer 2: to w and z_0: w_1·x_0 + x_0·x_1;
-    S_2 as in A4.]
+    [Layer 1: to w, z_0, z_1's tokens: w_1 + x_0 + m - x_0 + x_0·x_1; layer 2: to w and z_0: w_1·x_0 +
+    x_0·x_1; S_2 as in A4.]
     """
-    (m, n1, N1), (β, S2), (x0, x1, w1, Th) = at.two(), at.full(2, bare=2), at["x0 x1 w1 Th"]
+    (m, n1, N1), (β, S2), (x0, x1, w1, Th) = at.two(), at.full(2, bare=2), at.free("x0 x1 w1 Th")
     need(x0 <= m and w1 <= n1, "x0 ≤ m and w1 ≤ n1")
     need(covers(x0 * x1, m, x1 * w1 * β, Th), "Th values are not covered")
     has = β * (w1 + w1 * x0 + 2 * x0 * x1 + m) + min(x1 * S2, S2 + x1 * m * β)
@@ -341,48 +325,47 @@ def _b2(at: Setting) -> Sides:
 
 
 def _d(at: Setting) -> Sides:
-    """S_0 F S_1 F S_2, three tables, A = w_1·w_2.  (1) S_0, S_1 after z_3.  (2) S_0 after z_2.  (3) as A4: x_0 keys,
-    x_1 members of z_1, Th_1 values.  (4) Layer 1: replies of z_2 and z_3 to z_0 and w, x_0(1+A) each, and of z_3
-    to the members' tokens, U.  (5) The states S_1 after each member, x_1·S_1 bits of z_2 and z_3 together: by
-    Jensen an x_2-tuple of z_2 with Th_2 values is left for a share 2^(-x_1·x_2·S_1 - 1) of z_3.  (6) Replies of
-    z_3: layer 1 to the tuple's tokens, V; layer 2 to w and, if S_2 goes on, to z_0; S_2 for each member and tuple.
+    """S_0 F S_1 F S_2, three tables, A = w_1·w_2.  (1) S_0, S_1 after z_3.  (2) S_0 after z_2.  (3) as A4:
+    x_0 keys, x_1 members of z_1, Th_1 values.  (4) Layer 1: replies of z_2 and z_3 to z_0 and w, x_0(1+A)
+    each, and of z_3 to the members' tokens, U.  (5) The states S_1 after each member, x_1·S_1 bits of z_2 and
+    z_3 together: by Jensen an x_2-tuple of z_2 with Th_2 values is left for a share 2^(-x_1·x_2·S_1 - 1) of
+    z_3.  (6) Replies of z_3: layer 1 to the tuple's tokens, V; layer 2 to w and, if S_2 goes on, to z_0; S_2
+    for each member and tuple.
     """
     need(len(at.N) == 3, "this route is about three tables")
     (m, N1, N2), (β, S0, S1, S2) = at.N, at.full(2)
-    x0, x1, x2, w1, w2, Th1, Th2 = at["x0 x1 x2 w1 w2 Th1 Th2"]
+    x0, x1, x2, w1, w2, Th1, Th2 = at.free("x0 x1 x2 w1 w2 Th1 Th2")
     need(x0 <= m and w1 <= N1 // m and w2 <= N2 // N1, "x0 ≤ m, w1 ≤ n1 and w2 ≤ n2")
-    A = w1 * w2
+    asked = x0 * (1 + w1 * w2)
     need(covers(x0 * x1, m, -(-x0 * x1 * S0 // m), Th1), "Th1 values are not covered")
-    need(covers(x2 * w1 * Th1, N1, x2 * (S0 + β * x0 * (1 + A) + x1 * S1), Th2), "Th2 are not covered")
-    U = m + (x1 - 1) * (m if S0 else x0)
-    V = N1 + (x2 - 1) * w1 * (m if S0 else Th1)
-    replies = x0 * (1 + A) + U + V + A * x0 * x1 + (x0 * x1 if S2 else 0)
+    need(covers(x2 * w1 * Th1, N1, x2 * (S0 + β * asked + x1 * S1), Th2), "Th2 values are not covered")
+    U, V = m + (x1 - 1) * (m if S0 else x0), N1 + (x2 - 1) * w1 * (m if S0 else Th1)
+    replies = asked + U + V + w1 * w2 * x0 * x1 + (x0 * x1 if S2 else 0)
     return Sides(S0 + S1 + β * replies + x1 * x2 * (S1 + S2) + 1, bits((N2, w2 * Th2)))
 
 
 # Averages.  By Fano's inequality d(p‖1/N) is at most the entropy that the entry asked for has lost, and d is
-# convex: what all R entries lose together is spread over them.
+# convex: what all entries lose together is spread over them.
 
 
 def _f_average(at: Setting) -> Accuracy:
     """One layer: the entry asked for is uniform, and independent of f and its n_1·β + S bits."""
-    (m, n1, N1), (β, S) = at.upper, at.one_layer()
+    (m, n1, N1), (β, S), _ = at.upper(), at.full(1, bare=1), at.last()
     return lambda c: diverges(c, Fraction(1, N1), Fraction(n1 * β + S, n1 * m))
 
 
 def _lf_average(at: Setting) -> Accuracy:
-    """S_0 F, y = g(z_0).  The states tell S_0/m bits of y, averaged over z_0: if it were independent, then
-    d(p*‖1/N_1) ≤ (S_0 + n_1·β)/(n_1·m); by data processing d(p‖p*) ≤ S_0/m.
+    """S_0 F, y = g(z_0).  The states tell S_0/m bits of y, averaged over z_0.  Were it independent of them,
+    then d(p*‖1/N_1) ≤ (S_0 + n_1·β)/(n_1·m); by data processing d(p‖p*) ≤ S_0/m.
 
-    With c = c4/4: values y of a probability above 2^c/m given the states come with probability at most
-    (S_0/m + log₂e/e)/c; on the others the entries asked for lose S_0/(n_1·m) + β·2^c/m on average.
+    With c = c4/4: values y of a probability above 2^c/m given the states come with probability at most (S_0/m
+    + log₂e/e)/c; on the others the entries asked for lose S_0/(n_1·m) + β·2^c/m on average.
     """
-    (m, n1, N1), (β, S0) = at.upper, at.full_last()
-    q, states = Fraction(1, N1), Fraction(S0, m)
-    if "c4" not in at.sizes:
+    (m, n1, N1), (β, S0) = at.upper(2), at.last()
+    q, states, c4 = Fraction(1, N1), Fraction(S0, m), at.sizes.get("c4")
+    if c4 is None:
         independent = highest(q, Fraction(S0 + n1 * β, n1 * m))
         return lambda c: diverges(c, independent, states)
-    (c4,) = at["c4"]
     need(c4 <= 4 * m.bit_length(), "2^c is at most 2m")
     heavy = (states + _HEAVY) * Fraction(4, c4)
     light = Fraction(S0, n1 * m) + Fraction(β, m) * _ROOTS[c4 % 4] * 2 ** (c4 // 4)
@@ -390,8 +373,9 @@ def _lf_average(at: Setting) -> Accuracy:
 
 
 def _fl_average(at: Setting) -> Accuracy:
-    """F S_1.  Given z_0 and the other entries of g, y is uniform.  Of f: replies to w, z_0, (z_0,y) for each y
-    and to the tokens of g behind, (m-1)/2 on average, and the states before; or the states after g for each y.
+    """F S_1.  Given z_0 and the other entries of g, y is uniform.  Of f: replies to w, z_0, (z_0,y) for each
+    y and to the tokens of g behind, (m-1)/2 on average, and the states before; or the states after g for each
+    y.
     """
     (m, n1, N1), (β, S1) = at.two(), at.full(1, bare=1)
     lost = min(β * (n1 + Fraction(3 * m + 1, 2)) + S1, Fraction(β * (n1 + 1) + m * S1))
@@ -399,27 +383,19 @@ def _fl_average(at: Setting) -> Accuracy:
 
 
 def _b3(at: Setting) -> Accuracy:
-    """F F.  Each g(a) is one of a uniform pair.  g's reply to w in layer 1 tells β/m bits of which one z_0's is: its
-    laws for the two differ by v, 1 - h((1-v)/2) ≤ β/m.  Were it independent, f's replies to both values of the
-    other tokens, to (z_0,y), z_0 and w are β(2(m-1) + m + 1 + 2n_1) bits.  p ≤ p* + v.
+    """F F.  Each g(a) is one of a uniform pair.  g's reply to w in layer 1 tells β/m bits of which one z_0's
+    is: its laws for the two differ by v, 1 - h((1-v)/2) = d((1+v)/2‖1/2) ≤ β/m.  Were it independent, f's
+    replies to both values of the other tokens, (z_0,y), z_0 and w are β(2(m-1) + m + 1 + 2n_1) bits.  p ≤ p*
+    + v.
     """
     (m, n1, N1), (β, S2) = at.two(), at.full(2, bare=2)
     need(S2 == 0, "this route has no linear layer")
     independent = highest(Fraction(1, N1), Fraction(β * (3 * m - 1 + 2 * n1), n1 * m))
-    # 1 - h((1-v)/2) = d((1+v)/2 ‖ 1/2)
     return lambda c: diverges((1 + c - independent) / 2, Fraction(1, 2), Fraction(β, m))
 
 
-_SHARP: dict[str, tuple[Callable[[Setting], Sides | Accuracy], tuple[str, ...]]] = {
-    "A1": (_a1, ()),
-    "A2": (_a2, ("Th",)),
-    "A3": (_a3, ("x0", "x1")),
-    "A4": (_a4, ("x0", "x1", "Th")),
-    "B1": (_b1, ("x0", "y", "b", "J")),
-    "B2": (_b2, ("x0", "x1", "w1", "Th")),
-    "B3": (_b3, ()),
-    "D": (_d, ("x0", "x1", "x2", "w1", "w2", "Th1", "Th2")),
-    "F_average": (_f_average, ()),
-    "LF_average": (_lf_average, ()),
-    "FL_average": (_fl_average, ()),
-}
+_SHARP: dict[str, tuple[Callable[[Setting], Sides | Accuracy], str]] = {
+    "A1": (_a1, ""), "A2": (_a2, "Th"), "A3": (_a3, "x0 x1"), "A4": (_a4, "x0 x1 Th"),
+    "B1": (_b1, "x0 y b J"), "B2": (_b2, "x0 x1 w1 Th"), "B3": (_b3, ""), "D": (_d, "x0 x1 x2 w1 w2 Th1 Th2"),
+    "F_average": (_f_average, ""), "LF_average": (_lf_average, ""), "FL_average": (_fl_average, ""),
+}  # fmt: skip

@@ -1,7 +1,8 @@
 """Machines: "some recurrence of so many bits does this task", of an architecture that says nothing but bits.
 
-The state after t tokens is the class of the prefix, two prefixes being in one class when every continuation has
-one answer; a token leads from class to class.  The step may be any table and may know t, as embeddings do.
+The state after t tokens is the class of the prefix, two prefixes being in one class when every continuation
+has one answer; a token leads from class to class.  The step may be any table and may know t, as embeddings
+do.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ def check_machine(c: Mapping[str, Any]) -> str:
     counts = [task.rows(t) for t in _hardest(task) if t < task.length]
     need(all(count.exact for count in counts), "the exact number of rows is not known")
     needed = max((bits(*count.powers, more=count.more, log=high) for count in counts), default=0)
-    need(needed <= c["bits"] <= max(said), f"{shown(needed)} bits are needed, one recurrence has {shown(max(said))}")
-    return f"some weights of {c['architecture']} do {c['task']}: a recurrence of {shown(c['bits'])} bits tells all apart"
+    need(needed <= c["bits"] <= max(said), f"{shown(needed)} bits are needed, or fewer are there than said")
+    return f"some recurrence of {c['architecture']} does {c['task']}, with {shown(c['bits'])} bits of state"
 
 
 def _hardest(task: rows.Task) -> list[int]:

@@ -14,7 +14,7 @@ from math import comb
 from operator import mul
 from typing import NamedTuple
 
-from limen_check.files import expect, need
+from limen_check.files import Refused, expect, need
 from limen_check.logs import bits, log_binomial
 from limen_check.text import Value, parse_call
 
@@ -49,41 +49,234 @@ class Task(NamedTuple):
 
     def rows(self, t: int) -> Count:
         """The prefixes of t tokens that are told apart, 0 < t < length."""
-        need(0 < t < self.length and self.name in _ROWS, f"no rows of {self.name} there are known")
-        return _ROWS[self.name](self, t)
+        need(0 < t < self.length, "a cut stands inside the text")
+        return _composition(t, self.N) if self.N else _TASKS[self.name].rows(t, **self.sizes)
 
 
-# name: the least value of each size (words and flags apart), (cut, length, vocab) from the sizes
-_TASKS: dict[str, tuple[dict[str, int], Callable[..., tuple[int, int, int]]]] = {
-    "eva": ({"n": 1}, lambda n: (n, n + 1, n)),
-    "index": ({"n": 1, "S": 2}, lambda n, S: (n, n + 1, max(n, S))),
-    "two_sum": ({"n": 1, "M": 3}, lambda n, M: (n, n + 1, M)),
-    "three_sum": ({"n": 2, "M": 3}, lambda n, M: (n, n + 1, M)),
-    "two_sum_any": ({"n": 2, "M": 3}, lambda n, M: (n // 2, n, M)),
-    "equality": ({"n": 1}, lambda n: (n, 2 * n, 2)),
-    "disjointness": ({"n": 1}, lambda n: (n, 2 * n, 2)),
-    "counting": ({"n": 1, "S": 2}, lambda n, S: (n, n + 2, max(S, n + 1))),
-    "sparse_average": ({"n": 1, "q": 1}, lambda n, q: (n, n + q, max(n, 2))),
-    "dyck": ({"n": 2, "k": 1, "D": 1}, lambda n, k, D: (n // 2, n, 2 * k)),
-    "is_tree": ({"n": 4}, lambda n: ((n - 1) // 2, n - 1, n * n)),
-    "turing": ({"n": 2, "program": 0}, lambda n, program: (1 + n // 2, n + 1, 3)),
-    "cgram": ({"n": 2, "c": 2, "V": 2}, lambda n, c, V: (n, n + c - 1, V)),
-    "recall": ({"n": 1, "V": 2, "q": 1}, lambda n, V, q: (2 * n, 2 * n + q, V)),
-    "retrieval": ({"n": 1, "D": 1, "V": 1, "absent": 0}, lambda n, D, V, absent: (n, n + 1, (V + 1) << D)),
-    "nearest_neighbor": ({"n": 1, "D": 2, "g": 1}, lambda n, D, g: (2 * n, 2 * n + 1, (2 * g + 1) ** D + 2)),
-    "khop": ({"n": 2, "k": 0, "S": 2}, lambda n, k, S: (n, n + 1, k + S + 3)),
+def _binomial(n: int, k: int, *more: tuple[int, int], exact: bool = True) -> Count:
+    """C(n,k)·Π b^e, or a power of two below."""
+    whole = log_binomial(n, k, 64) >> 64
+    if whole > _WRITTEN:
+        return Count(((2, whole), *more), exact=False)
+    return Count(((comb(n, k), 1), *more), exact=exact)
+
+
+def _sets(m: int, most: int, signs: int) -> int | None:
+    """Σ_{s=1}^{most} C(m,s)·signs^s, if it can be written."""
+    most = min(most, m)
+    if most > _SUMMED or _largest(m, most, signs) > _WRITTEN:
+        return None
+    total, term = 0, 1
+    for s in range(1, most + 1):
+        term = term * signs * (m - s + 1) // s
+        total += term
+    return total
+
+
+def _largest(m: int, most: int, signs: int) -> int:
+    """⌊log₂⌋ of the largest C(m,s)·signs^s with s ≤ most, signs 1 or 2."""
+    peak = min(most, signs * (m + 1) // (signs + 1))
+    return (log_binomial(m, peak, 64) >> 64) + peak * (signs - 1)
+
+
+def _two_sum(t: int, n: int, M: int) -> Count:
+    """Sets of 1 … t values: the value that two of them differ in is asked for, and comes no more."""
+    total = _sets(M, t, signs=1)
+    if total is not None:
+        return Count(((total, 1),))
+    half = M - 1 if 2 * t >= M else 0  # from the middle on half of all sets are among them
+    return Count(((2, max(half, _largest(M, min(t, M), signs=1))),), exact=False)
+
+
+def _three_sum(t: int, n: int, M: int) -> Count:
+    """A token w = 2m-1, in the prefix or to come, and a set A of values below m, 3m-1 ≤ M: -(w+a) asks for a.
+
+    Sums w + a lie in 2m-1 … 3m-2, those of two of A below.  Or M rows: 0 … 0 y, asked by -y.
+    """
+    sets = _two_sum(t - (t == n), n, (M + 1) // 3)
+    return max(sets._replace(exact=False), Count(((M, 1),), exact=False), key=lambda count: count.bits)
+
+
+def _two_sum_any(t: int, n: int, M: int) -> Count:
+    """Sets without a pair: s of h couples {v,-v}, a side each, and z of the e values with v = -v.
+
+    s + z ≤ t as one of the s may be repeated; alone, z = t.  From two tokens on: that there is a pair.  Two
+    sets that differ in v are told apart by -v and then repetitions of something harmless.
+    """
+    h, e = (M - 1) // 2, 2 - M % 2
+    total = comb(e, t) + (t >= 2)
+    for z in range(min(e, t - 1) + 1):
+        couples = _sets(h, t - z, signs=2)
+        if couples is None:
+            return Count(((2, _largest(h, min(t - z, h), signs=2)),), exact=False)
+        total += comb(e, z) * couples
+    return Count(((total, 1),))
+
+
+def _halves(t: int, n: int) -> Count:
+    """All of a that was read; then what b is still compared with, and that it failed."""
+    return Count(((2, t),)) if t <= n else Count(((2, 2 * n - t),), more=True)
+
+
+def _composition(t: int, N: tuple[int, ...]) -> Count:
+    """N^t inside z_L; after it a function F of (w_l …, i_l), all N^N of them; when z_0 is known N^(N/m).
+
+    Inside z_l, after s of its K entries, each entry read names one of F's columns, and the others may still
+    name any: Σ_F (different columns)^s.  With N ≥ 2K a column has K² values or more: half of the F have K
+    different ones.
+    """
+    *lower, top = N
+    if t <= top or t >= sum(N):
+        return Count(((top, min(t, top) if t <= sum(N) else top // N[0]),))
+    K, s = 0, t - top
+    for K in reversed(lower):
+        if s < K:
+            break
+        s -= K
+    if s and top <= 32:
+        columns = top ** (top // K)
+        onto = [sum((-1) ** j * comb(k, j) * (k - j) ** K for j in range(k)) for k in range(K + 1)]
+        return Count(((sum(onto[k] * comb(columns, k) * k**s for k in range(1, K + 1)), 1),))
+    if s and top >= 2 * K:
+        return Count(((top // 2, 1), (top, top - 1), (K, s)), exact=False)
+    return Count(((top, top),), exact=s == 0)
+
+
+def _counting(t: int, n: int, S: int) -> Count:
+    """How often each symbol came; when s is known, its own count 0 … n."""
+    return Count(((n + 1, 1),)) if t > n else _binomial(t + S - 1, min(t, S - 1))
+
+
+def _sparse_average(t: int, n: int, q: int) -> Count:
+    """q < n: sums over all sets of q places tell all z apart; when y_i = i - 1 are known, those behind."""
+    return Count(((min(t, n) + 1, 1),)) if q == n else Count(((2, min(t, 2 * n - t)),), exact=t <= n)
+
+
+def _dyck(t: int, n: int, k: int, D: int) -> Count:
+    """The h ≤ min(t, n-t, D) open brackets, h of the parity of t; and that all is lost."""
+    H = min(t, n - t, D)
+    H -= (t - H) % 2
+    if k == 1:
+        return Count(((H // 2 + 2, 1),))
+    if H * k.bit_length() > _WRITTEN:
+        return Count(((k, H),), exact=False)
+    return Count((((k ** (H + 2) - k ** (H % 2)) // (k * k - 1) + 1, 1),))  # k^H + k^(H-2) + … + 1
+
+
+def _is_tree(t: int, n: int) -> Count:
+    """What is connected, n-t parts, and from three edges on a cycle; (n-t)^t ≤ Stirling₂(n,n-t).
+
+    If a free edge joins two parts of one forest inside a part of the other, it tells them apart, with free
+    edges that make a tree.  Else parts of the other are stars across two parts; with three parts a third
+    vertex tells, with two, t = n-2, let all forests be paths.  Of four vertices 5 of 7 are told apart.
+    """
+    if n > _VERTICES or (n, t) == (4, 2):
+        return Count(((n - t, t),) if n > 4 else ((5, 1),), exact=False)
+    return Count(((_partitions(n)[n - t] + (t >= 3), 1),))
+
+
+@lru_cache(maxsize=8)
+def _partitions(n: int) -> list[int]:
+    """Stirling₂(n, k), k = 0..n: S(n,k) = S(n-1,k-1) + k·S(n-1,k)."""
+    row = [1]
+    for _ in range(n):
+        row = [0, *(row[k - 1] + k * row[k] for k in range(1, len(row))), row[-1]]
+    return row
+
+
+def _turing(t: int, n: int, program: int) -> Count:
+    """Of a palindrome the s digits not yet mirrored, and that some did not fit; of a number two bits."""
+    s = t - 1
+    return (
+        Count(((min(4, 1 << min(s, 2)), 1),))
+        if program
+        else Count(((2, min(s, n - s)),), more=2 * s >= n + 2)
+    )
+
+
+def _cgram(t: int, n: int, c: int, V: int) -> Count:
+    """K groups: #, a word of c-2 other symbols, a value that is not # but for the last; then only #.
+
+    As the gram is read fewer words remain.  c = 2: K symbols, each followed by one of the V-K others.
+    """
+    groups = min(t, n) // c
+    if c == 2:
+        K = min(groups, V - -(-V // V.bit_length()))
+        return Count(((V - K, K),), exact=V == 2)  # of two symbols the answer is the other one
+    free = c - 1 - max(1, t - n)
+    many = free * ((V - 1).bit_length() - 1) >= groups.bit_length()  # surely more words than groups
+    K = groups if many else min(groups, (V - 1) ** free)
+    return Count(((V - 1, K - 1), (V, 1)) if K else (), exact=False)
+
+
+def _recall(t: int, n: int, V: int, q: int) -> Count:
+    """V for each value read, the keys being fixed; after the cut for each that was not asked for."""
+    return Count(((V, min(t // 2, 3 * n - t)),), exact=False)
+
+
+def _retrieval(t: int, n: int, D: int, V: int, absent: int) -> Count:
+    """V^t under fixed keys; with `absent` for each set of keys, if n-t others remain beside any two sets."""
+    if not absent:
+        return Count(((V, t),), exact=False)
+    free = t == n or n + t <= 1 << D
+    return _binomial((1 << D) - (0 if free else n - t), t, (V, t), exact=free)
+
+
+def _nearest_neighbor(t: int, n: int, D: int, g: int) -> Count:
+    """Two for each label read, as long as the points have different directions: a point asks for its label.
+
+    Directions are the vectors without a common divisor: all but 0, less those d times shorter, d > 1.
+    """
+    directions: dict[int, int] = {}
+    for r in range(1, g + 1):
+        directions[r] = (2 * r + 1) ** D - 1 - sum(directions[r // d] for d in range(2, r + 1))
+    return Count(((2, min(t // 2, directions[g])),), exact=False)
+
+
+def _khop(t: int, **sizes: int) -> Count:
+    raise Refused("how many rows khop has is not known")
+
+
+class _Spec(NamedTuple):
+    """The least value of each size; cut, length and vocab; the rows."""
+
+    least: dict[str, int]
+    shape: Callable[..., tuple[int, int, int]]
+    rows: Callable[..., Count]
+
+
+_TASKS = {
+    "eva": _Spec({"n": 1}, lambda n: (n, n + 1, n), lambda t, n: Count(((n, t),))),
+    "index": _Spec({"n": 1, "S": 2}, lambda n, S: (n, n + 1, max(n, S)), lambda t, n, S: Count(((S, t),))),
+    "two_sum": _Spec({"n": 1, "M": 3}, lambda n, M: (n, n + 1, M), _two_sum),
+    "three_sum": _Spec({"n": 2, "M": 3}, lambda n, M: (n, n + 1, M), _three_sum),
+    "two_sum_any": _Spec({"n": 2, "M": 3}, lambda n, M: (n // 2, n, M), _two_sum_any),
+    "equality": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), _halves),
+    "disjointness": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), _halves),
+    "counting": _Spec({"n": 1, "S": 2}, lambda n, S: (n, n + 2, max(S, n + 1)), _counting),
+    "sparse_average": _Spec({"n": 1, "q": 1}, lambda n, q: (n, n + q, max(n, 2)), _sparse_average),
+    "dyck": _Spec({"n": 2, "k": 1, "D": 1}, lambda n, k, D: (n // 2, n, 2 * k), _dyck),
+    "is_tree": _Spec({"n": 4}, lambda n: ((n - 1) // 2, n - 1, n * n), _is_tree),
+    "turing": _Spec({"n": 2, "program": 0}, lambda n, program: (1 + n // 2, n + 1, 3), _turing),
+    "cgram": _Spec({"n": 2, "c": 2, "V": 2}, lambda n, c, V: (n, n + c - 1, V), _cgram),
+    "recall": _Spec({"n": 1, "V": 2, "q": 1}, lambda n, V, q: (2 * n, 2 * n + q, V), _recall),
+    "retrieval": _Spec(
+        {"n": 1, "D": 1, "V": 1, "absent": 0}, lambda n, D, V, absent: (n, n + 1, (V + 1) << D), _retrieval
+    ),
+    "nearest_neighbor": _Spec(
+        {"n": 1, "D": 2, "g": 1}, lambda n, D, g: (2 * n, 2 * n + 1, (2 * g + 1) ** D + 2), _nearest_neighbor
+    ),
+    "khop": _Spec({"n": 2, "k": 0, "S": 2}, lambda n, k, S: (n, n + 1, k + S + 3), _khop),
+}
+_EXISTS: dict[str, Callable[..., bool]] = {  # what else the sizes must meet
+    "dyck": lambda n, k, D: n % 2 == 0,
+    "sparse_average": lambda n, q: q <= n,
+    "cgram": lambda n, c, V: n >= c,
+    "recall": lambda n, V, q: 2 * n <= V and q <= n,
+    "retrieval": lambda n, D, V, absent: D + V.bit_length() <= 62 and n + absent <= 1 << D,
+    "nearest_neighbor": lambda n, D, g: D <= 62 and (2 * g + 1) ** D < 2**62 and (D * g**2) ** 3 < 2**63,
 }
 _PROGRAMS = {"palindrome": 0, "increment": 1}
-_EXIST: dict[str, Callable[[dict[str, int]], bool]] = {  # what else the sizes must meet
-    "dyck": lambda s: s["n"] % 2 == 0,
-    "sparse_average": lambda s: s["q"] <= s["n"],
-    "cgram": lambda s: s["n"] >= s["c"],
-    "recall": lambda s: 2 * s["n"] <= s["V"] and s["q"] <= s["n"],
-    "retrieval": lambda s: s["D"] + s["V"].bit_length() <= 62 and s["n"] + s["absent"] <= 1 << s["D"],
-    "nearest_neighbor": lambda s: (
-        s["D"] <= 62 and (2 * s["g"] + 1) ** s["D"] < 2**62 and (s["D"] * s["g"] ** 2) ** 3 < 2**63
-    ),
-}
 
 
 def read(text: str) -> Task:
@@ -98,11 +291,10 @@ def read(text: str) -> Task:
         N = tuple(accumulate((s[key] for key in keys), mul))
         return Task(name, s, N, sum(N), sum(N) + 2, N[-1])
     expect(name in _TASKS, f"no task is named {name[:40]!r}")
-    least, shape = _TASKS[name]
-    s = _sizes(name, given, least)
-    expect(name not in _EXIST or _EXIST[name](s), f"there is no {text[:80]}")
+    s = _sizes(name, given, _TASKS[name].least)
+    expect(name not in _EXISTS or _EXISTS[name](**s), f"there is no {text[:80]}")
     asks = {"recall": s.get("q", 1), "khop": s["n"]}.get(name, 1)
-    return Task(name, s, (), *shape(**s), asks)
+    return Task(name, s, (), *_TASKS[name].shape(**s), asks)
 
 
 def _sizes(name: str, given: dict[str, Value], least: dict[str, int]) -> dict[str, int]:
@@ -115,213 +307,3 @@ def _sizes(name: str, given: dict[str, Value], least: dict[str, int]) -> dict[st
         s[key] = int(value or 0)
         expect(s[key] >= low, f"{name}: {key} must be at least {low}")
     return s
-
-
-def _binomial(n: int, k: int, *more: tuple[int, int], exact: bool = True) -> Count:
-    """C(n,k)·Π b^e, or a power of two below."""
-    whole = log_binomial(n, k, 64) >> 64
-    if whole > _WRITTEN:
-        return Count(((2, whole), *more), exact=False)
-    return Count(((comb(n, k), 1), *more), exact=exact)
-
-
-def _sets(m: int, most: int, signs: int = 1) -> int | None:
-    """Σ_{s=1}^{most} C(m,s)·signs^s, if it can be written."""
-    most = min(most, m)
-    if most > _SUMMED or _largest(m, most, signs) > _WRITTEN:
-        return None
-    total, term = 0, 1
-    for s in range(1, most + 1):
-        term = term * signs * (m - s + 1) // s
-        total += term
-    return total
-
-
-def _largest(m: int, most: int, signs: int = 1) -> int:
-    """⌊log₂⌋ of the largest C(m,s)·signs^s with s ≤ most, signs 1 or 2."""
-    peak = min(most, signs * (m + 1) // (signs + 1))
-    return (log_binomial(m, peak, 64) >> 64) + peak * (signs - 1)
-
-
-def _two_sum(task: Task, t: int) -> Count:
-    """Sets of 1 … t values: the value that two of them differ in is asked for, and comes no more."""
-    M = task.sizes["M"]
-    total = _sets(M, t)
-    if total is not None:
-        return Count(((total, 1),))
-    # from the middle on half of all sets are among them
-    return Count(((2, max(M - 1 if 2 * t >= M else 0, _largest(M, min(t, M)))),), exact=False)
-
-
-def _three_sum(task: Task, t: int) -> Count:
-    """A token w = 2m-1, in the prefix or to come, and a set A of values below m, 3m-1 ≤ M: -(w+a) asks for a.
-
-    Sums w + a lie in 2m-1 … 3m-2, those of two of A below.  Or M rows: 0 … 0 y, asked by -y.
-    """
-    M, m = task.sizes["M"], (task.sizes["M"] + 1) // 3
-    sets = _two_sum(task._replace(sizes={"M": m}), t - 1 if t == task.sizes["n"] else t)
-    return max(sets._replace(exact=False), Count(((M, 1),), exact=False), key=lambda count: count.bits)
-
-
-def _two_sum_any(task: Task, t: int) -> Count:
-    """Sets without a pair: s of h couples {v,-v}, a side each, and z of the e values with v = -v.
-
-    s + z ≤ t as one of the s may be repeated; alone, z = t.  From two tokens on: that there is a pair.  Two
-    sets that differ in v are told apart by -v and then repetitions of something harmless.
-    """
-    h, e = (task.sizes["M"] - 1) // 2, 2 - task.sizes["M"] % 2
-    total = comb(e, t) + (t >= 2)
-    for z in range(min(e, t - 1) + 1):
-        couples = _sets(h, t - z, signs=2)
-        if couples is None:
-            return Count(((2, _largest(h, min(t - z, h), signs=2)),), exact=False)
-        total += comb(e, z) * couples
-    return Count(((total, 1),))
-
-
-def _halves(task: Task, t: int) -> Count:
-    """All of a that was read; then what b is still compared with, and that it failed."""
-    n = task.sizes["n"]
-    return Count(((2, t),)) if t <= n else Count(((2, 2 * n - t),), more=True)
-
-
-def _composition(task: Task, t: int) -> Count:
-    """N^t inside z_L; after it a function F of (w_l …, i_l), all N^N of them; when z_0 is known N^(N/m).
-
-    Inside z_l, after s of its K entries, each entry read names one of F's columns, and the others may still
-    name any: Σ_F (different columns)^s.  With N ≥ 2K a column has K² values or more: half of the F have K
-    different ones.
-    """
-    N = task.N[-1]
-    if t <= N or t == task.cut:
-        return Count(((N, min(t, N)),))
-    if t > task.cut:
-        return Count(((N, N // task.N[0]),))
-    K, s = 0, t - N
-    for K in reversed(task.N[:-1]):
-        if s < K:
-            break
-        s -= K
-    if s == 0:
-        return Count(((N, N),))
-    if N <= 32:
-        columns = N ** (N // K)
-        onto = [sum((-1) ** j * comb(k, j) * (k - j) ** K for j in range(k)) for k in range(K + 1)]
-        return Count(((sum(onto[k] * comb(columns, k) * k**s for k in range(1, K + 1)), 1),))
-    return Count(((N // 2, 1), (N, N - 1), (K, s)) if N >= 2 * K else ((N, N),), exact=False)
-
-
-def _counting(task: Task, t: int) -> Count:
-    """How often each symbol came; when s is known, its own count 0 … n."""
-    n, S = task.sizes["n"], task.sizes["S"]
-    return Count(((n + 1, 1),)) if t > n else _binomial(t + S - 1, min(t, S - 1))
-
-
-def _sparse_average(task: Task, t: int) -> Count:
-    """q < n: sums over all sets of q places tell all z apart; when y_i = i - 1 are known, those behind."""
-    n, q = task.sizes["n"], task.sizes["q"]
-    return Count(((min(t, n) + 1, 1),)) if q == n else Count(((2, min(t, 2 * n - t)),), exact=t <= n)
-
-
-def _dyck(task: Task, t: int) -> Count:
-    """The h ≤ min(t, n-t, D) open brackets, h of the parity of t; and that all is lost."""
-    n, k, D = task.sizes["n"], task.sizes["k"], task.sizes["D"]
-    H = min(t, n - t, D)
-    H -= (t - H) % 2
-    if k == 1:
-        return Count(((H // 2 + 2, 1),))
-    if H * k.bit_length() > _WRITTEN:
-        return Count(((k, H),), exact=False)
-    return Count((((k ** (H + 2) - k ** (H % 2)) // (k * k - 1) + 1, 1),))  # k^H + k^(H-2) + … + 1
-
-
-def _is_tree(task: Task, t: int) -> Count:
-    """What is connected, n-t parts, and from three edges on a cycle; (n-t)^t ≤ Stirling₂(n,n-t)."""
-    n = task.sizes["n"]
-    if n > _VERTICES:
-        return Count(((n - t, t),), exact=False)
-    return (
-        Count(((5, 1),), exact=False) if (n, t) == (4, 2) else Count(((partitions(n)[n - t] + (t >= 3), 1),))
-    )
-
-
-@lru_cache(maxsize=8)
-def partitions(n: int) -> list[int]:
-    """Stirling₂(n, k), k = 0..n: the partitions of n things into k sets, S(n,k) = S(n-1,k-1) + k·S(n-1,k)."""
-    row = [1]
-    for _ in range(n):
-        row = [0, *(row[k - 1] + k * row[k] for k in range(1, len(row))), row[-1]]
-    return row
-
-
-def _turing(task: Task, t: int) -> Count:
-    """Of a palindrome the s digits not yet mirrored, and that some did not fit; of a number two bits."""
-    n, s = task.sizes["n"], t - 1
-    if task.sizes["program"]:
-        return Count(((min(4, s + 1 + (s > 1)), 1),))
-    return Count(((2, min(s, n - s)),), more=2 * s >= n + 2)
-
-
-def _cgram(task: Task, t: int) -> Count:
-    """K groups: #, a word of c-2 other symbols, a value that is not # but for the last; then only #.
-
-    As the gram is read fewer words remain.  c = 2: K symbols, each followed by one of the V-K others.
-    """
-    n, c, V = (task.sizes[key] for key in ("n", "c", "V"))
-    groups = min(t, n) // c
-    if c == 2:
-        K = min(groups, V - -(-V // V.bit_length()))
-        return Count(((V - K, K),), exact=V == 2)  # of two symbols the answer is the other one
-    free = c - 1 - max(1, t - n)
-    many = free * ((V - 1).bit_length() - 1) >= groups.bit_length()  # surely more words than groups
-    K = groups if many else min(groups, (V - 1) ** free)
-    return Count(((V - 1, K - 1), (V, 1)) if K else (), exact=False)
-
-
-def _recall(task: Task, t: int) -> Count:
-    """V for each value read, the keys being fixed; after the cut for each that was not asked for."""
-    return Count(((task.sizes["V"], min(t // 2, 3 * task.sizes["n"] - t)),), exact=False)
-
-
-def _retrieval(task: Task, t: int) -> Count:
-    """V^t under fixed keys; with `absent` for each set of keys, if n-t others remain beside any two sets."""
-    n, D, V, absent = (task.sizes[key] for key in ("n", "D", "V", "absent"))
-    if not absent:
-        return Count(((V, t),), exact=False)
-    if t == n or n + t <= 1 << D:
-        return _binomial(1 << D, t, (V, t))
-    return _binomial((1 << D) - n + t, t, (V, t), exact=False)
-
-
-def _nearest_neighbor(task: Task, t: int) -> Count:
-    """Two for each label read, as long as the points have different directions: a point asks for its label.
-
-    Directions are the vectors without a common divisor: all but 0, less those d times shorter, d > 1.
-    """
-    D, g = task.sizes["D"], task.sizes["g"]
-    directions: dict[int, int] = {}
-    for r in range(1, g + 1):
-        directions[r] = (2 * r + 1) ** D - 1 - sum(directions[r // d] for d in range(2, r + 1))
-    return Count(((2, min(t // 2, directions[g])),), exact=False)
-
-
-_ROWS: dict[str, Callable[[Task, int], Count]] = {
-    "eva": lambda task, t: Count(((task.sizes["n"], t),)),
-    "index": lambda task, t: Count(((task.sizes["S"], t),)),
-    "two_sum": _two_sum,
-    "three_sum": _three_sum,
-    "two_sum_any": _two_sum_any,
-    "equality": _halves,
-    "disjointness": _halves,
-    "composition": _composition,
-    "facts": _composition,
-    "counting": _counting,
-    "sparse_average": _sparse_average,
-    "dyck": _dyck,
-    "is_tree": _is_tree,
-    "turing": _turing,
-    "cgram": _cgram,
-    "recall": _recall,
-    "retrieval": _retrieval,
-    "nearest_neighbor": _nearest_neighbor,
-}
