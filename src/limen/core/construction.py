@@ -62,7 +62,10 @@ class Construction(ABC):
 
     def model(self) -> Model:
         """The weights in their frame."""
-        return Model(self.frame(), self.weights())
+        self.task.drawable()
+        frame = self.frame()
+        frame.affordable()
+        return Model(frame, self.weights())
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> Construction:

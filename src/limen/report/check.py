@@ -24,7 +24,8 @@ from limen.core.certificate import (
 )
 from limen.core.construction import construct
 from limen.core.errors import BadInput
-from limen.core.files import content_of, load
+from limen.core.files import load
+from limen.core.folder import content_of
 from limen.core.model import Model
 from limen.core.task import Task
 from limen.report.proof import proof_checked
