@@ -227,7 +227,11 @@ def test_a_config_that_makes_no_sense_names_the_field(config: dict[str, Any], me
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("{", "no JSON"), ("[1]", "expected a JSON object"), (None, "no such file or folder")],
+    [
+        ("{", "Expecting property name"),
+        ("[1]", "expected an object, got list"),
+        (None, "no such file or folder"),
+    ],
 )
 def test_a_file_that_is_no_config_is_one_line(content: str | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "config.json"

@@ -16,7 +16,6 @@ from limen.bound import Bounded
 from limen.bound import bound as _bound
 from limen.core.architecture import Architecture
 from limen.core.construction import construct
-from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.verdict import Verdict
 from limen.decide import decide as _decide
@@ -47,9 +46,10 @@ def solve(
     seed: int = 0,
 ) -> Solution:
     """Builds explicit weights and runs them: on all inputs where these are few, or on drawn ones."""
+    from limen.check.run import runnable
     from limen.solve import solve as run
 
-    return run(construct(_task(task), by), Precision.parse(precision), check, seed=seed)[0]
+    return run(construct(_task(task), by), runnable(precision), check, seed=seed)[0]
 
 
 def bound(task: str | Task, cut: int | None = None) -> Bounded:

@@ -7,7 +7,6 @@ c-1 columns, of a window W-1 tokens); the sums inside attention count 32 bits a 
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -22,8 +21,10 @@ from limen.architectures.configs.stack import Bits, Engine, Kept, LastTokens, St
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput, unknown
+from limen.core.folder import content_of
 from limen.core.kernel import Accepted, accept
 from limen.core.shown import html
+from limen.core.strict_json import read_object
 from limen.core.task import Task
 from limen.core.theorem import Theorem
 from limen.decide import theorems
@@ -192,15 +193,7 @@ def load(path: str) -> tuple[Mapping[str, Any], str]:
             raise BadInput(f"{path}: the folder has no config.json")
     elif not file.exists():
         file = _from_hub(path)
-    try:
-        config = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{path}: no JSON: {error}") from error
-    if not isinstance(config, dict):
-        raise BadInput(f"{path}: expected a JSON object with model_type, got {type(config).__name__}")
-    return config, path
+    return read_object(content_of(file), path, infinite=True), path
 
 
 def _from_hub(name: str) -> Path:

@@ -1,5 +1,6 @@
 """The command line.  Exit 0: it ran and the property holds; 1: the property fails; 2: bad input."""
 
+import io
 import json
 import sys
 from collections.abc import Mapping
@@ -20,12 +21,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
+_LONGEST = 2000  # letters of an error: a stranger's number may have more
+_STEPS = 2**20  # steps of chain of thought
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 
 
 def main() -> NoReturn:
     """Runs the command line; whatever the user got wrong is one line on standard error."""
+    for stream in (sys.stdout, sys.stderr):  # a path or a name may hold what the terminal cannot show
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = app(sys.argv[1:] or ["--help"], prog_name="limen", standalone_mode=False)
     except BadInput as error:
@@ -34,11 +40,17 @@ def main() -> NoReturn:
         _fail(error.format_message())
     except typer.Abort:
         sys.exit(130)
+    except MemoryError as error:
+        _fail(f"not enough memory: {error}")
+    except BrokenPipeError:  # whoever reads has read enough
+        sys.stdout = None  # type: ignore[assignment]  # nothing is left to be written at the end
+        sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _fail(message: str) -> NoReturn:
-    typer.echo(f"limen: {' '.join(message.split())}", err=True)
+    said = " ".join(message.split())
+    typer.echo(f"limen: {said if len(said) <= _LONGEST else said[: _LONGEST - 1] + '…'}", err=True)
     sys.exit(2)
 
 
@@ -152,7 +164,7 @@ def solve(
 def decide(
     task: Annotated[str, typer.Argument(help="The task in its text form.")],
     architecture: Annotated[str, typer.Argument(help="The architecture in its text form.")],
-    steps: Annotated[int, typer.Option(help="Steps of chain of thought.", min=0)] = 0,
+    steps: Annotated[int, typer.Option(help="Steps of chain of thought.", min=0, max=_STEPS)] = 0,
     over: Annotated[
         str | None,
         typer.Option(help="The size of the task to vary for the flip; its own choice unless said."),
@@ -177,7 +189,7 @@ def decide(
 @app.command()
 def depth(
     architecture: Annotated[str, typer.Argument(help="The architecture in its text form.")],
-    steps: Annotated[int, typer.Option(help="Steps of chain of thought.", min=0)] = 0,
+    steps: Annotated[int, typer.Option(help="Steps of chain of thought.", min=0, max=_STEPS)] = 0,
     as_json: Json = False,
 ) -> None:
     """How many hops a stack can chain in one pass, which layers decide it, and what is certified.

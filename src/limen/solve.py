@@ -79,7 +79,10 @@ def solve(
     later ones.
     """
     task, start = construction.task, time.perf_counter()
-    model = Model(frame_of(Offer(construction, encoder, str(precision))), tensors(construction.weights()))
+    task.drawable()
+    frame = frame_of(Offer(construction, encoder, str(precision)))
+    frame.affordable()
+    model = Model(frame, tensors(construction.weights()))
     every = every or (how is None and exhaustive.count(task) <= _FEW)
     if not every and how is None:
         how = _worth_drawing(task, model)

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 
-from limen.check.formal import FORMS, formal, judge, written
+from limen.check.formal import FORMS, formal, judge, too_large, written
 from limen.core.errors import BadInput
 from limen.core.proof import Claim, read
 from limen.core.theorem import NoStatement
@@ -36,6 +36,8 @@ _VERDICT = "Verdict"
 def check_proof(text: str, seconds: float = SECONDS) -> tuple[Claim, str | None]:
     """The claim of a proof, and None if it holds, otherwise the reason why not."""
     claim = read(text)
+    if (reason := too_large(claim)) is not None:
+        raise BadInput(reason)
     for number, line in enumerate(text.splitlines(), 1):
         if found := _UNSAFE.search(line):
             return claim, f"line {number}: {found.group()!r} has no place in a proof"

@@ -100,7 +100,9 @@ def solves(offered: Offer) -> Solves | str:
 @lru_cache(maxsize=_KEPT)
 def files_of(offered: Offer) -> Files:
     """The weights as they are saved; the precision does not matter to them."""
-    return written(frame_of(offered), offered.construction.weights())
+    frame = frame_of(offered)
+    frame.affordable()
+    return written(frame, offered.construction.weights())
 
 
 def frame_of(offered: Offer) -> Frame:

@@ -9,28 +9,47 @@ from __future__ import annotations
 
 from limen.check import formal_hops, formal_states
 from limen.check.case import Case
-from limen.check.statement import Form, Stated
+from limen.check.statement import WRITTEN, Form, Stated
 from limen.core.architecture import Architecture
-from limen.core.errors import BadInput, unknown
+from limen.core.errors import BadInput, shortened, unknown
 from limen.core.proof import Claim, heading
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 
+_EXPONENTS = ("a", "c", "e", "q", "lm", "lg")  # free sizes that stand in an exponent
 FORMS: dict[str, Form] = formal_states.FORMS | formal_hops.FORMS
 
 
-def formal(claim: Claim) -> Stated | NoStatement:
-    """What the claim says in Coq, or why nothing is stated there."""
+def too_large(claim: Claim) -> str | None:
+    """Why nobody writes out the powers that the claim's free sizes call for; None if they are small."""
+    form, sizes = _form(claim), claim.sizes
+    powers = [size for name, size in sizes.items() if name in _EXPONENTS or form.sizes == ("a", "b")]
+    powers += [sizes.get("c", 0) * sizes[name].bit_length() for name in ("J", "y", "b") if "c" in sizes]
+    if max(powers, default=0) > WRITTEN or any(size.bit_length() > WRITTEN for size in sizes.values()):
+        return f"{claim.form}: numbers of more than {WRITTEN} bits are not written out"
+    return None
+
+
+def _form(claim: Claim) -> Form:
+    """The form, whose free sizes the claim must name."""
     if claim.form not in FORMS:
         raise unknown("form of a proof", claim.form, FORMS)
     form, sizes = FORMS[claim.form], claim.sizes
     if set(sizes) != set(form.sizes) or any(size < 0 for size in sizes.values()):
         wanted = ", ".join(form.sizes) or "none"
-        raise BadInput(f"{claim.form}: the sizes must be {wanted}, not negative; got {sizes}")
+        raise BadInput(f"{claim.form}: the sizes must be {wanted}, not negative; got {shortened(sizes)}")
+    return form
+
+
+def formal(claim: Claim) -> Stated | NoStatement:
+    """What the claim says in Coq, or why nothing is stated there."""
+    form = _form(claim)
+    if (reason := too_large(claim)) is not None:
+        return NoStatement(reason)
     task, architecture = Task.parse(claim.task), Architecture.parse(claim.architecture)
     if (str(task), str(architecture)) != (claim.task, claim.architecture):
         raise BadInput(f"the claim must be written as {task} by {architecture}")
-    return form.at(Case(task, architecture, claim.steps, sizes=sizes))
+    return form.at(Case(task, architecture, claim.steps, sizes=claim.sizes))
 
 
 def written(claim: Claim, said: Stated) -> str:

@@ -23,6 +23,7 @@ else:
 
 _NUMBERS = 2**24  # a batch is as large as keeps its largest tensor below this
 _LARGEST = 2**28  # numbers in a tensor: 2 GB in float64
+_TRIED = 2**24  # inputs
 _WORK = 2**40  # numbers that are computed, about: an hour
 
 
@@ -71,7 +72,10 @@ def runnable(text: str) -> Precision:
 
 def payable(model: Model, task: Task, steps: int, tried: int) -> None:
     """Raises if a run would take more memory or time than anybody has; found before it starts."""
+    task.drawable()
     frame, n = model.frame, task.length + steps
+    if tried > _TRIED:
+        raise BadInput(f"{tried} inputs, at most {_TRIED} are tried")
     if frame.answers < task.answers:
         raise BadInput(f"the model has {frame.answers} answers, {task} has {task.answers}")
     if (largest := n * frame.width) > _LARGEST or frame.answers * max(task.asks, 1) > _LARGEST:

@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 
 from limen.constructions._weights import binary, binary_tables, bits_for, digits
 from limen.core.embedding import Code
+from limen.core.errors import BadInput
 from limen.core.weights import Array, Weights
 
 SEED = 2026  # harmless: `closest` inspects the very words that it gives
+_DRAWN = 2**27  # random signs
 FEW = 2**14  # words whose products are all computed
 
 
@@ -83,6 +85,10 @@ class RandomWords(Words):
     γ = 1/√2 that is N^-2, so all N(N-1)/2 products stay below 0.71k in more than half of all draws.  All
     words differ from about k = 2 log₂N on, where N²/2^{k+1} falls below 1.
     """
+
+    def __post_init__(self) -> None:
+        if self.N * self.k > _DRAWN:
+            raise BadInput(f"{self.N} random words of {self.k} signs: at most {_DRAWN} signs are drawn")
 
     @classmethod
     def of(cls, N: int, k: int | None) -> RandomWords:

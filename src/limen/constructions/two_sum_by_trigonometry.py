@@ -45,7 +45,8 @@ class TwoSumByTrigonometry(Construction):
     @property
     def c(self) -> int:
         """The least power of two that is at least 2 ln(8n)/δ: multiplying by it is exact."""
-        half_δ = math.sin(math.pi / self.task.M) ** 2  # 1 - cos 2α = 2 sin²α
+        small = self.task.M.bit_length() > 512
+        half_δ = 0.0 if small else math.sin(math.pi / self.task.M) ** 2  # 1 - cos 2α = 2 sin²α
         if half_δ == 0:
             raise BadInput(f"{self.task}: angles of 2π/M are too small for float64")
         return 1 << math.ceil(math.log2(math.log(8 * self.task.n) / half_δ))

@@ -54,7 +54,10 @@ class Construction(ABC):
 
     def model(self) -> Model:
         """The weights in their frame."""
-        return Model(self.frame(), tensors(self.weights()))
+        self.task.drawable()
+        frame = self.frame()
+        frame.affordable()
+        return Model(frame, tensors(self.weights()))
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> Construction:

@@ -29,6 +29,14 @@ def counted(steps: int) -> None:
         raise BadInput(f"the steps of chain of thought must be at least 0, got {steps}")
 
 
+def shortened(value: Any) -> str:
+    """A stranger's value, at most a line of it; of a number without end only that it is one."""
+    if type(value) is int and value.bit_length() > 256:
+        return f"a number of {value.bit_length()} bits"
+    said = repr(value)
+    return said if len(said) <= 80 else f"{said[:79]}…"
+
+
 def at_least(thing: Any, **least: int) -> None:
     """Raises unless each named field is an integer (or a tuple of integers) of at least the given value."""
     for field in dataclasses.fields(thing):
@@ -38,4 +46,4 @@ def at_least(thing: Any, **least: int) -> None:
         items = value if isinstance(value, tuple) else (value,)
         if not all(type(item) is int and item >= low for item in items):
             name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(thing).__name__).lower()  # TwoSum: two_sum
-            raise BadInput(f"{name}: {field.name} must be an integer ≥ {low}, got {value!r}")
+            raise BadInput(f"{name}: {field.name} must be an integer ≥ {low}, got {shortened(value)}")

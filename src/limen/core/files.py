@@ -16,7 +16,7 @@ import numpy as np
 from limen.core.architecture import Architecture
 from limen.core.embedding import Codes, parse_embedding
 from limen.core.errors import BadInput
-from limen.core.folder import ready_folder, refuse_foreign, write_folder
+from limen.core.folder import content_of, ready_folder, refuse_foreign, write_folder
 from limen.core.local import parse_local
 from limen.core.model import Frame, Model
 from limen.core.readout import parse_readout
@@ -127,11 +127,3 @@ def load(folder: str | os.PathLike[str]) -> Model:
         readout=parse_readout(header.readout),
     )
     return Model(frame, weights)
-
-
-def content_of(path: Path) -> bytes:
-    """What stands in a file, or why it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error

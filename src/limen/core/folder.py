@@ -23,6 +23,14 @@ from limen.core.strict_json import read_object
 _STAGING = re.compile(r"\.limen-[0-9a-f]{16}")
 
 
+def content_of(path: Path) -> bytes:
+    """What stands in a file, or why it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
+
+
 def ready_file(path: Path) -> None:
     """Refuses, before any work, a path at which no file can be written."""
     if path.is_dir():

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, reduce
+from math import prod
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,7 @@ import lazy_loader
 
 from limen.core.architecture import Architecture
 from limen.core.embedding import Codes, Embedding
-from limen.core.errors import BadInput, at_least
+from limen.core.errors import BadInput, at_least, shortened
 from limen.core.local import Local
 from limen.core.mixer import Streaming
 from limen.core.numbers import Precision
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 else:
     jt = lazy_loader.load("jaxtyping")
     torch = lazy_loader.load("torch")
+
+
+_WEIGHTS = 2**28  # numbers: 2 GB in float64
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,15 @@ class Frame:
         """Every weight of the model and its shape."""
         return _flat(self.groups())
 
+    def affordable(self) -> None:
+        """Raises, before any memory is asked for, if the model has more weights than anybody holds."""
+        numbers = sum(prod(shape) for shape in self.shapes().values())
+        if numbers > _WEIGHTS:
+            raise BadInput(f"{shortened(numbers)} weights, at most {_WEIGHTS} are held")
+
     def random(self, generator: torch.Generator, dtype: torch.dtype) -> Model:
         """Each part's own random start; norms start at 1."""
+        self.affordable()
         start: dict[str, dict[str, torch.Tensor]] = {}
         start["embedding"] = self.embedding.initial(self.width, generator, dtype)
         for i, layer in enumerate(self.architecture.layers):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
 
 from limen.core.errors import BadInput
+from limen.core.strict_json import read_object
 
 SCHEMA = "limen/proof/1"
 
@@ -25,7 +27,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     task: str
     architecture: str
-    steps: int
+    steps: Annotated[int, msgspec.Meta(ge=0)]
     form: str
     sizes: dict[str, int]
 
@@ -44,7 +46,10 @@ def read(text: str) -> Claim:
     start, end = f"(* {SCHEMA} ", " *)"
     if not (first.startswith(start) and first.endswith(end)):
         raise BadInput(f"not a proof of limen: its first line must be a comment that begins {start!r}")
+    fields = read_object(
+        first.removeprefix(start).removesuffix(end).encode(), "not a proof of limen: first line"
+    )
     try:
-        return msgspec.json.decode(first.removeprefix(start).removesuffix(end), type=Claim)
+        return msgspec.convert(fields, type=Claim)
     except msgspec.MsgspecError as error:
         raise BadInput(f"not a proof of limen: first line: {error}") from error

@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 
 from limen.core.bits import Count
 from limen.core.catalogue import identifier, lookup
-from limen.core.errors import BadInput, unknown
+from limen.core.errors import BadInput, shortened, unknown
 from limen.core.text import Call, build, parse_call, spell
 
 Tokens: TypeAlias = NDArray[np.int64]  # (*batch, length)
 Answers: TypeAlias = NDArray[np.int64]  # (*batch,), or (*batch, asks) where several answers are due
+
+
+_LONGEST = 2**24  # tokens of an input that is drawn
+_LARGEST = 2**48  # of a size whose inputs are drawn: sums and products of tokens stay in int64
 
 
 class Player(NamedTuple):
@@ -128,6 +132,15 @@ class Task(ABC):
     def examples(cls) -> tuple["Task", ...]:
         """Small instances on which the laws of the catalogue are tested."""
         return (cls(),)
+
+    def drawable(self) -> None:
+        """Raises, before any memory is asked for, if its inputs are too long or its sizes no 64-bit numbers."""
+        if self.length > _LONGEST:
+            raise BadInput(f"{shortened(self.length)} tokens, inputs of at most {_LONGEST} are drawn")
+        for size, value in self.sizes.items():
+            if value > _LARGEST:
+                name = identifier(self)
+                raise BadInput(f"{name}: {size} is {shortened(value)}, inputs are drawn up to {_LARGEST}")
 
     def checked(self, tokens: object) -> Tokens:
         """Tokens from a stranger as an array, or an error that names the first one that does not fit."""

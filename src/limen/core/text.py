@@ -19,14 +19,20 @@ import re
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
+import numpy as np
+from numpy.typing import NDArray
+
 from limen.core.catalogue import identifier
 from limen.core.errors import BadInput, unknown
 
 T = TypeVar("T")
 
-_TOKEN = re.compile(r"\s*(?:(?P<int>-?\d+(?:\^\d+)?)|(?P<word>[A-Za-z_]\w*)|(?P<mark>[(),=*|]))")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<int>-?[0-9]+(?:\^[0-9]+)?)|(?P<word>[A-Za-z_]\w*)|(?P<mark>[(),=*|]))", re.ASCII
+)
 _LONGEST = 4096  # layers in a parsed stack, and characters in a text: nobody means more
 _LARGEST_BITS = 4096  # an integer with more bits is a slip of the keyboard
+_DEEPEST = 32  # repetitions within each other
 
 
 class Call(NamedTuple):
@@ -61,7 +67,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         if len(text) > _LONGEST:
             raise BadInput(f"the text has {len(text)} characters, at most {_LONGEST} are read")
-        self.text, self.at = text, 0
+        self.text, self.at, self.depth = text, 0, 0
 
     def peek(self) -> re.Match[str] | None:
         return _TOKEN.match(self.text, self.at)
@@ -101,8 +107,12 @@ class _Reader:
                 raise BadInput(f"{self.text!r}: a repetition must be at least 1, got {count}")
             self.need("mark", "*", f"'*' after {number}")
         if self.take("mark", "("):
+            self.depth += 1
+            if self.depth > _DEEPEST:
+                raise BadInput(f"{self.text[:40]!r}…: more than {_DEEPEST} parentheses within each other")
             layers = self.stack()
             self.need("mark", ")", "')' or ','")
+            self.depth -= 1
         else:
             layers = [self.layer()]
         if count * len(layers) > _LONGEST:
@@ -138,10 +148,11 @@ class _Reader:
 
 
 def _integer(text: str, where: str) -> int:
-    base, _, power = text.partition("^")
-    if len(base) * int(power or 1) > _LARGEST_BITS:
-        raise BadInput(f"{where!r}: the number {text[:20]}… is too large")
-    value: int = int(base) ** int(power or 1)
+    base, exponent = (int(part) for part in (text if "^" in text else f"{text}^1").split("^"))
+    fits = (base.bit_length() - 1) * exponent <= _LARGEST_BITS  # the power has so many bits, or more
+    value: int = base**exponent if fits else 1 << _LARGEST_BITS
+    if value.bit_length() > _LARGEST_BITS:
+        raise BadInput(f"{where[:80]!r}: the number {text[:20]}… has more than {_LARGEST_BITS} bits")
     return value
 
 
@@ -155,7 +166,7 @@ def build(cls: type[T], call: Call, **given: Any) -> T:
     values: dict[str, Any] = {}
     rows: dict[str, dict[int, Any]] = {}  # the items of tuple fields by their number
     for key, value in call.arguments.items():
-        stem, digits = re.fullmatch(r"(.*?)(\d*)", key).groups()  # type: ignore[union-attr]
+        stem, digits = re.fullmatch(r"(.*?)([1-9][0-9]*)?", key).groups()  # type: ignore[union-attr]
         if key in fields and not _is_tuple(hints[key]):
             values[key] = _converted(hints[key], value, f"{call.name}: {key}")
         elif digits and stem in fields and _is_tuple(hints[stem]):
@@ -222,14 +233,13 @@ def word(value: Any) -> str:
 def spell_stack(layers: list[str]) -> str:
     """A sequence of layers with its repetitions written as `count*(…)`; `|` binds tighter than `*`."""
     items, at = [], 0
+    alike = _alike(layers)
     while at < len(layers):
-        period, count = max(
-            ((p, _repeats(layers, at, p)) for p in range(1, (len(layers) - at) // 2 + 1)),
-            key=lambda pc: (pc[0] * pc[1] if pc[1] > 1 else 0, -pc[0]),
-            default=(1, 1),
-        )
-        if count == 1:
-            period = 1
+        periods = np.arange(1, (len(layers) - at) // 2 + 1)
+        counts = 1 + alike[at, 1 : len(periods) + 1] // periods
+        covered = np.where(counts > 1, periods * counts, 0)
+        best = int(covered.argmax()) if len(periods) else 0  # the shortest period of those that cover most
+        period, count = (best + 1, int(counts[best])) if len(periods) and covered[best] else (1, 1)
         body = layers[at : at + period]
         inside = body[0] if period == 1 else spell_stack(body)
         grouped = f"({inside})" if period > 1 or "|" in inside else inside
@@ -238,9 +248,12 @@ def spell_stack(layers: list[str]) -> str:
     return ",".join(items)
 
 
-def _repeats(layers: list[str], at: int, period: int) -> int:
-    """How often the `period` layers from `at` on stand there in a row."""
-    body, count = layers[at : at + period], 1
-    while layers[at + period * count : at + period * (count + 1)] == body:
-        count += 1
-    return count
+def _alike(layers: list[str]) -> NDArray[np.int32]:
+    """(at, p): how many layers from `at` on are the same as p places later."""
+    names = {layer: i for i, layer in enumerate(dict.fromkeys(layers))}
+    codes = np.array([names[layer] for layer in layers], dtype=np.int64)
+    alike = np.zeros((len(layers) + 1, len(layers) + 1), dtype=np.int32)
+    for at in range(len(layers) - 1, -1, -1):
+        same = codes[at] == codes[at:]
+        alike[at, : len(same)] = np.where(same, 1 + alike[at + 1, : len(same)], 0)
+    return alike

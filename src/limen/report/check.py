@@ -10,7 +10,8 @@ from limen.check.transcript import check_transcript
 from limen.check.tried import check_counterexample, check_run
 from limen.core.certificate import Bound, Collision, Counterexample, Machine, Run, Solves, Transcript, decode
 from limen.core.errors import BadInput
-from limen.core.files import HEADER, WEIGHTS, content_of, load
+from limen.core.files import HEADER, WEIGHTS, load
+from limen.core.folder import content_of
 from limen.core.kernel import check
 from limen.core.model import Model
 from limen.report.proof import proof_checked

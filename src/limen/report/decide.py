@@ -10,8 +10,8 @@ import msgspec
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput
-from limen.core.files import HEADER, WEIGHTS, content_of
-from limen.core.folder import ready_file, write_whole
+from limen.core.files import HEADER, WEIGHTS
+from limen.core.folder import content_of, ready_file, write_whole
 from limen.core.kernel import Accepted
 from limen.core.task import Task
 from limen.core.verdict import Verdict

@@ -12,8 +12,9 @@ import numpy as np
 from limen.adversary.decomposition import Decomposition, Found, Level, Step
 from limen.core.certificate import encode
 from limen.core.errors import BadInput
-from limen.core.files import content_of, ready
+from limen.core.files import ready
 from limen.core.files import save as save_model
+from limen.core.folder import content_of
 from limen.core.strict_json import read_object
 from limen.core.task import Task
 from limen.report.protocol import Request, model_of

@@ -252,7 +252,9 @@ def _said(evidence: Accepted) -> str:
     """The theorem, and both sides where it has them."""
     bound = bound_of(evidence)
     if bound.accuracy is not None:
-        return f"{bound.theorem}: {bound.task}, at most {percent(bound.accuracy)} right ({bound.distribution})"
+        return (
+            f"{bound.theorem}: {bound.task}, at most {percent(bound.accuracy)} right ({bound.distribution})"
+        )
     return f"{bound.theorem}: {bound.task} needs {bound.needs_bits:,} bits, there are {bound.has_bits:,}"
 
 

@@ -9,7 +9,7 @@ from limen.check.coq import check_proof
 from limen.check.formal import FORMS, formal, written
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput
-from limen.core.folder import write_whole
+from limen.core.folder import content_of, write_whole
 from limen.core.theorem import NoStatement
 from limen.core.verdict import Verdict
 from limen.report.words import thought
@@ -35,10 +35,10 @@ def proved(verdict: Verdict, path: Path) -> tuple[dict[str, Any], list[str]]:
 def proof_checked(path: Path) -> dict[str, Any]:
     """The fields of `limen check` for a Coq file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = content_of(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is not text: {error}") from error
     claim, reason = check_proof(text)
     by = f"{claim.architecture}{thought(claim.steps)}"
     said = f"Coq proves, from no axioms, that {claim.task} cannot be done with the bits of {by}"
-    return {"valid": reason is None, "robust": True, "kind": "proof", "reason": reason or said}
+    return {"valid": reason is None, "robust": reason is None, "kind": "proof", "reason": reason or said}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,7 @@ def played(
         ready_file(picture)
     if task.length > _MOST:
         raise BadInput(f"{task} has {task.length} tokens; a conversation is held over at most {_MOST}")
+    task.drawable()
     model = model_of(request, task)
     protocol, players = _players(request.players, task, model.frame.architecture)
     found = _play(model, task, players, request)
@@ -117,7 +119,7 @@ def model_of(request: Request, task: Task) -> Model:
 
 def _players(said: str | None, task: Task, architecture: Architecture) -> tuple[str, tuple[Player, ...]]:
     """The protocol by its id, or how many tokens each player holds; the theorems' own unless said."""
-    if said is not None and said.replace(",", "").isdigit():
+    if said is not None and re.fullmatch("[0-9,]{1,4000}", said):
         return "own", shares(task, tuple(int(n) for n in said.split(",") if n))
     if said is not None and said not in ids("protocols"):
         raise unknown("protocol", said, ids("protocols"))

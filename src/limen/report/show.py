@@ -20,6 +20,7 @@ def show_task(text: str, count: int, hard: bool, seed: int) -> dict[str, Any]:
     task = Task.parse(text)
     if task.length * count > _DRAWN:
         raise BadInput(f"{task} has {task.length} tokens; show draws at most {_DRAWN} in all")
+    task.drawable()
     tokens, answers = task.sample(np.random.default_rng(seed), count, hard)
     return {
         "task": str(task),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from limen.check.run import runnable
 from limen.core.certificate import encode
 from limen.core.construction import Construction, construct
 from limen.core.errors import BadInput
 from limen.core.files import ready
 from limen.core.files import save as save_model
 from limen.core.folder import ready_file, write_whole
-from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.report.picture import attention_picture
 from limen.report.words import plural
@@ -46,14 +47,14 @@ class Request:
         """How many inputs to draw; None: not said, or all."""
         if self.check in (None, "exhaustive"):
             return None
-        if not str(self.check).isdigit():
+        if not re.fullmatch("[0-9]{1,18}", str(self.check)):
             raise BadInput(f"--check must be exhaustive or a number of inputs, got {self.check}")
         return int(str(self.check))
 
 
 def solution(request: Request, save: Path | None, picture: Path | None) -> Shown:
     """Runs the construction; writes what was asked for."""
-    construction = request.construction
+    construction, precision = request.construction, runnable(request.precision)
     if save is not None:
         ready(save, "run.json", CERTIFICATE)
     if picture is not None:
@@ -62,7 +63,7 @@ def solution(request: Request, save: Path | None, picture: Path | None) -> Shown
     with _progress() as progress:
         found, model = solve(
             construction,
-            Precision.parse(request.precision),
+            precision,
             request.how,
             every=request.check == "exhaustive",
             seed=request.seed,
@@ -129,7 +130,7 @@ def least(request: Request, smallest: str, over: str | None) -> Shown:
     if smallest == "precision":
         rows, unit = smallest_precision(construction, request.how, request.seed, over), "significant bits"
     elif smallest == "width":
-        precision = Precision.parse(request.precision)
+        precision = runnable(request.precision)
         rows, unit = smallest_width(construction, precision, request.how, request.seed, over), "columns"
     else:
         raise BadInput(f"--smallest must be precision or width, got {smallest}")

@@ -2,11 +2,12 @@
 
 from math import comb
 
-from flint import ctx
+from flint import ctx, fmpz
 
-from limen.core.bits import Count, floor_bits, log2_binomial, power_bits
+from limen.core.bits import Count, floor_bits, log2, log2_binomial, power_bits
 
 _WRITTEN = 2**14  # bits of a number that is written out
+_GAMMA = 1024  # bits of n up to which C(n,k) is taken by the Γ function
 _SUMMED = 4096  # terms of a sum
 
 
@@ -18,10 +19,13 @@ def power_and(b: int, e: int, extra: int, formula: str) -> Count:
 
 
 def log_binomial(n: int, k: int) -> int:
-    """⌊log₂ C(n,k)⌋, or one less."""
+    """⌊log₂ C(n,k)⌋, or one less; where Γ would take too long, ⌊log₂ (n/k)^k⌋ ≤ log₂ C(n,k)."""
     if k in (0, n):
         return 0
     with ctx.workprec(128 + 2 * n.bit_length()):
+        if n.bit_length() > _GAMMA:
+            least = min(k, n - k)
+            return max(floor_bits(fmpz(least) * (log2(n) - log2(least))), 0)
         return max(floor_bits(log2_binomial(n, k)), 0)
 
 

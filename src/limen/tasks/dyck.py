@@ -70,7 +70,7 @@ class Dyck(Task):
 
     def _walk(self, rng: Generator, deep: NDArray[np.bool_]) -> Tokens:
         """(count, n+1) depths from 0 to 0, at most D; D+1 at one random time where `deep`."""
-        n, D = self.n, self.D
+        n, D = self.n, min(self.D, self.n)
         times = np.arange(n + 1)[:, None]
         peak = D + 1 + 2 * rng.integers(max(n // 2 - D, 1), size=len(deep))
         low = np.where(deep, np.maximum(D + 1 - np.abs(times - peak), 0), 0)  # (n+1, count)
@@ -88,7 +88,7 @@ class Dyck(Task):
         opens = (depth[:, 1:] > depth[:, :-1]).T  # (n, count)
         level = np.maximum(depth[:, 1:], depth[:, :-1]).T
         tokens = rng.integers(self.k, size=(self.n, count))
-        stack = np.zeros((count, self.D + 2), dtype=np.int64)
+        stack = np.zeros((count, min(self.D, self.n) + 2), dtype=np.int64)  # no deeper than the text is long
         for t in range(self.n):
             tokens[t] = np.where(opens[t], tokens[t], self.k + stack[rows, level[t]])
             stack[rows, level[t]] = tokens[t] % self.k

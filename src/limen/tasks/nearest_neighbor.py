@@ -41,7 +41,8 @@ class NearestNeighbor(Task):
 
     def __post_init__(self) -> None:
         at_least(self, n=1, D=2, g=1)
-        if self.points >= 2**62:
+        least = self.D * ((2 * self.g + 1).bit_length() - 1)  # bits of (2g+1)^D, before it is written out
+        if least >= 62 or self.points >= 2**62:
             raise BadInput(f"nearest_neighbor: (2g+1)^D must be below 2^62, got D={self.D}, g={self.g}")
         if (self.D * self.g**2) ** 3 >= 2**63:
             raise BadInput(f"nearest_neighbor: (D·g²)³ must be below 2^63, got D={self.D}, g={self.g}")

@@ -19,8 +19,10 @@ from typing import Any
 
 import msgspec
 
-from limen.core.errors import BadInput, unknown
+from limen.core.errors import BadInput, shortened, unknown
 
+_LAYERS = 4096  # as in the text form
+_LARGEST = 2**48  # of a size: nobody means more
 Value = int | float | bool | str | list[str | int] | dict[str, int] | None
 
 
@@ -33,7 +35,7 @@ class Rule(msgspec.Struct, frozen=True):
     period: str | None = None
 
     def kinds(self, count: int, every: int | None) -> tuple[str, ...]:
-        cycle = self.cycle if every is None else self._cycle(every)
+        cycle = self.cycle if every is None else self._cycle(min(every, count + 1))
         kinds = [*self.first, *cycle * count][:count]
         return (*kinds[:-1], self.last) if self.last and kinds else tuple(kinds)
 
@@ -88,15 +90,15 @@ class Fields:
 
     def wrong(self, name: str, expected: str) -> BadInput:
         got = self[name]
-        said = "is missing" if got is None else f"is {got!r}"
+        said = "is missing" if got is None else f"is {shortened(got)}"
         return BadInput(f"{self.where}: {self.model_type}: {name} {said}; expected {expected}")
 
     def integer(self, name: str, least: int = 1) -> int:
-        value = self[name]
-        if type(value) is float and value == int(value):
+        value, most = self[name], _LAYERS if name == "num_hidden_layers" else _LARGEST
+        if type(value) is float and value.is_integer():
             value = int(value)
-        if type(value) is not int or value < least:
-            raise self.wrong(name, f"an integer ≥ {least}")
+        if type(value) is not int or not least <= value <= most:
+            raise self.wrong(name, f"an integer from {least} to {most}")
         return value
 
     def maybe(self, name: str) -> int | None:
@@ -108,8 +110,8 @@ class Fields:
 
     def number(self, name: str) -> float:
         value = self[name]
-        if type(value) not in (int, float) or value <= 0:
-            raise self.wrong(name, "a number > 0")
+        if type(value) not in (int, float) or not 0 < value <= _LARGEST:
+            raise self.wrong(name, f"a number > 0 and at most {_LARGEST}")
         return float(value)
 
     def share(self, name: str, of: str) -> int:
@@ -121,8 +123,10 @@ class Fields:
 
     def integers(self, name: str) -> list[int]:
         value = self[name]
-        if not isinstance(value, list) or not all(type(item) is int for item in value):
-            raise self.wrong(name, "a list of integers")
+        if not isinstance(value, list) or not all(
+            type(item) is int and abs(item) <= _LARGEST for item in value
+        ):
+            raise self.wrong(name, f"a list of integers up to {_LARGEST}")
         return value
 
     def nested(self, name: str) -> Fields:
@@ -135,6 +139,8 @@ class Fields:
     def of_layer(self, i: int) -> Fields:
         """With what the config says of this layer alone."""
         own = self.nested("per_layer_config").config.get(str(i), {})
+        if not isinstance(own, dict):
+            raise self.wrong("per_layer_config", "an object for each layer")
         return replace(self, config={**self.config, **own}) if own else self
 
     @property
@@ -173,8 +179,10 @@ class Fields:
         kinds = self[name]
         if not isinstance(kinds, list) or not kinds or not all(isinstance(kind, str) for kind in kinds):
             raise self.wrong(name, "a list with the kind of each layer")
+        if len(kinds) > _LAYERS:
+            raise BadInput(f"{self.where}: {name} lists {len(kinds)} layers, at most {_LAYERS} are read")
         if count is not None and count != len(kinds):
-            said = f"num_hidden_layers is {count}, but {name} lists {len(kinds)}"
+            said = f"num_hidden_layers is {shortened(count)}, but {name} lists {len(kinds)}"
             raise BadInput(f"{self.where}: {self.model_type}: {said}")
         return tuple(str(_OLD.get(kind, kind)) for kind in kinds)
 
