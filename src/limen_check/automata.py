@@ -1,0 +1,123 @@
+"""Part of the specs: tasks as machines that read token after token, and why each machine is its task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Field = Hashable
+
+Values = tuple[int, ...]
+Rows = Mapping[Field, Any]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The state is a tuple of cells; a token acts by rows of its fields, `fields[class]`, and on every cell.
+
+    With a = action(class, rows), cell i becomes turn(i, values of reads(i), a); all cells turn at once.
+    """
+
+    start: Mapping[str, int]
+    fields: Mapping[str, tuple[Field, ...]]
+    action: Callable[[str, tuple[Any, ...]], Hashable]
+    reads: Callable[[str], tuple[str, ...]]
+    turn: Callable[[str, Values, Any], int]
+    asks: tuple[str, ...] = ()
+    answer: Callable[[Values], int] = sum
+
+
+def found(name: str, fields: tuple[Field, ...], rows: frozenset[Any], yes: int) -> Machine:
+    """Has there been a token of this class with these rows?  The answer is `yes`, or else 1 - yes."""
+    return Machine(
+        start={"found": 0},
+        fields={name: fields},
+        action=lambda c, at: c == name and at in rows,
+        reads=lambda cell: ("found",),
+        turn=lambda cell, old, hit: int(old[0] or hit),
+        asks=("found",),
+        answer=lambda at: yes if at[0] else 1 - yes,
+    )
+
+
+def dyck(k: int, D: int) -> Machine:
+    """A stack of D slots, the newest bracket first: 0 is free, 1 … k is a kind.  Tokens below k open.
+
+    Opening moves every slot one down, closing one up.  `lost` says that one was opened while the last slot
+    was taken (so D were open: as long as nothing is lost, the taken slots are the first ones), or closed
+    while the first slot did not hold its kind.  It is right if nothing is lost and the first slot is free.
+    """
+    slots = [f"s{i}" for i in range(D)]
+
+    def reads(cell: str) -> tuple[str, ...]:
+        if cell == "lost":
+            return "lost", slots[0], slots[-1]
+        i = int(cell[1:])
+        return tuple(slots[max(i - 1, 0) : i + 2])
+
+    def turn(cell: str, old: Values, token: int) -> int:
+        opens, kind = token < k, token % k + 1
+        if cell == "lost":
+            return int(old[0] or (old[2] > 0 if opens else old[1] != kind))
+        if opens:
+            return kind if cell == slots[0] else old[0]
+        return 0 if cell == slots[-1] else old[-1]
+
+    return Machine(
+        start=dict.fromkeys([*slots, "lost"], 0),
+        fields={"text": ((("token",), 1, 2 * k),)},
+        action=lambda c, at: at[0],
+        reads=reads,
+        turn=turn,
+        asks=("lost", slots[0]),
+        answer=lambda at: int(at == (0, 0)),
+    )
+
+
+RIGHT, LEFT, STAY = range(3)
+BLANK = 2
+
+# (state, symbol) -> state, symbol written, move.  What is not said halts: the last state, nothing changes.
+_INCREMENT = {
+    (0, 2): (1, 2, LEFT),
+    (1, 1): (1, 0, LEFT), (1, 0): (2, 1, LEFT), (1, 2): (3, 2, RIGHT),
+    (2, 0): (2, 0, LEFT), (2, 1): (2, 1, LEFT), (2, 2): (3, 2, RIGHT),
+}  # fmt: skip
+_PALINDROME = {
+    (0, 0): (0, 0, RIGHT), (0, 1): (0, 1, RIGHT), (0, 2): (1, 2, LEFT),
+    (1, 0): (2, 2, LEFT), (1, 1): (3, 2, LEFT), (1, 2): (6, 1, STAY),
+    (2, 0): (2, 0, LEFT), (2, 1): (2, 1, LEFT), (2, 2): (4, 2, RIGHT),
+    (3, 0): (3, 0, LEFT), (3, 1): (3, 1, LEFT), (3, 2): (5, 2, RIGHT),
+    (4, 0): (0, 2, RIGHT), (4, 1): (6, 0, STAY), (4, 2): (6, 1, STAY),
+    (5, 1): (0, 2, RIGHT), (5, 0): (6, 0, STAY), (5, 2): (6, 1, STAY),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Turing:
+    """A table; it starts in state 0, on the blank behind a word of n digits.
+
+    After `time` steps it has halted, and the symbol under its head is the task's answer; the head never left
+    the n + 2 cells of the word and of the blanks beside it.
+
+    increment: from the right 1 becomes 0 until a 0 becomes 1 or the left blank is met; then the head runs
+    left to the blank, and one to the right: onto the first digit of the sum.  1 + n + 1 steps.
+    palindrome: the last digit is erased and kept in the state, the head runs left to the blank, and one to
+    the right: another digit gives 0, the same one is erased, the head runs right to the blank, and all begins
+    anew with two digits less; where no digit is left, to erase or to compare, the answer is 1.  With m digits
+    that takes R(m) = 2m + 1 + R(m - 2) steps, R(0) = 2, R(1) = 4, so at most 1 + (m + 1)(m + 2)/2.
+    """
+
+    table: Mapping[tuple[int, int], tuple[int, int, int]]
+    halt: int
+
+    def step(self, state: int, symbol: int) -> tuple[int, int, int]:
+        return self.table.get((state, symbol), (self.halt, symbol, STAY))
+
+
+def time(program: str, n: int) -> int:
+    return n + 2 if program == "increment" else 1 + (n + 1) * (n + 2) // 2
+
+
+PROGRAMS = {"increment": Turing(_INCREMENT, 3), "palindrome": Turing(_PALINDROME, 6)}
