@@ -61,7 +61,7 @@ def test_its_parts_fit_together(construction: Construction) -> None:
     assert construction.columns.width == frame.width
     assert construction.task.answers <= frame.answers
     assert {k: tuple(v.shape) for k, v in construction.weights().items()} == frame.shapes()
-    assert all(v.dtype == torch.float64 for v in construction.weights().values())
+    assert all(v.dtype == np.float64 for v in construction.weights().values())
 
 
 @pytest.mark.parametrize("construction", [c for c in EXAMPLES if not c.steps and c.task.asks == 1], ids=name)

@@ -11,20 +11,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, count
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-import lazy_loader
 import numpy as np
 from flint import fmpz
 from numpy.typing import NDArray
 
 from limen.constructions._weights import binary, binary_tables, bits_for, digits
 from limen.core.embedding import Code
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
+from limen.core.weights import Array, Weights
 
 SEED = 2026  # harmless: `closest` inspects the very words that it gives
 FEW = 2**14  # words whose products are all computed
@@ -52,7 +47,7 @@ class Words(ABC):
         """Writes the word of (value // div) modulo N from `column` on; modulo 2^k in binary."""
 
     @abstractmethod
-    def fill(self, w: dict[str, torch.Tensor]) -> None:
+    def fill(self, w: Weights) -> None:
         """Puts the words into the tables."""
 
 
@@ -75,7 +70,7 @@ class BinaryWords(Words):
     def codes(self, of: Literal["token", "place"], div: int, column: int) -> tuple[Code, ...]:
         return binary(of, div, self.k, column, table="signs")
 
-    def fill(self, w: dict[str, torch.Tensor]) -> None:
+    def fill(self, w: Weights) -> None:
         for name, _, size in self.tables:
             w[f"embedding.{name}"] = 2 * digits(size) - 1
 
@@ -104,8 +99,8 @@ class RandomWords(Words):
     def codes(self, of: Literal["token", "place"], div: int, column: int) -> tuple[Code, ...]:
         return (Code(of, div, "words", column),)
 
-    def fill(self, w: dict[str, torch.Tensor]) -> None:
-        w["embedding.words"] = torch.from_numpy(_signs(self.N, self.k)).to(torch.float64)
+    def fill(self, w: Weights) -> None:
+        w["embedding.words"] = _signs(self.N, self.k).astype(np.float64)
 
 
 def _signs(N: int, k: int) -> NDArray[np.int8]:
@@ -162,16 +157,19 @@ class Residues:
             Code("place", 1, f"mod{p}+{start % p}", at) for p, at in zip(self.primes, columns, strict=True)
         )
 
-    def fill(self, w: dict[str, torch.Tensor], *starts: int) -> None:
+    def fill(self, w: Weights, *starts: int) -> None:
         for name, p, _ in self.tables(*starts):
             w[f"embedding.{name}"] = _turn(p, int(name.split("+")[1]))
 
-    def back(self, o: int) -> torch.Tensor:
+    def back(self, o: int) -> Array:
         """(k, k): takes the code of j to that of j - o."""
-        turns: torch.Tensor = torch.block_diag(*(_turn(p, -o) for p in self.primes))
+        turns, at = np.zeros((sum(self.primes), sum(self.primes))), 0
+        for p in self.primes:
+            turns[at : at + p, at : at + p] = _turn(p, -o)
+            at += p
         return turns
 
 
-def _turn(p: int, by: int) -> torch.Tensor:
+def _turn(p: int, by: int) -> Array:
     """(p, p): takes residue r to r + by."""
-    return torch.eye(p, dtype=torch.float64).roll(by, 1)
+    return np.roll(np.eye(p), by, 1)

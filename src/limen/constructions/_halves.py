@@ -19,9 +19,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import lazy_loader
 from flint import arb
 
 from limen.constructions._margins import Roundoff, certified, copied, retrieved
@@ -34,13 +33,9 @@ from limen.core.embedding import Code, Codes, Segment
 from limen.core.local import Mlp
 from limen.core.model import Frame
 from limen.core.numbers import Precision
+from limen.core.weights import Weights
 from limen.tasks.disjointness import Disjointness
 from limen.tasks.equality import Equality
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 C = 32  # what one wrong bit of an address costs; e^-32 ≈ 1.3e-14
 POOL = 64  # what a flaw is worth
@@ -74,7 +69,7 @@ class Halves:
         tables = (*word_tables(self.D), ("digit", 2, 1), ("one", 1, 1))
         return Codes(at.width, tables, (Segment(self.n, a), Segment(self.n, b)))
 
-    def fill(self, w: dict[str, torch.Tensor], frame: Frame) -> None:
+    def fill(self, w: Weights, frame: Frame) -> None:
         """The embedding and the head."""
         at, address, half = self.columns, slice(0, 2 * self.D), 2 * self.D
         fill_words(w, frame)
@@ -87,7 +82,7 @@ class Halves:
         w["0.0.V"][at["bit"], 0] = 1
         w["0.0.O"][0, at["heard"]] = 1
 
-    def pool(self, w: dict[str, torch.Tensor]) -> None:
+    def pool(self, w: Weights) -> None:
         """The second head."""
         at = self.columns
         w["1.0.K"][at["flaw"]] = POOL
@@ -152,7 +147,7 @@ class Compared(Construction):
             (Mlp(len(self.flaws)), None),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame, at = self.frame(), self.columns
         w = zeros(frame)
         self.halves.fill(w, frame)

@@ -18,9 +18,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
 from flint import arb
 
 from limen.architectures.last import CHUNK
@@ -43,14 +41,10 @@ from limen.core.errors import at_least
 from limen.core.model import Frame
 from limen.core.numbers import Float, Precision
 from limen.core.readout import Binary
+from limen.core.weights import Weights
 from limen.tasks.eva import Eva
 from limen.tasks.index import Index
 from limen.tasks.retrieval import Retrieval
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 C = 16  # the score of one matching sign; e^-32 ≈ 1.3e-14
 
@@ -157,7 +151,7 @@ class Lookup(Construction):
             readout=Binary(at["answer"].start, b),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame, at, k, b = self.frame(), self.columns, self.words.k, bits_for(self.task.answers)
         w = zeros(frame)
         fill_tables(w, frame)

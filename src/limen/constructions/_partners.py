@@ -21,9 +21,7 @@ alone, it is exactly 2.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
 from flint import arb
 
 from limen.constructions._margins import Read, Roundoff, holds, retrieved
@@ -34,11 +32,7 @@ from limen.core.columns import Columns
 from limen.core.embedding import Code, Codes, Segment
 from limen.core.model import Frame
 from limen.core.numbers import Precision
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
+from limen.core.weights import Weights
 
 C = 32  # e^-32 ≈ 1.3e-14
 
@@ -93,7 +87,7 @@ class Partners:
         tables = (*residues.tables, *word_tables(self.D), ("one", 1, 1))
         return Codes(at.width, tables, (Segment(1, first + asks), Segment(self.n - 1, later + asks)))
 
-    def fill(self, w: dict[str, torch.Tensor], frame: Frame) -> None:
+    def fill(self, w: Weights, frame: Frame) -> None:
         """The embedding and the heads."""
         at, key = self.columns, self.key
         self.residues.fill(w)

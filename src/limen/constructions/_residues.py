@@ -12,17 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isqrt
-from typing import TYPE_CHECKING
 
-import lazy_loader
+import numpy as np
 
 from limen.constructions._weights import bits_for, digits
 from limen.core.embedding import Code
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
+from limen.core.weights import Weights
 
 
 @dataclass(frozen=True)
@@ -66,10 +61,10 @@ class Residues:
     def _codes(self, table: str, column: int) -> tuple[Code, ...]:
         return tuple(Code("token", 1, f"{table}{i}", column + 2 * self.bits * i) for i in range(2))
 
-    def fill(self, w: dict[str, torch.Tensor]) -> None:
+    def fill(self, w: Weights) -> None:
         a = digits(self.bits)
         for i, m in enumerate(self.moduli):
-            residue = torch.arange(m)
-            w[f"embedding.word{i}"] = torch.hstack([a, 1 - a])[residue]
+            residue = np.arange(m)
+            w[f"embedding.word{i}"] = np.hstack([a, 1 - a])[residue]
             for s, total in enumerate(self.sums):
-                w[f"embedding.partner{s}_{i}"] = torch.hstack([1 - a, a])[(total - residue) % m]
+                w[f"embedding.partner{s}_{i}"] = np.hstack([1 - a, a])[(total - residue) % m]

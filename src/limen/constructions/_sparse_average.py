@@ -27,6 +27,7 @@ from limen.core.embedding import Code, Codes, Segment
 from limen.core.local import Function
 from limen.core.model import Frame
 from limen.core.numbers import Float, Precision
+from limen.core.weights import Weights
 from limen.tasks.sparse_average import SparseAverage
 
 if TYPE_CHECKING:
@@ -37,11 +38,11 @@ else:
 FLAG = 32  # the score of a token that is picked by a flag; e^-32 ≈ 1.3e-14
 
 
-def read_mean(w: dict[str, torch.Tensor], q: int, column: slice) -> None:
+def read_mean(w: Weights, q: int, column: slice) -> None:
     """Writes the readout: the mean stands in `column`."""
-    A = 2 * torch.arange(q + 1, dtype=torch.float64) - q
+    A = 2.0 * np.arange(q + 1) - q
     w["readout.U"][column] = A * q / 2
-    w["readout.u"][:] = -A.square() / 4
+    w["readout.u"][:] = -np.square(A) / 4
 
 
 def mean_margin(error: arb, q: int, r: Roundoff) -> float | None:
@@ -123,13 +124,13 @@ class SetQuery(Construction):
         change[..., at["query"]][last] = self.query(y).to(x.dtype)
         return change
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame, at, q, P, m = self.frame(), self.columns, self.task.q, self.P, self.key_size
         w = zeros(frame)
         fill_tables(w, frame)
-        w["embedding.keys"][:] = torch.as_tensor(self.keys)
-        w["embedding.sign"][:, 0] = torch.tensor([-1.0, 1.0], dtype=torch.float64)
-        w["embedding.ranks"][:] = torch.eye(q, dtype=torch.float64)
+        w["embedding.keys"][:] = self.keys
+        w["embedding.sign"][:, 0] = [-1.0, 1.0]
+        w["embedding.ranks"][:] = np.eye(q)
         w["0.0.Q"][at["rank"].stop - 1] = FLAG  # head i of the last token asks for the query of rank i
         identity(w["0.0.K"], at["rank"], slice(0, q))
         for i in range(q):

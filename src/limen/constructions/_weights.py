@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import lazy_loader
+import numpy as np
 
 from limen.core.embedding import Code
 from limen.core.model import Frame
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
+from limen.core.weights import Array, Weights
 
 DIGITS = 8  # bits that one table row writes
 
@@ -22,9 +16,9 @@ def bits_for(values: int) -> int:
     return max(1, (values - 1).bit_length())
 
 
-def zeros(frame: Frame) -> dict[str, torch.Tensor]:
+def zeros(frame: Frame) -> Weights:
     """All weights of a frame, 0 in float64."""
-    return {name: torch.zeros(shape, dtype=torch.float64) for name, shape in frame.shapes().items()}
+    return {name: np.zeros(shape) for name, shape in frame.shapes().items()}
 
 
 def binary(of: str, div: int, bits: int, column: int, table: str = "bits") -> tuple[Code, ...]:
@@ -45,19 +39,19 @@ def binary_tables(*bits: int, table: str = "bits") -> tuple[tuple[str, int, int]
     return tuple((f"{table}{size}", 1 << size, size) for size in sizes)
 
 
-def digits(size: int) -> torch.Tensor:
+def digits(size: int) -> Array:
     """(2^size, size): every number of `size` bits in binary, least digit first."""
-    numbers = torch.arange(1 << size)
-    return (numbers[:, None] >> torch.arange(size) & 1).to(torch.float64)
+    numbers = np.arange(1 << size)
+    return (numbers[:, None] >> np.arange(size) & 1).astype(np.float64)
 
 
-def fill_tables(w: dict[str, torch.Tensor], frame: Frame) -> None:
+def fill_tables(w: Weights, frame: Frame) -> None:
     """Writes the binary digits into all tables named bits1 … bits8 of the embedding."""
     for name in frame.embedding.shapes(frame.width):
         if name.startswith("bits"):
             w[f"embedding.{name}"] = digits(int(name.removeprefix("bits")))
 
 
-def identity(w: torch.Tensor, rows: slice, columns: slice, scale: float | int = 1) -> None:
+def identity(w: Array, rows: slice, columns: slice, scale: float | int = 1) -> None:
     """Writes scale·I into a block of a matrix, in place."""
-    w[rows, columns] = scale * torch.eye(rows.stop - rows.start, dtype=torch.float64)
+    w[rows, columns] = scale * np.eye(rows.stop - rows.start)

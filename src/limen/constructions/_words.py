@@ -11,20 +11,16 @@ A decision is a number x that is near 0 or near 1: the logits are ±(x - 1/2).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-import lazy_loader
+import numpy as np
 from flint import arb
 
 from limen.constructions._margins import Roundoff, lower
 from limen.constructions._weights import binary, binary_tables, digits, fill_tables, identity
 from limen.core.embedding import Code
 from limen.core.model import Frame
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
+from limen.core.weights import Array, Weights
 
 
 def word(of: Literal["token", "place"], bits: int, column: int) -> tuple[Code, ...]:
@@ -37,7 +33,7 @@ def word_tables(bits: int) -> tuple[tuple[str, int, int], ...]:
     return binary_tables(bits) + binary_tables(bits, table="nots")
 
 
-def fill_words(w: dict[str, torch.Tensor], frame: Frame) -> None:
+def fill_words(w: Weights, frame: Frame) -> None:
     """Writes digits into all tables named bits1 … bits8, their complements into nots1 … nots8."""
     fill_tables(w, frame)
     for name in frame.embedding.shapes(frame.width):
@@ -45,16 +41,16 @@ def fill_words(w: dict[str, torch.Tensor], frame: Frame) -> None:
             w[f"embedding.{name}"] = 1 - digits(int(name.removeprefix("nots")))
 
 
-def oppose(w: torch.Tensor, rows: slice, columns: slice, scale: float | int) -> None:
+def oppose(w: Array, rows: slice, columns: slice, scale: float | int) -> None:
     """Writes T ↦ scale·T̄ into a block of a matrix, in place."""
     bits = (rows.stop - rows.start) // 2
     identity(w, slice(rows.start, rows.start + bits), slice(columns.stop - bits, columns.stop), scale)
     identity(w, slice(rows.stop - bits, rows.stop), slice(columns.start, columns.start + bits), scale)
 
 
-def decide(w: dict[str, torch.Tensor], column: slice, high: int) -> None:
+def decide(w: Weights, column: slice, high: int) -> None:
     """Reads the answer off a column: `high` if it is near 1, the other answer if near 0."""
-    signs = torch.tensor([-1.0, 1.0] if high else [1.0, -1.0], dtype=torch.float64)
+    signs = np.array([-1.0, 1.0] if high else [1.0, -1.0])
     w["readout.U"][column] = signs
     w["readout.u"][:] = -signs / 2
 

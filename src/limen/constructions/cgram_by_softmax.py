@@ -19,9 +19,7 @@ width Σp + W + 2b + 2, where Π p ≥ n+c-1.  Scores are exact in bfloat16 up t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
 from flint import arb
 
 from limen.constructions._addresses import BinaryWords, Residues
@@ -35,12 +33,8 @@ from limen.core.embedding import Code, Codes, Segment
 from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.core.readout import Binary
+from limen.core.weights import Weights
 from limen.tasks.cgram import Cgram
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,7 @@ class CgramBySoftmax(Construction):
             readout=Binary(at["answer"].start, b),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         at, c, k, b, W = self.columns, self.task.c, self.position.k, self.symbol.k, self.W
         w = zeros(self.frame())
         self.position.fill(w, *self.starts)

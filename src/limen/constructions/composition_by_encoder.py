@@ -29,9 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
 from flint import arb
 
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
@@ -53,12 +51,8 @@ from limen.core.local import Mlp
 from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.core.readout import Binary
+from limen.core.weights import Weights
 from limen.tasks.composition import Composition
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 # Functions of x ≥ 0 as ramps (sign, slope, start): Σ sign·relu(slope·x - start).
 STEP = (1.0, 2.0, 0.5), (-1.0, 2.0, 1.5)  # 0 up to x = 1/4, 1 from x = 3/4 on
@@ -145,7 +139,7 @@ class CompositionByEncoder(Construction):
             readout=Binary(at["F"].start, b),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame = self.frame()
         w = zeros(frame)
         fill_tables(w, frame)
@@ -159,7 +153,7 @@ class CompositionByEncoder(Construction):
             self._settle(w, layer)
         return w
 
-    def _meet(self, w: dict[str, torch.Tensor]) -> None:
+    def _meet(self, w: Weights) -> None:
         """Layer 0: everybody looks at w, and w at z_0."""
         at, W, b = self.columns, self.task.L * self.ω, self.b
         z_0, *tables, last = range(at["level"].start, at["level"].stop)
@@ -169,7 +163,7 @@ class CompositionByEncoder(Construction):
             identity(w["0.0.V"], at[source], seen)
             identity(w["0.0.O"], seen, at[target])
 
-    def _double(self, w: dict[str, torch.Tensor], layer: int) -> None:
+    def _double(self, w: Weights, layer: int) -> None:
         """The head asks for (level, part, place) and reads F into the inbox."""
         at, L, b, ω = self.columns, self.task.L, self.b, self.ω
         Q, K, first = w[f"{layer}.0.Q"], w[f"{layer}.0.K"], at["level"].start
@@ -186,7 +180,7 @@ class CompositionByEncoder(Construction):
         identity(w[f"{layer}.0.V"], at["F"], slice(0, b))
         identity(w[f"{layer}.0.O"], slice(0, b), at["inbox"])
 
-    def _settle(self, w: dict[str, torch.Tensor], layer: int) -> None:
+    def _settle(self, w: Weights, layer: int) -> None:
         """Who has read an F takes it over; who asks at level t next puts w_{t-1} into the question."""
         at, L, ω = self.columns, self.task.L, self.ω
         W1, b1, W2 = (w[f"{layer}.local.{name}"] for name in ("W1", "b1", "W2"))

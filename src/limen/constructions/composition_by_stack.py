@@ -30,9 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
-import lazy_loader
 from flint import arb
 
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
@@ -49,15 +47,11 @@ from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.core.readout import Binary
 from limen.core.task import Task
+from limen.core.weights import Array, Weights
 from limen.mixers._features import FeatureMap
 from limen.mixers.linear import Linear
 from limen.mixers.softmax import Softmax
 from limen.tasks.composition import Composition
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 _RELU = FeatureMap.named("relu")
 Z_0, W = 0, 1  # the askers; after them the steps of the chain
@@ -216,7 +210,7 @@ class CompositionByStack(Construction):
         iota = {(f"iota{N}", N, D) for N in map(self._part, range(2, L + 1))}
         return *powers_of_two, *sorted(iota | {(f"w{n_l}", n_l, bits_for(n_l)) for n_l in n})
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         at, L = self.columns, self.task.L
         w = zeros(self.frame())
         for name, rows, size in self._numbers():
@@ -237,10 +231,11 @@ class CompositionByStack(Construction):
             self._emit(w)
         return w
 
-    def _level(self, l: int) -> torch.Tensor:
-        return 2 * digits(bits_for(self.task.L + 2))[l] - 1
+    def _level(self, l: int) -> Array:
+        signs: Array = 2 * digits(bits_for(self.task.L + 2))[l] - 1
+        return signs
 
-    def _hop(self, w: dict[str, torch.Tensor], j: int) -> None:
+    def _hop(self, w: Weights, j: int) -> None:
         """From c{j} to c{j+1}.  The key stands first in the stream, so its columns are also the head's."""
         at, last = self.columns, j + 1 == len(self.plan.softmax)
         K, Q, V, O = (w[f"{self.plan.softmax[j]}.0.{name}"] for name in "KQVO")
@@ -256,14 +251,14 @@ class CompositionByStack(Construction):
         got = at[f"c{j + 1}"].start
         identity(O, slice(0, d), slice(got, got + d))
 
-    def _carry(self, w: dict[str, torch.Tensor], i: int) -> None:
+    def _carry(self, w: Weights, i: int) -> None:
         asker, held = self.columns["asker"].start, self._carried
         K, Q, V, O = (w[f"{i}.0.{name}"] for name in "KQVO")
         K[asker + Z_0] = Q[asker + W] = 1
         identity(V, held, slice(0, _size(held)))
         identity(O, slice(0, _size(held)), held)
 
-    def _fetch(self, w: dict[str, torch.Tensor]) -> None:
+    def _fetch(self, w: Weights) -> None:
         """Steps ask token w for all of w; z_0 and w ask z_0, which has none."""
         at, all_of_w = self.columns, slice(0, _size(self.columns["w"]))
         K, Q, V, O = (w[f"{self.plan.softmax[0]}.1.{name}"] for name in "KQVO")
@@ -273,7 +268,7 @@ class CompositionByStack(Construction):
         identity(V, at["w"], all_of_w)
         identity(O, all_of_w, at["w"])
 
-    def _emit(self, w: dict[str, torch.Tensor]) -> None:
+    def _emit(self, w: Weights) -> None:
         """A digit of w_t is relu(T/2 + 2·[this asker] - 3/2); for other askers it is 0, as |T| ≤ 2."""
         W1, b1, W2 = (w[f"{len(self.letters) - 1}.local.{name}"] for name in ("W1", "b1", "W2"))
         b1[:] = -3 / 2

@@ -19,9 +19,8 @@ precision log₂n + 3 bits.  A recurrence must carry log₂C(n+S-1, S-1) bits in
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
+import numpy as np
 from flint import arb
 
 from limen.constructions._margins import Roundoff, certified
@@ -34,12 +33,8 @@ from limen.core.embedding import Code, Codes, Segment
 from limen.core.local import Mlp
 from limen.core.model import Frame
 from limen.core.numbers import Precision
+from limen.core.weights import Weights
 from limen.tasks.counting import Counting
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 C = 64  # what one wrong bit costs; e^-64 ≈ 1.6e-28, which float64 does not see beside 1
 
@@ -79,12 +74,12 @@ class CountingBySoftmax(Construction):
             (Mlp(D), None),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame, at, D = self.frame(), self.columns, self.D
         w = zeros(frame)
         fill_words(w, frame)
         w["embedding.one"][:] = 1
-        w["embedding.threshold"][:, 0] = 1 / (torch.arange(self.task.n + 1, dtype=torch.float64) + 1.5)
+        w["embedding.threshold"][:, 0] = 1 / (np.arange(self.task.n + 1) + 1.5)
         w["0.0.K"][at["symbol"]] = 1
         w["0.0.Q"][at["asks"]] = C
         identity(w["0.0.V"], at["s"], slice(0, D))
@@ -100,8 +95,8 @@ class CountingBySoftmax(Construction):
         oppose(w["1.0.Q"], at["wanted"], slice(0, 2 * D), -C)
         w["1.0.V"][at["symbol"]] = 1
         w["1.0.O"][:, at["share"]] = 1
-        w["readout.U"][at["threshold"]] = torch.tensor([-1, 1], dtype=torch.float64)
-        w["readout.U"][at["share"]] = torch.tensor([1, -1], dtype=torch.float64)
+        w["readout.U"][at["threshold"]] = np.array([-1, 1])
+        w["readout.U"][at["share"]] = np.array([1, -1])
         return w
 
     def margin(self, precision: Precision) -> float | None:

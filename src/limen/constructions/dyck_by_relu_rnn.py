@@ -22,9 +22,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import lazy_loader
+import numpy as np
 
 from limen.constructions._weights import zeros
 from limen.core.architecture import Architecture
@@ -33,12 +33,8 @@ from limen.core.construction import Construction
 from limen.core.embedding import Code, Codes, Segment
 from limen.core.model import Frame
 from limen.core.numbers import Float, Precision, Significand
+from limen.core.weights import Weights
 from limen.tasks.dyck import Dyck
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 class Unit(NamedTuple):
@@ -100,12 +96,14 @@ class DyckByReluRnn(Construction):
             Codes(width, (("bracket", 2 * k, 2 + self.b),), (Segment(n, (Code("token", 1, "bracket", 0),)),)),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         k, at, w = self.task.k, self.columns, zeros(self.frame())
-        token = torch.arange(2 * k)
-        w["embedding.bracket"][:, at["push"]] = (token < k).double()[:, None]
-        w["embedding.bracket"][:, at["pop"]] = (token >= k).double()[:, None]
-        w["embedding.bracket"][:, at["kind"]] = (token[:, None] % k >> torch.arange(self.b) & 1).double()
+        token = np.arange(2 * k)
+        w["embedding.bracket"][:, at["push"]] = (token < k).astype(np.float64)[:, None]
+        w["embedding.bracket"][:, at["pop"]] = (token >= k).astype(np.float64)[:, None]
+        w["embedding.bracket"][:, at["kind"]] = (token[:, None] % k >> np.arange(self.b) & 1).astype(
+            np.float64
+        )
         for u, unit in enumerate(self.units()):
             for name, terms in (("W1", unit.state), ("U", unit.token)):
                 for row, factor in terms.items():

@@ -14,9 +14,8 @@ The order matters: a recurrence that comes first leaves n bits to be passed on [
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
+import numpy as np
 from flint import arb
 
 from limen.constructions._halves import Halves
@@ -28,12 +27,8 @@ from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.model import Frame
 from limen.core.numbers import Precision
+from limen.core.weights import Weights
 from limen.tasks.equality import Equality
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,7 @@ class EqualityByHybrid(Construction):
             self.halves.embedding,
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame, at = self.frame(), self.columns
         w = zeros(frame)
         self.halves.fill(w, frame)
@@ -74,7 +69,7 @@ class EqualityByHybrid(Construction):
             w["1.0.U"][at["heard"], i] = -sign
             w["1.0.U"][at["second"], i] = 4
             w["1.0.b1"][i] = -6
-        w["1.0.W2"][:, 0] = torch.tensor([1, 1, -1, -1], dtype=torch.float64)
+        w["1.0.W2"][:, 0] = np.array([1, 1, -1, -1])
         w["1.0.O"][:, at["verdict"]] = 1
         decide(w, at["verdict"], high=1)
         return w

@@ -14,9 +14,6 @@ values of size D; width n + 2D.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
@@ -26,12 +23,8 @@ from limen.core.embedding import Code, Codes, Segment
 from limen.core.model import Frame
 from limen.core.numbers import Float, Precision, Significand
 from limen.core.readout import Binary
+from limen.core.weights import Weights
 from limen.tasks.eva import Eva
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)
@@ -57,7 +50,7 @@ class EvaByLinear(Construction):
             readout=Binary(at["answer"].start, D),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame, at, n, D = self.frame(), self.columns, self.task.n, bits_for(self.task.n)
         w = zeros(frame)
         fill_tables(w, frame)

@@ -24,9 +24,8 @@ number of steps [wen2025].
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
+import numpy as np
 from flint import arb
 
 from limen.constructions._margins import Roundoff, certified, copied, holds, settled
@@ -39,12 +38,8 @@ from limen.core.local import Mlp
 from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.core.readout import Binary
+from limen.core.weights import Weights
 from limen.tasks.is_tree import IsTree
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 C = 32  # scores are multiples of it; e^-32 ≈ 1.3e-14
 
@@ -104,14 +99,14 @@ class IsTreeByRecurrence(Construction):
             readout=Binary(at["token"].start, D),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame, n, at = self.frame(), self.task.n, self.columns
         w = zeros(frame)
         fill_tables(w, frame)
         w["embedding.one"][:] = 1
-        w["embedding.vertex"][:, 0] = torch.arange(n)
+        w["embedding.vertex"][:, 0] = np.arange(n)
         w["embedding.clock"][0, 0] = 1
-        w["embedding.clock"][:, 1:] = digits(self.P)[torch.arange(1, n) % (n - 1)]
+        w["embedding.clock"][:, 1:] = digits(self.P)[np.arange(1, n) % (n - 1)]
         self._walk(w)
         self._repeat(w)
         # the answer, ReLU(v - N·seen) at the last token, is the lowest digit of what would come next
@@ -121,7 +116,7 @@ class IsTreeByRecurrence(Construction):
         w["0.local.W2"][0, at["token"].start] = 1
         return w
 
-    def _walk(self, w: dict[str, torch.Tensor]) -> None:
+    def _walk(self, w: Weights) -> None:
         """The recurrence: v goes over the edge if it can; `seen` counts the readings that began at 0."""
         at, N = self.columns, self.N
         U, W1, W2, W3, O = (w[f"0.0.{name}"] for name in ("U", "W1", "W2", "W3", "O"))
@@ -142,7 +137,7 @@ class IsTreeByRecurrence(Construction):
             W3[above, v], W3[below, v] = 1, -1
         O[v, at["v"]] = O[seen, at["seen"]] = 1
 
-    def _repeat(self, w: dict[str, torch.Tensor]) -> None:
+    def _repeat(self, w: Weights) -> None:
         """The head: the edge whose turn is next, from the prompt; at the last token nothing."""
         at, D, P = self.columns, self.D, self.P
         Q, K, place, data = w["0.1.Q"], w["0.1.K"], slice(0, P), P

@@ -23,9 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
 import numpy as np
 from flint import arb
 
@@ -39,12 +37,8 @@ from limen.core.errors import BadInput
 from limen.core.model import Frame
 from limen.core.numbers import Float, Precision
 from limen.core.readout import Binary
+from limen.core.weights import Weights
 from limen.tasks.nearest_neighbor import NearestNeighbor
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 C2 = 16  # the score of one matching bit, as in eva_by_softmax
 FAR = 8  # what labels and the query itself lose: no point's cosine is as low as 1 - FAR, even with errors
@@ -107,19 +101,21 @@ class NearestNeighborBySoftmax(Construction):
             readout=Binary(at["answer"].start, 1),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame, at, D, P = self.frame(), self.columns, self.task.D, self.P
         w = zeros(frame)
         fill_tables(w, frame)
-        v = torch.as_tensor(self.task.vector(np.arange(self.task.points))).double()  # (points, D)
-        w["embedding.token"][: self.task.points, :D] = v / v.square().sum(-1, keepdim=True).clamp(1).sqrt()
+        v = self.task.vector(np.arange(self.task.points)).astype(np.float64)  # (points, D)
+        w["embedding.token"][: self.task.points, :D] = v / np.sqrt(
+            np.square(v).sum(-1, keepdims=True).clip(1)
+        )
         w["embedding.token"][-1, D] = 1  # the last token is label 1
         w["embedding.parity"][1] = w["embedding.one"][0] = 1
         cosine, rest = slice(0, D), D
         identity(w["0.0.Q"], at["unit"], cosine, self.c1)
         w["0.0.Q"][at["asks"], rest] = self.c1
         identity(w["0.0.K"], at["unit"], cosine)
-        w["0.0.K"][at["position"], rest] = -self.ε * 2.0 ** torch.arange(P, dtype=torch.float64)
+        w["0.0.K"][at["position"], rest] = -self.ε * 2.0 ** np.arange(P)
         w["0.0.K"][at["labelled"], rest] = w["0.0.K"][at["asks"], rest] = -FAR
         identity(w["0.0.V"], at["position"], slice(0, P))
         identity(w["0.0.O"], slice(0, P), at["found"])

@@ -18,9 +18,7 @@ b = ⌈log₂V⌉; any q.  Scores are exact in bfloat16 up to V = 2^255 [arora20
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
 from flint import arb
 
 from limen.constructions._addresses import BinaryWords
@@ -34,12 +32,8 @@ from limen.core.embedding import Code, Codes, Segment
 from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.core.readout import Binary
+from limen.core.weights import Weights
 from limen.tasks.recall import Recall
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)
@@ -77,7 +71,7 @@ class RecallBySoftmax(Construction):
             readout=Binary(at["answer"].start, b),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         at, D, b = self.columns, self.position.k, self.id.k
         w = zeros(self.frame())
         self.position.fill(w)

@@ -15,9 +15,8 @@ as q² and 1 apart: t significant bits reach about q = 2^{t/2 - 1}.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
+import numpy as np
 from flint import arb
 
 from limen.constructions._margins import Roundoff, off_mass
@@ -29,12 +28,8 @@ from limen.core.construction import Construction
 from limen.core.embedding import Code, Codes, Segment
 from limen.core.model import Frame
 from limen.core.numbers import Precision
+from limen.core.weights import Weights
 from limen.tasks.sparse_average import SparseAverage
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 C = 16  # the score of one matching bit, as in eva_by_softmax
 
@@ -68,12 +63,12 @@ class SparseAverageBySoftmax(Construction):
             Codes(at.width, (*binary_tables(P), ("one", 1, 1), ("sign", 2, 1)), (z, y)),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame, at, P = self.frame(), self.columns, self.P
         w = zeros(frame)
         fill_tables(w, frame)
         w["embedding.one"][:] = 1
-        w["embedding.sign"][:, 0] = torch.tensor([-1.0, 1.0], dtype=torch.float64)
+        w["embedding.sign"][:, 0] = np.array([-1.0, 1.0])
         bits, data = slice(0, P), P
         identity(w["0.0.Q"], at["y"], bits, 2 * C)
         w["0.0.Q"][at["asks"], bits] = -C

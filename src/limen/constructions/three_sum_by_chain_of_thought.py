@@ -21,9 +21,8 @@ D + P + 2, 2D + 1 ReLUs, 2^{D+B+1} tokens.  Without the steps one layer needs Ω
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
+import numpy as np
 from flint import arb
 
 from limen.constructions._adders import carry
@@ -38,12 +37,8 @@ from limen.core.local import Mlp
 from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.core.readout import Binary
+from limen.core.weights import Weights
 from limen.tasks.three_sum import ThreeSum
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 C = 32  # scores are multiples of it; e^-32 ≈ 1.3e-14
 
@@ -109,13 +104,13 @@ class ThreeSumByChainOfThought(Construction):
             readout=Binary(at["token"].start, token),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame, n, M = self.frame(), self.task.n, self.task.M
         w = zeros(frame)
         fill_tables(w, frame)
         w["embedding.one"][:] = 1
-        w["embedding.next"][:] = digits(self.P)[(torch.arange(n) + 1) % n]
-        sums = torch.arange(len(w["embedding.partner"]))  # the sums of the blocks, side by side
+        w["embedding.next"][:] = digits(self.P)[(np.arange(n) + 1) % n]
+        sums = np.arange(len(w["embedding.partner"]))  # the sums of the blocks, side by side
         s = sum((sums >> b.start + i) % (2 << len(b)) << b.start for i, b in enumerate(self.blocks))
         w["embedding.partner"][:] = digits(self.D)[-s % M]
         self._add(w)
@@ -123,7 +118,7 @@ class ThreeSumByChainOfThought(Construction):
         self._carry(w)
         return w
 
-    def _add(self, w: dict[str, torch.Tensor]) -> None:
+    def _add(self, w: Weights) -> None:
         """Head 0 at q or s_t: x_{t+1} and q, half and half."""
         at, D, P = self.columns, self.D, self.P
         Q, K = w["0.0.Q"], w["0.0.K"]
@@ -143,7 +138,7 @@ class ThreeSumByChainOfThought(Construction):
             first = at["token"].start + 1 + b.start + i
             identity(w["0.0.O"], slice(b.start, b.stop), slice(first, first + len(b)))
 
-    def _ask(self, w: dict[str, torch.Tensor]) -> None:
+    def _ask(self, w: Weights) -> None:
         """Head 1 at s_t: is there a k ≠ t with x_k ≡ -(q + x_t)?"""
         at, D, P = self.columns, self.D, self.P
         A = 1 << bits_for(P)
@@ -162,7 +157,7 @@ class ThreeSumByChainOfThought(Construction):
         w["0.1.V"][at["data"], 0] = 1
         w["0.1.O"][0, at["token"].start] = 1
 
-    def _carry(self, w: dict[str, torch.Tensor]) -> None:
+    def _carry(self, w: Weights) -> None:
         """The token's columns hold 0, 1 or 2: the flag becomes at most 1, bits carry inside their block."""
         W1, b1, W2 = (w[f"0.local.{name}"] for name in ("W1", "b1", "W2"))
         flag = self.columns["token"].start

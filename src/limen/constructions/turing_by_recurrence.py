@@ -26,9 +26,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
-import lazy_loader
+import numpy as np
 from flint import arb
 
 from limen.constructions._adders import carry
@@ -43,12 +42,8 @@ from limen.core.local import Mlp
 from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.core.readout import Binary
+from limen.core.weights import Weights
 from limen.tasks.turing import Turing
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 C = 32  # scores are multiples of it; e^-32 ≈ 1.3e-14
 
@@ -103,7 +98,7 @@ class TuringByRecurrence(Construction):
             readout=Binary(at["next"].start, token),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame = self.frame()
         w = zeros(frame)
         fill_tables(w, frame)
@@ -113,7 +108,7 @@ class TuringByRecurrence(Construction):
         self._act(w)
         return w
 
-    def _count(self, w: dict[str, torch.Tensor]) -> None:
+    def _count(self, w: Weights) -> None:
         """The head's cell goes with the token's move; the cell where it was is the one the token wrote."""
         at, P = self.columns, self.P
         left, stay = (at["token"].start + self.token[name].start for name in ("left", "stay"))
@@ -129,11 +124,11 @@ class TuringByRecurrence(Construction):
         # a move is a summand modulo 2^P, least digit first: right is 10…0, left is 11…1, stay is 00…0
         U[one, 0], U[stay, 0], U[left, 1:P] = 1, -1, 1
         U[one, carries], U[stay, carries] = 1, -1
-        U[left, carries] = (2.0 ** torch.arange(1, P + 1).double() - 2).repeat_interleave(2)
+        U[left, carries] = (2.0 ** np.arange(1, P + 1).astype(np.float64) - 2).repeat(2)
         identity(w["0.0.O"], head, at["head"])
         identity(w["0.0.O"], wrote, at["wrote"])
 
-    def _look(self, w: dict[str, torch.Tensor]) -> None:
+    def _look(self, w: Weights) -> None:
         """The symbol of the latest token that wrote the head's cell."""
         at, P = self.columns, self.P
         A = 1 << self.T.bit_length()
@@ -141,7 +136,7 @@ class TuringByRecurrence(Construction):
         cell, written, age = slice(0, P), P, P + 1
         identity(K, at["wrote"], cell)
         K[at["later"], written] = K[at["later"], age] = 1
-        K[at["time"], age] = 2.0 ** torch.arange(bits_for(self.T), dtype=torch.float64)
+        K[at["time"], age] = 2.0 ** np.arange(bits_for(self.T))
         identity(Q, at["head"], cell, 2 * A * C)  # -H = Σ(2a - 1)w - Σa, a the head's cell, w the token's
         Q[at["one"], cell] = -A * C
         Q[at["head"], written] = -A * C
@@ -149,7 +144,7 @@ class TuringByRecurrence(Construction):
         identity(w["1.0.V"], self._bits("symbol"), slice(0, 2))
         identity(w["1.0.O"], slice(0, 2), at["read"])
 
-    def _act(self, w: dict[str, torch.Tensor]) -> None:
+    def _act(self, w: Weights) -> None:
         """The ReLU of a state and a symbol is 1 where these are the present ones, and writes what follows."""
         machine, at, token = self.machine, self.columns, self.token
         W1, b1, W2 = (w[f"1.local.{name}"] for name in ("W1", "b1", "W2"))

@@ -14,9 +14,8 @@ one number, with 2 inner ReLUs; width 16b + 2D + 4.  A recurrence alone must car
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
+import numpy as np
 from flint import arb
 
 from limen.constructions._margins import certified
@@ -28,12 +27,8 @@ from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.model import Frame
 from limen.core.numbers import Precision
+from limen.core.weights import Weights
 from limen.tasks.two_sum_any import TwoSumAny
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,7 @@ class TwoSumAnyByHybrid(Construction):
             self.partners.embedding,
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame, at = self.frame(), self.columns
         w = zeros(frame)
         self.partners.fill(w, frame)
@@ -68,7 +63,7 @@ class TwoSumAnyByHybrid(Construction):
         w["1.0.U"][at["met"], met] = 4
         w["1.0.U"][at["first"], met] = -8  # there `met` is 2
         w["1.0.b1"][met] = -2
-        w["1.0.W2"][:, 0] = torch.tensor([1, -1], dtype=torch.float64)
+        w["1.0.W2"][:, 0] = np.array([1, -1])
         w["1.0.O"][:, at["verdict"]] = 1
         decide(w, at["verdict"], high=0)
         return w

@@ -15,9 +15,7 @@ width 16b + 2D + 4.  One layer that reads its answer at a fixed token needs Ω(n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
 from flint import arb
 
 from limen.constructions._margins import certified, retrieved
@@ -29,12 +27,8 @@ from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.model import Frame
 from limen.core.numbers import Precision
+from limen.core.weights import Weights
 from limen.tasks.two_sum_any import TwoSumAny
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 C = 64  # what a met partner is worth; e^-32 ≈ 1.3e-14
 
@@ -61,7 +55,7 @@ class TwoSumAnyBySoftmax(Construction):
             self.partners.embedding,
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         frame, at = self.frame(), self.columns
         w = zeros(frame)
         self.partners.fill(w, frame)

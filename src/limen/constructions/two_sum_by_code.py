@@ -17,9 +17,7 @@ tables of some 6√(2M) rows [sanford2023].
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
 from flint import arb
 
 from limen.constructions._margins import Roundoff, certified, retrieved
@@ -32,12 +30,8 @@ from limen.core.construction import Construction
 from limen.core.embedding import Code, Codes, Segment
 from limen.core.model import Frame
 from limen.core.numbers import Precision
+from limen.core.weights import Weights
 from limen.tasks.two_sum import TwoSum
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 C = 64  # what one wrong bit costs; e^-32 ≈ 1.3e-14
 
@@ -71,7 +65,7 @@ class TwoSumByCode(Construction):
             Codes(at.width, (*residues.tables, ("one", 1, 1)), (Segment(self.task.n, x), Segment(1, q))),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         at, size = self.columns, self.residues.size
         w = zeros(self.frame())
         self.residues.fill(w)

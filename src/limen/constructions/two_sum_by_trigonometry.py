@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import lazy_loader
+import numpy as np
 from flint import arb
 
 from limen.constructions._margins import Roundoff, certified, retrieved
@@ -33,12 +32,8 @@ from limen.core.embedding import Code, Codes, Segment
 from limen.core.errors import BadInput
 from limen.core.model import Frame
 from limen.core.numbers import Precision
+from limen.core.weights import Weights
 from limen.tasks.two_sum import TwoSum
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
 
 
 @dataclass(frozen=True)
@@ -76,13 +71,13 @@ class TwoSumByTrigonometry(Construction):
             ),
         )
 
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         at, M, c = self.columns, self.task.M, self.c
         w = zeros(self.frame())
-        θ = torch.arange(M, dtype=torch.float64) * (2 * math.pi / M)
-        w["embedding.angles"] = torch.stack([θ.cos(), θ.sin()], -1)
+        θ = np.arange(M) * (2 * math.pi / M)
+        w["embedding.angles"] = np.stack([np.cos(θ), np.sin(θ)], -1)
         w["embedding.one"][:] = 1
-        w["0.0.K"][at["angle"], :2] = torch.tensor([[1.0, 0.0], [0.0, -1.0]], dtype=torch.float64)
+        w["0.0.K"][at["angle"], :2] = np.array([[1.0, 0.0], [0.0, -1.0]])
         w["0.0.K"][at["asks"], 2] = math.cos(math.pi / M) ** 2  # 1 - δ/2, without cancellation
         identity(w["0.0.Q"], at["query"], slice(0, 2), c)
         w["0.0.Q"][at["asks"], 2] = c

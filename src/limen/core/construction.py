@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
-
-import lazy_loader
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids, lookup
@@ -16,12 +13,7 @@ from limen.core.model import Frame, Model
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.text import Call, build, parse_call, word
-
-if TYPE_CHECKING:
-    import torch
-else:
-    torch = lazy_loader.load("torch")
-
+from limen.core.weights import Weights, tensors
 
 _FIRST = ("_by_softmax", "_by_stack", "_by_code")  # where a task has one of these, it is the plainest
 
@@ -50,7 +42,7 @@ class Construction(ABC):
         """The model without its weights."""
 
     @abstractmethod
-    def weights(self) -> dict[str, torch.Tensor]:
+    def weights(self) -> Weights:
         """The weights, in float64."""
 
     @abstractmethod
@@ -62,7 +54,7 @@ class Construction(ABC):
 
     def model(self) -> Model:
         """The weights in their frame."""
-        return Model(self.frame(), self.weights())
+        return Model(self.frame(), tensors(self.weights()))
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> Construction:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+import numpy as np
 
 from limen.core.architecture import Architecture
 from limen.core.embedding import Codes, parse_embedding
@@ -18,6 +19,7 @@ from limen.core.errors import BadInput
 from limen.core.local import parse_local
 from limen.core.model import Frame, Model
 from limen.core.readout import parse_readout
+from limen.core.weights import Weights
 
 if TYPE_CHECKING:
     import torch
@@ -54,11 +56,22 @@ def save(model: Model, folder: str | os.PathLike[str]) -> None:
     write_whole(folder / _HEADER, header)
 
 
+def written(frame: Frame, weights: Weights) -> tuple[bytes, bytes]:
+    """What `save` would write of a construction: `model.json` and `model.safetensors`, without torch."""
+    from safetensors.numpy import save as pack
+
+    return _header(frame), pack({name: np.ascontiguousarray(w) for name, w in sorted(weights.items())})
+
+
 def _content(model: Model) -> tuple[bytes, bytes]:
     """The header and the packed weights."""
     from safetensors.torch import save as pack
 
-    frame = model.frame
+    packed = pack({name: w.detach().contiguous() for name, w in sorted(model.weights.items())})
+    return _header(model.frame), packed
+
+
+def _header(frame: Frame) -> bytes:
     header = Header(
         schema="limen/model/1",
         architecture=str(frame.architecture),
@@ -70,8 +83,7 @@ def _content(model: Model) -> tuple[bytes, bytes]:
         residual=frame.residual,
         readout=str(frame.readout),
     )
-    packed = pack({name: w.detach().contiguous() for name, w in sorted(model.weights.items())})
-    return msgspec.json.format(msgspec.json.encode(header)) + b"\n", packed
+    return msgspec.json.format(msgspec.json.encode(header)) + b"\n"
 
 
 def load(folder: str | os.PathLike[str]) -> Model:

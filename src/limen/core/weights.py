@@ -1,10 +1,12 @@
-"""Weights are data: named tensors, written by a construction, drawn at random, or trained."""
+"""Weights are data: named arrays, written by a construction, drawn at random, or trained."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import lazy_loader
+import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import torch
@@ -12,6 +14,13 @@ else:
     torch = lazy_loader.load("torch")
 
 Shapes = dict[str, tuple[int, ...]]
+Array = NDArray[np.float64]
+Weights = dict[str, Array]  # as a construction writes them: whoever reads them needs no torch
+
+
+def tensors(weights: Weights) -> dict[str, torch.Tensor]:
+    """The same numbers, to be run."""
+    return {name: torch.from_numpy(w) for name, w in weights.items()}
 
 
 def random_weights(shapes: Shapes, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:

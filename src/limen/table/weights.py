@@ -14,6 +14,7 @@ from limen.core.files import digest
 from limen.core.model import Model
 from limen.core.numbers import Precision
 from limen.core.task import Task
+from limen.core.weights import tensors
 from limen.decide import decide
 from limen.mixers.softmax import Softmax
 from limen.solve import Solution, certificate, solve
@@ -99,7 +100,7 @@ def as_encoder(construction: Construction) -> Run | None:
     if construction.steps or not all(isinstance(mixer, Softmax) for mixer in mixers):
         return None
     seeing = replace(frame, architecture=bidirectional(frame.architecture))
-    model = Model(seeing, construction.weights())
+    model = Model(seeing, tensors(construction.weights()))
     run = every_input(construction)
     claim = Solves(
         task=str(construction.task),
