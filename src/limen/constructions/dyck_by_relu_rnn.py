@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -122,6 +122,12 @@ class DyckByReluRnn(Construction):
         if isinstance(precision, Float | Significand) and 3 << self.b > 1 << precision.t:
             return None
         return 1.0
+
+    def hints(self) -> dict[str, Any]:
+        """Where the slots and `lost` stand in the state."""
+        size, lost = self.b + 1, self.state["lost"].start
+        slots = {f"s{i}": list(range(i * size, (i + 1) * size)) for i in range(self.task.D)}
+        return {"cells": slots | {"lost": [lost]}}
 
     @classmethod
     def examples(cls) -> tuple[DyckByReluRnn, ...]:

@@ -14,6 +14,7 @@ values of size D; width n + 2D.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
@@ -65,6 +66,10 @@ class EvaByLinear(Construction):
         """Logits are whole numbers of size at most D, 2 apart at least."""
         rounds = isinstance(precision, Float | Significand) and bits_for(self.task.n) > 2**precision.t
         return None if rounds else 2.0
+
+    def hints(self) -> dict[str, Any]:
+        """The asking token reads what was written under its own key."""
+        return {"looks": [[0, 0, 0, "query", "written", "data"]]}
 
     @classmethod
     def examples(cls) -> tuple[EvaByLinear, ...]:

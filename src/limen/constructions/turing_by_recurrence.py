@@ -25,6 +25,7 @@ Two layers, T = n + steps tokens after the first.  With P = ⌈log₂(n+2)⌉, S
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from itertools import product
 
 import numpy as np
@@ -175,6 +176,11 @@ class TuringByRecurrence(Construction):
         bit = settled(units * (unit + r.sums(units)), 1, r)
         digit = 2 * bit + r.u
         return certified(2 * (1 - digit) - 2 * token * (1 + digit) * (r.u + r.sums(token)))
+
+    def hints(self) -> dict[str, Any]:
+        """Where the head's cell and the cell that was written stand in the state."""
+        P = self.P
+        return {"cells": {"head": list(range(P)), "wrote": list(range(P, 2 * P))}}
 
     @classmethod
     def examples(cls) -> tuple[TuringByRecurrence, ...]:
