@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from limen_check.automata import Machine, Values
 from limen_check.files import need
@@ -22,6 +22,64 @@ _LETTERS = 1 << 16  # of a class
 
 Cells = Mapping[str, Sequence[int]]  # the columns of the state where a cell stands
 Standing = dict[str, dict[int, Values]]  # cell -> its value -> the names of the numbers in its columns
+
+
+def carried(q: Vec, keys: Mapping[str, Vec]) -> str | None:
+    """R4: φ = relu, normalised.  The class whose value is read, or None where nothing is read, so 0.
+
+    ReLU(q) = 0 makes the normaliser 0, and by definition the output, too.  Else one class alone has a key
+    that ReLU leaves: exactly e_c, for a c where q is exactly 1.  If it is one token, and visible, then row c
+    of the state is (v, 1), all other rows are 0, and (1·v + 0)/(1·1 + 0) = v, exactly, in any order.
+    """
+    if not _left(q):
+        return None
+    writers = [name for name, k in keys.items() if _left(k)]
+    need(len(writers) == 1, "several classes write into a linear state")
+    k = keys[writers[0]]
+    (c, *others) = _left(k)
+    exact = all(x.const.get(c) == 1 and not x.of(c) and c not in x.err for x in (q, k))
+    need(not others and exact, "the weight in a linear state is not 1")
+    return writers[0]
+
+
+def _left(x: Vec) -> list[int]:
+    """The columns that may be positive."""
+    return [c for c in sorted(x.columns()) if max(x.values(c)[0]) + x.err.get(c, NONE)[1] > 0]
+
+
+class Written(NamedTuple):
+    """The query's field, the key's, and for each row of the one the row of the other."""
+
+    asks: Hashable
+    holds: Hashable
+    choice: tuple[int, ...]
+
+
+def written(q: Vec, k: Vec) -> Written:
+    """R11: φ = identity, no normaliser.  Queries and keys are unit vectors, one for each row of a field.
+
+    If a row of the key's field is one token, and the other tokens write nothing, row c of the state is the
+    value of the token whose key is e_c, plus zeros, and so is the output: exactly, in any order and grouping.
+    """
+    (asks, at), (holds, under) = _units(q), _units(k)
+    row = {c: b for b, c in enumerate(under)}
+    need(len(row) == len(under), "two keys of a linear state are the same")
+    need(all(c in row for c in at), "what is asked for was never written")
+    return Written(asks, holds, tuple(row[c] for c in at))
+
+
+def _units(x: Vec) -> tuple[Hashable, list[int]]:
+    """The one field of a vector that is a unit vector in every row, and the column of each row's 1."""
+    need(len(x.terms) == 1 and not x.const and not x.err, "the keys of a linear state are no unit vectors")
+    [(field, rows)] = x.terms.items()
+    at: list[list[int]] = [[] for _ in rows.keys]
+    for c, column in rows.columns.items():
+        need(set(column.levels) <= {ZERO, ONE}, "the keys of a linear state are no unit vectors")
+        for i, level in enumerate(column.at):
+            if column.levels[level]:
+                at[i].append(c)
+    need(all(len(found) == 1 for found in at), "the keys of a linear state are no unit vectors")
+    return field, [found[0] for found in at]
 
 
 class Recurrence:

@@ -25,8 +25,8 @@ Two layers, T = n + steps tokens after the first.  With P = ⌈log₂(n+2)⌉, S
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 from itertools import product
+from typing import Any
 
 import numpy as np
 from flint import arb
