@@ -1,0 +1,207 @@
+"""What is known of every class of tokens while a model runs: its vector, and what its fields may be (R0)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+from limen_check.files import Model, expect, need
+from limen_check.tasks import (
+    PLACE,
+    TOKEN,
+    At,
+    Back,
+    Count,
+    Exists,
+    Found,
+    Number,
+    Own,
+    Part,
+    Spec,
+)
+from limen_check.vectors import MOST_ROWS, Class, Column, Format, Joint, Matrix, Rows, Vec
+
+Looks = dict[tuple[int, int, int, str], list[Any]]
+
+
+class State:
+    """`x` holds the vector of each class after the layers so far.
+
+    R0, the embedding: a token is the sum of its codes, each added and rounded; code (of, div, table) is row
+    (value // div) % rows, so a field.  Its possible values follow from the class's ids and places.
+    """
+
+    def __init__(self, model: Model, spec: Spec, f: Format, hints: Mapping[str, Any]) -> None:
+        self.model, self.spec, self.f = model, spec, f
+        self.header, self.width = model.header, model.header["width"]
+        self.looks, self.recode = _looks(hints), _recode(hints)
+        self.classes = {c.name: c for c in spec.classes}
+        self.length = sum(spec.segments)
+        need(0 < self.length * f.acc * 8 <= 1, "the input is too long for sums in this precision")
+        self.known: dict[float, Fraction] = {}
+        self._matrices: dict[str, Matrix] = {}
+        self.x = self._embedded()
+
+    def matrix(self, name: str) -> Matrix:
+        """A weight as it is used, rounded: row -> column -> what is not 0.  A vector is row 0."""
+        if name not in self._matrices:
+            found, rows = {}, self.model.weights[name].rows
+            for i in range(len(rows)):
+                row = {c: self.number(v) for c, v in enumerate(rows[i]) if v}
+                if row:
+                    found[i] = {c: v for c, v in row.items() if v}
+            self._matrices[name] = found
+        return self._matrices[name]
+
+    def number(self, v: float) -> Fraction:
+        if v not in self.known:
+            self.known[v] = self.f.rn(Fraction(v))
+        return self.known[v]
+
+    def keys(self) -> list[Class]:
+        """The classes that make up the text, each token once."""
+        return [c for c in self.classes.values() if not c.view]
+
+    def span(self, of: Any, c: Class) -> tuple[int, int]:
+        """[low, high) of an expression of a token of class c."""
+        match of:
+            case Own():
+                return (c.start, c.last + 1) if of == PLACE else (c.low, c.high)
+            case At(where, _, inner):
+                return self.span(inner, self.classes[where])
+            case Back(_, inner):
+                ends = [self.span(inner, e) for e in self.keys()]
+                return min(low for low, _ in ends), max(high for _, high in ends)
+            case Part(number):
+                low, high = self.span(number.of, c)
+                low, high = low // number.div, (high - 1) // number.div + 1
+                return (low, high) if not number.mod or high <= number.mod else (0, number.mod)
+            case Exists():
+                return 0, 2
+            case Count(where, _):
+                return 0, self.classes[where].count + 1
+            case Found(_, _, number):
+                return 0, number.mod + 1
+        raise TypeError(of)
+
+    def rows(self, number: Number, c: Class) -> tuple[int, ...]:
+        """The values that a number may take in class c: all of them, perhaps more."""
+        if number.of == PLACE and number.div == 1 and c.step > 1:
+            period = number.mod // gcd(number.mod, c.step) if number.mod else c.count
+            found = {(c.start + i * c.step) % (number.mod or c.last + 1) for i in range(min(c.count, period))}
+            return tuple(sorted(found))
+        low, high = self.span(Part(number), c)
+        need(high - low <= MOST_ROWS, "a field has too many values")
+        return tuple(range(low, high))
+
+    def plain(self, number: Number, c: Class) -> Number:
+        """The same number in its one normal form: no modulus where it does nothing."""
+        of, div, mod = number.of, number.div, number.mod
+        if mod and (self.span(of, c)[1] - 1) // div < mod:
+            mod = 0
+        if isinstance(of, Part) and div == 1 and not mod:
+            return self.plain(of.number, c)
+        return Number(of, div, mod)
+
+    def plain_row(self, fields: tuple[Any, ...], c: Class) -> tuple[Number, ...]:
+        """The numbers of a field, or of several at once, one by one."""
+        flat: list[Number] = []
+        for name in fields:
+            inner = self.plain_row(name.fields, c) if isinstance(name, Joint) else (self.plain(name, c),)
+            flat += inner
+        return tuple(flat)
+
+    def _embedded(self) -> dict[str, Vec]:
+        e = self.header["embedding"]
+        need(isinstance(e, dict), "the embedding is no layout of codes")
+        expect(e["width"] == self.width, "the embedding has another width than the model")
+        sizes = {name: (rows, columns) for name, rows, columns in e["tables"]}
+        expect(len(sizes) == len(e["tables"]), "two tables have one name")
+        need([s["count"] for s in e["segments"]] == [*self.spec.segments], "its segments are not the task's")
+        first, x = 0, {}
+        for segment in e["segments"]:
+            for code in segment["codes"]:
+                expect(code["table"] in sizes and code["of"] in ("token", "place"), "a code is unknown")
+                fits = 0 <= code["column"] <= self.width - sizes[code["table"]][1]
+                expect(fits and code["div"] >= 1 and sizes[code["table"]][0] >= 1, "a code does not fit")
+            for c in self.classes.values():
+                if c.first == first and c.last < segment["count"]:
+                    x[c.name] = Vec()
+                    for code in segment["codes"]:
+                        x[c.name] = x[c.name].plus(self._code(code, sizes[code["table"]][0], c), self.f)
+            first += segment["count"]
+        need(x.keys() == self.classes.keys(), "a class is in no segment")
+        need(sum(c.count for c in self.keys()) == first, "the classes are not all of the text")
+        return x
+
+    def _code(self, code: Mapping[str, Any], size: int, c: Class) -> Vec:
+        """A table as a term; a constant where one row is used, unless a view asks by it."""
+        field = Number(TOKEN if code["of"] == "token" else PLACE, code["div"], size)
+        keys, rows = self.rows(field, c), self.model.weights[f"embedding.{code['table']}"].rows
+        used = [rows[r] for r in keys]
+        columns = {
+            code["column"] + i: Column.of([self.number(row[i]) for row in used])
+            for i in range(len(rows[0]) if len(rows) else 0)
+        }
+        if len(keys) == 1 and not (c.view and size > 1):
+            return Vec({i: column.levels[0] for i, column in columns.items() if column.levels[0]})
+        radices = self.recode.get(code["table"])
+        if radices and keys == tuple(range(len(keys))) and len(keys) > radices[0]:
+            return _recoded(field, columns, len(keys), radices)
+        return Vec({}, {field: Rows(keys, columns)}).tidy()
+
+
+def _recoded(field: Number, columns: dict[int, Column], size: int, radices: list[int]) -> Vec:
+    """T[r] = T[0] + Σ_i (T[d_i·w_i] - T[0]), d_i the digits of r of weights w_i: seen row by row."""
+    weights = [1]
+    for radix in radices:
+        weights.append(weights[-1] * radix)
+    need(weights[-1] >= size, "the radices do not reach")
+    digits = [(w, radix) for w, radix in zip(weights, radices, strict=False) if w < size]
+    const: dict[int, Fraction] = {}
+    terms: dict[Hashable, Rows] = {}
+    for w, radix in digits:
+        terms[Number(Part(field), w, radix)] = Rows(tuple(range(min(radix, -(-size // w)))), {})
+    for c, column in columns.items():
+        values = column.rows()
+        const[c] = values[0]
+        parts = [[values[d * w] - values[0] for d in range(min(radix, -(-size // w)))] for w, radix in digits]
+        for r, v in enumerate(values):
+            made = sum(
+                (part[r // w % radix] for part, (w, radix) in zip(parts, digits, strict=True)), values[0]
+            )
+            need(made == v, "a table is no sum over digits")
+        for rows, part in zip(terms.values(), parts, strict=True):
+            rows.columns[c] = Column.of(part)
+    return Vec(const, terms).tidy()
+
+
+def _looks(hints: Mapping[str, Any]) -> Looks:
+    """[layer, part, head, asking class, rule, …]: where each class looks; untrusted."""
+    looks: Looks = {}
+    listed = hints.get("looks", [])
+    expect(isinstance(listed, list), "hints: looks must be a list")
+    for look in listed:
+        well = (
+            isinstance(look, list)
+            and len(look) >= 6
+            and [type(v) for v in look[:5]] == [int, int, int, str, str]
+        )
+        expect(well, "hints: a look is [layer, part, head, class, rule, …]")
+        looks[look[0], look[1], look[2], look[3]] = look[4:]
+    return looks
+
+
+def _recode(hints: Mapping[str, Any]) -> dict[str, list[int]]:
+    recode: dict[str, list[int]] = hints.get("recode", {})
+    expect(isinstance(recode, dict), "hints: recode must be an object")
+    for radices in recode.values():
+        well = (
+            isinstance(radices, list)
+            and 0 < len(radices) <= 64
+            and all(type(r) is int and r > 1 for r in radices)
+        )
+        expect(well, "hints: radices are integers above 1")
+    return recode
