@@ -6,42 +6,41 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Field = Hashable
-
 Values = tuple[int, ...]
-Rows = Mapping[Field, Any]
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The state is a tuple of cells; a token acts by rows of its fields, `fields[class]`, and on every cell.
+    """The state is a tuple of cells; a token acts by its `numbers[class]`, and on every cell.
 
-    With a = action(class, rows), cell i becomes turn(i, values of reads(i), a); all cells turn at once.
+    With a = action(class, numbers), cell i becomes turn(i, values of reads(i), a); all cells turn at once.
     """
 
     start: Mapping[str, int]
-    fields: Mapping[str, tuple[Field, ...]]
+    numbers: Mapping[str, tuple[Any, ...]]
     action: Callable[[str, tuple[Any, ...]], Hashable]
     reads: Callable[[str], tuple[str, ...]]
     turn: Callable[[str, Values, Any], int]
     asks: tuple[str, ...] = ()
-    answer: Callable[[Values], int] = sum
+    right: Callable[[Values], int] = sum
 
 
-def found(name: str, fields: tuple[Field, ...], rows: frozenset[Any], yes: int) -> Machine:
-    """Has there been a token of this class with these rows?  The answer is `yes`, or else 1 - yes."""
+def found(
+    where: str, numbers: tuple[Any, ...], rows: frozenset[Any], right: Callable[[Values], int]
+) -> Machine:
+    """Has there been a token of this class with such numbers?"""
     return Machine(
         start={"found": 0},
-        fields={name: fields},
-        action=lambda c, at: c == name and at in rows,
+        numbers={where: numbers},
+        action=lambda c, at: c == where and at in rows,
         reads=lambda cell: ("found",),
         turn=lambda cell, old, hit: int(old[0] or hit),
         asks=("found",),
-        answer=lambda at: yes if at[0] else 1 - yes,
+        right=right,
     )
 
 
-def dyck(k: int, D: int) -> Machine:
+def dyck(k: int, D: int, token: Any) -> Machine:
     """A stack of D slots, the newest bracket first: 0 is free, 1 … k is a kind.  Tokens below k open.
 
     Opening moves every slot one down, closing one up.  `lost` says that one was opened while the last slot
@@ -56,8 +55,8 @@ def dyck(k: int, D: int) -> Machine:
         i = int(cell[1:])
         return tuple(slots[max(i - 1, 0) : i + 2])
 
-    def turn(cell: str, old: Values, token: int) -> int:
-        opens, kind = token < k, token % k + 1
+    def turn(cell: str, old: Values, read: int) -> int:
+        opens, kind = read < k, read % k + 1
         if cell == "lost":
             return int(old[0] or (old[2] > 0 if opens else old[1] != kind))
         if opens:
@@ -66,12 +65,12 @@ def dyck(k: int, D: int) -> Machine:
 
     return Machine(
         start=dict.fromkeys([*slots, "lost"], 0),
-        fields={"text": ((("token",), 1, 2 * k),)},
+        numbers={"text": (token,)},
         action=lambda c, at: at[0],
         reads=reads,
         turn=turn,
         asks=("lost", slots[0]),
-        answer=lambda at: int(at == (0, 0)),
+        right=lambda at: int(at == (0, 0)),
     )
 
 

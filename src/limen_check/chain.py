@@ -9,16 +9,15 @@ from math import prod
 from typing import Any
 
 from limen_check.files import need
-from limen_check.vectors import NONE, ZERO, Format, Interval, Joint, Vec
+from limen_check.vectors import NONE, ONE, ZERO, Format, Interval, Joint, Vec
 
 _ROWS = 1 << 16  # of all fields that an answer reads
 
 At = dict[Hashable, Any]  # a row of every field
+Also = Mapping[Hashable, Iterable[Any]]  # fields that an answer depends on, with their rows
 
 
-def readings(
-    x: Vec, columns: Iterable[int], also: Mapping[Hashable, Iterable[Any]]
-) -> Iterator[tuple[At, dict[int, Interval]]]:
+def readings(x: Vec, columns: Iterable[int], also: Also) -> Iterator[tuple[At, dict[int, Interval]]]:
     """All rows of the fields that these columns depend on, and of some more, with the columns' intervals."""
     terms = {c: x.of(c) for c in columns}
     keys = {field: dict.fromkeys(values) for field, values in also.items()}
@@ -36,7 +35,7 @@ def readings(
             for field, column in found.items():
                 i = where[field].get(_together(field, at))
                 need(i is not None, "a row is missing")
-                v += column.levels[column.at[i]]
+                v += column.levels[column.at[i or 0]]
             ends[c] = v + lo, v + hi
         yield at, ends
 
@@ -52,20 +51,28 @@ def _together(field: Hashable, at: At) -> Any:
     return tuple(_together(part, at) for part in field.fields) if isinstance(field, Joint) else at[field]
 
 
-def logits_margin(
-    logits: Vec, answers: int, also: Mapping[Hashable, Iterable[Any]], right: Callable[[At], int]
-) -> Fraction:
+def logits_margin(logits: Vec, answers: int, also: Also, right: Callable[[At], int]) -> Fraction:
     """The right logit minus the best wrong one, at least, in all rows."""
-    least = None
+    gaps = []
     for at, ends in readings(logits, range(answers), also):
         a = right(at)
-        gap = ends[a][0] - max(hi for b, (_, hi) in ends.items() if b != a)
-        least = gap if least is None else min(least, gap)
-    need(least is not None, "nothing is answered")
-    return least
+        gaps.append(ends[a][0] - max(hi for b, (_, hi) in ends.items() if b != a))
+    return min(gaps)
 
 
 def digits_margin(
-    x: Vec, first: int, bits: int, f: Format, also: Mapping[Hashable, Iterable[Any]], right: Callable[[At], int]
+    x: Vec, first: int, bits: int, f: Format, also: Also, right: Callable[[At], int]
 ) -> Fraction:
-    ...
+    """R6 by rows.  logit_a = Σ_i (2a_i - 1)y_i with y_i = 2x_i - 1: digit i stands in column first + i.
+
+    If every y_i has the sign of the right digit, and a size between `least` and `most`, the right answer is
+    2·least ahead of any other, but for the rounding of two sums of `bits` numbers.
+    """
+    ends = []
+    for i in range(bits):
+        for at, columns in readings(x, [first + i], also):
+            sign = 2 * (right(at) >> i & 1) - 1
+            ends += [sign * f.rn(2 * v - 1) for v in columns[first + i]]
+    if set(ends) == {ONE} and bits * f.u <= 1:
+        return Fraction(2)
+    return 2 * min(ends) - 2 * bits * max(map(abs, ends)) * (2 * bits * f.acc + f.u)

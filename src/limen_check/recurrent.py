@@ -14,8 +14,11 @@ from math import prod
 from typing import Any, NamedTuple
 
 from limen_check.automata import Machine, Values
-from limen_check.files import need
-from limen_check.vectors import NONE, ONE, ZERO, Format, Interval, Matrix, Vec, grain
+from limen_check.automata import found as watches
+from limen_check.files import Refused, expect, need, typed
+from limen_check.state import State
+from limen_check.tasks import Among, Cell, Decision, Exists, Number, Spec
+from limen_check.vectors import NONE, ONE, ZERO, Class, Column, Interval, Matrix, Rows, Vec, grain
 
 _WORK = 1 << 18  # pairs of (cells, letter) that are followed in one layer
 _LETTERS = 1 << 16  # of a class
@@ -82,6 +85,50 @@ def _units(x: Vec) -> tuple[Hashable, list[int]]:
     return field, [found[0] for found in at]
 
 
+def machine_of(spec: Spec) -> Machine:
+    """The task as a machine: its own, or the one that watches for what the answer asks for."""
+    for answer in spec.answer:
+        match answer:
+            case Machine():
+                return answer
+            case Decision((Number(Exists(where, facts)),), right):
+                for fact in facts:
+                    if isinstance(fact, Among) and len(facts) == 1:
+                        return watches(where, fact.numbers, fact.rows, right)
+    raise Refused("no machine is known for this task")
+
+
+def relu_rnn(s: State, at: str, sizes: Mapping[str, Any], hints: Mapping[str, Any]) -> dict[str, Vec]:
+    """What the recurrence `at` adds to every class: its state, as fields of the machine's cells, times O."""
+    need(sizes.keys() <= {"d", "stages", "inner", "p"} and type(sizes.get("d")) is int, "another recurrence")
+    d, stages = sizes["d"], sizes.get("stages", 1)
+    need(type(stages) is int and 1 <= stages <= 8, "a recurrence has between 1 and 8 stages")
+    widths = [d, *[sizes.get("inner", d)] * (stages - 1), d]
+    shapes: dict[str, tuple[int, ...]] = {"U": (s.width, widths[1]), "O": (d, s.width)}
+    for i in range(1, stages + 1):
+        shapes |= {f"W{i}": (widths[i - 1], widths[i]), f"b{i}": (widths[i],)}
+    for name, shape in shapes.items():
+        found = s.model.weights.get(f"{at}.{name}")
+        expect(found is not None and found.shape == shape, f"{at}.{name} has another shape")
+    cells, order = _cells(hints, d), sorted(s.keys(), key=lambda c: c.first + c.start)
+    need(all(c.step == 1 for c in order), "a recurrence over tokens of two classes in turn")
+    r = Recurrence(s, {name: s.matrix(f"{at}.{name}") for name in shapes}, stages)
+    after, out = r.follow(machine_of(s.spec), cells, order), {}
+    for c in s.classes.values():
+        home = next(k for k in order if k.first + k.last >= c.first + c.last)
+        need(home.first + home.start <= c.first + c.start, "a view of two classes")
+        out[c.name] = r.vector(cells, after[home.name]).times(s.matrix(f"{at}.O"), s.f)
+    return out
+
+
+def _cells(hints: Mapping[str, Any], d: int) -> Cells:
+    """Where each cell of the machine stands in the state; untrusted."""
+    cells = hints.get("cells", {})
+    typed(cells, {str: [int]}, "hints: cells")
+    need(all(0 <= c < d for columns in cells.values() for c in columns), "hints: no such column of the state")
+    return dict(cells)
+
+
 class Recurrence:
     """h' = ReLU(… ReLU(hW₁ + xU + b₁)W₂ + b₂ …), rounded after every product and every sum.
 
@@ -95,26 +142,26 @@ class Recurrence:
     after each of them; a class of one token is one step.
     """
 
-    def __init__(self, f: Format, W: Mapping[str, Matrix], stages: int) -> None:
-        self.f, self.U = f, W["U"]
-        self.into = [_transposed(W[f"W{s}"]) for s in range(1, stages + 1)]
-        self.b = [W[f"b{s}"].get(0, {}) for s in range(1, stages + 1)]
+    def __init__(self, s: State, W: Mapping[str, Matrix], stages: int) -> None:
+        self.s, self.f, self.U = s, s.f, W["U"]
+        self.into = [_transposed(W[f"W{i}"]) for i in range(1, stages + 1)]
+        self.b = [W[f"b{i}"].get(0, {}) for i in range(1, stages + 1)]
         self.intervals: list[Interval] = []  # by name: names are cheap to compare
         self.names: dict[Values, int] = {}
         self.made: dict[Values, int] = {}
         self.work = 0
 
-    def follow(self, m: Machine, cells: Cells, order: Iterable[tuple[str, int, Vec]]) -> dict[str, Standing]:
-        """For the classes (name, tokens, vectors) in the order of the text."""
+    def follow(self, m: Machine, cells: Cells, order: Iterable[Class]) -> dict[str, Standing]:
+        """For the classes in the order of the text."""
         owner = {column: cell for cell, columns in cells.items() for column in columns}
         known = cells.keys() == m.start.keys() and len(owner) == sum(map(len, cells.values()))
         need(known, "other cells than the task's, or a column in two of them")
-        now: Standing = {cell: {m.start[cell]: (self.name(ZERO, ZERO),) * len(cells[cell])} for cell in cells}
+        now: Standing = {i: {m.start[i]: (self.name(ZERO, ZERO),) * len(cells[i])} for i in cells}
         after: dict[str, Standing] = {}
-        for name, count, x in order:
-            steps = {cell: _Step(self, m, cells, owner, cell, name, x) for cell in cells}
+        for c in order:
+            steps = {cell: _Step(self, m, cells, owner, cell, c) for cell in cells}
             now = {cell: step.turned(now) for cell, step in steps.items()}
-            stale = set(cells) if count > 1 else set()
+            stale = set(cells) if c.count > 1 else set()
             while stale:
                 cell = stale.pop()
                 new = steps[cell].turned(now)
@@ -123,9 +170,21 @@ class Recurrence:
                 )
                 if new.keys() - now[cell].keys():
                     now[cell] |= new
-                    stale |= {c for c, step in steps.items() if cell in step.reads}
-            after[name] = now
+                    stale |= {other for other, step in steps.items() if cell in step.reads}
+            after[c.name] = now
         return after
+
+    def vector(self, cells: Cells, standing: Standing) -> Vec:
+        """The state after a token of a class."""
+        out = Vec()
+        for cell, found in standing.items():
+            keys, size = tuple(sorted(found)), max(found) + 1
+            columns = {
+                c: Column.of([self.intervals[found[v][i]][0] for v in keys])
+                for i, c in enumerate(cells[cell])
+            }
+            out = out.joined(Vec({}, {Number(Cell(cell, size)): Rows(keys, columns)}).tidy())
+        return out
 
     def name(self, lo: Fraction, hi: Fraction) -> int:
         key = lo.numerator, lo.denominator, hi.numerator, hi.denominator
@@ -158,40 +217,39 @@ class _Step:
     """What one token of a class makes of one cell."""
 
     def __init__(
-        self, r: Recurrence, m: Machine, cells: Cells, owner: Mapping[int, str], cell: str,
-        name: str, x: Vec,
-    ) -> None:  # fmt: skip
+        self, r: Recurrence, m: Machine, cells: Cells, owner: Mapping[int, str], cell: str, c: Class
+    ) -> None:
         self.r, self.m, self.cells, self.cell = r, m, cells, cell
-        self.needed = [sorted(cells[cell])]  # the columns of each stage that matter, the old state first
+        needed = [sorted(cells[cell])]  # the columns of each stage that matter, the old state first
         for into in reversed(r.into):
-            self.needed.insert(0, sorted({a for c in self.needed[0] for a in into.get(c, {})}))
-        need(all(c in owner for c in self.needed[0]), "a column of no cell is read")
-        self.inputs = [
-            [(c, tuple(into.get(c, {}))) for c in made]
-            for into, made in zip(r.into, self.needed[1:], strict=True)
-        ]
-        biases = zip(r.b, self.needed[1:], strict=True)
-        self.b = [{c: r.name(b.get(c, ZERO), b.get(c, ZERO)) for c in made} for b, made in biases]
-        self.reads = sorted({*m.reads(cell), *(owner[c] for c in self.needed[0])})
-        self.letters = self._letters(name, x)
+            needed.insert(0, sorted({a for made in needed[0] for a in into.get(made, {})}))
+        need(all(a in owner for a in needed[0]), "a column of no cell is read")
+        self.reads = sorted({*m.reads(cell), *(owner[a] for a in needed[0])})
+        stages = list(zip(r.into, r.b, needed[1:], strict=True))
+        self.inputs = [[(a, tuple(into.get(a, {}))) for a in made] for into, _, made in stages]
+        self.b = [{a: r.name(b.get(a, ZERO), b.get(a, ZERO)) for a in made} for _, b, made in stages]
+        self.letters = self._letters(c, needed[1])
 
-    def _letters(self, name: str, x: Vec) -> list[tuple[dict[int, int], Any]]:
+    def _letters(self, c: Class, units: list[int]) -> list[tuple[dict[int, int], Any]]:
         """What a token adds inside, by name, and how it acts."""
-        r, units, wanted = self.r, self.needed[1], self.m.fields.get(name, ())
-        u = x.times(_cut(r.U, units), r.f).plus(Vec({c: r.b[0].get(c, ZERO) for c in units}), r.f)
-        keys = {field: x.terms[field].keys for field in x.terms if field in u.terms or field in wanted}
-        need(all(field in keys for field in wanted), f"{name} does not tell how it acts")
-        need(prod(map(len, keys.values())) <= _LETTERS, f"{name} has too many letters")
-        parts = {c: (u.const.get(c, ZERO), u.err.get(c, NONE), u.of(c)) for c in units}
-        found: dict[tuple[Values, Hashable], None] = {}
+        r, x, wanted = self.r, self.r.s.x[c.name], self.m.numbers.get(c.name, ())
+        u = x.times(_cut(r.U, units), r.f).plus(Vec({a: r.b[0].get(a, ZERO) for a in units}), r.f)
+        parts = [(u.const.get(a, ZERO), u.err.get(a, NONE), u.of(a)) for a in units]
+        named: dict[Any, Any] = {r.s.plain(field, c): field for field in x.terms if isinstance(field, Number)}
+        keys: dict[Hashable, tuple[Any, ...]] = {field: rows.keys for field, rows in u.terms.items()}
+        acts = [named.get(number, number) for number in wanted]  # one that no column shows may be any
+        for number in acts:
+            if number not in keys:
+                keys[number] = x.terms[number].keys if number in x.terms else r.s.rows(number, c)
+        need(prod(map(len, keys.values())) <= _LETTERS, f"{c.name} has too many letters")
+        letters: dict[tuple[Values, Hashable], None] = {}
         for picked in product(*map(range, map(len, keys.values()))):
             at, add = dict(zip(keys, picked, strict=True)), []
-            for base, (lo, hi), columns in parts.values():
+            for base, (lo, hi), columns in parts:
                 v = sum((column.levels[column.at[at[field]]] for field, column in columns.items()), base)
                 add.append(r.name(v + lo, v + hi))
-            acts = self.m.action(name, tuple(keys[field][at[field]] for field in wanted))
-            found[tuple(add), acts] = None
-        return [(dict(zip(units, add, strict=True)), action) for add, action in found]
+            letters[tuple(add), self.m.action(c.name, tuple(keys[i][at[i]] for i in acts))] = None
+        return [(dict(zip(units, add, strict=True)), action) for add, action in letters]
 
     def turned(self, now: Standing) -> dict[int, Values]:
         """The values that the cell may take, and the numbers that stand there then."""
