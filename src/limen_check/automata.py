@@ -10,37 +10,42 @@ Values = tuple[int, ...]
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A part of a machine's state: an integer below `size`."""
+
+    name: Hashable
+    size: int
+
+
+@dataclass(frozen=True)
 class Machine:
     """The state is a tuple of cells; a token acts by its `numbers[class]`, and on every cell.
 
     With a = action(class, numbers), cell i becomes turn(i, values of reads(i), a); all cells turn at once.
+    `cells` says by which expression a cell is known.
     """
 
+    cells: Mapping[str, Any]
     start: Mapping[str, int]
     numbers: Mapping[str, tuple[Any, ...]]
     action: Callable[[str, tuple[Any, ...]], Hashable]
     reads: Callable[[str], tuple[str, ...]]
     turn: Callable[[str, Values, Any], int]
-    asks: tuple[str, ...] = ()
-    right: Callable[[Values], int] = sum
 
 
-def found(
-    where: str, numbers: tuple[Any, ...], rows: frozenset[Any], right: Callable[[Values], int]
-) -> Machine:
+def found(known_as: Any, where: str, numbers: tuple[Any, ...], rows: frozenset[Any]) -> Machine:
     """Has there been a token of this class with such numbers?"""
     return Machine(
+        cells={"found": known_as},
         start={"found": 0},
         numbers={where: numbers},
         action=lambda c, at: c == where and at in rows,
         reads=lambda cell: ("found",),
         turn=lambda cell, old, hit: int(old[0] or hit),
-        asks=("found",),
-        right=right,
     )
 
 
-def dyck(k: int, D: int, token: Any) -> Machine:
+def dyck(k: int, D: int, token: Any) -> tuple[Machine, Cell, Cell]:
     """A stack of D slots, the newest bracket first: 0 is free, 1 … k is a kind.  Tokens below k open.
 
     Opening moves every slot one down, closing one up.  `lost` says that one was opened while the last slot
@@ -48,6 +53,7 @@ def dyck(k: int, D: int, token: Any) -> Machine:
     while the first slot did not hold its kind.  It is right if nothing is lost and the first slot is free.
     """
     slots = [f"s{i}" for i in range(D)]
+    cells = {"lost": Cell("lost", 2)} | {slot: Cell(slot, k + 1) for slot in slots}
 
     def reads(cell: str) -> tuple[str, ...]:
         if cell == "lost":
@@ -63,14 +69,22 @@ def dyck(k: int, D: int, token: Any) -> Machine:
             return kind if cell == slots[0] else old[0]
         return 0 if cell == slots[-1] else old[-1]
 
+    machine = Machine(cells, dict.fromkeys(cells, 0), {"text": (token,)}, lambda c, at: at[0], reads, turn)
+    return machine, cells["lost"], cells[slots[0]]
+
+
+def head_of(size: int, token: Any) -> Machine:
+    """The head's cell, modulo `size`, and the cell where it was: the one that the token wrote.
+
+    A token moves the head by its bits 2 and 3: right, left, or not at all; the first one moves it right.
+    """
     return Machine(
-        start=dict.fromkeys([*slots, "lost"], 0),
-        numbers={"text": (token,)},
-        action=lambda c, at: at[0],
-        reads=reads,
-        turn=turn,
-        asks=("lost", slots[0]),
-        right=lambda at: int(at == (0, 0)),
+        cells={"head": Cell("head", size), "wrote": Cell("wrote", size)},
+        start={"head": 0, "wrote": 0},
+        numbers={"later": (token,)},
+        action=lambda c, at: (1, -1, 0, 0)[at[0] >> 2 & 3] if at else 1,
+        reads=lambda cell: ("head",),
+        turn=lambda cell, old, move: (old[0] + move) % size if cell == "head" else old[0],
     )
 
 

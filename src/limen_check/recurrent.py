@@ -8,16 +8,18 @@ stands in some columns of the state, and its value fixes the numbers there.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
+from limen_check.attention import Ask, Head, Match, moved, relation
 from limen_check.automata import Machine, Values
 from limen_check.automata import found as watches
 from limen_check.files import Refused, expect, need, typed
 from limen_check.state import State
-from limen_check.tasks import Among, Cell, Decision, Exists, Number, Spec
+from limen_check.tasks import NO_FACTS, PLACE, Among, Decision, Exists, Number, Spec
 from limen_check.vectors import NONE, ONE, ZERO, Class, Column, Interval, Matrix, Rows, Vec, grain
 
 _WORK = 1 << 18  # pairs of (cells, letter) that are followed in one layer
@@ -27,22 +29,57 @@ Cells = Mapping[str, Sequence[int]]  # the columns of the state where a cell sta
 Standing = dict[str, dict[int, Values]]  # cell -> its value -> the names of the numbers in its columns
 
 
-def carried(q: Vec, keys: Mapping[str, Vec]) -> str | None:
-    """R4: φ = relu, normalised.  The class whose value is read, or None where nothing is read, so 0.
+class Mixer(Protocol):
+    """A part of a layer, as the text of the architecture says it."""
 
-    ReLU(q) = 0 makes the normaliser 0, and by definition the output, too.  Else one class alone has a key
-    that ReLU leaves: exactly e_c, for a c where q is exactly 1.  If it is one token, and visible, then row c
-    of the state is (v, 1), all other rows are 0, and (1·v + 0)/(1·1 + 0) = v, exactly, in any order.
+    @property
+    def layer(self) -> int: ...
+    @property
+    def part(self) -> int: ...
+    @property
+    def sizes(self) -> dict[str, Any]: ...
+    def name(self, weight: str) -> str: ...
+    def size(self, key: str, default: int = 0) -> int: ...
+
+
+def linear_shapes(m: Mixer, width: int) -> dict[str, tuple[int, ...]]:
+    need(m.sizes.keys() <= {"h", "d", "d_k", "phi", "normalise", "p"}, "linear with other options")
+    keys, values = m.size("h") * m.size("d_k", m.size("d")), m.size("h") * m.size("d")
+    return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
+
+
+def linear(s: State, m: Mixer) -> dict[str, Vec]:
+    """One head whose state has one writer for whoever asks."""
+    phi, normalise = m.sizes.get("phi"), m.sizes.get("normalise", True)
+    need(
+        (phi, normalise) in (("relu", True), ("identity", False)) and m.size("h") == 1, "another linear state"
+    )
+    Q, K, V, O = (s.matrix(m.name(name)) for name in "QKVO")
+    head, out = Head.of(s, K, V, both=False), {}
+    for c in s.classes.values():
+        ask, look = Ask(head, c, Q), s.looks.get((m.layer, m.part, 0, c.name), [])
+        got = _carried(ask) if normalise else _written(ask, look)
+        out[c.name] = got.times(O, s.f)
+    return out
+
+
+def _carried(ask: Ask) -> Vec:
+    """R4: φ = relu, normalised.
+
+    ReLU(q) = 0 makes the normaliser 0, and by definition the output, too.  Else of all that may be seen one
+    token alone has a key that ReLU leaves, exactly e_c, for a c where q is exactly 1.  Row c of the state is
+    (v, 1) then, all other rows are 0, and the output is (1·v + 0)/(1·1 + 0) = v, exactly, in any order.
     """
-    if not _left(q):
-        return None
-    writers = [name for name, k in keys.items() if _left(k)]
-    need(len(writers) == 1, "several classes write into a linear state")
-    k = keys[writers[0]]
+    if not _left(ask.q):
+        return Vec()
+    writers = [d for d in ask.seen if _left(ask.head.key[d.name])]
+    need(len(writers) == 1 and writers[0].count == 1, "several tokens write into a linear state")
+    need(ask.before(writers[0]), "what a linear state holds may be written later")
+    k = ask.head.key[writers[0].name]
     (c, *others) = _left(k)
-    exact = all(x.const.get(c) == 1 and not x.of(c) and c not in x.err for x in (q, k))
+    exact = all(x.const.get(c) == 1 and not x.of(c) and c not in x.err for x in (ask.q, k))
     need(not others and exact, "the weight in a linear state is not 1")
-    return writers[0]
+    return moved(ask.head.value[writers[0].name], writers[0], NO_FACTS, ask.c)
 
 
 def _left(x: Vec) -> list[int]:
@@ -50,25 +87,34 @@ def _left(x: Vec) -> list[int]:
     return [c for c in sorted(x.columns()) if max(x.values(c)[0]) + x.err.get(c, NONE)[1] > 0]
 
 
-class Written(NamedTuple):
-    """The query's field, the key's, and for each row of the one the row of the other."""
+def _written(ask: Ask, look: list[Any]) -> Vec:
+    """R11: φ = identity, no normaliser.  Queries and keys are unit vectors, one for each row of a number.
 
-    asks: Hashable
-    holds: Hashable
-    choice: tuple[int, ...]
-
-
-def written(q: Vec, k: Vec) -> Written:
-    """R11: φ = identity, no normaliser.  Queries and keys are unit vectors, one for each row of a field.
-
-    If a row of the key's field is one token, and the other tokens write nothing, row c of the state is the
-    value of the token whose key is e_c, plus zeros, and so is the output: exactly, in any order and grouping.
+    Of all that may be seen, the other classes write nothing: their key or their value is 0.  In class d two
+    tokens never have the same key, as they never have the same number.  So row c of the state is the value of
+    the token whose key is e_c, plus zeros, and so is the output: exactly, in any order and grouping.
     """
-    (asks, at), (holds, under) = _units(q), _units(k)
-    row = {c: b for b, c in enumerate(under)}
-    need(len(row) == len(under), "two keys of a linear state are the same")
+    if not ask.q.columns():
+        return Vec()
+    known = {d.name: d for d in ask.seen}
+    expect(len(look) == 2 and look[0] == "written" and look[1] in known, "hints: no such rule, or class")
+    d, head = known[look[1]], ask.head
+    silent = [e for e in ask.seen if not (head.key[e.name].columns() and head.value[e.name].columns())]
+    need({d, *silent} == {*ask.seen}, "another class writes into the state")
+    (x, at), (y, under) = _units(ask.q), _units(head.key[d.name])
+    need(isinstance(y, Number) and (y.of, y.div) == (PLACE, 1), "two tokens may have the same key")
+    need(ask.state.plain(y, d).mod == 0, "two tokens may have the same key")
+    row = {c: key for key, c in zip(head.key[d.name].terms[y].keys, under, strict=True)}
+    need(len(row) == len(under), "two tokens have the same key")
     need(all(c in row for c in at), "what is asked for was never written")
-    return Written(asks, holds, tuple(row[c] for c in at))
+    asked = {a: row[c] for a, c in zip(ask.q.terms[x].keys, at, strict=True)}
+    facts = (
+        relation(ask.state, Match([(x, y, asked)], None, ZERO, ZERO, {}), ask.c, d)
+        if d.count > 1
+        else NO_FACTS
+    )
+    ask.unique(facts, d)
+    return moved(head.value[d.name], d, facts, ask.c)
 
 
 def _units(x: Vec) -> tuple[Hashable, list[int]]:
@@ -87,46 +133,46 @@ def _units(x: Vec) -> tuple[Hashable, list[int]]:
 
 def machine_of(spec: Spec) -> Machine:
     """The task as a machine: its own, or the one that watches for what the answer asks for."""
-    for answer in spec.answer:
+    for answer in () if spec.machine else spec.answer:
         match answer:
-            case Machine():
-                return answer
-            case Decision((Number(Exists(where, facts)),), right):
+            case Decision((Number(Exists(where, facts) as asked),)):
                 for fact in facts:
                     if isinstance(fact, Among) and len(facts) == 1:
-                        return watches(where, fact.numbers, fact.rows, right)
-    raise Refused("no machine is known for this task")
+                        return watches(asked, where, fact.numbers, fact.rows)
+    if spec.machine is None:
+        raise Refused("no machine is known for this task")
+    return spec.machine
 
 
-def relu_rnn(s: State, at: str, sizes: Mapping[str, Any], hints: Mapping[str, Any]) -> dict[str, Vec]:
-    """What the recurrence `at` adds to every class: its state, as fields of the machine's cells, times O."""
-    need(sizes.keys() <= {"d", "stages", "inner", "p"} and type(sizes.get("d")) is int, "another recurrence")
-    d, stages = sizes["d"], sizes.get("stages", 1)
-    need(type(stages) is int and 1 <= stages <= 8, "a recurrence has between 1 and 8 stages")
-    widths = [d, *[sizes.get("inner", d)] * (stages - 1), d]
-    shapes: dict[str, tuple[int, ...]] = {"U": (s.width, widths[1]), "O": (d, s.width)}
+def shapes(m: Mixer, width: int) -> dict[str, tuple[int, ...]]:
+    """Of a ReLU recurrence: d numbers, between stages `inner`."""
+    need(m.sizes.keys() <= {"d", "stages", "inner", "p"}, "relu_rnn with other options")
+    d, stages = m.size("d"), m.size("stages", 1)
+    need(stages <= 8, "a recurrence of more than 8 stages")
+    sizes = [d, *[m.size("inner", d)] * (stages - 1), d]
+    found: dict[str, tuple[int, ...]] = {"U": (width, sizes[1]), "O": (d, width)}
     for i in range(1, stages + 1):
-        shapes |= {f"W{i}": (widths[i - 1], widths[i]), f"b{i}": (widths[i],)}
-    for name, shape in shapes.items():
-        found = s.model.weights.get(f"{at}.{name}")
-        expect(found is not None and found.shape == shape, f"{at}.{name} has another shape")
-    cells, order = _cells(hints, d), sorted(s.keys(), key=lambda c: c.first + c.start)
+        found |= {f"W{i}": (sizes[i - 1], sizes[i]), f"b{i}": (sizes[i],)}
+    return found
+
+
+def relu_rnn(s: State, m: Mixer) -> dict[str, Vec]:
+    """What it adds to every class: its state, as numbers that are cells of the machine, times O."""
+    cells = s.hints.get("cells", {})
+    typed(cells, {str: [int]}, "hints: cells")
+    expect(
+        all(0 <= c < m.size("d") for at in cells.values() for c in at), "hints: no such column of the state"
+    )
+    order = sorted(s.text, key=lambda c: c.first + c.start)
     need(all(c.step == 1 for c in order), "a recurrence over tokens of two classes in turn")
-    r = Recurrence(s, {name: s.matrix(f"{at}.{name}") for name in shapes}, stages)
-    after, out = r.follow(machine_of(s.spec), cells, order), {}
+    W, machine = {name: s.matrix(m.name(name)) for name in shapes(m, s.width)}, machine_of(s.spec)
+    r, out = Recurrence(s, W, m.size("stages", 1)), {}
+    after = r.follow(machine, cells, order)
     for c in s.classes.values():
         home = next(k for k in order if k.first + k.last >= c.first + c.last)
         need(home.first + home.start <= c.first + c.start, "a view of two classes")
-        out[c.name] = r.vector(cells, after[home.name]).times(s.matrix(f"{at}.O"), s.f)
+        out[c.name] = r.vector(machine, cells, after[home.name]).times(W["O"], s.f)
     return out
-
-
-def _cells(hints: Mapping[str, Any], d: int) -> Cells:
-    """Where each cell of the machine stands in the state; untrusted."""
-    cells = hints.get("cells", {})
-    typed(cells, {str: [int]}, "hints: cells")
-    need(all(0 <= c < d for columns in cells.values() for c in columns), "hints: no such column of the state")
-    return dict(cells)
 
 
 class Recurrence:
@@ -174,16 +220,19 @@ class Recurrence:
             after[c.name] = now
         return after
 
-    def vector(self, cells: Cells, standing: Standing) -> Vec:
-        """The state after a token of a class."""
+    def vector(self, m: Machine, cells: Cells, standing: Standing) -> Vec:
+        """The state after a token of a class; a cell that stands there in binary, bit by bit."""
         out = Vec()
         for cell, found in standing.items():
-            keys, size = tuple(sorted(found)), max(found) + 1
-            columns = {
-                c: Column.of([self.intervals[found[v][i]][0] for v in keys])
-                for i, c in enumerate(cells[cell])
-            }
-            out = out.joined(Vec({}, {Number(Cell(cell, size)): Rows(keys, columns)}).tidy())
+            keys, known = tuple(sorted(found)), Number(m.cells[cell])
+            rows = {c: [self.intervals[found[v][i]][0] for v in keys] for i, c in enumerate(cells[cell])}
+            if len(keys) > 2 and all([v >> i & 1 for v in keys] == at for i, at in enumerate(rows.values())):
+                for i, c in enumerate(rows):
+                    bit = Rows((0, 1), {c: Column.of([ZERO, ONE])})
+                    out = out.joined(Vec({}, {replace(known, div=1 << i, mod=2): bit}))
+            else:
+                columns = {c: Column.of(at) for c, at in rows.items()}
+                out = out.joined(Vec({}, {known: Rows(keys, columns)}).tidy())
         return out
 
     def name(self, lo: Fraction, hi: Fraction) -> int:

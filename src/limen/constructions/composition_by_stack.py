@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from math import prod
+from typing import Any
 
 from flint import arb
 
@@ -288,6 +289,21 @@ class CompositionByStack(Construction):
         if self._gates:  # a gate's sum is half an integer up to 5; its digit is added to what was read
             held = settled(settled(settled(held, 5, r), 5, r) + held, 5, r)
         return certified(digits_margin(held, _size(self._answer), r))
+
+    def hints(self) -> dict[str, Any]:
+        """Each asker's hops, layer by layer; a chain's tokens fetch w; tables of many rows by bytes."""
+        plan, L = self.plan, self.task.L
+        names = ["z0", "w", *(f"step{k}" for k in range(1, self.steps + 1))]
+        level = [f"z{l}" for l in range(L + 1)] + ["w"]
+        looks: list[list[Any]] = [
+            [i, 0, 0, name, "one", level[asked]]
+            for name, asks in zip(names, plan.asks, strict=True)
+            for i, asked in zip(plan.softmax, asks, strict=True)
+        ]
+        if self.fetches:
+            looks += [[plan.softmax[0], 1, 0, name, "one", "w" if k > W else "z0"] for k, name in enumerate(names)]
+        recode = {name: [256, 256, 256] for name, rows, _ in self._numbers() if rows > 256}
+        return {"looks": looks, "recode": recode}
 
     @classmethod
     def examples(cls) -> tuple[CompositionByStack, ...]:

@@ -68,8 +68,8 @@ class EvaByLinear(Construction):
         return None if rounds else 2.0
 
     def hints(self) -> dict[str, Any]:
-        """The asking token reads what was written under its own key."""
-        return {"looks": [[0, 0, 0, "query", "written", "data"]]}
+        """Every token reads what was written under the key that it asks for."""
+        return {"looks": [[0, 0, 0, asker, "written", "data"] for asker in ("data", "query")]}
 
     @classmethod
     def examples(cls) -> tuple[EvaByLinear, ...]:

@@ -178,9 +178,10 @@ class TuringByRecurrence(Construction):
         return certified(2 * (1 - digit) - 2 * token * (1 + digit) * (r.u + r.sums(token)))
 
     def hints(self) -> dict[str, Any]:
-        """Where the head's cell and the cell that was written stand in the state."""
+        """Where the head's cell and the cell that was written stand in the state; who reads the tape."""
         P = self.P
-        return {"cells": {"head": list(range(P)), "wrote": list(range(P, 2 * P))}}
+        looks = [[1, 0, 0, "later", "latest", "later", "first"]]
+        return {"looks": looks, "cells": {"head": list(range(P)), "wrote": list(range(P, 2 * P))}}
 
     @classmethod
     def examples(cls) -> tuple[TuringByRecurrence, ...]:
