@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from math import gcd
-from typing import Any
+from typing import Any, NamedTuple
 
 from limen_check.files import Model, expect, need
 from limen_check.tasks import (
@@ -21,9 +21,39 @@ from limen_check.tasks import (
     Part,
     Spec,
 )
+from limen_check.text import Value
 from limen_check.vectors import MOST_ROWS, Class, Column, Format, Joint, Matrix, Rows, Vec
 
 Looks = dict[tuple[int, int, int, str], list[Any]]
+Shapes = dict[str, tuple[int, ...]]
+
+
+class Mixer(NamedTuple):
+    """Part `part` of layer `layer`; its weights are named `layer.part.name`."""
+
+    layer: int
+    part: int
+    kind: str
+    sizes: dict[str, Value]
+
+    def name(self, weight: str) -> str:
+        return f"{self.layer}.{self.part}.{weight}"
+
+    def size(self, key: str, default: int = 0) -> int:
+        value = self.sizes.get(key, default)
+        expect(type(value) is int and value >= 1, f"{self.kind}: {key} must be a number ≥ 1")
+        return int(value)
+
+
+class Rule(NamedTuple):
+    """What the kernel knows of a mixer: its weights, and what it adds to each class.
+
+    `sees_bits`: it refuses where the mixer's own numbers take more bits than the size p says.
+    """
+
+    shapes: Callable[[Mixer, int], Shapes]
+    read: Callable[[State, Mixer], dict[str, Vec]]
+    sees_bits: bool = False
 
 
 class State:
@@ -38,6 +68,7 @@ class State:
         self.header, self.width = model.header, model.header["width"]
         self.looks, self.recode = _looks(hints), _recode(hints)
         self.classes = {c.name: c for c in spec.classes}
+        self.text = [c for c in spec.classes if not c.view]  # each token once
         self.length = sum(spec.segments)
         need(0 < self.length * f.acc * 8 <= 1, "the input is too long for sums in this precision")
         self.known: dict[float, Fraction] = {}
@@ -60,10 +91,6 @@ class State:
             self.known[v] = self.f.rn(Fraction(v))
         return self.known[v]
 
-    def keys(self) -> list[Class]:
-        """The classes that make up the text, each token once."""
-        return [c for c in self.classes.values() if not c.view]
-
     def span(self, of: Any, c: Class) -> tuple[int, int]:
         """[low, high) of an expression of a token of class c."""
         match of:
@@ -72,12 +99,14 @@ class State:
             case At(where, _, inner):
                 return self.span(inner, self.classes[where])
             case Back(_, inner):
-                ends = [self.span(inner, e) for e in self.keys()]
+                ends = [self.span(inner, e) for e in self.text]
                 return min(low for low, _ in ends), max(high for _, high in ends)
             case Part(number):
                 low, high = self.span(number.of, c)
-                low, high = low // number.div, (high - 1) // number.div + 1
-                return (low, high) if not number.mod or high <= number.mod else (0, number.mod)
+                low, last, mod = low // number.div, (high - 1) // number.div, number.mod
+                if not mod or low // mod == last // mod:  # it does not begin anew
+                    return (low % mod, last % mod + 1) if mod else (low, last + 1)
+                return 0, mod
             case Exists():
                 return 0, 2
             case Count(where, _):
@@ -133,11 +162,11 @@ class State:
                         x[c.name] = x[c.name].plus(self._code(code, sizes[code["table"]][0], c), self.f)
             first += segment["count"]
         need(x.keys() == self.classes.keys(), "a class is in no segment")
-        need(sum(c.count for c in self.keys()) == first, "the classes are not all of the text")
+        need(sum(c.count for c in self.text) == first, "the classes are not all of the text")
         return x
 
     def _code(self, code: Mapping[str, Any], size: int, c: Class) -> Vec:
-        """A table as a term; a constant where one row is used, unless a view asks by it."""
+        """A table as a term; a constant where it has one row."""
         field = Number(TOKEN if code["of"] == "token" else PLACE, code["div"], size)
         keys, rows = self.rows(field, c), self.model.weights[f"embedding.{code['table']}"].rows
         used = [rows[r] for r in keys]
@@ -145,7 +174,7 @@ class State:
             code["column"] + i: Column.of([self.number(row[i]) for row in used])
             for i in range(len(rows[0]) if len(rows) else 0)
         }
-        if len(keys) == 1 and not (c.view and size > 1):
+        if size == 1:
             return Vec({i: column.levels[0] for i, column in columns.items() if column.levels[0]})
         radices = self.recode.get(code["table"])
         if radices and keys == tuple(range(len(keys))) and len(keys) > radices[0]:

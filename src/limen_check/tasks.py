@@ -248,16 +248,14 @@ def disjointness(n: int) -> Spec:
 def recall(n: int, V: int, q: int) -> Spec:
     """key value key value …, keys different, then q different ones of them, at even and odd places."""
     expect(2 * n <= V and 1 <= q <= n, "recall: 2n ≤ V, 1 ≤ q ≤ n")
-    sizes = ("keys", 0, n), ("values", 1, n), ("even", 2 * n, -(-q // 2)), ("odd", 2 * n + 1, q // 2)
-    classes = {name: Class(name, 0, at, 2, count, 0, V) for name, at, count in sizes if count}
-    asked, before = (
-        frozenset({Equal(Number(At(c, _same_place(classes[c], -1), TOKEN)), Number(TOKEN))})
-        for c in ("keys", "even")
-    )
-    promises = frozenset({("one", "values", asked), ("none", "odd", before)})
-    asks = tuple(name for name in ("even", "odd") if name in classes)
-    answer = Number(At("values", asked, TOKEN))
-    return Spec((2 * n + q,), tuple(classes.values()), asks, V, (answer,), promises)
+    sizes = ("evens", 0, n + -(-q // 2)), ("values", 1, n), ("odd", 2 * n + 1, q // 2)
+    classes = [Class(name, 0, at, 2, count, 0, V) for name, at, count in sizes if count]
+    classes.append(Class("even", 0, 2 * n, 2, -(-q // 2), 0, V, view=True))  # asks, and is one of the evens
+    before = At("evens", _same_place(classes[0], -1), TOKEN)
+    asked: Facts = frozenset({Equal(Number(before), Number(TOKEN))})
+    promises = frozenset({("one", "values", asked), ("none", "odd", asked)})
+    asks = ("even", "odd") if q > 1 else ("even",)
+    return Spec((2 * n + q,), tuple(classes), asks, V, (Number(At("values", asked, TOKEN)),), promises)
 
 
 def composition(m: int, **n: int) -> Spec:

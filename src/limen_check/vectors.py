@@ -9,14 +9,14 @@ All numbers are rationals; an error interval may be made wider, never narrower.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import ceil, gcd, lcm, prod
 from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from limen_check.files import need
 
@@ -45,9 +45,14 @@ def above(x: Fraction) -> Fraction:
     return ceil(x / unit) * unit
 
 
+_ROOTS = [power(-40) * (int(2 ** (40 + i / 32)) + 2) for i in range(32)]
+assert all(root**32 >= power(i) for i, root in enumerate(_ROOTS))  # so root i is at least 2^(i/32)
+
+
 def exp_above(x: Fraction) -> Fraction:
-    """A power of two ≥ e^x, since 1.4426950408 < log₂e < 1.4426950409."""
-    return power(ceil(x * Fraction(14426950408 + (x > 0), 10**10)))
+    """At least e^x, and at most 3 % more, since 1.4426950408 < log₂e < 1.4426950409."""
+    whole, part = divmod(ceil(32 * x * Fraction(14426950408 + (x > 0), 10**10)), 32)
+    return power(whole) * _ROOTS[part]
 
 
 def grain(x: Fraction) -> Fraction:
@@ -151,8 +156,13 @@ class Column:
 class Rows:
     """A table: the values of its field, and what stands in the columns at each."""
 
-    keys: tuple[Hashable, ...]
+    keys: tuple[Any, ...]
     columns: dict[int, Column]
+
+    def same(self, other: Rows) -> bool:
+        if self.keys != other.keys or self.columns.keys() != other.columns.keys():
+            return False
+        return all(column.rows() == other.columns[c].rows() for c, column in self.columns.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,10 +192,14 @@ class Vec:
                 self._seen[c] = {base + sum(v, ZERO) for v in product(*sets)}, True
         return self._seen[c]
 
-    def cap(self, c: int) -> Fraction:
-        """The largest size of a column, error included."""
+    def ends(self, c: int) -> Interval:
+        """The least and the largest value of a column, error included."""
         values, (lo, hi) = self.values(c)[0], self.err.get(c, NONE)
-        return max(abs(min(values) + lo), abs(max(values) + hi))
+        return min(values) + lo, max(values) + hi
+
+    def cap(self, c: int) -> Fraction:
+        """The largest size of a column."""
+        return max(map(abs, self.ends(c)))
 
     def width(self, c: int) -> Fraction:
         """The largest size of a column's error."""
@@ -277,6 +291,20 @@ class Vec:
             terms[name] = Rows(rows.keys, both)
         return Vec(const, terms, err).tidy()
 
+    def without(self, c: int, e: Interval) -> Vec:
+        """The same, but one column is 0, up to an error."""
+        terms = {
+            n: Rows(r.keys, {k: x for k, x in r.columns.items() if k != c}) for n, r in self.terms.items()
+        }
+        return Vec({k: v for k, v in self.const.items() if k != c}, terms, self.err | {c: e}).tidy()
+
+    def shifted(self, by: int) -> Vec:
+        """The same in other columns."""
+        terms = {n: Rows(r.keys, {c + by: x for c, x in r.columns.items()}) for n, r in self.terms.items()}
+        return Vec(
+            {c + by: v for c, v in self.const.items()}, terms, {c + by: e for c, e in self.err.items()}
+        )
+
     def plus(self, other: Vec, f: Format) -> Vec:
         """x + y, rounded."""
         return self.joined(other).rounded(f)
@@ -344,7 +372,7 @@ class Best(NamedTuple):
 
     choice: tuple[int, ...]
     top: tuple[Fraction, ...]
-    miss: Fraction | None
+    miss: Fraction
 
 
 class Table:
@@ -362,16 +390,15 @@ class Table:
         shared = sorted(q.columns.keys() & k.columns.keys())
         return cls(q, k, shared) if shared else None
 
-    def best(self, B: Column | None) -> Best:
+    def best(self, B: Sequence[Fraction]) -> Best:
         """The highest ⟨q[a], k[b]⟩ + B[b]."""
-        if self.words is not None and (B is None or len(B.levels) == 1):
-            score = self.words.top / self.den + (B.levels[0] if B else 0)
-            miss = self.words.cost / self.den if len(self.k) > 1 else None
+        if self.words is not None and len(set(B)) == 1:
+            score, miss = self.words.top / self.den + B[0], self.words.cost / self.den
             return Best(self.words.choice, (score,) * len(self.q), miss)
         need(len(self.q) * len(self.k) <= MOST_PAIRS, "two tables have too many pairs of rows")
-        scale = lcm(*(v.denominator for v in B.levels)) if B else 1
-        add = [int(v * scale) * self.den for v in B.rows()] if B else [0] * len(self.k)
-        den, choice, top, least = self.den * scale, [], [], None
+        scale = lcm(*(v.denominator for v in B))
+        add = [int(v * scale) * self.den for v in B]
+        den, choice, top, misses = self.den * scale, [], [], []
         for x in self.q:
             scores = [sum(map(mul, x, y)) * scale + z for y, z in zip(self.k, add, strict=True)]
             first = max(scores)
@@ -379,20 +406,20 @@ class Table:
             choice.append(at)
             top.append(Fraction(first, den))
             del scores[at]
-            if scores:
-                miss = first - max(scores)
-                least = miss if least is None else min(least, miss)
-        return Best(tuple(choice), tuple(top), None if least is None else Fraction(least, den))
+            misses.append(first - max(scores, default=0))
+        return Best(tuple(choice), tuple(top), Fraction(min(misses), den))
 
-    @cached_property
-    def most(self) -> tuple[Fraction, ...]:
-        """The highest score of each query row."""
-        return self.best(None).top
+    def tops(self, B: Sequence[Fraction]) -> list[Fraction]:
+        """The highest score of each query row, or more."""
+        if self.words is not None:
+            return [self.words.top / self.den + max(B)] * len(self.q)
+        return list(self.best(B).top)
 
-    def all(self) -> list[list[Fraction]]:
-        """Every score."""
+    def all(self, asked: Sequence[Any], keys: Sequence[Any]) -> Iterator[tuple[Any, Any, Fraction]]:
+        """Every score, with the names of its rows."""
         need(len(self.q) * len(self.k) <= 1 << 17, "two tables have too many pairs of rows")
-        return [[Fraction(sum(map(mul, x, y)), self.den) for y in self.k] for x in self.q]
+        for (a, x), (b, y) in product(zip(asked, self.q, strict=True), zip(keys, self.k, strict=True)):
+            yield a, b, Fraction(sum(map(mul, x, y)), self.den)
 
 
 def _integers(rows: Rows, shared: Sequence[int]) -> tuple[list[tuple[int, ...]], int]:
@@ -439,17 +466,3 @@ class Words(NamedTuple):
         two = all(len(set(column)) <= 2 for column in zip(*k, strict=True))
         δ = min((y - x for x, y in sides[1] if y > x), default=0) if two else 0
         return cls(found, c * norms.pop() + along.pop(), c * max(Fraction(g * g), Fraction(δ * δ, 2)))
-
-
-def matrix(
-    rows: Iterable[Sequence[float]], f: Format, known: dict[float, Fraction]
-) -> dict[int, dict[int, Fraction]]:
-    """Weights as they are used: rounded to the format."""
-    found: dict[int, dict[int, Fraction]] = {}
-    for i, row in enumerate(rows):
-        if any(row):
-            for v in row:
-                if v not in known:
-                    known[v] = f.rn(Fraction(v))
-            found[i] = {c: known[v] for c, v in enumerate(row) if known[v]}
-    return found

@@ -1,0 +1,371 @@
+r"""A class of tokens asks a softmax head: scores, the softmax lemma, and looking up one token (R1, R3).
+
+A score is  s + Σ A[a] + Σ B[b] + Σ S[a, b]  over the fields a of the query and b of the key, S a small table
+for each pair, so "this key beats all others" is a statement about each table, whatever the number of tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from math import gcd, prod
+from typing import Any
+
+from limen_check.files import Refused, expect, need
+from limen_check.state import State
+from limen_check.tasks import NO_FACTS, PLACE, TOKEN, At, Back, Equal, Facts, Number, Part, Sum
+from limen_check.vectors import (
+    NONE,
+    ONE,
+    ZERO,
+    Class,
+    Column,
+    Format,
+    Joint,
+    Matrix,
+    Rows,
+    Table,
+    Vec,
+    above,
+    exp_above,
+    power,
+)
+
+Gain = dict[Hashable, list[Fraction]]  # for each query field what the reference scores by its row
+
+
+class Scores:
+    """⟨q, k⟩ of two classes, and how far a computed score may be from it (`err`)."""
+
+    def __init__(self, q: Vec, k: Vec, f: Format) -> None:
+        self.q, self.k, shared = q, k, q.columns() & k.columns()
+        self.s = sum((v * k.const[c] for c, v in q.const.items() if c in k.const), ZERO)
+        self.A = {x: _against(q, x, k.const) for x in q.terms}
+        self.B = {y: _against(k, y, q.const) for y in k.terms}
+        self.S: dict[tuple[Hashable, Hashable], Table] = {}
+        for x, y in ((x, y) for x in q.terms for y in k.terms):
+            table = Table.of(q.terms[x], k.terms[y])
+            if table and len(k.terms[y].keys) == 1:  # then it is the query's alone
+                self.A[x] = [a + b for a, b in zip(self.A[x], table.best([ZERO]).top, strict=True)]
+            elif table:
+                self.S[x, y] = table
+        total = sum((q.cap(c) * k.cap(c) for c in shared), ZERO)
+        self.err = sum((q.cap(c) * k.width(c) + k.cap(c) * q.width(c) for c in shared), ZERO)
+        steps = [(q.step(c), k.step(c)) for c in shared if q.cap(c) * k.cap(c)]
+        known = [a * b for a, b in steps if a and b]
+        step = min(known, default=ONE) if len(known) == len(steps) else None
+        self.err += f.inside(total, len(steps), step)
+        self.rounded_once = not self.err and step is not None
+        need(2 * (total + self.err) <= f.largest, "a score overflows")
+        if self.err or step is None or total * f.u > step:  # else every score is a number of the format
+            self.err = above(self.err + f.u * (total + self.err)) + power(f.least - f.t)
+
+    def most(self, base: Fraction, gain: Gain) -> Fraction:
+        """The largest (score - base - gain) over all rows of both."""
+        total, B = self.s - base, dict(self.B)
+        rows = {x: [a - g for a, g in zip(column, gain[x], strict=True)] for x, column in self.A.items()}
+        for (x, y), table in self.S.items():
+            top = table.tops(B.pop(y, [ZERO] * len(self.B[y])))
+            rows[x] = [a + b for a, b in zip(rows[x], top, strict=True)]
+        return total + sum(map(max, (*rows.values(), *B.values())), ZERO)
+
+    def exactly(self, base: Fraction, gain: Gain) -> bool:
+        """Whether every score is base + gain, and computed so."""
+        level = all(len(set(b)) == 1 for b in self.B.values())
+        return level and not self.S and not self.err and gain == self.A and self.most(base, gain) == 0
+
+
+def _against(x: Vec, name: Hashable, const: dict[int, Fraction]) -> list[Fraction]:
+    """The products of a field's rows with a constant vector."""
+    rows = x.terms[name]
+    parts = [(column, const[c]) for c, column in rows.columns.items() if const.get(c)]
+    return Column.sum(parts).rows() if parts else [ZERO] * len(rows.keys)
+
+
+@dataclass(frozen=True)
+class Match:
+    """A token with all digits asked for scores s + gain + [low, high]; others ≤ s + gain + high - cost."""
+
+    pairs: list[tuple[Any, Any, dict[Any, Any]]]
+    cost: Fraction | None
+    low: Fraction
+    high: Fraction
+    gain: Gain
+
+    @classmethod
+    def of(cls, scores: Scores, skip: frozenset[Hashable] = frozenset()) -> Match:
+        """Each key field is asked for by at most one query field; what nobody asks for may vary freely."""
+        pairs, costs, low, high, gain = [], [], ZERO, ZERO, dict(scores.A)
+        for y, rows in scores.k.terms.items():
+            coupled, B = [x for x, z in scores.S if z == y], scores.B[y]
+            if not coupled or y in skip:
+                low, high = low + min(B), high + max(B)
+                continue
+            need(len(coupled) == 1, "a key field is asked for by two fields of the query")
+            x = coupled[0]
+            best = scores.S[x, y].best(B)
+            gain[x] = [a + b for a, b in zip(gain[x], best.top, strict=True)]
+            costs.append(best.miss)
+            asked = scores.q.terms[x].keys
+            pairs.append((x, y, {a: rows.keys[b] for a, b in zip(asked, best.choice, strict=True)}))
+        return cls(pairs, min(costs, default=None), low, high, gain)
+
+
+@dataclass(frozen=True)
+class Head:
+    """Keys and values of all classes, and which columns a value has.  `both`: later tokens are seen, too."""
+
+    state: State
+    key: dict[str, Vec]
+    value: dict[str, Vec]
+    columns: frozenset[int]
+    both: bool
+
+    @classmethod
+    def of(cls, state: State, K: Matrix, V: Matrix, both: bool) -> Head:
+        key, value = ({c.name: state.x[c.name].times(W, state.f) for c in state.text} for W in (K, V))
+        return cls(state, key, value, frozenset(c for row in V.values() for c in row), both)
+
+
+class Ask:
+    """The tokens of class c ask a head with the query q."""
+
+    def __init__(self, head: Head, c: Class, Q: Matrix) -> None:
+        self.head, self.c, self.state, self.f = head, c, head.state, head.state.f
+        self.q = self.state.x[c.name].times(Q, self.f)
+
+    def scores(self, d: Class) -> Scores:
+        return Scores(self.q, self.head.key[d.name], self.f)
+
+    def before(self, d: Class) -> bool:
+        """Whether every token that asks sees all of d."""
+        return self.head.both or d.before(self.c)
+
+    @property
+    def seen(self) -> list[Class]:
+        """The classes of which something may be seen."""
+        return [d for d in self.state.text if self.head.both or d.may_be_before(self.c)]
+
+    def cap(self, column: int) -> Fraction:
+        """The largest value."""
+        return max(self.head.value[d.name].cap(column) for d in self.seen)
+
+    def average(self) -> Vec:
+        """R3, no claim: an average of values; with at most 2^-3/acc tokens no rounding doubles it."""
+        err = {}
+        for column in self.head.columns:
+            ends = [self.head.value[d.name].ends(column) for d in self.seen]
+            err[column] = 2 * min(ZERO, *(low for low, _ in ends)), 2 * max(ZERO, *(high for _, high in ends))
+        return Vec({}, {}, err)
+
+    def weight(self, n: int, gap: Fraction) -> Fraction:
+        """At least the computed weight of n tokens that score `gap` less than another, relative to it.
+
+        Differences of scores are rounded, exponentials err by less than 2^-16 of themselves; one that
+        is subnormal may be doubled, and so may be the weight made of it.
+        """
+        need(gap > 0, "another token may score as much")
+        each = exp_above(-gap * (1 - 2 * self.f.acc))
+        return n * each * (4 if each < power(self.f.least + 2) * self.state.length else 1 + power(-12))
+
+    def blurred(self, v: Vec, stray: Fraction) -> Vec:
+        r"""L3: what is read, unrounded, where the token with the highest score has the value v.
+
+        It weighs e^0 = 1 exactly, all others σ = stray together, and σ' = σ(1+u)⁴/(1-n·acc)² has room for the
+        roundings of small numbers.  An addition of floats errs by no more than its smaller summand, for the
+        larger one is a float: so in any order the normaliser is 1 ≤ Z ≤ 1 + 2σ'.  1/Z is rounded to 1 if
+        2σ' < u/2, else it errs by 2σ' + u.  The others' values add σ' of the largest, and the sum of values
+        errs by σ' again.  In all 4σ' of the largest value, and a few roundings if 1/Z is not 1.  A
+        division by Z at the end is covered, too.
+        """
+        u, acc = self.f.u, self.f.acc
+        stray = stray * (1 + u) ** 4 / (1 - self.state.length * acc) ** 2
+        need(stray < Fraction(1, 64), "too much weight elsewhere")
+        share = 4 * stray + (0 if 4 * stray < u else (1 + u) ** 2 * (1 + 4 * acc) - 1)
+        reach = {column: above(share * self.cap(column)) for column in self.head.columns}
+        return v.joined(Vec({}, {}, {column: (-e, e) for column, e in reach.items()}))
+
+    def others(self, skip: set[Class], base: Fraction, gain: Gain, err: Fraction) -> Fraction:
+        """The weight of all classes but some, relative to a token that scores base + gain, up to err."""
+        stray = ZERO
+        for e in self.seen:
+            if e not in skip:
+                scores = self.scores(e)
+                gap = -scores.most(base, gain) - scores.err - err
+                stray += self.weight(e.count, gap if gap > 0 else gap + self._missed(scores, e))
+        return stray
+
+    def _missed(self, scores: Scores, e: Class) -> Fraction:
+        """What every token of class e misses where the task promises that none of them is asked for."""
+        promised = {
+            facts for many, name, facts in self.state.spec.promises if (many, name) == ("none", e.name)
+        }
+        if not promised or self.head.both:
+            return ZERO
+        m = Match.of(scores)
+        return m.cost or ZERO if relation(self.state, m, self.c, e) in promised else ZERO
+
+    def one(self, d: Class) -> Vec:
+        """R1.  A token of d has all digits asked for iff it satisfies the facts, and exactly one does: it is
+        ahead of the rest of d by what a miss costs, less what nobody asks for, and of all other classes.
+        A token that sees one token alone gives it the weight 1, whatever it scores.
+        """
+        if self.seen == [d] and d.count == 1:
+            return moved(self.head.value[d.name], d, NO_FACTS, self.c)
+        scores = self.scores(d)
+        m = Match.of(scores)
+        facts = relation(self.state, m, self.c, d)
+        self._unique(facts, d)
+        stray = self.others({d}, scores.s + m.low, m.gain, scores.err)
+        if d.count > 1:
+            stray += self.weight(d.count - 1, (m.cost or ZERO) - (m.high - m.low) - 2 * scores.err)
+        return self.blurred(moved(self.head.value[d.name], d, facts, self.c), stray)
+
+    def _unique(self, facts: Facts, d: Class) -> None:
+        """Exactly one token of d that c sees satisfies the facts: by the task's promise, or by its place."""
+        c = self.c
+        if ("one", d.name, facts) in self.state.spec.promises or (not facts and d.count == 1):
+            need(self.before(d), "it may come later")
+            return
+        at = sorted((f for f in facts if isinstance(f, Equal) and f.key.of == PLACE), key=lambda f: f.key.div)
+        need(0 < len(at) == len(facts), "the facts do not fix a place")
+        if len(at) == 1 and at[0].key == at[0].query == Number(PLACE):  # relative to the asker's own place
+            low, high = c.start + at[0].shift, c.last + at[0].shift
+            there = (low - d.start) % d.step == 0 and (c.count == 1 or c.step % d.step == 0)
+            need(there and d.start <= low and high <= d.last, "there is no such token")
+            need(self.before(d) or (c.first == d.first and at[0].shift <= 0), "it may come later")
+            return
+        need(self.before(d) and (d.start, d.step) == (0, 1), "no such token, or later")
+        weight = 1  # a place in mixed radix: every digit is asked for, none beyond its radix or the end
+        for i, fact in enumerate(at):
+            radix, high = fact.key.mod, self.state.span(Part(fact.query), c)[1]
+            need(fact.key.div == weight and fact.shift == 0, "the facts do not fix a place")
+            need(bool(radix) == (i + 1 < len(at)), "the facts do not fix a place")
+            need(high <= radix if radix else high * weight <= d.count, "asked for beyond the end")
+            weight *= radix
+
+    def back(self, o: Any) -> Vec:
+        """R1 where all classes write positions by residues modulo numbers p without common factor.
+
+        A score is Σ m_p[query residue, key residue]: the same where key ≡ query + Δ, Δ the way from one
+        segment's places to the other's, and at least `cost` less elsewhere.  As the p multiply to the text's
+        length or more, one token alone has all residues, that o positions before, whatever its class.
+        """
+        expect(type(o) is int, "hints: back takes a number")
+        asked = {
+            n: r for n, r in self.q.terms.items() if isinstance(n, Number) and (n.of, n.div) == (PLACE, 1)
+        }
+        need(asked.keys() == self.q.terms.keys() and not self.q.const, "not by residues of the place")
+        hits: dict[Number, set[Fraction]] = {n: set() for n in asked}
+        misses: dict[Number, set[Fraction]] = {n: set() for n in asked}
+        low, high, there = self.c.first + self.c.start - o, self.c.first + self.c.last - o, []
+        need(o >= 0 and low >= 0, "there is no token so far back")
+        for e in self.seen:
+            key, begin = self.head.key[e.name], e.first + e.start
+            there += [self.head.value[e.name]] if begin <= high and low <= e.first + e.last else []
+            need(not key.const and key.terms.keys() == asked.keys(), "not by residues alone")
+            for x, y in ((x, y) for x in asked for y in asked):
+                rows, table = (asked[x].keys, key.terms[y].keys), Table.of(asked[x], key.terms[y])
+                need(table is None or x == y, "residues that mix")
+                for a, b, v in table.all(*rows) if table else ((*row, ZERO) for row in product(*rows)):
+                    if x == y:
+                        (misses if (a + self.c.first - e.first - o - b) % x.mod else hits)[x].add(v)
+        need(all(len(v) == 1 for v in hits.values()), "a residue scores differently")
+        apart = all(gcd(x.mod, y.mod) == 1 for x in asked for y in asked if x != y)
+        need(apart and prod(x.mod for x in asked) >= self.state.length, "the residues do not fix a position")
+        cost = min((min(hits[x]) - max(misses[x]) for x in asked if misses[x]), default=ONE)
+        stray = self.weight(self.state.length - 1, cost - 2 * max(self.scores(e).err for e in self.seen))
+        return self.blurred(_named(_alike(there), o), stray)
+
+
+def _named(v: Vec, o: int) -> Vec:
+    """A vector of the token o positions before, in the words of its reader."""
+    terms: dict[Hashable, Rows] = {}
+    for n, rows in v.terms.items():
+        if not isinstance(n, Number) or n.of != TOKEN:
+            raise Refused("something else than ids is read")
+        terms[Number(Back(o, TOKEN), n.div, n.mod)] = rows
+    return Vec(v.const, terms, v.err)
+
+
+def _alike(values: list[Vec]) -> Vec:
+    """One vector for all of these: they differ in their errors alone."""
+    first = values[0]
+    for v in values:
+        same = v.const == first.const and v.terms.keys() == first.terms.keys()
+        need(same and all(v.terms[n].same(first.terms[n]) for n in v.terms), "values of different kinds")
+    ends = {c: [v.err.get(c, NONE) for v in values] for v in values for c in v.err}
+    return Vec(first.const, first.terms, {c: (min(e)[0], max(hi for _, hi in e)) for c, e in ends.items()})
+
+
+def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
+    """A vector of THE token of class d, as its reader of class c names it."""
+
+    def number(n: Number) -> Number:
+        return Number(expr(n.of), n.div, n.mod)
+
+    def expr(e: Any) -> Any:
+        if isinstance(e, Part):
+            return Part(number(e.number))
+        there = At(d.name, facts, e)
+        if isinstance(e, At):  # what it had read itself: the same token, asked for in the reader's words
+            asked = [replace(f, query=number(f.query)) for f in e.facts if isinstance(f, Equal | Sum)]
+            there = At(e.where, frozenset(asked), e.of) if len(asked) == len(e.facts) else there
+        alone = c.count == 1 and there.where == c.name and not there.facts  # the reader itself
+        return there.of if alone else there
+
+    def field(n: Any) -> Hashable:
+        return Joint(tuple(map(field, n.fields))) if isinstance(n, Joint) else number(n)
+
+    return Vec(v.const, {field(n): rows for n, rows in v.terms.items()}, v.err)
+
+
+def relation(state: State, m: Match, c: Class, d: Class) -> Facts:
+    """What it says that all digits agree: "key number = query number + shift", or a sum by its residues.
+
+    Digits of one key number that are asked for by digits of one query number, of the same weights and
+    without a gap, each at a fixed distance, are all met iff the numbers are at a fixed distance: a number
+    has one set of digits.
+    """
+    groups: dict[tuple[Any, Any], list[tuple[Number, Number, dict[int, int]]]] = {}
+    for x, y, π in m.pairs:
+        need(isinstance(x, Number) and isinstance(y, Number), "several numbers at once are asked for")
+        groups.setdefault((y.of, x.of), []).append((y, x, π))
+    facts = set()
+    for digits in groups.values():
+        digits.sort(key=lambda digit: (digit[0].div, digit[0].mod))
+        turned = any(len({b - a for a, b in π.items()}) > 1 for _, _, π in digits)
+        facts.add(_sum(state, digits, c, d) if turned else _equal(state, digits, c, d))
+    return frozenset(facts)
+
+
+def _equal(state: State, digits: list[tuple[Number, Number, dict[int, int]]], c: Class, d: Class) -> Equal:
+    (k0, q0, _), shift, weight = digits[0], 0, 1
+    for i, (k, q, π) in enumerate(digits):
+        need(k.div == k0.div * weight and q.div == q0.div * weight, "a digit is left out")
+        shift += weight * next(b - a for a, b in π.items())
+        if i + 1 < len(digits):
+            need(k.mod == q.mod > 0, "digits of different radices")
+            weight *= k.mod
+    key, query = Number(k.of, k0.div, weight * k.mod), Number(q.of, q0.div, weight * q.mod)
+    return Equal(state.plain(key, d), state.plain(query, c), shift)
+
+
+def _sum(state: State, digits: list[tuple[Number, Number, dict[int, int]]], c: Class, d: Class) -> Sum:
+    """x + y ≡ r modulo m_1, m_2, …: one residue modulo their product, so one sum if all are below it."""
+    moduli = [k.mod for k, _, _ in digits]
+    need(all(k.div == q.div == 1 and k.mod == q.mod > 0 for k, q, _ in digits), "residues of other numbers")
+    need(
+        all(gcd(a, b) == 1 for i, a in enumerate(moduli) for b in moduli[:i]), "residues with a common factor"
+    )
+    found = [{(a + b) % k.mod for a, b in π.items()} for k, _, π in digits]
+    need(all(len(r) == 1 for r in found), "no sum of residues")
+    key, query = state.plain(Number(digits[0][0].of), d), state.plain(Number(digits[0][1].of), c)
+    top = state.span(key.of, d)[1] + state.span(query.of, c)[1] - 2  # the largest sum
+    if len(digits) == 1 and top >= moduli[0]:
+        return Sum(key, query, found[0].pop(), moduli[0])
+    fits = [s for s in state.spec.sums if all({s % p} == r for p, r in zip(moduli, found, strict=True))]
+    need(len(fits) > 0 and max(top, fits[0]) < prod(moduli), "the residues do not say which sum")
+    return Sum(key, query, fits[0])

@@ -1,0 +1,101 @@
+"""Certificates about weights: they solve a task, and their layers have a place in an architecture.
+
+What is not used has the weights 0: more heads, larger heads, further layers.  Position-wise functions, the
+embedding and the width are no part of an architecture: it may have any.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from limen_check.files import Model, claimed, expect, need, rational
+from limen_check.text import Call, Value, parse_stack
+from limen_check.weights import RULES, margin
+
+_FORMATS = ((64, "float64"), (32, "float32"), (16, "bfloat16"))  # the format with at most so many bits
+_MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; heads are counted
+_UNSAID: dict[str, Value] = {"bidirectional": False, "normalise": True}  # what model.json leaves out
+_derived: dict[tuple[str, ...], Fraction] = {}
+
+
+def check_solves(c: Mapping[str, Any], model: Model) -> str:
+    """The weights answer every input of the task, by the margin that is said or more."""
+    claimed(c)
+    need(c["weights"] == model.digest, "these are other weights")
+    key = c["weights"], c["task"], c["precision"], str(c["steps"]), json.dumps(c["hints"], sort_keys=True)
+    if key not in _derived:
+        _derived[key] = margin(model, c["task"], c["precision"], c["steps"], c["hints"])
+    said = rational(c["margin"])
+    need(0 < said <= _derived[key], f"the margin is {float(_derived[key]):.6g}, not {float(said):.6g}")
+    steps = f" after {c['steps']} steps of thought" if c["steps"] else ""
+    return f"these weights solve {c['task']} on every input in {c['precision']}{steps}: margin {c['margin']}"
+
+
+def check_fits(c: Mapping[str, Any], model: Model) -> str:
+    """The same, and the architecture holds the model's layers in a precision that is enough."""
+    sentence = check_solves(c, model)
+    bits = _placed(parse_stack(model.header["architecture"]), parse_stack(c["architecture"]))
+    name = next((name for least, name in _FORMATS if least <= bits), None)
+    need(
+        name == c["precision"],
+        f"numbers of {bits} bits there are {name or 'too short'}, not {c['precision']}",
+    )
+    return f"{c['architecture']} can: {sentence}"
+
+
+def _placed(wanted: list[tuple[Call, ...]], there: list[tuple[Call, ...]]) -> int:
+    """Each wanted layer in the first one left that holds it: the least number of bits of a part in use."""
+    left, bits = iter(there), []
+    for layer in wanted:
+        found = next((b for b in (_held(layer, other) for other in left) if b is not None), None)
+        need(found is not None, "the model's layers are not found there")
+        bits += found or []
+    return min(bits, default=16)
+
+
+def _held(wanted: tuple[Call, ...], there: tuple[Call, ...]) -> list[int] | None:
+    """The bits of the parts of a layer that hold the wanted ones, or None; heads are taken one by one.
+
+    Each head of the model has keys and values of its own, so as many sets of them are needed.  A part that
+    says how few bits its own numbers take, and whose rule sees that they do, does not set the precision.
+    """
+    heads = [min(_size(part, "h", 1), _size(part, "kv_heads", _size(part, "h", 1))) for part in there]
+    bits = []
+    for want in wanted:
+        h = _size(want, "h", 1)
+        at = next((i for i, part in enumerate(there) if heads[i] >= h and _within(want, part)), None)
+        if at is None:
+            return None
+        heads[at] -= h
+        if not ("p" in want.arguments and RULES[want.name].sees_bits):
+            bits.append(_size(there[at], "p"))
+    return bits
+
+
+def _size(part: Call, key: str, default: int | None = None) -> int:
+    value = part.arguments.get(key, default)
+    expect(type(value) is int and value >= 1, f"{part.name}: {key} must be a number ≥ 1")
+    return value if type(value) is int else 0
+
+
+def _within(want: Call, part: Call) -> bool:
+    mine, its = want.arguments, part.arguments
+    if want.name != part.name or not mine.keys() <= its.keys() or _size(part, "p") < _size(want, "p", 1):
+        return False
+    said: dict[str, Value] = dict(mine) if "d" not in mine else {"d_k": mine["d"], **mine}
+    turns = said.get("phi", "relu") in ("relu", "identity")  # then an unused key column stays unused
+    for key, size in its.items():
+        least = said.get(key, _UNSAID.get(key, ""))
+        if key in ("h", "kv_heads", "p"):
+            continue
+        grows = key in _MAY_GROW and (key != "d_k" or turns)
+        if not (_at_least(size, least) if grows else size == least and type(size) is type(least)):
+            return False
+    return True
+
+
+def _at_least(size: Value, least: Value) -> bool:
+    return type(size) is int and type(least) is int and size >= least

@@ -1,0 +1,233 @@
+"""A class of tokens asks a softmax head whether there is such a token, which, how many (R2, R8, R9, R10)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple
+
+from limen_check.attention import Ask, Gain, Match, Scores, relation
+from limen_check.files import need
+from limen_check.tasks import PLACE, TOKEN, Among, Count, Exists, Facts, Found, Number, Other
+from limen_check.vectors import NONE, ZERO, Class, Column, Rows, Vec, above, power
+
+
+class On(NamedTuple):
+    """Who satisfies the facts scores gain + low or more, any other token of the class gain + off or less."""
+
+    facts: Facts
+    low: Fraction
+    off: Fraction
+    gain: Gain
+    err: Fraction
+    even: bool  # those that satisfy the facts score the same, exactly
+
+
+def _asked(ask: Ask, d: Class, blank: Fraction) -> On:
+    """Which tokens of d are asked for.
+
+    By digits as in R1; where the keys alone decide, those that score more than the blank.  R9: where a token
+    of the same class scores less on its own place than on any other, it does not ask for itself.
+    """
+    scores = ask.scores(d)
+    if not scores.S:
+        return _among(ask, scores, d, blank)
+    own = _own_place(ask, scores) if ask.c == d else {}
+    m = Match.of(scores, frozenset(own))
+    facts, low, off = relation(ask.state, m, ask.c, d), scores.s + m.low, scores.s + m.high
+    need(m.cost is not None, "the keys do not vary")
+    if not own:
+        return On(facts, low, off - (m.cost or ZERO), m.gain, scores.err, not scores.err and low == off)
+    here, _, most = (sum(column, ZERO) for column in zip(*own.values(), strict=True))
+    low += here + min(apart for _, apart, _ in own.values())
+    off = max(off - (m.cost or ZERO) + most, off + here)  # another digit, or its own place
+    err, gain = scores.err, sum((g[0] for g in m.gain.values()), ZERO)
+    if scores.rounded_once and all(len(set(g)) == 1 for g in m.gain.values()):  # and rounding is monotone
+        err, low, off = ZERO, ask.f.rn(low + gain) - gain, ask.f.rn(off + gain) - gain
+    return On(facts | {Other()}, low, off, m.gain, err, even=False)
+
+
+def _own_place(ask: Ask, scores: Scores) -> dict[Hashable, tuple[Fraction, Fraction, Fraction]]:
+    """Digits of the place by which a token asks for others: the score on itself, what another place
+    gains at least, and the highest score.  Together they are all digits: two places differ in one.
+    """
+    found: dict[Hashable, tuple[Fraction, Fraction, Fraction]] = {}
+    weight, whole = 1, False
+    pairs = [x for x, y in scores.S if x == y and isinstance(x, Number) and x.of == PLACE]
+    for name in sorted(pairs, key=lambda x: x.div):
+        keys = ask.q.terms[name].keys
+        all_of = list(scores.S[name, name].all(keys, scores.k.terms[name].keys))
+        same, other = {v for a, b, v in all_of if a == b}, [v for a, b, v in all_of if a != b]
+        if len(same) > 1 or min(other) <= min(same):
+            return {}
+        need(name.div == weight, "a digit of the place is left out")
+        weight, whole = weight * name.mod, not ask.state.plain(Number(PLACE, 1, weight * name.mod), ask.c).mod
+        found[name] = min(same), min(other) - min(same), max(other)
+    need(whole or not found, "a digit of the place is left out")
+    return found
+
+
+def _among(ask: Ask, scores: Scores, d: Class, blank: Fraction) -> On:
+    """The keys alone decide: all rows of the fields that vary, above the blank or below."""
+    varies = {y: b for y, b in scores.B.items() if len(set(b)) > 1}
+    base = scores.s + sum((b[0] for y, b in scores.B.items() if y not in varies), ZERO)
+    numbers = ask.state.plain_row(tuple(varies), d)
+    need(len(set(numbers)) == len(numbers) > 0, "nothing is asked for, or one number by two fields")
+    need(prod(map(len, varies.values())) <= 1 << 16, "too many rows are asked for")
+    order = sorted(range(len(numbers)), key=lambda i: repr(numbers[i]))
+    rows = {}
+    for key, v in zip(
+        product(*(scores.k.terms[y].keys for y in varies)), product(*varies.values()), strict=True
+    ):
+        flat = list(_flat(key))
+        rows[tuple(flat[i] for i in order)] = sum(v, base)
+    on = {row for row, v in rows.items() if v > blank}
+    need(0 < len(on) < len(rows), "all are asked for, or none")
+    facts = frozenset({Among(tuple(numbers[i] for i in order), frozenset(on))})
+    low, off = min(rows[row] for row in on), max(v for row, v in rows.items() if row not in on)
+    even = not scores.err and len({rows[row] for row in on}) == 1
+    return On(facts, low, off, scores.A, scores.err, even)
+
+
+def _flat(row: Any) -> Iterator[int]:
+    for part in row if isinstance(row, tuple) else ():
+        yield from _flat(part)
+    if not isinstance(row, tuple):
+        yield row
+
+
+class Case(NamedTuple):
+    """The weight off the tokens that count, relative to them; whether the normaliser is exact, as in R10."""
+
+    stray: Fraction
+    exact: bool
+
+
+def _cases(ask: Ask, d: Class, blank: Class) -> tuple[On, Case, Case]:
+    """Who is asked for; the weight off the blank if there is none, and outside d if there is one."""
+    need(blank != d and (ask.before(blank) or blank == ask.c), "no blank, or later")  # a token sees itself
+    there = ask.scores(blank)
+    need(not there.S, "the blank's score varies")
+    base = there.s + sum(map(min, there.B.values()), ZERO)
+    on = _asked(ask, d, base)
+    yes = ask.others({d}, on.low, on.gain, on.err)
+    apart = on.even and on.low > on.off
+    alone = apart and 16 * (yes + ask.weight(d.count, on.low - on.off)) < ask.f.acc
+    no = ask.others({d, blank}, base, there.A, there.err)
+    ahead = sum((max(map(Fraction.__sub__, on.gain[x], a)) for x, a in there.A.items()), ZERO)
+    no += ask.weight(d.count, base - on.off - ahead - on.err - there.err)
+    even = not there.err and all(len(set(b)) == 1 for b in there.B.values()) and 16 * no < ask.f.acc
+    return on, Case(no / (blank.count if ask.before(blank) else 1), even), Case(yes, alone)
+
+
+def _fixed(v: Vec) -> dict[int, Fraction]:
+    """The value of all tokens of a class."""
+    need(not v.err and all(len(rows.keys) == 1 for rows in v.terms.values()), "values vary")
+    const = dict(v.const)
+    for c, column in ((c, column) for rows in v.terms.values() for c, column in rows.columns.items()):
+        const[c] = const.get(c, ZERO) + column.levels[0]
+    return const
+
+
+def exists(ask: Ask, d: Class, blank: Class) -> Vec:
+    """R2.  All of d has the value v, the blank has v', and no value is negative.
+
+    If some token is asked for, weights outside d are σ of those inside, and what is read lies between
+    v/(1 + σ) and v + σ·max; if none is, the same with v' and all that is not blank.  A sum of n numbers ≥ 0
+    is within a factor 1 - n·acc in any order, and exponentials and weights are rounded; the normaliser is a
+    whole number, and exact, where the ones in it score the same and all others vanish, as in R10.
+    """
+    on, *cases = _cases(ask, d, blank)
+    values = {e.name: _fixed(ask.head.value[e.name]) for e in ask.seen}
+    a_sum = 1 - ask.state.length * ask.f.acc - power(-18)
+    slack = [(1 + ask.f.u) ** 4 / a_sum ** (1 if case.exact else 2) for case in cases]
+    columns, err = {}, {}
+    for c in ask.head.columns:
+        all_of = {name: v.get(c, ZERO) for name, v in values.items()}
+        need(min(all_of.values()) >= 0, "negative values")
+        pair = all_of[blank.name], all_of[d.name]
+        each, most = list(zip(pair, cases, slack, strict=True)), max(all_of.values())
+        low = min(v / (1 + case.stray) / more - v for v, case, more in each)
+        high = max((v + case.stray * most) * more - v for v, case, more in each)
+        columns[c], err[c] = Column.of(pair), (-above(-low), above(high))
+    return Vec({}, {Number(Exists(d.name, on.facts)): Rows((0, 1), columns)}, err).tidy()
+
+
+def found(ask: Ask, d: Class, blank: Class) -> Vec:
+    """R8: R2 where at most one token is asked for, so that L3 gives its value, or else the blank's."""
+    on, none_there, one_there = _cases(ask, d, blank)
+    need(("at most one", d.name, on.facts) in ask.state.spec.promises, "several tokens may be asked for")
+    need(ask.before(d) and ask.before(blank) and blank.count == 1, "it may come later")
+    rest = ask.weight(d.count - 1, on.low - on.off - 2 * on.err) if d.count > 1 else ZERO
+    v, none = ask.head.value[d.name], _fixed(ask.head.value[blank.name])
+    need(len(v.terms) <= 1, "the value has several fields")
+    number, rows = next(iter(v.terms.items()), (Number(TOKEN, 1, 1), Rows((0,), {})))
+    need(isinstance(number, Number) and rows.keys == tuple(range(number.mod)), "a value is left out")
+    columns = {}
+    for c in ask.head.columns:
+        here = rows.columns[c].rows() if c in rows.columns else [ZERO] * len(rows.keys)
+        columns[c] = Column.of([*(x + v.const.get(c, ZERO) for x in here), none.get(c, ZERO)])
+    if not isinstance(number, Number):
+        raise AssertionError
+    name = Number(Found(d.name, on.facts, number))
+    got = Vec({}, {name: Rows((*rows.keys, number.mod), columns)}, v.err).tidy()
+    return ask.blurred(got, max(none_there.stray, one_there.stray + rest))
+
+
+def share(ask: Ask, d: Class) -> Vec:
+    r"""R10.  Tokens with exactly the highest score, all of some classes and κ of d, share the weight alike.
+
+    Each weighs e^0 = 1, all others σ together.  If 16σ < acc, these vanish beside 1 in any sum, and the
+    normaliser is exactly the number N of those that share.  Else an addition of others errs by no more than
+    they weigh, and the N - 1 additions of sums that hold ones by acc each: 2σ + 2N·acc.  What is read is the
+    mean of the values, a function of κ, up to that, the roundings of a weight, those of a sum of m values,
+    and 2σ.  κ counts the tokens of d that are asked for; or, where all of d share, those with the other one
+    of two values.
+    """
+    scores = ask.scores(d)
+    m = Match.of(scores)
+    need(scores.err == 0 and m.low == m.high and ask.before(d), "scores that vary, or later")
+    base, stray, on = scores.s + m.low, ZERO, []
+    for e in ask.seen:
+        other = ask.scores(e)
+        if e != d and other.exactly(base, m.gain) and ask.before(e):
+            on.append(e)
+        elif e != d:
+            stray += ask.weight(e.count, -other.most(base, m.gain) - other.err)
+    stray += ask.weight(d.count, m.cost) if m.cost is not None else 0
+    need(stray < Fraction(1, 64) and (not m.pairs or bool(on)), "too much weight elsewhere, or nobody shares")
+    facts = relation(ask.state, m, ask.c, d)
+    value = ask.head.value[d.name]
+    facts, low, high = (facts, {}, _fixed(value)) if facts else _two_values(ask, value, d)
+    rest, fixed = 0 if m.pairs else 1, sum(e.count for e in on)
+    valued = sum(e.count for e in ask.seen if any(ask.head.value[e.name].cap(c) for c in ask.head.columns))
+    uneven = 0 if 16 * stray < ask.f.acc else 2 * stray + 2 * (fixed + d.count) * ask.f.acc
+    slack = (1 + ask.f.u) ** 2 / (1 - (valued + 8) * ask.f.acc - uneven) - 1
+    columns, err = {}, {}
+    for c in ask.head.columns:
+        always = sum((e.count * _fixed(ask.head.value[e.name]).get(c, ZERO) for e in on), ZERO)
+        one, two = high.get(c, ZERO), low.get(c, ZERO)
+        means = [
+            (always + κ * one + rest * (d.count - κ) * two) / (fixed + κ + rest * (d.count - κ))
+            for κ in range(d.count + 1)
+        ]
+        off, (lo, hi) = above((slack + 2 * stray) * ask.cap(c)), value.err.get(c, NONE)
+        columns[c], err[c] = Column.of(means), (lo - off, hi + off)
+    return Vec({}, {Number(Count(d.name, facts)): Rows(tuple(range(d.count + 1)), columns)}, err).tidy()
+
+
+def _two_values(ask: Ask, v: Vec, d: Class) -> tuple[Facts, dict[int, Fraction], dict[int, Fraction]]:
+    """A value that is one thing in some rows of one number, and another in the others."""
+    need(len(v.terms) == 1, "not one number decides the value")
+    ((name, rows),) = v.terms.items()
+    patterns = list(zip(*(column.at for column in rows.columns.values()), strict=True))
+    need(len(set(patterns)) == 2, "not two values")
+    on = [pattern != patterns[0] for pattern in patterns]
+    low, high = (dict(v.const) for _ in range(2))
+    for c, column in rows.columns.items():
+        low[c] = low.get(c, ZERO) + column.rows()[0]
+        high[c] = high.get(c, ZERO) + column.rows()[on.index(True)]
+    chosen = frozenset((key,) for key, is_on in zip(rows.keys, on, strict=True) if is_on)
+    return frozenset({Among(ask.state.plain_row((name,), d), chosen)}), low, high
