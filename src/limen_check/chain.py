@@ -235,43 +235,48 @@ def _turing(steps: int, forward: Forward, digits: Digits, n: int, program: Any) 
 def latest(ask: Ask, d: Class, blank: Class) -> Vec:
     """The symbol in the head's cell: of the latest token of d that wrote there, or else the blank's.
 
-    Keys and queries agree in all digits iff the cell written is the head's.  Those who agree differ in what
-    their place adds alone, which rises from place to place by `rise` at least: the latest is ahead of the
-    others by that, of other tokens of d by the cost of a miss less all that places add, and of the blank.  If
-    nobody agrees, the blank is ahead of all.  Then L3.  A value depends on its token's symbol alone, id % 4.
+    Keys and queries agree in all digits iff the cell written is the head's.  Every score is a sum without
+    error that is rounded once, and whoever agrees scores `base` and what its place adds, which rises from
+    place to place: the latest is ahead of the others who agree, of all who do not, and of the blank; if
+    nobody agrees, the blank is ahead of all.  Rounding is monotone, so this is seen on rounded scores.  Then L3.
     """
-    state, scores, there = ask.state, ask.scores(d), ask.scores(blank)
+    state, scores, there, rn = ask.state, ask.scores(d), ask.scores(blank), ask.f.rn
     m, machine = Match.of(scores), state.spec.machine
     if machine is None or not {"head", "wrote"} <= machine.cells.keys():
         raise Refused("there is no tape")
     head, wrote = (Number(machine.cells[i]) for i in ("head", "wrote"))
     need(relation(state, m, ask.c, d) == {Equal(wrote, head)}, "it does not look for the head's cell")
-    need(ask.c == d and blank.count == 1 and ask.before(blank) and not there.S, "no blank before all others")
-    asked = {y for _, y, _ in m.pairs}
-    rise = _rise({y: b for y, b in scores.B.items() if y not in asked}, scores, d)
-    err, span, cost = scores.err, m.high - m.low, m.cost or ZERO
-    yes = ask.weight(d.count, rise - 2 * err) + ask.weight(d.count, cost - span - 2 * err)
-    yes += ask.others({d}, scores.s + m.low, m.gain, err)
-    base = there.s + sum(map(min, there.B.values()), ZERO)
-    ahead = sum((max(map(Fraction.__sub__, m.gain[x], a)) for x, a in there.A.items()), ZERO)
-    no = ask.weight(d.count, base - (scores.s + m.high - cost) - ahead - err - there.err)
-    no += ask.others({d, blank}, base, there.A, there.err)
+    need(
+        ask.c == d and {*ask.seen} == {d, blank} and blank.count == 1 and ask.before(blank), "no blank alone"
+    )
+    fixed = [*there.B.values(), *there.A.values(), *m.gain.values()]
+    exact = scores.rounded_once and there.rounded_once and not there.S
+    need(exact and all(len(set(levels)) == 1 for levels in fixed), "scores that vary")
+    base = scores.s + sum((gain[0] for gain in m.gain.values()), ZERO)
+    none = rn(there.s + sum((levels[0] for levels in fixed[: -len(m.gain) or None]), ZERO))
+    adds = _added({y: b for y, b in scores.B.items() if y not in {z for _, z, _ in m.pairs}}, scores, d)
+    agree, miss = [rn(base + v) for v in adds], rn(base + max(adds) - (m.cost or ZERO))
+    ahead = min((b - a for a, b in pairwise(agree)), default=agree[0] - none)
+    yes = ask.weight(d.count, ahead) + ask.weight(d.count, agree[0] - miss) + ask.weight(1, agree[0] - none)
+    no = ask.weight(d.count, none - miss)
     return ask.blurred(_symbols(ask.head.value[d.name], ask.head.value[blank.name]), max(yes, no))
 
 
-def _rise(free: Mapping[Hashable, list[Fraction]], scores: Scores, d: Class) -> Fraction:
-    """By how much what a place adds to a score rises from each place to the next, at least."""
+def _added(free: Mapping[Hashable, list[Fraction]], scores: Scores, d: Class) -> list[Fraction]:
+    """What each place adds to a score; nothing else does."""
     need(d.count <= _PLACES and d.step == 1, "too many places to look at")
     adds = [ZERO] * d.count
     for y, b in free.items():
-        if len(set(b)) == 1:
-            continue
-        if not isinstance(y, Number) or y.of != PLACE:
-            raise Refused("something else than the place changes scores")
         row = dict(zip(scores.k.terms[y].keys, b, strict=True))
+        need(
+            len(set(b)) == 1 or (isinstance(y, Number) and y.of == PLACE),
+            "more than the place changes scores",
+        )
         for i in range(d.count):
-            adds[i] += row[(d.start + i) // y.div % y.mod]
-    return min((b - a for a, b in pairwise(adds)), default=Fraction(64))
+            adds[i] += (
+                row[(d.start + i) // y.div % y.mod] if isinstance(y, Number) and y.of == PLACE else b[0]
+            )
+    return adds
 
 
 def _symbols(v: Vec, none: Vec) -> Vec:

@@ -12,13 +12,13 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 from limen_check.attention import Ask, Head, Match, moved, relation
 from limen_check.automata import Machine, Values
 from limen_check.automata import found as watches
 from limen_check.files import Refused, expect, need, typed
-from limen_check.state import State
+from limen_check.state import Mixer, Shapes, State
 from limen_check.tasks import NO_FACTS, PLACE, Among, Decision, Exists, Number, Spec
 from limen_check.vectors import NONE, ONE, ZERO, Class, Column, Interval, Matrix, Rows, Vec, grain
 
@@ -29,20 +29,7 @@ Cells = Mapping[str, Sequence[int]]  # the columns of the state where a cell sta
 Standing = dict[str, dict[int, Values]]  # cell -> its value -> the names of the numbers in its columns
 
 
-class Mixer(Protocol):
-    """A part of a layer, as the text of the architecture says it."""
-
-    @property
-    def layer(self) -> int: ...
-    @property
-    def part(self) -> int: ...
-    @property
-    def sizes(self) -> dict[str, Any]: ...
-    def name(self, weight: str) -> str: ...
-    def size(self, key: str, default: int = 0) -> int: ...
-
-
-def linear_shapes(m: Mixer, width: int) -> dict[str, tuple[int, ...]]:
+def linear_shapes(m: Mixer, width: int) -> Shapes:
     need(m.sizes.keys() <= {"h", "d", "d_k", "phi", "normalise", "p"}, "linear with other options")
     keys, values = m.size("h") * m.size("d_k", m.size("d")), m.size("h") * m.size("d")
     return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
@@ -50,15 +37,14 @@ def linear_shapes(m: Mixer, width: int) -> dict[str, tuple[int, ...]]:
 
 def linear(s: State, m: Mixer) -> dict[str, Vec]:
     """One head whose state has one writer for whoever asks."""
-    phi, normalise = m.sizes.get("phi"), m.sizes.get("normalise", True)
-    need(
-        (phi, normalise) in (("relu", True), ("identity", False)) and m.size("h") == 1, "another linear state"
-    )
+    how = m.sizes.get("phi"), m.sizes.get("normalise", True)
+    need(how in (("relu", True), ("identity", False)) and m.size("h") == 1, "another linear state")
+    need("p" not in m.sizes or how[0] == "identity", "a linear state whose numbers are not looked at")
     Q, K, V, O = (s.matrix(m.name(name)) for name in "QKVO")
     head, out = Head.of(s, K, V, both=False), {}
     for c in s.classes.values():
         ask, look = Ask(head, c, Q), s.looks.get((m.layer, m.part, 0, c.name), [])
-        got = _carried(ask) if normalise else _written(ask, look)
+        got = _carried(ask) if how[0] == "relu" else _written(ask, look, m.size("p", 64))
         out[c.name] = got.times(O, s.f)
     return out
 
@@ -87,40 +73,41 @@ def _left(x: Vec) -> list[int]:
     return [c for c in sorted(x.columns()) if max(x.values(c)[0]) + x.err.get(c, NONE)[1] > 0]
 
 
-def _written(ask: Ask, look: list[Any]) -> Vec:
+def _written(ask: Ask, look: list[Any], p: int) -> Vec:
     """R11: φ = identity, no normaliser.  Queries and keys are unit vectors, one for each row of a number.
 
     Of all that may be seen, the other classes write nothing: their key or their value is 0.  In class d two
-    tokens never have the same key, as they never have the same number.  So row c of the state is the value of
-    the token whose key is e_c, plus zeros, and so is the output: exactly, in any order and grouping.
+    tokens never have the same key, as they never have the same place.  So row c of the state is the value of
+    the token whose key is e_c, plus zeros, and so is the output: exactly, in any order and grouping.  A number
+    of the state is 0 or a value: it takes p bits if a column has at most 2^p of them.
     """
     if not ask.q.columns():
         return Vec()
     known = {d.name: d for d in ask.seen}
     expect(len(look) == 2 and look[0] == "written" and look[1] in known, "hints: no such rule, or class")
     d, head = known[look[1]], ask.head
+    key, value = head.key[d.name], head.value[d.name]
     silent = [e for e in ask.seen if not (head.key[e.name].columns() and head.value[e.name].columns())]
     need({d, *silent} == {*ask.seen}, "another class writes into the state")
-    (x, at), (y, under) = _units(ask.q), _units(head.key[d.name])
-    need(isinstance(y, Number) and (y.of, y.div) == (PLACE, 1), "two tokens may have the same key")
-    need(ask.state.plain(y, d).mod == 0, "two tokens may have the same key")
-    row = {c: key for key, c in zip(head.key[d.name].terms[y].keys, under, strict=True)}
-    need(len(row) == len(under), "two tokens have the same key")
+    (x, at), (y, under) = _units(ask.q), _units(key)
+    apart = y.of == PLACE and y.div == 1 and ask.state.plain(y, d).mod == 0
+    row = dict(zip(under, key.terms[y].keys, strict=True))
+    need(apart and len(row) == len(under), "two tokens may have the same key")
     need(all(c in row for c in at), "what is asked for was never written")
+    for c in head.columns if p < 64 else ():
+        levels, all_of_them = value.values(c)
+        need(all_of_them and c not in value.err and len(levels | {ZERO}) <= 1 << p, f"more than {p} bits")
     asked = {a: row[c] for a, c in zip(ask.q.terms[x].keys, at, strict=True)}
-    facts = (
-        relation(ask.state, Match([(x, y, asked)], None, ZERO, ZERO, {}), ask.c, d)
-        if d.count > 1
-        else NO_FACTS
-    )
+    facts = relation(ask.state, Match([(x, y, asked)], None, ZERO, ZERO, {}), ask.c, d)
     ask.unique(facts, d)
-    return moved(head.value[d.name], d, facts, ask.c)
+    return moved(value, d, facts, ask.c)
 
 
-def _units(x: Vec) -> tuple[Hashable, list[int]]:
-    """The one field of a vector that is a unit vector in every row, and the column of each row's 1."""
-    need(len(x.terms) == 1 and not x.const and not x.err, "the keys of a linear state are no unit vectors")
-    [(field, rows)] = x.terms.items()
+def _units(x: Vec) -> tuple[Number, list[int]]:
+    """The one number whose rows are unit vectors, and the column of each row's 1."""
+    field, rows = next(iter(x.terms.items()), (None, Rows((), {})))
+    if not isinstance(field, Number) or len(x.terms) > 1 or x.const or x.err:
+        raise Refused("the keys of a linear state are no unit vectors")
     at: list[list[int]] = [[] for _ in rows.keys]
     for c, column in rows.columns.items():
         need(set(column.levels) <= {ZERO, ONE}, "the keys of a linear state are no unit vectors")
@@ -144,13 +131,13 @@ def machine_of(spec: Spec) -> Machine:
     return spec.machine
 
 
-def shapes(m: Mixer, width: int) -> dict[str, tuple[int, ...]]:
+def shapes(m: Mixer, width: int) -> Shapes:
     """Of a ReLU recurrence: d numbers, between stages `inner`."""
     need(m.sizes.keys() <= {"d", "stages", "inner", "p"}, "relu_rnn with other options")
     d, stages = m.size("d"), m.size("stages", 1)
     need(stages <= 8, "a recurrence of more than 8 stages")
     sizes = [d, *[m.size("inner", d)] * (stages - 1), d]
-    found: dict[str, tuple[int, ...]] = {"U": (width, sizes[1]), "O": (d, width)}
+    found: Shapes = {"U": (width, sizes[1]), "O": (d, width)}
     for i in range(1, stages + 1):
         found |= {f"W{i}": (sizes[i - 1], sizes[i]), f"b{i}": (sizes[i],)}
     return found

@@ -292,16 +292,17 @@ class CompositionByStack(Construction):
 
     def hints(self) -> dict[str, Any]:
         """Each asker's hops, layer by layer; a chain's tokens fetch w; tables of many rows by bytes."""
-        plan, L = self.plan, self.task.L
-        names = ["z0", "w", *(f"step{k}" for k in range(1, self.steps + 1))]
-        level = [f"z{l}" for l in range(L + 1)] + ["w"]
+        plan, level = self.plan, [*(f"z{l}" for l in range(self.task.L + 1)), "w"]
+        askers = ["w", *(f"step{k}" for k in range(1, self.steps + 1))]
         looks: list[list[Any]] = [
             [i, 0, 0, name, "one", level[asked]]
-            for name, asks in zip(names, plan.asks, strict=True)
+            for name, asks in zip(askers, plan.asks[W:], strict=True)
             for i, asked in zip(plan.softmax, asks, strict=True)
         ]
+        if plan.asks[Z_0][0]:
+            looks.append([plan.softmax[0], 0, 0, "z0", "one", "z1"])
         if self.fetches:
-            looks += [[plan.softmax[0], 1, 0, name, "one", "w" if k > W else "z0"] for k, name in enumerate(names)]
+            looks += [[plan.softmax[0], 1, 0, name, "one", "z0" if name == "w" else "w"] for name in askers]
         recode = {name: [256, 256, 256] for name, rows, _ in self._numbers() if rows > 256}
         return {"looks": looks, "recode": recode}
 
