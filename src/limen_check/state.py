@@ -7,7 +7,8 @@ from fractions import Fraction
 from math import gcd
 from typing import Any, NamedTuple
 
-from limen_check.files import Model, expect, need
+from limen_check.automata import Cell
+from limen_check.files import Model, Refused, expect, need
 from limen_check.tasks import (
     PLACE,
     TOKEN,
@@ -66,7 +67,7 @@ class State:
     def __init__(self, model: Model, spec: Spec, f: Format, hints: Mapping[str, Any]) -> None:
         self.model, self.spec, self.f = model, spec, f
         self.header, self.width = model.header, model.header["width"]
-        self.looks, self.recode = _looks(hints), _recode(hints)
+        self.looks, self.recode, self.hints = _looks(hints), _recode(hints), hints
         self.classes = {c.name: c for c in spec.classes}
         self.text = [c for c in spec.classes if not c.view]  # each token once
         self.length = sum(spec.segments)
@@ -109,6 +110,8 @@ class State:
                 return 0, mod
             case Exists():
                 return 0, 2
+            case Cell(_, size):
+                return 0, size
             case Count(where, _):
                 return 0, self.classes[where].count + 1
             case Found(_, _, number):
@@ -121,6 +124,8 @@ class State:
             period = number.mod // gcd(number.mod, c.step) if number.mod else c.count
             found = {(c.start + i * c.step) % (number.mod or c.last + 1) for i in range(min(c.count, period))}
             return tuple(sorted(found))
+        if number.of == TOKEN and c.name in self.spec.ids:
+            return tuple(sorted({i // number.div % number.mod for i in self.spec.ids[c.name]}))
         low, high = self.span(Part(number), c)
         need(high - low <= MOST_ROWS, "a field has too many values")
         return tuple(range(low, high))
@@ -148,9 +153,10 @@ class State:
         expect(e["width"] == self.width, "the embedding has another width than the model")
         sizes = {name: (rows, columns) for name, rows, columns in e["tables"]}
         expect(len(sizes) == len(e["tables"]), "two tables have one name")
-        need([s["count"] for s in e["segments"]] == [*self.spec.segments], "its segments are not the task's")
+        counts = [*self.spec.segments, *self.spec.later]
+        need([s["count"] for s in e["segments"]] == counts, "its segments are not the task's")
         first, x = 0, {}
-        for segment in e["segments"]:
+        for segment in e["segments"][: len(self.spec.segments)]:
             for code in segment["codes"]:
                 expect(code["table"] in sizes and code["of"] in ("token", "place"), "a code is unknown")
                 fits = 0 <= code["column"] <= self.width - sizes[code["table"]][1]
@@ -165,9 +171,20 @@ class State:
         need(sum(c.count for c in self.text) == first, "the classes are not all of the text")
         return x
 
+    def _piece(self, n: Number, c: Class) -> Number:
+        """Bits of a written token as bits of the number that stands there."""
+        low, size = n.div.bit_length() - 1, n.mod.bit_length() - 1
+        for piece in self.spec.written[c.name]:
+            if piece.start <= low and low + size <= piece.start + piece.bits:
+                need(n.div == 1 << low and n.mod == 1 << size, "no bits of a written token")
+                return Number(Part(piece.number), 1 << low - piece.start, n.mod)
+        raise Refused("bits of a written token that are no number")
+
     def _code(self, code: Mapping[str, Any], size: int, c: Class) -> Vec:
         """A table as a term; a constant where it has one row."""
         field = Number(TOKEN if code["of"] == "token" else PLACE, code["div"], size)
+        if field.of == TOKEN and c.name in self.spec.written:
+            field = self._piece(field, c)
         keys, rows = self.rows(field, c), self.model.weights[f"embedding.{code['table']}"].rows
         used = [rows[r] for r in keys]
         columns = {

@@ -9,6 +9,7 @@ A number is an integer (of // div) % mod of a token, mod = 0 for none, and `of` 
     Exists(c, facts)    1 if a visible token of class c satisfies the facts, else 0
     Found(c, facts, k)  the number k of that token, or k's modulus where there is none
     Count(c, facts)     how many there are
+    Cell(i, size)       cell i of the task's machine, below `size`, after this token
 
 Facts relate a number of the key token to one of the asking token.  A sceptic reads here whether this is the
 task; everything else is derived from the weights.
@@ -16,12 +17,14 @@ task; everything else is derived from the weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
+from limen_check import automata
+from limen_check.automata import Machine
 from limen_check.files import expect
 from limen_check.text import parse_call
 from limen_check.vectors import Class
@@ -133,12 +136,21 @@ class AtLeast:
     threshold: Number
 
 
+class Piece(NamedTuple):
+    """Bits start, start+1, … of a token that was written: a number below 2^bits."""
+
+    start: int
+    bits: int
+    number: Number
+
+
 @dataclass(frozen=True)
 class Spec:
     """`answer` says the same in one or more ways.
 
     A promise is (how many, class, facts): of the tokens of the class at or before the asking one exactly
-    "one", "at most one" or "none" satisfies the facts.
+    "one", "at most one" or "none" satisfies the facts.  Of a chain of thought: the ids that a class may
+    have, or the pieces that its token is written of, and segments that are not yet there.
     """
 
     segments: tuple[int, ...]
@@ -148,6 +160,10 @@ class Spec:
     answer: tuple[Number | Decision | AtLeast, ...]
     promises: frozenset[tuple[str, str, Facts]] = frozenset()
     sums: tuple[int, ...] = field(default=())
+    machine: Machine | None = None
+    ids: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    written: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
+    later: tuple[int, ...] = ()
 
 
 def _segments(*parts: tuple[str, int, int, int]) -> tuple[tuple[int, ...], list[Class]]:
@@ -306,6 +322,15 @@ def sparse_average(n: int, q: int) -> Spec:
     return Spec(segments, (*classes, _last(classes[1], "last")), ("last",), q + 1, (answer,))
 
 
+def dyck(n: int, k: int, D: int) -> Spec:
+    """Ids below k open a bracket, id k + i closes kind i; right order, at most D open, all closed."""
+    expect(n >= 2 and n % 2 == 0 and k >= 1 and 1 <= D <= 4096, "dyck: n ≥ 2 even, k ≥ 1, 1 ≤ D ≤ 4096")
+    segments, classes = _segments(("text", n, 0, 2 * k))
+    machine, lost, top = automata.dyck(k, D, Number(TOKEN))
+    answer = Decision((Number(lost), Number(top)), lambda row: int(row == (0, 0)))
+    return Spec(segments, (*classes, _last(classes[0], "last")), ("last",), 2, (answer,), machine=machine)
+
+
 _TASKS: dict[str, tuple[Callable[..., Spec], tuple[str, ...]]] = {
     "eva": (eva, ("n",)),
     "index": (index, ("n", "S")),
@@ -319,6 +344,7 @@ _TASKS: dict[str, tuple[Callable[..., Spec], tuple[str, ...]]] = {
     "cgram": (cgram, ("n", "c", "V")),
     "counting": (counting, ("n", "S")),
     "sparse_average": (sparse_average, ("n", "q")),
+    "dyck": (dyck, ("n", "k", "D")),
 }
 
 

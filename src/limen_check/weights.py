@@ -12,11 +12,11 @@ from itertools import accumulate, product
 from math import prod
 from typing import Any
 
-from limen_check import pooling
+from limen_check import chain, pooling, recurrent
 from limen_check.attention import Ask, Head
 from limen_check.files import Malformed, Model, Refused, expect, need
 from limen_check.state import Mixer, Rule, Shapes, State
-from limen_check.tasks import AtLeast, Decision, Number, spec
+from limen_check.tasks import AtLeast, Decision, Number, Spec, spec
 from limen_check.text import parse_call, parse_stack
 from limen_check.vectors import NONE, ZERO, Class, Format, Matrix, Rows, Vec, grain
 
@@ -63,19 +63,21 @@ def _read(ask: Ask, look: list[Any]) -> Vec:
     classes = [known[name] for name in rest]
     if len(classes) == 1 and rule in ("one", "share"):
         return ask.one(classes[0]) if rule == "one" else pooling.share(ask, classes[0])
-    expect(len(classes) == 2 and rule in ("exists", "found"), "hints: no such rule")
-    return (pooling.exists if rule == "exists" else pooling.found)(ask, *classes)
+    rules = {"exists": pooling.exists, "found": pooling.found} | chain.RULES
+    expect(len(classes) == 2 and rule in rules, "hints: no such rule")
+    return rules[rule](ask, *classes)
 
 
-RULES: dict[str, Rule] = {"softmax": Rule(_projections, _softmax)}
+RULES: dict[str, Rule] = {
+    "softmax": Rule(_projections, _softmax),
+    "linear": Rule(recurrent.linear_shapes, recurrent.linear, sees_bits=True),
+    "relu_rnn": Rule(recurrent.shapes, recurrent.relu_rnn),
+}
 
 
 def margin(model: Model, task: str, precision: str, steps: int, hints: Mapping[str, Any]) -> Fraction:
     """A lower bound > 0 on (right logit - best wrong logit) on every input of the task; Refused if none."""
-    f, asked, header = Format.named(precision), spec(task), model.header
-    if asked is None:
-        raise Refused("no rule speaks of this task")
-    need(steps == 0, "no rule speaks of a chain of thought")
+    f, header = Format.named(precision), model.header
     need(not header["norm"] and header["residual"], "norms, or no residual sums")
     layers = [
         [Mixer(i, j, call.name, call.arguments) for j, call in enumerate(layer)]
@@ -83,7 +85,24 @@ def margin(model: Model, task: str, precision: str, steps: int, hints: Mapping[s
     ]
     hidden = _locals(header["locals"], len(layers))
     _all_weights(model, layers, hidden)
-    state = State(model, asked, f, hints)
+
+    def forward(text: Spec) -> State:
+        return _run(State(model, text, f, hints), layers, hidden)
+
+    if steps:
+        return chain.margin(task, steps, forward, header, hints)
+    asked = spec(task)
+    if asked is None:
+        raise Refused("no rule speaks of this task")
+    state = forward(asked)
+    least = min(_margin(state, state.classes[name], state.x[name]) for name in asked.asks)
+    need(least > 0, "no positive margin")
+    return least
+
+
+def _run(state: State, layers: list[list[Mixer]], hidden: list[int]) -> State:
+    """Layer after layer."""
+    f = state.f
     for i, layer in enumerate(layers):
         parts = [RULES[m.kind].read(state, m) for m in layer]
         for name, x in state.x.items():
@@ -93,9 +112,7 @@ def margin(model: Model, task: str, precision: str, steps: int, hints: Mapping[s
             state.x[name] = x.plus(mixed, f)
         if hidden[i]:
             state.x = {name: _local(state, i, x) for name, x in state.x.items()}
-    least = min(_margin(state, state.classes[name], state.x[name]) for name in asked.asks)
-    need(least > 0, "no positive margin")
-    return least
+    return state
 
 
 def _locals(texts: list[str | None], layers: int) -> list[int]:

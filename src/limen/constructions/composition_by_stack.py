@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from math import prod
+from typing import Any
 
 from flint import arb
 
@@ -289,6 +290,22 @@ class CompositionByStack(Construction):
         if self._gates:  # a gate's sum is half an integer up to 5; its digit is added to what was read
             held = settled(settled(settled(held, 5, r), 5, r) + held, 5, r)
         return certified(digits_margin(held, _size(self._answer), r))
+
+    def hints(self) -> dict[str, Any]:
+        """Each asker's hops, layer by layer; a chain's tokens fetch w; tables of many rows by bytes."""
+        plan, level = self.plan, [*(f"z{l}" for l in range(self.task.L + 1)), "w"]
+        askers = ["w", *(f"step{k}" for k in range(1, self.steps + 1))]
+        looks: list[list[Any]] = [
+            [i, 0, 0, name, "one", level[asked]]
+            for name, asks in zip(askers, plan.asks[W:], strict=True)
+            for i, asked in zip(plan.softmax, asks, strict=True)
+        ]
+        if plan.asks[Z_0][0]:
+            looks.append([plan.softmax[0], 0, 0, "z0", "one", "z1"])
+        if self.fetches:
+            looks += [[plan.softmax[0], 1, 0, name, "one", "z0" if name == "w" else "w"] for name in askers]
+        recode = {name: [256, 256, 256] for name, rows, _ in self._numbers() if rows > 256}
+        return {"looks": looks, "recode": recode}
 
     @classmethod
     def examples(cls) -> tuple[CompositionByStack, ...]:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -123,6 +123,12 @@ class DyckByReluRnn(Construction):
     def margin(self, precision: Precision) -> float | None:
         """Logits (0, 1) for yes and (2 or 4, 1) for no, where all integers are exact."""
         return 1.0 if whole(precision, 4 << self.b) else None
+
+    def hints(self) -> dict[str, Any]:
+        """Where the slots and `lost` stand in the state."""
+        size, lost = self.b + 1, self.state["lost"].start
+        slots = {f"s{i}": list(range(i * size, (i + 1) * size)) for i in range(self.task.D)}
+        return {"cells": slots | {"lost": [lost]}}
 
     @classmethod
     def examples(cls) -> tuple[DyckByReluRnn, ...]:

@@ -14,6 +14,7 @@ The order matters: a recurrence that comes first leaves n bits to be passed on [
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -82,6 +83,11 @@ class EqualityByHybrid(Construction):
             return None
         difference = 2 - 4 * self.halves.blur(r) - 10 * (r.u + r.sums(self.columns.width))
         return certified(arb(1)) if difference > 1 else None
+
+    def hints(self) -> dict[str, Any]:
+        """Every token hears the first half's at its own place; h is the machine's one cell."""
+        looks = [[0, 0, 0, asker, "one", "a"] for asker in ("a", "b", "last")]
+        return {"looks": looks, "cells": {"found": [0]}}
 
     @classmethod
     def examples(cls) -> tuple[EqualityByHybrid, ...]:

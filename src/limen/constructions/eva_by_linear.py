@@ -14,6 +14,7 @@ values of size D; width n + 2D.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from limen.constructions._margins import whole
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
@@ -65,6 +66,10 @@ class EvaByLinear(Construction):
     def margin(self, precision: Precision) -> float | None:
         """Logits are whole numbers of size at most D, 2 apart at least; the readout doubles what it reads."""
         return 2.0 if whole(precision, max(2, bits_for(self.task.n))) else None
+
+    def hints(self) -> dict[str, Any]:
+        """Every token reads what was written under the key that it asks for."""
+        return {"looks": [[0, 0, 0, asker, "written", "data"] for asker in ("data", "query")]}
 
     @classmethod
     def examples(cls) -> tuple[EvaByLinear, ...]:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -176,6 +177,12 @@ class TuringByRecurrence(Construction):
         bit = settled(units * (unit + r.sums(units)), 1, r)
         digit = 2 * bit + r.u
         return certified(2 * (1 - digit) - 2 * token * (1 + digit) * (r.u + r.sums(token)))
+
+    def hints(self) -> dict[str, Any]:
+        """Where the head's cell and the cell that was written stand in the state; who reads the tape."""
+        P = self.P
+        looks = [[1, 0, 0, "later", "latest", "later", "first"]]
+        return {"looks": looks, "cells": {"head": list(range(P)), "wrote": list(range(P, 2 * P))}}
 
     @classmethod
     def examples(cls) -> tuple[TuringByRecurrence, ...]:

@@ -14,6 +14,7 @@ one number, with 2 inner ReLUs; width 16b + 2D + 4.  A recurrence alone must car
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -77,6 +78,13 @@ class TwoSumAnyByHybrid(Construction):
         met = self.partners.met(r)
         clear = met.one > arb(3) / 4 + 2 * r.u and met.zero < arb(1) / 4
         return certified(arb(1)) if clear else None
+
+    def hints(self) -> dict[str, Any]:
+        """Later tokens look for a partner; h is the machine's one cell."""
+        later: list[list[Any]] = [[0, 0, head, "later", "exists", "later", "first"] for head in (1, 3)]
+        first: list[list[Any]] = [[0, 0, head, "later", "exists", "first", "later"] for head in (0, 2)]
+        alone = [[0, 0, head, "first", "one", "first"] for head in range(4)]
+        return {"looks": later + first + alone, "cells": {"found": [0]}}
 
     @classmethod
     def examples(cls) -> tuple[TwoSumAnyByHybrid, ...]:

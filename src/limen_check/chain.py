@@ -1,0 +1,303 @@
+"""Chains of thought (R13): by induction over the written tokens, each is what the model says it is.
+
+The token that is written is the one with the highest logit.  If on every text that begins as it should the
+right next token is ahead of all others, the chain is right from its first token to its last, and so is the
+answer that is read at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise, product
+from math import prod
+from typing import Any, NamedTuple
+
+from limen_check.attention import Ask, Match, Scores, moved, relation
+from limen_check.automata import PROGRAMS, Cell, head_of, time
+from limen_check.files import Malformed, Refused, expect, need
+from limen_check.state import State
+from limen_check.tasks import NO_FACTS, PLACE, TOKEN, Equal, Number, Part, Piece, Spec, spec
+from limen_check.text import parse_call
+from limen_check.vectors import NONE, ONE, ZERO, Class, Column, Format, Interval, Joint, Rows, Vec
+
+_ROWS = 1 << 16  # of all fields that an answer reads
+_PLACES = 1 << 18  # that are looked at one by one
+
+At = dict[Hashable, Any]  # a row of every field
+Also = Mapping[Hashable, Iterable[Any]]  # fields on which an answer depends, with their rows
+Forward = Callable[[Spec], State]  # a model's run over all classes of a text
+
+
+def margin(
+    task: str, steps: int, forward: Forward, header: Mapping[str, Any], hints: Mapping[str, Any]
+) -> Fraction:
+    """The least margin of all written tokens and of the answer."""
+    call, digits = parse_call(task), Digits.of(header)
+    if call.name == "composition":
+        return _composition(spec(task), steps, forward, digits)
+    sizes: dict[str, Any] = call.arguments
+    for name, value in sizes.items():
+        expect(name == "program" or (type(value) is int and 2 <= value < 1 << 32), f"{call.name}: {name}")
+    if call.name == "turing" and sizes.keys() == {"n", "program"}:
+        return _turing(steps, forward, digits, **sizes)
+    raise Refused(f"no rule speaks of a chain of thought for {call.name}")
+
+
+class Digits(NamedTuple):
+    """The readout: digit i of the answer, or of the token to write, stands in column first + i."""
+
+    first: int
+    bits: int
+
+    @classmethod
+    def of(cls, header: Mapping[str, Any]) -> Digits:
+        call = parse_call(header["readout"])
+        need(call.name == "binary" and call.arguments.keys() == {"first", "bits"}, "a chain without digits")
+        first, bits = (call.arguments[key] for key in ("first", "bits"))
+        if type(first) is not int or type(bits) is not int or not 1 <= bits <= 62:
+            raise Malformed("binary: first and bits are numbers")
+        expect(first + bits <= header["width"], "binary: beyond the width")
+        need(header["answers"] == 1 << bits, "tokens that cannot be written")
+        return cls(first, bits)
+
+    def margin(self, ends: list[Fraction], f: Format) -> Fraction:
+        """logit_a = Σ_i (2a_i - 1)y_i, y_i = 2x_i - 1; `ends` are the y_i, times the sign that is right.
+
+        Two answers differ in a digit, by 2y_i or more, but for the roundings of two sums of `bits` numbers.
+        """
+        if set(ends) == {ONE} and self.bits * f.u <= 1:
+            return Fraction(2)
+        logit = self.bits * max(map(abs, ends))
+        error = f.inside(logit, self.bits, None)
+        least = 2 * min(ends) - 2 * (error + f.u * (logit + error))
+        need(least > 0, "no positive margin at some token of the chain")
+        return least
+
+    def by_rows(self, x: Vec, f: Format, also: Also, right: Callable[[At], int]) -> Fraction:
+        """R6 where the answer is a function of rows."""
+        ends = []
+        for i in range(self.bits):
+            for at, (lo, hi) in readings(x, self.first + i, also):
+                sign = 2 * (right(at) >> i & 1) - 1
+                ends += [sign * f.rn(2 * v - 1) for v in (lo, hi)]
+        return self.margin(ends, f)
+
+
+def readings(x: Vec, column: int, also: Also) -> Iterator[tuple[At, Interval]]:
+    """All rows of the fields that a column depends on, and of some more, with its interval."""
+    terms, keys = x.of(column), {field: dict.fromkeys(values) for field, values in also.items()}
+    for field in terms:
+        for key in x.terms[field].keys:
+            for base, value in _apart(field, key).items():
+                if base not in also:
+                    keys.setdefault(base, {})[value] = None
+    need(prod(map(len, keys.values())) <= _ROWS, "the answer reads too many rows")
+    where = {field: {key: i for i, key in enumerate(x.terms[field].keys)} for field in terms}
+    base, (lo, hi) = x.const.get(column, ZERO), x.err.get(column, NONE)
+    for picked in product(*keys.values()):
+        at, v = dict(zip(keys, picked, strict=True)), base
+        for field, values in terms.items():
+            i = where[field].get(_together(field, at), -1)
+            need(i >= 0, "a row is missing")
+            v += values.levels[values.at[i]]
+        yield at, (v + lo, v + hi)
+
+
+def _apart(field: Hashable, key: Any) -> At:
+    """The rows of plain fields that a row of a field stands for."""
+    if not isinstance(field, Joint):
+        return {field: key}
+    return {b: v for part, k in zip(field.fields, key, strict=True) for b, v in _apart(part, k).items()}
+
+
+def _together(field: Hashable, at: At) -> Any:
+    return tuple(_together(part, at) for part in field.fields) if isinstance(field, Joint) else at[field]
+
+
+def _composition(asked: Spec | None, steps: int, forward: Forward, digits: Digits) -> Fraction:
+    """Token after token: what the last one writes are the digits of some numbers, in its own words.
+
+    The token behind it consists of these numbers, said in its words: as numbers of the token before it.
+    """
+    if asked is None or not 1 <= steps <= 64:
+        raise Refused("no chain of so many steps")
+    (answer,), length = asked.answer, sum(asked.segments)
+    new = [Class(f"step{k}", length + k - 1, 0, 1, 1, 0, 1 << digits.bits) for k in range(1, steps + 1)]
+    c, least, written = next(c for c in asked.classes if c.name == "w"), [], dict[str, tuple[Piece, ...]]()
+    if not isinstance(answer, Number):
+        raise Refused("the answer is no number")
+    for k in range(steps + 1):
+        text = replace(asked, segments=(*asked.segments, *(1,) * k), classes=(*asked.classes, *new[:k]))
+        state = forward(replace(text, written=written, later=(1,) * (steps - k)))
+        pieces, gap = _pieces(state, c, state.x[c.name], digits)
+        least.append(gap)
+        if k < steps:
+            written[new[k].name] = tuple(p._replace(number=_behind(p.number, c, new[k])) for p in pieces)
+            c, answer = new[k], _behind(answer, c, new[k])
+    need([(p.start, p.number) for p in pieces] == [(0, answer)], "another answer")
+    return min(least)
+
+
+def _behind(n: Number, c: Class, behind: Class) -> Number:
+    """A number of the one token of class c, in the words of the one token of a class behind it."""
+    (said,) = moved(Vec({}, {n: Rows((0,), {})}), c, NO_FACTS, behind).terms
+    if not isinstance(said, Number):
+        raise Refused("several numbers at once are written")
+    return said
+
+
+def _pieces(state: State, c: Class, x: Vec, digits: Digits) -> tuple[tuple[Piece, ...], Fraction]:
+    """The numbers whose bits stand in the digits one after the other; digits that are 0 may follow them."""
+    runs: list[list[tuple[int, Number, int]]] = []  # position, field, bit: consecutive bits of one number
+    ends: list[Fraction] = []
+    for i in range(digits.bits):
+        ends += [
+            (2 * v - 1) * state.f.rn(2 * (v + e) - 1)
+            for v in (0, 1)
+            for e in x.err.get(digits.first + i, NONE)
+        ]
+        found = _bit(x, digits.first + i, f"digit {i}")
+        if found is None:
+            continue
+        if runs and _follows(runs[-1][-1], i, *found):
+            runs[-1].append((i, *found))
+        else:
+            need(found[1] == 0, f"digit {i} is a bit without those below it")
+            runs.append([(i, *found)])
+    pieces, stops = [], [*(run[0][0] for run in runs[1:]), digits.bits]
+    for run, stop in zip(runs, stops, strict=True):
+        (start, low, _), (_, high, _) = run[0], run[-1]
+        number = state.plain(Number(low.of, low.div, high.div // low.div * high.mod), c)
+        need(state.span(Part(number), c)[1] <= 1 << len(run), "a number has more bits than are written")
+        pieces.append(Piece(start, stop - start, number))
+    return tuple(pieces), digits.margin(ends, state.f)
+
+
+def _bit(x: Vec, column: int, where: str) -> tuple[Number, int] | None:
+    """The number and its bit that a column is in every row, without its error; None if it is 0."""
+    fields = {n: col for n, col in x.of(column).items() if len(col.levels) > 1}
+    base = x.const.get(column, ZERO)
+    base += sum((col.levels[0] for col in x.of(column).values() if len(col.levels) == 1), ZERO)
+    if not fields:
+        need(base == 0, f"{where} is constant")
+        return None
+    need(len(fields) == 1, f"{where} mixes fields")
+    for n, col in fields.items():
+        rows: list[tuple[Any, Fraction]] = list(zip(x.terms[n].keys, col.rows(), strict=True))
+        for j in range(62) if isinstance(n, Number) else ():
+            if isinstance(n, Number) and all(base + v == (r >> j & 1) for r, v in rows):
+                return n, j
+    raise Refused(f"{where} is no bit of a number")
+
+
+def _follows(before: tuple[int, Number, int], i: int, n: Number, bit: int) -> bool:
+    """Whether a bit stands right behind the next lower one: in the same field, or the field below is full."""
+    at, low, j = before
+    same = n == low and bit == j + 1
+    return i == at + 1 and (
+        same or (bit == 0 and n.of == low.of and n.div == low.div << j + 1 and low.mod == 2 << j)
+    )
+
+
+def _turing(steps: int, forward: Forward, digits: Digits, n: int, program: Any) -> Fraction:
+    """Each token after the first is an act: write a symbol, move, go to a state.
+
+    The digits of the word are acts, too ("write this, go right, in state 0"), so before the first act that
+    the model writes, the head is on the blank behind the word.  At every act the rules give the head's cell
+    and the cell written (`head_of`), and the symbol that now stands in the head's cell (`latest`).  The next
+    token must be what the table says for this state and this symbol.  After enough acts the machine has
+    halted, and keeps writing the symbol under its head: the last digit of that token is the answer.
+    """
+    need(program in PROGRAMS, "no rule speaks of this program")
+    table = PROGRAMS[program]
+    need(time(program, n) <= steps < 1 << 32, "the machine may not have halted")
+    code = {
+        (q, a): to[1] | to[2] << 2 | to[0] << 4
+        for q in range(table.halt + 1)
+        for a in range(3)
+        for to in [table.step(q, a)]
+    }
+    ids, bits = frozenset({0, 1, *code.values()}), 4 + table.halt.bit_length()
+    need(digits.bits == bits, "tokens of another size")
+    token, size = Number(TOKEN, 1, 1 << bits), 1 << (n + 1).bit_length()
+    classes = Class("first", 0, 0, 1, 1, 2, 3), Class("later", 1, 0, 1, n + steps, 0, 1 << bits)
+    text = Spec(
+        (1, n + steps), classes, ("later",), 2, (), machine=head_of(size, Number(TOKEN)), ids={"later": ids}
+    )
+    state = forward(text)
+    read = Number(Cell("read", 3))
+    also: Also = {token: sorted(ids), read: range(3)}
+    return digits.by_rows(state.x["later"], state.f, also, lambda at: code[at[token] >> 4, at[read]])
+
+
+def latest(ask: Ask, d: Class, blank: Class) -> Vec:
+    """The symbol in the head's cell: of the latest token of d that wrote there, or else the blank's.
+
+    Keys and queries agree in all digits iff the cell written is the head's.  Every score is a sum without
+    error that is rounded once, and whoever agrees scores `base` and what its place adds, which rises from
+    place to place: the latest is ahead of the others who agree, of all who do not, and of the blank; if
+    nobody agrees, the blank is ahead of all.  Rounding is monotone, so this is seen on rounded scores.  Then L3.
+    """
+    state, scores, there, rn = ask.state, ask.scores(d), ask.scores(blank), ask.f.rn
+    m, machine = Match.of(scores), state.spec.machine
+    if machine is None or not {"head", "wrote"} <= machine.cells.keys():
+        raise Refused("there is no tape")
+    head, wrote = (Number(machine.cells[i]) for i in ("head", "wrote"))
+    need(relation(state, m, ask.c, d) == {Equal(wrote, head)}, "it does not look for the head's cell")
+    need(
+        ask.c == d and {*ask.seen} == {d, blank} and blank.count == 1 and ask.before(blank), "no blank alone"
+    )
+    fixed = [*there.B.values(), *there.A.values(), *m.gain.values()]
+    exact = scores.rounded_once and there.rounded_once and not there.S
+    need(exact and all(len(set(levels)) == 1 for levels in fixed), "scores that vary")
+    base = scores.s + sum((gain[0] for gain in m.gain.values()), ZERO)
+    none = rn(there.s + sum((levels[0] for levels in fixed[: -len(m.gain) or None]), ZERO))
+    adds = _added({y: b for y, b in scores.B.items() if y not in {z for _, z, _ in m.pairs}}, scores, d)
+    agree, miss = [rn(base + v) for v in adds], rn(base + max(adds) - (m.cost or ZERO))
+    ahead = min((b - a for a, b in pairwise(agree)), default=agree[0] - none)
+    yes = ask.weight(d.count, ahead) + ask.weight(d.count, agree[0] - miss) + ask.weight(1, agree[0] - none)
+    no = ask.weight(d.count, none - miss)
+    return ask.blurred(_symbols(ask.head.value[d.name], ask.head.value[blank.name]), max(yes, no))
+
+
+def _added(free: Mapping[Hashable, list[Fraction]], scores: Scores, d: Class) -> list[Fraction]:
+    """What each place adds to a score; nothing else does."""
+    need(d.count <= _PLACES and d.step == 1, "too many places to look at")
+    adds = [ZERO] * d.count
+    for y, b in free.items():
+        row = dict(zip(scores.k.terms[y].keys, b, strict=True))
+        need(
+            len(set(b)) == 1 or (isinstance(y, Number) and y.of == PLACE),
+            "more than the place changes scores",
+        )
+        for i in range(d.count):
+            adds[i] += (
+                row[(d.start + i) // y.div % y.mod] if isinstance(y, Number) and y.of == PLACE else b[0]
+            )
+    return adds
+
+
+def _symbols(v: Vec, none: Vec) -> Vec:
+    """The value as a function of the symbol, of tokens and of the blank, whose symbol is 2."""
+    need(len(v.terms) <= 1 and not v.err and not none.err, "values of several numbers, or not exact")
+    columns: dict[int, dict[int, Fraction]] = {}
+    for c in v.columns() | none.columns():
+        blank = none.const.get(c, ZERO) + sum((col.levels[0] for col in none.of(c).values()), ZERO)
+        need(len(none.values(c)[0]) == 1, "the blank's value varies")
+        columns[c] = {2: blank}
+        for n, rows in v.terms.items():
+            need(isinstance(n, Number) and n.of == TOKEN and n.div == 1 and n.mod % 4 == 0, "no symbols")
+            values = rows.columns[c].rows() if c in rows.columns else [ZERO] * len(rows.keys)
+            for key, value in zip(rows.keys, values, strict=True):
+                if not isinstance(key, int):
+                    raise Refused("no symbols")
+                got = v.const.get(c, ZERO) + value
+                need(columns[c].setdefault(key % 4, got) == got, "a symbol has two values")
+        need(columns[c].keys() == {0, 1, 2}, "a symbol has no value")
+    made = {c: Column.of([values[a] for a in range(3)]) for c, values in columns.items()}
+    return Vec({}, {Number(Cell("read", 3)): Rows((0, 1, 2), made)}).tidy()
+
+
+RULES = {"latest": latest}
