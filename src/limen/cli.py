@@ -43,7 +43,7 @@ def main() -> NoReturn:
     except MemoryError as error:
         _fail(f"not enough memory: {error}")
     except BrokenPipeError:  # whoever reads has read enough
-        sys.stdout = None  # type: ignore[assignment]  # nothing is left to be written at the end
+        sys.stdout = None  # nothing is left to be written at the end
         sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)
 
