@@ -24,10 +24,11 @@ def _convolved(a: Sizes) -> int:
 
 
 def _cached(a: Sizes, tokens: int) -> int:
-    return int(tokens * a["h"] * (a["d_k"] + a["d"]))
+    return int(tokens * a["kv_heads"] * (a["d_k"] + a["d"]))
 
 
 _HEADS = "h d d_k p"  # h heads with values of size d and keys of size d_k, p bits a number
+_GROUPED = f"{_HEADS} kv_heads"  # whose keys and values are so many sets
 _STATES: dict[str, tuple[str, Callable[[Sizes, int], int]]] = {  # all sizes; numbers kept after n tokens
     "linear": (
         f"{_HEADS} phi normalise",
@@ -40,8 +41,8 @@ _STATES: dict[str, tuple[str, Callable[[Sizes, int], int]]] = {  # all sizes; nu
     "mamba2": ("h d s c p", lambda a, n: a["h"] * a["d"] * (a["s"] + a["c"] - 1) + 2 * (a["c"] - 1) * a["s"]),
     "lstm": ("d p", lambda a, n: 2 * a["d"]),
     "relu_rnn": ("d stages p", lambda a, n: a["d"]),
-    "window": (f"{_HEADS} W", lambda a, n: _cached(a, min(n, a["W"] - 1))),
-    "masked_softmax": (f"{_HEADS} first last", lambda a, n: _cached(a, min(n, a["first"] + a["last"] - 1))),
+    "window": (f"{_GROUPED} W", lambda a, n: _cached(a, min(n, a["W"] - 1))),
+    "masked_softmax": (f"{_GROUPED} first last", lambda a, n: _cached(a, min(n, a["first"] + a["last"] - 1))),
     # a level for each digit 1 of n - 1, and the token itself; a normaliser is one more value
     "log_linear": (
         f"{_HEADS} over levels",
@@ -51,9 +52,9 @@ _STATES: dict[str, tuple[str, Callable[[Sizes, int], int]]] = {  # all sizes; nu
     ),
 }
 _FULL: dict[str, tuple[str, Callable[[Sizes], int] | None]] = {  # all sizes; numbers of a reply, if fixed
-    "softmax": (f"{_HEADS} kv_heads bidirectional", lambda a: a["h"] * (a["d"] + 2)),
+    "softmax": (f"{_GROUPED} bidirectional", lambda a: a["h"] * (a["d"] + 2)),
     "conv_softmax": (f"{_HEADS} c", lambda a: a["h"] * (a["d"] + 2)),
-    "hard": (_HEADS, lambda a: a["h"] * (a["d"] + 1)),  # the best score and its value
+    "hard": (_GROUPED, lambda a: a["h"] * (a["d"] + 1)),  # the best score and its value
     "top_k": (
         f"{_HEADS} k h_i d_i",
         lambda a: a["k"] * (1 + a["h"] * (1 + a["d"])),
@@ -158,5 +159,5 @@ def _part(call: Call) -> Part:
                 type(value) is int and value >= (key != "first"), f"{name}: {key} must be a positive integer"
             )
     a: Sizes = given
-    expect(a.get("h", 0) % a.get("kv_heads", 1) == 0, "softmax: kv_heads must divide h")
+    expect(a.get("h", 0) % a.get("kv_heads", 1) == 0, f"{name}: kv_heads must divide h")
     return Part(name, a, None, kv)

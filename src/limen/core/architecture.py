@@ -9,7 +9,7 @@ softmax(h=4,d=64),softmax(h=4,d=64,kv=0)                reads the keys and value
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 from limen.core.catalogue import identifier, lookup
@@ -74,9 +74,12 @@ class Part:
     @property
     def spelled(self) -> str:
         """The text form with every size, none left to a default."""
-        if self.bits is not None:
-            return str(self)
-        return spell(self.mixer, every=True, p=P if self.p is None else self.p, kv=self.kv)
+        return replace(self, p=P if self.p is None else self.p).sized if self.bits is None else str(self)
+
+    @property
+    def sized(self) -> str:
+        """The same, but of p only where it is said: weights fit every precision."""
+        return spell(self.mixer, every=True, p=self.p, kv=self.kv)
 
     def __str__(self) -> str:
         if self.bits is None:
@@ -136,6 +139,11 @@ class Architecture:
         """The text form with every size, as certificates carry it."""
         spelled = {layer: "|".join(part.spelled for part in layer.parts) for layer in self.counted}
         return spell_stack([spelled[layer] for layer in self.layers])
+
+    @property
+    def sized(self) -> str:
+        """The same, as models carry it: p only where it is said."""
+        return spell_stack(["|".join(part.sized for part in layer.parts) for layer in self.layers])
 
     def __str__(self) -> str:
         return self.text

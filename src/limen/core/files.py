@@ -87,7 +87,7 @@ def _content(model: Model) -> tuple[bytes, bytes]:
 def _header(frame: Frame) -> bytes:
     header = Header(
         schema="limen/model/1",
-        architecture=str(frame.architecture),
+        architecture=frame.architecture.sized,
         width=frame.width,
         answers=frame.answers,
         embedding=frame.embedding if isinstance(frame.embedding, Codes) else str(frame.embedding),

@@ -83,6 +83,10 @@ class Grouped(Headed):
             raise BadInput(f"kv_heads must be a divisor of h = {self.h}, got {self.kv_heads}")
 
     @property
+    def resolved(self) -> dict[str, int]:
+        return super().resolved | {"kv_heads": self.kv_sets}
+
+    @property
     def kv_sets(self) -> int:
         """Sets of keys and values."""
         return self.kv_heads or self.h
