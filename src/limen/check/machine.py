@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from limen.core.architecture import Architecture
 from limen.core.certificate import Machine
+from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.verdict import Accepted
 
-_CUTS = 2**14  # tokens of a task whose cuts are all looked at
+_CUTS = 2**12  # tokens of a task whose cuts are all looked at
 
 
 def machine(task: Task, architecture: Architecture) -> Machine | str:
@@ -37,6 +38,8 @@ def machine(task: Task, architecture: Architecture) -> Machine | str:
 def check_machine(certificate: Machine) -> str | None:
     """None if the certificate holds, otherwise the reason why not."""
     task, architecture = Task.parse(certificate.task), Architecture.parse(certificate.architecture)
+    if task.length > _CUTS:
+        raise BadInput(f"{task}: {task.length} cuts are too many to look at")
     again = machine(task, architecture)
     if isinstance(again, str):
         return again
