@@ -22,7 +22,7 @@ app = typer.Typer(
 )
 
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
-_STEPS = 2**20  # steps of chain of thought
+_STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 
@@ -189,7 +189,7 @@ def decide(
 @app.command()
 def depth(
     architecture: Annotated[str, typer.Argument(help="The architecture in its text form.")],
-    steps: Annotated[int, typer.Option(help="Steps of chain of thought.", min=0, max=_STEPS)] = 0,
+    steps: Annotated[int, typer.Option(help="Steps of chain of thought.", min=0, max=_THOUGHT)] = 0,
     as_json: Json = False,
 ) -> None:
     """How many hops a stack can chain in one pass, which layers decide it, and what is certified.

@@ -11,7 +11,7 @@ from limen.core.architecture import Architecture
 from limen.core.certificate import Machine
 from limen.core.task import Task
 
-_CUTS = 2**14  # tokens of a task whose cuts are all looked at
+_CUTS = 2**12  # tokens of a task whose cuts are all looked at
 
 
 def machine(task: Task, architecture: Architecture) -> Machine | str:

@@ -16,7 +16,7 @@ def check_transcript(certificate: Transcript, model: Model) -> str | None:
     """None if the same is said again, bit by bit; otherwise the first difference."""
     same_weights(certificate.weights, model)
     task = Task.parse(certificate.task)
-    tokens = task.checked(np.array(certificate.tokens, dtype=np.int64))
+    tokens = task.checked(np.array(certificate.tokens))
     players = _named(shares(task, certificate.players), certificate)
     again, _ = transcript(model, task, tokens, players, certificate.arithmetic)
     if again.architecture != certificate.architecture:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -75,6 +76,7 @@ def _run(function: Function, cut: int, seconds: float | int, folder: Path) -> in
     import subprocess
 
     request = asdict(function) | {"path": str(function.path.resolve()), "cut": cut, "most": MOST_INPUTS}
+    request["parent"] = os.getpid()
     (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
     # -P: the worker's own folder is not searched for modules
     command, quiet = [sys.executable, "-P", str(_WORKER), str(folder)], subprocess.DEVNULL

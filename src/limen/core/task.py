@@ -134,7 +134,7 @@ class Task(ABC):
         return (cls(),)
 
     def drawable(self) -> None:
-        """Raises, before any memory is asked for, if its inputs are too long or its sizes no 64-bit numbers."""
+        """Raises, before any memory is asked for, if its inputs are too long or its sizes too large."""
         if self.length > _LONGEST:
             raise BadInput(f"{shortened(self.length)} tokens, inputs of at most {_LONGEST} are drawn")
         for size, value in self.sizes.items():

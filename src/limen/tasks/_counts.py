@@ -22,10 +22,11 @@ def log_binomial(n: int, k: int) -> int:
     """⌊log₂ C(n,k)⌋, or one less; where Γ would take too long, ⌊log₂ (n/k)^k⌋ ≤ log₂ C(n,k)."""
     if k in (0, n):
         return 0
-    with ctx.workprec(128 + 2 * n.bit_length()):
-        if n.bit_length() > _GAMMA:
-            least = min(k, n - k)
+    if n.bit_length() > _GAMMA:
+        least = min(k, n - k)
+        with ctx.workprec(128 + least.bit_length()):
             return max(floor_bits(fmpz(least) * (log2(n) - log2(least))), 0)
+    with ctx.workprec(128 + 2 * n.bit_length()):
         return max(floor_bits(log2_binomial(n, k)), 0)
 
 

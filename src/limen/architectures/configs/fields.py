@@ -21,7 +21,7 @@ import msgspec
 
 from limen.core.errors import BadInput, shortened, unknown
 
-_LAYERS = 4096  # as in the text form
+_LAYERS = 1024  # of a model: the deepest have some hundreds
 _LARGEST = 2**48  # of a size: nobody means more
 Value = int | float | bool | str | list[str | int] | dict[str, int] | None
 
