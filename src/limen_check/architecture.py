@@ -86,8 +86,9 @@ class Part:
         """Bits that cross a cut after n tokens."""
         if self.said is not None:
             return self.said
-        reach = self.sizes.get("levels", n.bit_length() + 1)
-        need((n - 1).bit_length() < reach, "log_linear: the text is beyond its levels")
+        if self.name == "log_linear":
+            reached = max(n - 1, 0).bit_length() < self.sizes["levels"]
+            need(reached, "log_linear: the text is beyond its levels")
         return int(_STATES[self.name][1](self.sizes, n) * self.sizes["p"])
 
     def most(self, n: int) -> int:
