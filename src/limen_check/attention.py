@@ -218,13 +218,13 @@ class Ask:
         scores = self.scores(d)
         m = Match.of(scores)
         facts = relation(self.state, m, self.c, d)
-        self._unique(facts, d)
+        self.unique(facts, d)
         stray = self.others({d}, scores.s + m.low, m.gain, scores.err)
         if d.count > 1:
             stray += self.weight(d.count - 1, (m.cost or ZERO) - (m.high - m.low) - 2 * scores.err)
         return self.blurred(moved(self.head.value[d.name], d, facts, self.c), stray)
 
-    def _unique(self, facts: Facts, d: Class) -> None:
+    def unique(self, facts: Facts, d: Class) -> None:
         """Exactly one token of d that c sees satisfies the facts: by the task's promise, or by its place."""
         c = self.c
         if ("one", d.name, facts) in self.state.spec.promises:  # which speaks of earlier tokens alone
