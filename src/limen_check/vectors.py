@@ -24,7 +24,7 @@ Interval = tuple[Fraction, Fraction]
 Matrix = Mapping[int, Mapping[int, Fraction]]  # row -> column -> what is not 0
 ZERO, ONE = Fraction(0), Fraction(1)
 NONE: Interval = (ZERO, ZERO)
-MOST_VALUES, MOST_ROWS, MOST_PAIRS = 1 << 12, 1 << 21, 1 << 21
+MOST_VALUES, MOST_ROWS, MOST_PAIRS = 1 << 10, 1 << 21, 1 << 21
 
 
 def power(e: int) -> Fraction:
@@ -102,8 +102,9 @@ class Format:
 
     def rn(self, x: Fraction) -> Fraction:
         """The nearest number of the format, ties to even."""
-        if x == 0:
-            return x
+        n, d = x.numerator.bit_length(), x.denominator.bit_length()
+        if x.denominator.bit_count() == 1 and n <= self.t and d <= self.t - self.least and n - d <= self.top:
+            return x  # it is one
         unit = power(max(exponent(x), self.least) - self.t + 1)
         y = round(x / unit) * unit
         need(abs(y) <= self.largest, "a number overflows")
