@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flint import arb
 
@@ -160,6 +160,11 @@ class Compared(Construction):
         self.halves.pool(w)
         decide(w, at["verdict"], high=0)
         return w
+
+    def hints(self) -> dict[str, Any]:
+        """All look at the bit of the first half at their place; the last token looks for a flaw."""
+        heard: list[list[Any]] = [[0, 0, 0, asker, "one", "a"] for asker in ("a", "b", "last")]
+        return {"looks": [*heard, [1, 0, 0, "last", "exists", "b", "a"]]}
 
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 from flint import arb
 
@@ -168,6 +169,12 @@ class Lookup(Construction):
             w["0.0.K"][at["asks"], k] = k - 1
             w["0.0.V"][at["asks"]] = digits(b)[self.task.answers - 1]
         return w
+
+    def hints(self) -> dict[str, Any]:
+        """The asking token looks for the entry, or else at itself."""
+        where = ["pairs"] if isinstance(self.task, Retrieval) else ["data"]
+        rule = ["found", *where, "query"] if self.absent else ["one", *where]
+        return {"looks": [[0, 0, 0, "query", *rule]]}
 
     def margin(self, precision: Precision) -> float | None:
         n, k, c = self.task.n, self.words.k, self.scale

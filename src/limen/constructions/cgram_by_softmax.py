@@ -19,6 +19,7 @@ width Σp + W + 2b + 2, where Π p ≥ n+c-1.  Scores are exact in bfloat16 up t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from flint import arb
 
@@ -114,6 +115,14 @@ class CgramBySoftmax(Construction):
         product = (1 + fetched) ** 2 - 1  # both factors of layer 2 were fetched
         off = stray(n - 1, 2 * C, noise(2 * W + 2, product, r))
         return certified(digits_margin(blur(off, n, r), self.symbol.k, r))
+
+    def hints(self) -> dict[str, Any]:
+        """Head o - 1 looks back by o; the last token, asking, does not need the symbol before the gram."""
+        c = self.task.c
+        looks: list[list[Any]] = [
+            [0, 0, o - 1, asker, "back", o] for o in range(1, c) for asker in ("text", "asks", "query")
+        ]
+        return {"looks": [*looks, [1, 0, 0, "query", "one", "text"]]}
 
     @classmethod
     def examples(cls) -> tuple[CgramBySoftmax, ...]:

@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from flint import arb
 
@@ -223,6 +224,14 @@ class CompositionByEncoder(Construction):
                 return None
             bit = 16 * r.u if read > 0 else arb(0)
         return certified(digits_margin(bit, self.b, r))
+
+    def hints(self) -> dict[str, Any]:
+        """All look at w, and w at z_0; then each level at the one it reads."""
+        names = [*(f"z{l}" for l in range(self.task.L + 1)), "w"]
+        looks: list[list[Any]] = [[0, 0, 0, name, "one", "z0" if name == "w" else "w"] for name in names]
+        for layer in range(1, 1 + self.doublings):
+            looks += [[layer, 0, 0, names[l], "one", names[t]] for l, t in self.reads(layer).items()]
+        return {"looks": looks, "recode": {f"mod{r}": [256] * 4 for r in self.moduli if r > 256}}
 
     @classmethod
     def examples(cls) -> tuple[CompositionByEncoder, ...]:

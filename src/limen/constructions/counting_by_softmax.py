@@ -19,6 +19,7 @@ precision log₂n + 3 bits.  A recurrence must carry log₂C(n+S-1, S-1) bits in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -112,6 +113,10 @@ class CountingBySoftmax(Construction):
         more = arb(n) + arb(3) / 2
         apart = (arb(1) / 2 - threshold * (n + 2) - share * more) / (more * (n + 2))
         return certified(2 * apart * (1 - r.u) * (1 - r.acc))
+
+    def hints(self) -> dict[str, Any]:
+        """The last token looks at s, then shares its weight among the copies, s and itself."""
+        return {"looks": [[0, 0, 0, "k", "one", "s"], [1, 0, 0, "k", "share", "x"]]}
 
     @classmethod
     def examples(cls) -> tuple[CountingBySoftmax, ...]:

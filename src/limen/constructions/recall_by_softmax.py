@@ -18,6 +18,7 @@ b = ⌈log₂V⌉; any q.  Scores are exact in bfloat16 up to V = 2^255 [arora20
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from flint import arb
 
@@ -101,6 +102,12 @@ class RecallBySoftmax(Construction):
         fetched = rounded(blur(stray(n - 1, 2 * C, noise(D, arb(0), r)), n, r), r)
         off = stray(n - 1, 2 * C, noise(b + 1, fetched, r))
         return certified(digits_margin(blur(off, n, r), b, r))
+
+    def hints(self) -> dict[str, Any]:
+        """All look at the even place of their pair, then the questions at the values."""
+        asks = ("even", "odd") if self.task.q > 1 else ("even",)
+        fetch: list[list[Any]] = [[0, 0, 0, asker, "one", "evens"] for asker in ("evens", "values", *asks)]
+        return {"looks": [*fetch, *([1, 0, 0, asker, "one", "values"] for asker in asks)]}
 
     @classmethod
     def examples(cls) -> tuple[RecallBySoftmax, ...]:

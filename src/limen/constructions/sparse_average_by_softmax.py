@@ -15,6 +15,7 @@ as q² and 1 apart: t significant bits reach about q = 2^{t/2 - 1}.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -91,6 +92,11 @@ class SparseAverageBySoftmax(Construction):
         fetched = mean_error(off, arb(0), n + q, r)
         mean = mean_error(n * arb(-FLAG).exp() / q, arb(0), n + q, r)
         return mean_margin(fetched + mean * (1 + fetched), q, r)
+
+    def hints(self) -> dict[str, Any]:
+        """Each question looks at its place, the last one at all questions alike."""
+        fetch: list[list[Any]] = [[0, 0, 0, asker, "one", "z"] for asker in ("y", "last")]
+        return {"looks": [*fetch, [1, 0, 0, "last", "share", "y"]]}
 
     @classmethod
     def examples(cls) -> tuple[SparseAverageBySoftmax, ...]:

@@ -15,6 +15,7 @@ width 16b + 2D + 4.  One layer that reads its answer at a fixed token needs Ω(n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from flint import arb
 
@@ -77,6 +78,14 @@ class TwoSumAnyBySoftmax(Construction):
         no = C * (arb(1) / 2 - met.zero * (1 + r.u) ** 2)
         found, none = retrieved((-yes).exp(), n, r), retrieved(n * (-no).exp(), n, r)
         return certified(decided(found.one, none.zero, r))
+
+    def hints(self) -> dict[str, Any]:
+        """Each token looks for a partner at the first token and among the others; the last for a met one."""
+        among = ["exists", "later", "first"] if self.task.n > 2 else ["one", "first"]
+        looks: list[list[Any]] = [[0, 0, head, "first", "one", "first"] for head in range(4)]
+        for s in range(2):
+            looks += [[0, 0, 2 * s, "later", "exists", "first", "later"], [0, 0, 2 * s + 1, "later", *among]]
+        return {"looks": [*looks, [1, 0, 0, "last", "exists", "later", "first"]]}
 
     @classmethod
     def examples(cls) -> tuple[TwoSumAnyBySoftmax, ...]:

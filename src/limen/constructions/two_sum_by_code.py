@@ -17,6 +17,7 @@ tables of some 6√(2M) rows [sanford2023].
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from flint import arb
 
@@ -90,6 +91,10 @@ class TwoSumByCode(Construction):
         partner = retrieved((arb(-C) / 2).exp() + n * arb(-C).exp(), n + 1, r)
         blank = retrieved(n * (arb(-C) / 2).exp(), n + 1, r)
         return certified(decided(partner.one, 2 * blank.zero, r))
+
+    def hints(self) -> dict[str, Any]:
+        """Each head looks for a partner, its own token is the blank."""
+        return {"looks": [[0, 0, s, "q", "exists", "x", "q"] for s in range(2)]}
 
     @classmethod
     def examples(cls) -> tuple[TwoSumByCode, ...]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -105,6 +106,10 @@ class TwoSumByTrigonometry(Construction):
         partner = retrieved(step + n * (-2 * self.c * (half_δ - token)).exp(), n + 1, r)
         none = retrieved(n * step, n + 1, r)
         return certified(decided(partner.one, none.zero, r))
+
+    def hints(self) -> dict[str, Any]:
+        """It looks for a partner, its own token is the blank."""
+        return {"looks": [[0, 0, 0, "q", "exists", "x", "q"]]}
 
     @classmethod
     def examples(cls) -> tuple[TwoSumByTrigonometry, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from typing import Any
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids, lookup
@@ -51,6 +52,10 @@ class Construction(ABC):
 
         Computed in exact integers and balls, without running anything; None: none can be certified.
         """
+
+    def hints(self) -> dict[str, Any] | None:
+        """Where each class of tokens looks, for the kernel; None where it has no rule (argued)."""
+        return None
 
     def model(self) -> Model:
         """The weights in their frame."""
