@@ -376,7 +376,8 @@ def _asked(ask: Ask, scores: Scores, d: Class, of: Any, skip: frozenset[Hashable
     digits.sort(key=lambda digit: digit[0].div)
     weights = list(accumulate((y.mod for y, _, _ in digits), mul, initial=1))
     need([y.div for y, _, _ in digits] == weights[:-1], "a digit is left out")
-    need(ask.state.plain(Number(of, 1, weights[-1]), d).mod == 0 and min(costs) > 0, "a digit is left out")
+    need(ask.state.plain(Number(of, 1, weights[-1]), d).mod == 0, "a digit is left out")
+    need(min(costs, default=ZERO) > 0, "nothing is asked for")
     fields = {x for _, x, _ in digits if x is not None}
     need(len(fields) <= 1, "several fields ask for one number")
     rows: Any = sum(b * y.div for y, _, b in digits) if not fields else None
