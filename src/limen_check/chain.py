@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import accumulate, pairwise, product
 from math import prod
+from operator import mul
 from typing import Any, NamedTuple
 
-from limen_check.attention import Ask, Match, Scores, moved, relation
+from limen_check.attention import Ask, Gain, Match, Scores, moved, relation
 from limen_check.automata import PROGRAMS, Cell, head_of, time
-from limen_check.files import Malformed, Refused, expect, need
+from limen_check.files import Malformed, Refused, expect, need, typed
+from limen_check.pooling import On, exists
 from limen_check.state import State
-from limen_check.tasks import NO_FACTS, PLACE, TOKEN, Equal, Number, Part, Piece, Spec, spec
+from limen_check.tasks import NO_FACTS, PLACE, TOKEN, Equal, Exists, Number, Part, Piece, Spec, spec
 from limen_check.text import parse_call
 from limen_check.vectors import NONE, ONE, ZERO, Class, Column, Format, Interval, Joint, Rows, Vec
 
@@ -42,6 +44,8 @@ def margin(
         expect(name == "program" or (type(value) is int and 2 <= value < 1 << 32), f"{call.name}: {name}")
     if call.name == "turing" and sizes.keys() == {"n", "program"}:
         return _turing(steps, forward, digits, **sizes)
+    if call.name == "three_sum" and sizes.keys() == {"n", "M"}:
+        return _three_sum(steps, forward, digits, hints.get("blocks"), **sizes)
     raise Refused(f"no rule speaks of a chain of thought for {call.name}")
 
 
@@ -238,7 +242,7 @@ def latest(ask: Ask, d: Class, blank: Class) -> Vec:
     Keys and queries agree in all digits iff the cell written is the head's.  Every score is a sum without
     error that is rounded once, and whoever agrees scores `base` and what its place adds, which rises from
     place to place: the latest is ahead of the others who agree, of all who do not, and of the blank; if
-    nobody agrees, the blank is ahead of all.  Rounding is monotone, so this is seen on rounded scores.  Then L3.
+    nobody agrees, the blank is ahead of all.  Rounding is monotone: this is seen on rounded scores.  Then L3.
     """
     state, scores, there, rn = ask.state, ask.scores(d), ask.scores(blank), ask.f.rn
     m, machine = Match.of(scores), state.spec.machine
@@ -300,4 +304,153 @@ def _symbols(v: Vec, none: Vec) -> Vec:
     return Vec({}, {Number(Cell("read", 3)): Rows((0, 1, 2), made)}).tidy()
 
 
-RULES = {"latest": latest}
+def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int, M: int) -> Fraction:
+    """x_0 … x_{n-1}, q, then s_0 … s_{n-1}:  s_t = 2·E(x_t, q) + [there is a hit at some j < t].
+
+    E writes the sums of two numbers' blocks of bits side by side, each with a bit more.  A hit at j is a
+    k ≠ j with x_j + x_k + q ≡ 0 modulo M.  At q and at s_t the rules give q and the x that is next, x_0 and
+    x_{(t+1) mod n} (`pair`), and at s_t whether there is a hit at t (`hit`).  The next token must be what
+    this says, so at s_{n-1} its last digit says whether there was any hit.
+    """
+    typed(blocks, [int], "hints: blocks")
+    D = (M - 1).bit_length()
+    need(steps == n and M >= 3 and len(blocks) <= D and all(g >= 1 for g in blocks), "no chain of n steps")
+    need(sum(blocks) == D <= 12 and digits.bits == 1 + D + len(blocks), "other blocks than its digits")
+    starts = list(accumulate(blocks, initial=0))[:-1]
+
+    def beside(sums: Iterable[int]) -> int:
+        return sum(s << b + i for i, (s, b) in enumerate(zip(sums, starts, strict=True)))
+
+    rows = list(product(*(range((2 << g) - 1) for g in blocks)))
+    total = {beside(row): sum(s << b for s, b in zip(row, starts, strict=True)) for row in rows}
+    x, q, s = (
+        Class("x", 0, 0, 1, n, 0, M),
+        Class("q", n, 0, 1, 1, 0, M),
+        Class("s", n + 1, 0, 1, n, 0, 1 << 62),
+    )
+    ids = frozenset(2 * e + flag for e in total for flag in (0, 1))
+    state = forward(Spec((n, 1, n), (x, q, s), ("s",), 2, (), ids={"s": ids}))
+    partner = tuple((e, -total[e] % M) for e in sorted(total))
+    facts: Any = frozenset({("hit", partner)})
+    found = Number(TOKEN, 1, 2), Number(Exists("x", facts))
+    first, then = Cell(("at", 0), M), Cell(("at", tuple((t, (t + 1) % n) for t in range(n))), M)
+    least = []
+    for name, summand, flags in (("q", first, ()), ("s", then, found)):
+        pair = Number(summand, 1, 1 << D), Number(Cell("q", M), 1, 1 << D)
+
+        def right(at: At, pair: tuple[Number, ...] = pair, flags: tuple[Number, ...] = flags) -> int:
+            sums = [sum((at[i] >> b) % (1 << g) for i in pair) for b, g in zip(starts, blocks, strict=True)]
+            return 2 * beside(sums) + any(at[i] for i in flags)
+
+        also: Also = dict.fromkeys(pair, range(M)) | dict.fromkeys(flags, (0, 1))
+        least.append(digits.by_rows(state.x[name], state.f, also, right))
+    return min(least)
+
+
+class Asked(NamedTuple):
+    """For each row of a query field the key number asked for (or that number alone), as in R1."""
+
+    rows: Any
+    cost: Fraction
+    base: Fraction
+    gain: Gain
+
+
+def _asked(ask: Ask, scores: Scores, d: Class, of: Any, skip: frozenset[Hashable]) -> Asked:
+    """The digit that scores best, for every digit of a number: by rows of one field, or always the same."""
+    m, base, digits = Match.of(scores, skip), scores.s, list[tuple[Number, Any, Any]]()
+    costs = [m.cost] if m.cost is not None else []
+    for y, b in scores.B.items():
+        coupled, ranked = [(x, π) for x, z, π in m.pairs if z == y], sorted(b)
+        if y in skip or (not coupled and ranked[0] == ranked[-1]):
+            base += ZERO if y in skip else b[0]
+            continue
+        if not isinstance(y, Number) or y.of != of:
+            raise Refused("another number is asked for")
+        if coupled:
+            digits.append((y, *coupled[0]))
+        else:
+            digits.append((y, None, scores.k.terms[y].keys[b.index(ranked[-1])]))
+            costs.append(ranked[-1] - ranked[-2])
+            base += ranked[-1]
+    digits.sort(key=lambda digit: digit[0].div)
+    weights = list(accumulate((y.mod for y, _, _ in digits), mul, initial=1))
+    need([y.div for y, _, _ in digits] == weights[:-1], "a digit is left out")
+    need(ask.state.plain(Number(of, 1, weights[-1]), d).mod == 0, "a digit is left out")
+    need(min(costs, default=ZERO) > 0, "nothing is asked for")
+    fields = {x for _, x, _ in digits if x is not None}
+    need(len(fields) <= 1, "several fields ask for one number")
+    rows: Any = sum(b * y.div for y, _, b in digits) if not fields else None
+    for x in fields:
+        keys = ask.q.terms[x].keys
+        rows = tuple((a, sum((b if z is None else b[a]) * y.div for y, z, b in digits)) for a in keys)
+    return Asked(rows, min(costs), base, m.gain)
+
+
+def pair(ask: Ask, d: Class, e: Class) -> Vec:
+    """Half of THE token of d at the place asked for, half of the one of e: they score the same, exactly.
+
+    Both weigh e^0 = 1, and 2 and the sums of their values are numbers of the format, so L3 holds with their
+    mean for v: the normaliser is 2 ≤ Z ≤ 2 + 4σ', and 1/Z is rounded to 1/2 where it was to 1.
+    """
+    scores, other = ask.scores(d), ask.scores(e)
+    asked = _asked(ask, scores, d, PLACE, frozenset())
+    numbers = [asked.rows] if isinstance(asked.rows, int) else [b for _, b in asked.rows]
+    there = min(numbers) >= 0 and max(numbers) < d.count and (d.start, d.step) == (0, 1)
+    need(there, "there is no such token")
+    need(ask.before(d) and ask.before(e) and e.count == 1 and not other.S, "it may come later")
+    apart, same = asked.base - other.s - sum((b[0] for b in other.B.values()), ZERO), True
+    for x, gain in asked.gain.items():
+        levels = set(map(Fraction.__sub__, gain, other.A[x]))
+        apart, same = apart + min(levels), same and len(levels) == 1
+    same = same and all(len(set(b)) == 1 for b in other.B.values()) and not scores.err and not other.err
+    need(same and apart == 0, "two tokens do not score the same")
+    stray = ask.others({d, e}, asked.base, asked.gain, ZERO)
+    stray += ask.weight(d.count - 1, asked.cost) if d.count > 1 else ZERO
+    half = Vec()
+    for name, cell in ((d.name, Cell(("at", asked.rows), d.high)), (e.name, Cell(e.name, e.high))):
+        half = half.joined(_halved(ask.head.value[name], cell))
+    return ask.blurred(half, 2 * stray)
+
+
+def _halved(v: Vec, cell: Cell) -> Vec:
+    """Half of a value that depends on the token's id, which is known as a cell."""
+    need(not v.err, "values that are not exact")
+    terms: dict[Hashable, Rows] = {}
+    for n, rows in v.terms.items():
+        if not isinstance(n, Number) or n.of != TOKEN:
+            raise Refused("something else than ids is read")
+        half = {c: Column(tuple(a / 2 for a in col.levels), col.at) for c, col in rows.columns.items()}
+        terms[replace(n, of=cell)] = Rows(rows.keys, half)
+    return Vec({c: a / 2 for c, a in v.const.items()}, terms)
+
+
+def hit(ask: Ask, d: Class, blank: Class) -> Vec:
+    """R2 and R9 where a token asks for an id by rows of a table, at another place than its own."""
+    return exists(ask, d, blank, _elsewhere)
+
+
+def _elsewhere(ask: Ask, d: Class, blank: Fraction) -> On:
+    """By all digits of the place: what they score at its own, more at another one at least, and at most."""
+    scores, c, own = ask.scores(d), ask.c, dict[Hashable, tuple[Fraction, Fraction, Fraction]]()
+    need((c.start, c.step, c.count) == (d.start, d.step, d.count) == (0, 1, d.count), "other places")
+    pairs = [x for x, y in scores.S if x == y and isinstance(x, Number) and x.of == PLACE]
+    for x in sorted(pairs, key=lambda x: x.div):
+        asks, keys = scores.q.terms[x].keys, scores.k.terms[x].keys
+        A, B = (dict(zip(*side, strict=True)) for side in ((asks, scores.A[x]), (keys, scores.B[x])))
+        scored = [(a == b, A[a] + B[b] + v) for a, b, v in scores.S[x, x].all(asks, keys)]
+        here, apart = ({v for same, v in scored if same is there} for there in (True, False))
+        need(len(here) == 1 and min(apart) > min(here), "its own place is not excluded")
+        need(x.div == prod(y.mod for y in pairs if y.div < x.div), "a digit of the place is left out")
+        own[x] = min(here), min(apart) - min(here), max(apart)
+    whole = ask.state.plain(Number(PLACE, 1, prod(x.mod for x in pairs)), c).mod == 0
+    need(bool(own) and whole, "a digit of the place is left out")
+    asked = _asked(ask, scores, d, TOKEN, frozenset(own))
+    gain = asked.gain | {x: [ZERO] * len(scores.A[x]) for x in own}  # it is in `own`
+    same, most = (sum((scored[i] for scored in own.values()), asked.base) for i in (0, 2))
+    facts: Any = frozenset({("hit", asked.rows)})
+    low, off = same + min(more for _, more, _ in own.values()), max(most - asked.cost, same)
+    return On(facts, low, off, gain, scores.err, even=False)
+
+
+RULES = {"latest": latest, "pair": pair, "hit": hit}

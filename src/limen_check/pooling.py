@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -23,6 +23,9 @@ class On(NamedTuple):
     gain: Gain
     err: Fraction
     even: bool  # those that satisfy the facts score the same, exactly
+
+
+Asks = Callable[[Ask, Class, Fraction], On]  # who is asked for, where the blank scores so much
 
 
 def _asked(ask: Ask, d: Class, blank: Fraction) -> On:
@@ -107,20 +110,28 @@ class Case(NamedTuple):
     exact: bool
 
 
-def _cases(ask: Ask, d: Class, blank: Class) -> tuple[On, Case, Case]:
-    """Who is asked for; the weight off the blank if there is none, and outside d if there is one."""
+def _cases(ask: Ask, d: Class, blank: Class, asked: Asks, alike: frozenset[Class]) -> tuple[On, Case, Case]:
+    """Who is asked for; the weight off the blank if there is none, and outside d if there is one.
+
+    Those that are alike have the blank's value: whatever they weigh, it is no weight off the blank.
+    """
     need(blank != d and (ask.before(blank) or blank == ask.c), "no blank, or later")  # a token sees itself
     there = ask.scores(blank)
     need(not there.S, "the blank's score varies")
     base = there.s + sum(map(min, there.B.values()), ZERO)
-    on = _asked(ask, d, base)
+    on = asked(ask, d, base)
     yes = ask.others({d}, on.low, on.gain, on.err)
     apart = on.even and on.low > on.off
     alone = apart and 16 * (yes + ask.weight(d.count, on.low - on.off)) < ask.f.acc
-    no = ask.others({d, blank}, base, there.A, there.err)
+    no = ask.others({d, blank, *alike}, base, there.A, there.err)
     ahead = sum((max(map(Fraction.__sub__, on.gain[x], a)) for x, a in there.A.items()), ZERO)
     no += ask.weight(d.count, base - on.off - ahead - on.err - there.err)
-    even = not there.err and all(len(set(b)) == 1 for b in there.B.values()) and 16 * no < ask.f.acc
+    even = (
+        not alike
+        and not there.err
+        and all(len(set(b)) == 1 for b in there.B.values())
+        and 16 * no < ask.f.acc
+    )
     return on, Case(no / (blank.count if ask.before(blank) else 1), even), Case(yes, alone)
 
 
@@ -133,7 +144,7 @@ def _fixed(v: Vec) -> dict[int, Fraction]:
     return const
 
 
-def exists(ask: Ask, d: Class, blank: Class) -> Vec:
+def exists(ask: Ask, d: Class, blank: Class, asked: Asks = _asked) -> Vec:
     """R2.  All of d has the value v, the blank has v', and no value is negative.
 
     If some token is asked for, weights outside d are σ of those inside, and what is read lies between
@@ -142,9 +153,11 @@ def exists(ask: Ask, d: Class, blank: Class) -> Vec:
     whole number, and exact, where the ones in it score the same and all others vanish, as in R10.
     """
     need(d.before(ask.c) or not ask.head.both, "later tokens are seen")  # Exists speaks of earlier ones
-    on, *cases = _cases(ask, d, blank)
     values = {e.name: _fixed(ask.head.value[e.name]) for e in ask.seen}
-    a_sum = 1 - ask.state.length * ask.f.acc - power(-18)
+    same = {e for e in ask.seen if e not in (d, blank) and values[e.name] == values[blank.name]}
+    on, *cases = _cases(ask, d, blank, asked, frozenset(same if asked != _asked else ()))
+    lost = max(power(-18), ask.state.length * power(ask.f.least - ask.f.t))  # weights that are subnormal
+    a_sum = 1 - ask.state.length * ask.f.acc - lost
     slack = [(1 + ask.f.u) ** 4 / a_sum ** (1 if case.exact else 2) for case in cases]
     columns, err = {}, {}
     for c in ask.head.columns:
@@ -160,7 +173,7 @@ def exists(ask: Ask, d: Class, blank: Class) -> Vec:
 
 def found(ask: Ask, d: Class, blank: Class) -> Vec:
     """R8: R2 where at most one token is asked for, so that L3 gives its value, or else the blank's."""
-    on, none_there, one_there = _cases(ask, d, blank)
+    on, none_there, one_there = _cases(ask, d, blank, _asked, frozenset())
     need(("at most one", d.name, on.facts) in ask.state.spec.promises, "several tokens may be asked for")
     need(d.before(ask.c) and ask.before(blank) and blank.count == 1, "it may come later")
     rest = ask.weight(d.count - 1, on.low - on.off - 2 * on.err) if d.count > 1 else ZERO

@@ -78,8 +78,8 @@ def _written(ask: Ask, look: list[Any], p: int) -> Vec:
 
     Of all that may be seen, the other classes write nothing: their key or their value is 0.  In class d two
     tokens never have the same key, as they never have the same place.  So row c of the state is the value of
-    the token whose key is e_c, plus zeros, and so is the output: exactly, in any order and grouping.  A number
-    of the state is 0 or a value: it takes p bits if a column has at most 2^p of them.
+    the token whose key is e_c, plus zeros, and so is the output: exactly, in any order and grouping.  Numbers
+    of the state are 0 or a value: they take p bits if a column has at most 2^p of them.
     """
     if not ask.q.columns():
         return Vec()

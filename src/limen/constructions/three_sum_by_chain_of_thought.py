@@ -21,6 +21,7 @@ D + P + 2, 2D + 1 ReLUs, 2^{D+B+1} tokens.  Without the steps one layer needs Ω
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -183,6 +184,12 @@ class ThreeSumByChainOfThought(Construction):
         flag = (1 - found.one).max(found.zero) + 4 * r.u
         digit = 2 * bit.max(flag) + r.u
         return certified(2 * (1 - digit) - 2 * B * (1 + digit) * (r.u + r.sums(B)))
+
+    def hints(self) -> dict[str, Any]:
+        """Head 0 reads the next x and q, head 1 looks for a partner; a written token's blocks of bits."""
+        looks: list[list[Any]] = [[0, 0, 0, asker, "pair", "x", "q"] for asker in ("q", "s")]
+        looks += [[0, 1, 0, "q", "one", "q"], [0, 1, 0, "s", "hit", "x", "q"]]
+        return {"looks": looks, "blocks": [len(b) for b in self.blocks]}
 
     @classmethod
     def examples(cls) -> tuple[ThreeSumByChainOfThought, ...]:
