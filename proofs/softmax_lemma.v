@@ -1,0 +1,489 @@
+(** A softmax that is computed in floating point, in any order of summation, reads the
+    value of the key that scores best.
+
+    The right key weighs e^0 = 1, exactly; all others together at most [stray].  Then what
+    is read differs from the right key's value by a blur of a few times [stray], though
+    every exponential, weight, product and sum is rounded.
+
+    What is assumed of the arithmetic, and nothing else:
+    - an addition errs by no more than either summand, and by no more than [acc] times the
+      exact sum ([sums]); the sum may be taken along any tree.  Rounding to nearest does
+      both ([nearest_add]; sums of subnormal numbers are exact), with gradual underflow;
+      a machine that flushes small numbers to 0 is not modelled, nor is overflow;
+    - an exponential is at most twice what it should be, and so is a product: rounding to
+      nearest can do no worse, also below the least normal number, for 0 is a number
+      ([nearest_doubles]).  Of exponential and weight together, only one doubles
+      ([weight_doubles]): they are in one format, or the exponential has more exponents or
+      digits than the weight;
+    - the right key's weight is the nearest number to 1/Z (or twice rounded, inside the
+      operation and when it is stored): 1 if 1/Z is within u/2 of it ([nearest_one]).
+
+    [bound k] bounds e^(difference) for the difference of scores as it was computed; [cap]
+    bounds the values as they are stored.  A maximum that runs along, so that earlier sums
+    are multiplied again, is not modelled. *)
+From Coq Require Import List QArith Qabs Lqa Lia ZArith Permutation.
+Import ListNotations.
+Local Open Scope Q_scope.
+Local Arguments Qabs : simpl never.
+
+Definition many (n : nat) : Q := inject_Z (Z.of_nat n).
+
+Lemma Qabs_0 x : x == 0 -> Qabs x == 0.
+Proof. intros E. rewrite E. reflexivity. Qed.
+Lemma scaled c x y : 0 <= c -> x <= y -> c * x <= c * y.
+Proof. nra. Qed.
+
+(** * Rounding to nearest, into any set of numbers *)
+Section Nearest.
+Variable number : Q -> Prop.
+Definition nearest (x y : Q) : Prop := number y /\ forall z, number z -> Qabs (y - x) <= Qabs (z - x).
+
+Lemma nearest_add a b s : number a -> number b -> nearest (a + b) s ->
+  Qabs (s - (a + b)) <= Qabs a /\ Qabs (s - (a + b)) <= Qabs b.
+Proof.
+  intros Ha Hb [_ N]. split; [apply N in Hb; rename Hb into H|apply N in Ha; rename Ha into H];
+    apply (Qle_trans _ _ _ H); apply Qle_lteq; right.
+  - rewrite <- (Qabs_opp a). apply Qabs_wd. ring.
+  - rewrite <- (Qabs_opp b). apply Qabs_wd. ring.
+Qed.
+Lemma nearest_doubles x y : number 0 -> nearest x y -> Qabs y <= 2 * Qabs x.
+Proof.
+  intros Z [_ N]. apply N in Z.
+  assert (E : Qabs (0 - x) == Qabs x) by (rewrite <- (Qabs_opp x); apply Qabs_wd; ring).
+  pose proof (Qabs_triangle (y - x) x) as T.
+  assert (E' : Qabs (y - x + x) == Qabs y) by (apply Qabs_wd; ring). lra.
+Qed.
+(** What is at most a number of the format is rounded to at most this number. *)
+Lemma nearest_below x y e : number e -> x <= e -> nearest x y -> y <= e.
+Proof.
+  intros He L [_ N]. apply N in He. rewrite (Qabs_pos (e - x)) in He by lra.
+  pose proof (Qle_Qabs (y - x)). lra.
+Qed.
+(** The numbers next to 1 from below are u away: what is nearer than u/2 is rounded to 1. *)
+Lemma nearest_one u x y : number 1 -> (forall z, number z -> z <= 1 - u \/ 1 <= z) ->
+  2 * (1 - x) < u -> x <= 1 -> nearest x y -> y == 1.
+Proof.
+  intros H1 Gap L Le N. pose proof (nearest_below x y 1 H1 Le N) as B. destruct N as [Hy N].
+  apply N in H1. rewrite (Qabs_pos (1 - x)) in H1 by lra.
+  apply Qabs_Qle_condition in H1. destruct (Gap y Hy) as [G|G]; lra.
+Qed.
+End Nearest.
+
+(** Twice: inside the operation, where there are more numbers, and when it is stored. *)
+Lemma nearest_one_twice (inside stored : Q -> Prop) u x y z : inside 1 -> stored 1 ->
+  (forall z, stored z -> z <= 1 - u \/ 1 <= z) -> 4 * (1 - x) < u -> x <= 1 ->
+  nearest inside x y -> nearest stored y z -> z == 1.
+Proof.
+  intros I1 S1 Gap L Le N M. pose proof (nearest_below inside x y 1 I1 Le N) as B.
+  apply (nearest_one stored u y z S1 Gap); [|exact B|exact M].
+  destruct N as [_ N]. apply N in I1. rewrite (Qabs_pos (1 - x)) in I1 by lra.
+  apply Qabs_Qle_condition in I1. lra.
+Qed.
+
+(** Of two roundings one doubles at most: either the exponential is normal, or the weight
+    is rounded in the exponential's own format, where it cannot exceed it (Z >= 1). *)
+Lemma weight_doubles u bound expo weight Z : 0 <= u -> 1 <= Z -> 0 <= bound -> 0 <= expo ->
+  expo <= (1 + u) * bound /\ weight <= 2 * (expo / Z) \/ expo <= 2 * bound /\ weight <= expo ->
+  weight <= 2 * (1 + u) * bound.
+Proof.
+  intros Hu HZ Hb He [[A B]|[A B]].
+  - assert (L : expo / Z <= expo) by (apply Qle_shift_div_r; nra). nra.
+  - nra.
+Qed.
+
+(** * Sums along any tree *)
+Section Sums.
+Context {K : Type}.
+Variable acc : Q.
+Hypothesis acc_nonneg : 0 <= acc.
+
+Inductive tree := leaf (k : K) | node (l r : tree).
+Fixpoint leaves (t : tree) : list K :=
+  match t with leaf k => [k] | node l r => leaves l ++ leaves r end.
+
+(** [sums term t s]: adding the terms along t may give s. *)
+Inductive sums (term : K -> Q) : tree -> Q -> Prop :=
+| sums_leaf k s : s == term k -> sums term (leaf k) s
+| sums_node l r a b s : sums term l a -> sums term r b ->
+    Qabs (s - (a + b)) <= Qabs a -> Qabs (s - (a + b)) <= Qabs b ->
+    Qabs (s - (a + b)) <= acc * Qabs (a + b) -> sums term (node l r) s.
+
+Definition total (f : K -> Q) (l : list K) : Q := fold_right (fun k s => f k + s) 0 l.
+Lemma total_app f l m : total f (l ++ m) == total f l + total f m.
+Proof. induction l as [|k l IH]; simpl; [|rewrite IH]; ring. Qed.
+Lemma total_perm f l m : Permutation l m -> total f l == total f m.
+Proof. induction 1; simpl; try lra. Qed.
+Lemma total_le f g l : (forall k, In k l -> f k <= g k) -> total f l <= total g l.
+Proof.
+  induction l as [|k l IH]; intros H; simpl; [lra|].
+  pose proof (H k (or_introl eq_refl)). specialize (IH (fun k I => H k (or_intror I))). lra.
+Qed.
+Lemma total_scale c f l : total (fun k => c * f k) l == c * total f l.
+Proof. induction l as [|k l IH]; simpl; [|rewrite IH]; ring. Qed.
+Lemma total_nonneg f l : (forall k, In k l -> 0 <= f k) -> 0 <= total f l.
+Proof.
+  induction l as [|k l IH]; intros H; simpl; [lra|].
+  pose proof (H k (or_introl eq_refl)). specialize (IH (fun k I => H k (or_intror I))). lra.
+Qed.
+(** (1 + acc)^n: what n additions may do to numbers of one sign. *)
+Fixpoint grown (n : nat) : Q := match n with O => 1 | S n => (1 + acc) * grown n end.
+Lemma grown_ge_1 n : 1 <= grown n. Proof. induction n as [|n IH]; cbn [grown]; [lra|nra]. Qed.
+Lemma grown_mono n m : (n <= m)%nat -> grown n <= grown m.
+Proof. induction 1 as [|m L IH]; [lra|]. cbn [grown]. pose proof (grown_ge_1 m). nra. Qed.
+Lemma many_S n : many (S n) == many n + 1.
+Proof. unfold many. rewrite Nat2Z.inj_succ, <- Z.add_1_r, inject_Z_plus. reflexivity. Qed.
+Lemma many_nonneg n : 0 <= many n.
+Proof. unfold many. change 0 with (inject_Z 0). rewrite <- Zle_Qle. lia. Qed.
+Lemma grown_small n : grown n * (1 - many n * acc) <= 1.
+Proof.
+  induction n as [|n IH]; [change (many 0) with 0; cbn [grown]; lra|]. cbn [grown]. rewrite many_S.
+  pose proof (grown_ge_1 n). pose proof (many_nonneg n).
+  assert (L : (1 + acc) * (1 - (many n + 1) * acc) <= 1 - many n * acc) by nra.
+  assert (M : grown n * ((1 + acc) * (1 - (many n + 1) * acc)) <= grown n * (1 - many n * acc)) by nra.
+  lra.
+Qed.
+Lemma grown_le n : many n * acc < 1 -> grown n <= / (1 - many n * acc).
+Proof.
+  intros H. setoid_replace (/ (1 - many n * acc)) with (1 / (1 - many n * acc)) by (unfold Qdiv; ring).
+  apply Qle_shift_div_l; [lra|apply grown_small].
+Qed.
+
+Lemma leaves_positive t : (1 <= length (leaves t))%nat.
+Proof. induction t; simpl; [|rewrite app_length]; lia. Qed.
+
+Lemma sums_size term t s : sums term t s ->
+  Qabs s <= grown (length (leaves t)) * total (fun k => Qabs (term k)) (leaves t).
+Proof.
+  induction 1 as [k s E|l r a b s Hl IHl Hr IHr _ _ E]; simpl.
+  - rewrite E. pose proof (Qabs_nonneg (term k)). nra.
+  - rewrite app_length, total_app.
+    set (Tl := total _ (leaves l)) in *. set (Tr := total _ (leaves r)) in *.
+    assert (0 <= Tl) by (apply total_nonneg; intros; apply Qabs_nonneg).
+    assert (0 <= Tr) by (apply total_nonneg; intros; apply Qabs_nonneg).
+    assert (Sum : Qabs s <= (1 + acc) * (Qabs a + Qabs b)).
+    { pose proof (Qabs_triangle (s - (a + b)) (a + b)) as T. pose proof (Qabs_triangle a b).
+      assert (E' : Qabs (s - (a + b) + (a + b)) == Qabs s) by (apply Qabs_wd; ring).
+      pose proof (Qabs_nonneg (a + b)). nra. }
+    pose proof (leaves_positive l). pose proof (leaves_positive r).
+    set (G := grown (length (leaves l) + length (leaves r))).
+    assert (Gl : (1 + acc) * grown (length (leaves l)) <= G)
+      by (apply (grown_mono (S (length (leaves l)))); lia).
+    assert (Gr : (1 + acc) * grown (length (leaves r)) <= G)
+      by (apply (grown_mono (S (length (leaves r)))); lia).
+    apply (Qle_trans _ _ _ Sum).
+    assert ((1 + acc) * Qabs a <= (1 + acc) * (grown (length (leaves l)) * Tl)) by nra.
+    assert ((1 + acc) * Qabs b <= (1 + acc) * (grown (length (leaves r)) * Tr)) by nra.
+    assert ((1 + acc) * grown (length (leaves l)) * Tl <= G * Tl) by (apply Qmult_le_compat_r; assumption).
+    assert ((1 + acc) * grown (length (leaves r)) * Tr <= G * Tr) by (apply Qmult_le_compat_r; assumption).
+    lra.
+Qed.
+
+(** The heart: all that is added to the right key's term moves the sum by at most twice
+    its size, wherever it is added. *)
+Lemma sums_right term G right t s : sums term t s -> In right (leaves t) ->
+  grown (length (leaves t)) <= G ->
+  Qabs (s - term right) <= 2 * G * (total (fun k => Qabs (term k)) (leaves t) - Qabs (term right)).
+Proof.
+  induction 1 as [k s E|l r a b s Hl IHl Hr IHr Ea Eb _]; simpl; intros I HG.
+  - destruct I as [->|[]].
+    rewrite (Qabs_0 (s - term right)) by lra. lra.
+  - rewrite total_app.
+    pose proof (sums_size _ _ _ Hl) as Sl. pose proof (sums_size _ _ _ Hr) as Sr.
+    set (Tl := total _ (leaves l)) in *. set (Tr := total _ (leaves r)) in *.
+    assert (0 <= Tl) by (apply total_nonneg; intros; apply Qabs_nonneg).
+    assert (0 <= Tr) by (apply total_nonneg; intros; apply Qabs_nonneg).
+    rewrite app_length in HG.
+    assert (Gl : grown (length (leaves l)) <= G)
+      by (apply Qle_trans with (2 := HG), grown_mono; lia).
+    assert (Gr : grown (length (leaves r)) <= G)
+      by (apply Qle_trans with (2 := HG), grown_mono; lia).
+    assert (Sl' : Qabs a <= G * Tl)
+      by (apply (Qle_trans _ _ _ Sl), Qmult_le_compat_r; assumption).
+    assert (Sr' : Qabs b <= G * Tr)
+      by (apply (Qle_trans _ _ _ Sr), Qmult_le_compat_r; assumption).
+    apply in_app_or in I. destruct I as [I|I].
+    + specialize (IHl I Gl).
+      pose proof (Qabs_triangle (s - (a + b)) (b + (a - term right))) as T1.
+      pose proof (Qabs_triangle b (a - term right)) as T2.
+      assert (E' : Qabs (s - (a + b) + (b + (a - term right))) == Qabs (s - term right))
+        by (apply Qabs_wd; ring).
+      lra.
+    + specialize (IHr I Gr).
+      pose proof (Qabs_triangle (s - (a + b)) (a + (b - term right))) as T1.
+      pose proof (Qabs_triangle a (b - term right)) as T2.
+      assert (E' : Qabs (s - (a + b) + (a + (b - term right))) == Qabs (s - term right))
+        by (apply Qabs_wd; ring).
+      lra.
+Qed.
+
+(** Numbers that are not negative: the sum is at least each of them. *)
+Lemma sums_above term t s : sums term t s -> (forall k, In k (leaves t) -> 0 <= term k) ->
+  0 <= s /\ forall k, In k (leaves t) -> term k <= s.
+Proof.
+  induction 1 as [k s E|l r a b s Hl IHl Hr IHr Ea Eb _]; simpl; intros P.
+  - split; [rewrite E; auto|]. intros k' [<-|[]]. lra.
+  - destruct IHl as [Pa La]; [intros; apply P, in_or_app; auto|].
+    destruct IHr as [Pb Lb]; [intros; apply P, in_or_app; auto|].
+    rewrite (Qabs_pos a) in Ea by assumption. rewrite (Qabs_pos b) in Eb by assumption.
+    apply Qabs_Qle_condition in Ea, Eb. split; [lra|].
+    intros k I. apply in_app_or in I. destruct I as [I|I]; [apply La in I|apply Lb in I]; lra.
+Qed.
+End Sums.
+
+(** * The lemma *)
+Section Softmax.
+Context {K : Type}.
+Variables (acc u stray cap : Q) (right : K) (others : list K).
+Variables (bound expo value : K -> Q).
+Let n := length (right :: others).
+Definition slack (n : nat) (acc : Q) : Q := / (1 - many n * acc).
+Hypothesis acc_nonneg : 0 <= acc.
+Hypothesis u_nonneg : 0 <= u.
+Hypothesis few : many n * acc < 1.
+Hypothesis bound_nonneg : forall k, In k others -> 0 <= bound k.
+Hypothesis bound_total : total bound others <= stray.
+Hypothesis expo_right : expo right == 1.
+Hypothesis expo_others : forall k, In k others -> 0 <= expo k <= 2 * bound k.
+Hypothesis cap_right : Qabs (value right) <= cap.
+Hypothesis cap_others : forall k, In k others -> Qabs (value k) <= cap.
+
+Lemma grown_slack : grown acc n <= slack n acc.
+Proof. apply grown_le; [exact acc_nonneg|exact few]. Qed.
+Lemma slack_ge_1 : 1 <= slack n acc.
+Proof. apply Qle_trans with (2 := grown_slack), grown_ge_1, acc_nonneg. Qed.
+Lemma cap_nonneg : 0 <= cap.
+Proof. apply Qle_trans with (2 := cap_right), Qabs_nonneg. Qed.
+Lemma stray_nonneg : 0 <= stray.
+Proof. apply Qle_trans with (2 := bound_total), total_nonneg, bound_nonneg. Qed.
+
+(** What any sum over all keys differs from the right key's term. *)
+Lemma sums_others term t s : Permutation (leaves t) (right :: others) -> sums acc term t s ->
+  Qabs (s - term right) <= 2 * slack n acc * total (fun k => Qabs (term k)) others.
+Proof.
+  intros P H. apply (Qle_trans _ (2 * slack n acc *
+    (total (fun k => Qabs (term k)) (leaves t) - Qabs (term right)))).
+  - apply (sums_right acc acc_nonneg); [exact H| |].
+    + apply Permutation_in with (1 := Permutation_sym P). left. reflexivity.
+    + rewrite (Permutation_length P). exact grown_slack.
+  - rewrite (total_perm _ _ _ P). simpl. pose proof slack_ge_1. apply Qle_lteq. right. ring.
+Qed.
+
+(** The normaliser, in any order. *)
+Variables (tz : @tree K) (Z : Q).
+Hypothesis all_of_Z : Permutation (leaves tz) (right :: others).
+Hypothesis Z_computed : sums acc expo tz Z.
+
+Lemma normaliser_ge_1 : 1 <= Z.
+Proof.
+  destruct (sums_above acc expo tz Z Z_computed) as [_ A].
+  - intros k I. apply (Permutation_in _ all_of_Z) in I. destruct I as [<-|I]; [lra|].
+    apply expo_others, I.
+  - rewrite <- expo_right. apply A, (Permutation_in _ (Permutation_sym all_of_Z)). left. reflexivity.
+Qed.
+Lemma expo_total : total (fun k => Qabs (expo k)) others <= 2 * stray.
+Proof.
+  apply Qle_trans with (total (fun k => 2 * bound k) others).
+  - apply total_le. intros k I. destruct (expo_others k I). rewrite Qabs_pos; assumption.
+  - rewrite total_scale. pose proof bound_total. lra.
+Qed.
+Theorem normaliser : 1 <= Z <= 1 + 4 * stray * slack n acc.
+Proof.
+  split; [apply normaliser_ge_1|].
+  pose proof (sums_others expo tz Z all_of_Z Z_computed) as H. rewrite expo_right in H.
+  pose proof expo_total. pose proof slack_ge_1. apply Qabs_Qle_condition in H.
+  assert (2 * slack n acc * total (fun k => Qabs (expo k)) others <= 2 * slack n acc * (2 * stray))
+    by (apply scaled; [lra|assumption]).
+  lra.
+Qed.
+Lemma inverse_of_normaliser : 0 < 1 / Z /\ 1 / Z <= 1 /\ 1 - 1 / Z <= 4 * stray * slack n acc.
+Proof.
+  destruct normaliser as [L U]. assert (P : 0 < 1 / Z) by (apply Qlt_shift_div_l; lra).
+  assert (B : 1 / Z <= 1) by (apply Qle_shift_div_r; lra). repeat split; try assumption.
+  assert (E : 1 == 1 / Z * Z) by (field; lra).
+  set (i := 1 / Z) in *. nra.
+Qed.
+
+(** ** Weights first, then their sum: alpha_k = e_k / Z, o = sum of alpha_k v_k *)
+Section Weights.
+Variables (weight product : K -> Q) (t : @tree K) (out : Q).
+Hypothesis weight_others : forall k, In k others -> 0 <= weight k <= 2 * (1 + u) * bound k.
+Hypothesis product_others : forall k, In k others -> Qabs (product k) <= 2 * Qabs (weight k * value k).
+Hypothesis all_of_it : Permutation (leaves t) (right :: others).
+Hypothesis computed : sums acc product t out.
+
+Lemma out_near_product : Qabs (out - product right) <= 8 * stray * (1 + u) * slack n acc * cap.
+Proof.
+  pose proof (sums_others product t out all_of_it computed) as H.
+  assert (T : total (fun k => Qabs (product k)) others <= 4 * (1 + u) * cap * stray).
+  { apply Qle_trans with (total (fun k => 4 * (1 + u) * cap * bound k) others).
+    - apply total_le. intros k I. apply (Qle_trans _ _ _ (product_others k I)).
+      rewrite Qabs_Qmult. destruct (weight_others k I) as [W0 W]. rewrite (Qabs_pos (weight k)) by assumption.
+      pose proof (cap_others k I). pose proof (Qabs_nonneg (value k)). pose proof cap_nonneg.
+      assert (weight k * Qabs (value k) <= weight k * cap) by nra.
+      assert (weight k * cap <= 2 * (1 + u) * bound k * cap) by (apply Qmult_le_compat_r; assumption).
+      lra.
+    - rewrite total_scale. pose proof cap_nonneg. pose proof bound_total. apply scaled; [nra|assumption]. }
+  pose proof slack_ge_1. apply (Qle_trans _ _ _ H).
+  apply (Qle_trans _ (2 * slack n acc * (4 * (1 + u) * cap * stray))); [apply scaled; [lra|exact T]|].
+  apply Qle_lteq. right. ring.
+Qed.
+
+(** The right key's weight is rounded to 1: only the others blur its value. *)
+Theorem softmax_exact blur :
+  (4 * (1 - 1 / Z) < u -> weight right == 1) ->
+  (weight right == 1 -> product right == value right) ->
+  8 * stray * (1 + u) * slack n acc <= blur -> 2 * blur < u ->
+  Qabs (out - value right) <= blur * cap.
+Proof.
+  intros One Same B Small. pose proof out_near_product as H.
+  destruct inverse_of_normaliser as [_ [_ I]]. pose proof stray_nonneg. pose proof slack_ge_1.
+  assert (0 <= stray * slack n acc) by nra. assert (0 <= u * (stray * slack n acc)) by nra.
+  rewrite <- Same by (apply One; lra). apply (Qle_trans _ _ _ H).
+  apply Qmult_le_compat_r; [exact B|exact cap_nonneg].
+Qed.
+
+(** It is rounded to another number, inside and when it is stored: the normaliser's own
+    error, 4 stray, and the roundings of weight and product come in addition. *)
+Theorem softmax_rounded blur :
+  Qabs (weight right - 1 / Z) <= ((1 + u) * (1 + u) - 1) * (1 / Z) ->
+  Qabs (product right - weight right * value right) <= acc * Qabs (weight right * value right) ->
+  8 * stray * (1 + u) * slack n acc <= blur ->
+  Qabs (out - value right) <= (3 * blur / 2 + (1 + u) * (1 + u) * (1 + acc) - 1) * cap.
+Proof.
+  intros W P B. pose proof out_near_product as H.
+  destruct inverse_of_normaliser as [I0 [I1 I]]. pose proof stray_nonneg. pose proof slack_ge_1.
+  pose proof cap_nonneg as C. set (i := 1 / Z) in *. set (e := (1 + u) * (1 + u) - 1) in *.
+  assert (0 <= e) by (unfold e; nra).
+  assert (0 <= stray * slack n acc) by nra. assert (0 <= u * (stray * slack n acc)) by nra.
+  assert (W1 : Qabs (weight right - 1) <= e + blur / 2).
+  { pose proof (Qabs_triangle (weight right - i) (i - 1)) as T.
+    rewrite (Qabs_neg (i - 1)) in T by lra.
+    assert (E : Qabs (weight right - i + (i - 1)) == Qabs (weight right - 1)) by (apply Qabs_wd; ring).
+    assert (e * i <= e) by nra.
+    assert (4 * stray * slack n acc <= blur / 2) by (apply Qle_shift_div_l; lra). lra. }
+  assert (W2 : Qabs (weight right) <= 1 + e).
+  { pose proof (Qabs_triangle (weight right - i) i) as T. rewrite (Qabs_pos i) in T by lra.
+    assert (E : Qabs (weight right - i + i) == Qabs (weight right)) by (apply Qabs_wd; ring).
+    assert ((1 + e) * i <= 1 + e) by nra. lra. }
+  rewrite Qabs_Qmult in P.
+  assert (V1 : Qabs ((weight right - 1) * value right) <= (e + blur / 2) * cap).
+  { rewrite Qabs_Qmult. apply Qmult_le_compat_nonneg; split; try apply Qabs_nonneg; assumption. }
+  assert (V2 : Qabs (weight right) * Qabs (value right) <= (1 + e) * cap).
+  { apply Qmult_le_compat_nonneg; split; try apply Qabs_nonneg; assumption. }
+  assert (P' : Qabs (product right - weight right * value right) <= acc * ((1 + e) * cap))
+    by (apply (Qle_trans _ _ _ P), scaled; assumption).
+  assert (H' : Qabs (out - product right) <= blur * cap)
+    by (apply (Qle_trans _ _ _ H), Qmult_le_compat_r; assumption).
+  pose proof (Qabs_triangle (out - product right)
+    (product right - weight right * value right + (weight right - 1) * value right)) as T1.
+  pose proof (Qabs_triangle (product right - weight right * value right)
+    ((weight right - 1) * value right)) as T2.
+  assert (E : Qabs (out - product right +
+      (product right - weight right * value right + (weight right - 1) * value right)) ==
+      Qabs (out - value right)) by (apply Qabs_wd; ring).
+  assert (E' : (3 * blur / 2 + (1 + u) * (1 + u) * (1 + acc) - 1) * cap ==
+      blur * cap + acc * ((1 + e) * cap) + (e + blur / 2) * cap) by (unfold e; field).
+  lra.
+Qed.
+End Weights.
+
+(** ** The sum first, then one quotient: o = (sum of e_k v_k) / Z, before it is rounded *)
+Section Deferred.
+Variables (product : K -> Q) (t : @tree K) (out : Q).
+Hypothesis product_right : product right == value right.
+Hypothesis product_others : forall k, In k others -> Qabs (product k) <= 2 * Qabs (expo k * value k).
+Hypothesis all_of_it : Permutation (leaves t) (right :: others).
+Hypothesis computed : sums acc product t out.
+
+Theorem softmax_deferred : Qabs (out / Z - value right) <= 12 * stray * slack n acc * cap.
+Proof.
+  pose proof (sums_others product t out all_of_it computed) as H. rewrite product_right in H.
+  pose proof slack_ge_1. pose proof cap_nonneg as C. pose proof stray_nonneg.
+  assert (T : total (fun k => Qabs (product k)) others <= 4 * cap * stray).
+  { apply Qle_trans with (total (fun k => 4 * cap * bound k) others).
+    - apply total_le. intros k I. apply (Qle_trans _ _ _ (product_others k I)).
+      rewrite Qabs_Qmult. destruct (expo_others k I) as [E0 E]. rewrite (Qabs_pos (expo k)) by assumption.
+      assert (expo k * Qabs (value k) <= 2 * bound k * cap)
+        by (apply Qmult_le_compat_nonneg; split; try assumption; [apply Qabs_nonneg|apply cap_others, I]).
+      lra.
+    - rewrite total_scale. pose proof bound_total. apply scaled; [nra|assumption]. }
+  assert (H' : Qabs (out - value right) <= 8 * stray * slack n acc * cap).
+  { apply (Qle_trans _ _ _ H), (Qle_trans _ (2 * slack n acc * (4 * cap * stray))).
+    - apply scaled; [lra|exact T].
+    - apply Qle_lteq. right. ring. }
+  destruct inverse_of_normaliser as [I0 [I1 I]]. destruct normaliser as [Z1 _].
+  assert (E : Qabs (out / Z - value right) ==
+      Qabs ((out - value right) * (1 / Z) + value right * (1 / Z - 1)))
+    by (apply Qabs_wd; field; lra).
+  rewrite E. set (i := 1 / Z) in *.
+  pose proof (Qabs_triangle ((out - value right) * i) (value right * (i - 1))) as T1.
+  rewrite !Qabs_Qmult, (Qabs_pos i), (Qabs_neg (i - 1)) in T1 by lra.
+  pose proof (Qabs_nonneg (out - value right)). pose proof (Qabs_nonneg (value right)).
+  assert (Qabs (out - value right) * i <= Qabs (out - value right)) by nra.
+  assert (Qabs (value right) * - (i - 1) <= cap * (4 * stray * slack n acc)).
+  { apply Qmult_le_compat_nonneg; split; try assumption; lra. }
+  lra.
+Qed.
+End Deferred.
+End Softmax.
+
+(** A blur that leaves room: what a checker may compute with. *)
+Lemma blur_with_room n acc u stray : 0 <= acc -> 0 <= u -> 0 <= stray -> many n * acc < 1 ->
+  8 * stray * (1 + u) * slack n acc <= 8 * stray * (1 + u) ^ 4 * slack n acc ^ 2.
+Proof.
+  intros Ha Hu Hs L.
+  assert (S1 : 1 <= slack n acc)
+    by (apply Qle_trans with (2 := grown_le acc Ha n L), grown_ge_1, Ha).
+  set (a := slack n acc) in *.
+  setoid_replace (8 * stray * (1 + u) ^ 4 * a ^ 2) with
+    (8 * stray * (1 + u) * a * ((1 + u) * (1 + u) * (1 + u) * a)) by ring.
+  assert (0 <= u * u) by nra. assert (1 <= (1 + u) * (1 + u)) by nra.
+  assert (1 <= (1 + u) * (1 + u) * (1 + u)) by nra.
+  assert (1 <= (1 + u) * (1 + u) * (1 + u) * a) by nra.
+  assert (0 <= stray * (1 + u) * a) by (apply Qmult_le_0_compat; nra). nra.
+Qed.
+
+(** * Not empty: three keys, every addition as wrong as it may be *)
+Section Three.
+Let tiny : Q := 1 # 1024.
+Let expo (k : nat) : Q := match k with O => 1 | _ => tiny end.
+Let value (k : nat) : Q := match k with O => 1 | _ => -(1) end.
+Let weight := expo.
+Let product (k : nat) : Q := match k with O => 1 | _ => - tiny end.
+Let t : @tree nat := node (node (leaf 1%nat) (leaf 0%nat)) (leaf 2%nat).
+Let Z : Q := 1 + 4 * tiny.
+Let out : Q := 1 - 4 * tiny.
+Ltac small := apply Qle_bool_iff; reflexivity.
+
+Example Z_may_be : sums (1 # 16) expo t Z.
+Proof.
+  apply (sums_node _ _ _ _ (1 + 2 * tiny) tiny); [apply (sums_node _ _ _ _ tiny 1)|constructor|..];
+    try constructor; try reflexivity; small.
+Qed.
+Example out_may_be : sums (1 # 16) product t out.
+Proof.
+  apply (sums_node _ _ _ _ (1 - 2 * tiny) (- tiny)); [apply (sums_node _ _ _ _ (- tiny) 1)|constructor|..];
+    try constructor; try reflexivity; small.
+Qed.
+Lemma all_three : Permutation (leaves t) [0; 1; 2]%nat.
+Proof. apply perm_swap. Qed.
+
+Example three_exact : Qabs (out - value 0) <= 8 * (2 * tiny) * (1 + (1 # 8)) * slack 3 (1 # 16) * 1.
+Proof.
+  apply (softmax_exact (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo value)
+    with (tz := t) (Z := Z) (weight := weight) (product := product) (t := t);
+    try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
+    try (intros k [<-|[<-|[]]]; (split; small) || small).
+Qed.
+End Three.
+
+Print Assumptions nearest_add.
+Print Assumptions nearest_doubles.
+Print Assumptions nearest_one_twice.
+Print Assumptions weight_doubles.
+Print Assumptions normaliser.
+Print Assumptions softmax_exact.
+Print Assumptions softmax_rounded.
+Print Assumptions softmax_deferred.
+Print Assumptions blur_with_room.
+Print Assumptions three_exact.
