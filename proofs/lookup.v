@@ -155,5 +155,223 @@ Proof.
       - apply IH; [lia|]. intros i I. apply (H (S i)). lia. }
     apply G; [rewrite Len; exact Ls|]. rewrite Len. intros i I. rewrite A by lia. apply W. lia.
 Qed.
-Print Assumptions fields_agree.
+
+(** A place that is asked for by its digits, the last one not reduced: there is one, and
+    one alone, if the digits stay below their radices and the last below [high]. *)
+Theorem one_place ms high count ds last : positive ms -> within ms ds -> 0 <= last < high ->
+  product ms * high <= count ->
+  let p := number ms ds + product ms * last in
+  (0 <= p < count /\ digits ms p = ds /\ p / product ms = last) /\
+  forall p', digits ms p' = ds -> p' / product ms = last -> p' = p.
+Proof.
+  intros P W H C p. pose proof (product_positive ms P) as Q. pose proof (number_within ms ds W) as N.
+  assert (M : p mod product ms = number ms ds)
+    by (unfold p; rewrite Z.mul_comm, Z.mod_add by lia; apply Z.mod_small, N).
+  assert (D : p / product ms = last)
+    by (unfold p; rewrite Z.mul_comm, Z.div_add by lia; rewrite Z.div_small by exact N; lia).
+  split; [split; [unfold p; nia|split; [|exact D]]|].
+  - apply (number_inj ms); [apply digits_within, P|exact W|]. rewrite number_digits by exact P. exact M.
+  - intros p' E E'. pose proof (number_digits ms p' P) as N'. rewrite E in N'.
+    rewrite (Z.div_mod p' (product ms)) by lia. unfold p. lia.
+Qed.
 End Digits.
+
+(** * Residues without common factor *)
+Section Residues.
+Fixpoint coprime (ms : list Z) : Prop :=
+  match ms with
+  | [] => True
+  | m :: ms => Forall (fun m' => Z.gcd m m' = 1) ms /\ coprime ms
+  end.
+
+Lemma coprime_product m ms : Forall (fun m' => Z.gcd m m' = 1) ms -> Z.gcd m (product ms) = 1.
+Proof.
+  induction 1 as [|a ms G _ IH]; simpl; [apply Z.gcd_1_r|].
+  apply Zgcd_1_rel_prime, rel_prime_mult; apply Zgcd_1_rel_prime; assumption.
+Qed.
+Lemma coprime_divides ms z : coprime ms -> Forall (fun m => (m | z)) ms -> (product ms | z).
+Proof.
+  induction ms as [|m ms IH]; simpl; intros C D; [apply Z.divide_1_l|].
+  destruct C as [G C]. inversion D as [|? ? Dm Ds]; subst.
+  destruct (IH C Ds) as [c E]. subst z.
+  rewrite Z.mul_comm in Dm. apply Z.gauss in Dm; [|apply coprime_product, G].
+  destruct Dm as [e ->]. exists e. lia.
+Qed.
+
+(** Two numbers closer than the product of the moduli are equal if all residues are. *)
+Theorem residues_agree ms a b : positive ms -> coprime ms -> Z.abs (a - b) < product ms ->
+  (forall m, In m ms -> a mod m = b mod m) <-> a = b.
+Proof.
+  intros P C R. split; [|intros ->; reflexivity]. intros H.
+  assert (D : (product ms | a - b)).
+  { apply coprime_divides; [exact C|]. apply Forall_forall. intros m I.
+    unfold positive in P. rewrite Forall_forall in P. specialize (P m I).
+    apply Z.mod_divide; [lia|]. rewrite Zminus_mod, (H m I), Z.sub_diag. apply Z.mod_0_l. lia. }
+  destruct D as [c E]. pose proof (product_positive ms P). assert (c = 0) by nia. lia.
+Qed.
+
+(** One residue: the key's is the one that makes up the sum, exactly if the sum has residue r. *)
+Lemma residue_of_sum m a x y r : 0 < m -> 0 <= a < m -> (y mod m + a) mod m = r ->
+  x mod m = a <-> (x + y) mod m = r.
+Proof.
+  intros Hm Ha <-. rewrite (Zplus_mod x y), (Z.add_comm (x mod m)). split; [intros ->; reflexivity|].
+  intros E. pose proof (Z.mod_pos_bound x m Hm) as Bx. pose proof (Z.mod_pos_bound y m Hm).
+  pose proof (Z.div_mod (y mod m + x mod m) m) as Ep. pose proof (Z.div_mod (y mod m + a) m) as Eq.
+  set (p := (y mod m + x mod m) / m) in *. set (q := (y mod m + a) / m) in *.
+  assert (x mod m - a = m * (p - q)) by lia. assert (p - q = 0) by nia. nia.
+Qed.
+(** Several, without common factor: x + y = s, if all sums stay below the product. *)
+Theorem sum_by_residues ms best x y s : positive ms -> coprime ms ->
+  0 <= x -> 0 <= y -> x + y < product ms -> 0 <= s < product ms ->
+  (forall m, In m ms -> 0 <= best m < m /\ (y mod m + best m) mod m = s mod m) ->
+  (forall m, In m ms -> x mod m = best m) <-> x + y = s.
+Proof.
+  intros P C Hx Hy L S B. rewrite <- (residues_agree ms (x + y) s) by (assumption || lia).
+  unfold positive in P. rewrite Forall_forall in P.
+  split; intros H m I; destruct (B m I) as [Bm E];
+    apply (residue_of_sum m (best m) x y (s mod m) (P m I) Bm E), H, I.
+Qed.
+End Residues.
+
+(** * Scores *)
+Local Open Scope Q_scope.
+Section Scores.
+Context {T F : Type}.
+(** For one query: a token's fields, the fields that are asked for and the others, what
+    each row of a field adds to the score. *)
+Variables (key : T -> F -> Z) (coupled free : list F) (row : F -> Z -> Q) (base : Q).
+Variables (asked : F -> Z) (cost : Q) (low high : F -> Q) (class : T -> Prop).
+Definition score (t : T) : Q :=
+  base + total (fun f => row f (key t f)) coupled + total (fun f => row f (key t f)) free.
+Definition agrees (t : T) : Prop := forall f, In f coupled -> key t f = asked f.
+Hypothesis cost_nonneg : 0 <= cost.
+Hypothesis best : forall t f, class t -> In f coupled ->
+  key t f = asked f \/ row f (key t f) <= row f (asked f) - cost.
+Hypothesis range : forall t f, class t -> In f free -> low f <= row f (key t f) <= high f.
+
+Lemma missed t l : class t -> incl l coupled -> (exists f, In f l /\ key t f <> asked f) ->
+  total (fun f => row f (key t f)) l <= total (fun f => row f (asked f)) l - cost.
+Proof.
+  intros Ht. induction l as [|f l IH]; intros I [g [Ig N]]; [destruct Ig|]. simpl.
+  assert (Le : forall l, incl l coupled ->
+      total (fun f => row f (key t f)) l <= total (fun f => row f (asked f)) l).
+  { intros l' I'. apply total_le. intros f' If. destruct (best t f' Ht (I' f' If)) as [->|L]; lra. }
+  pose proof (Le l (fun x H => I x (or_intror H))) as Rest.
+  destruct (best t f Ht (I f (or_introl eq_refl))) as [E|L]; [|lra].
+  destruct Ig as [->|Ig]; [contradiction|].
+  specialize (IH (fun x H => I x (or_intror H)) (ex_intro _ g (conj Ig N))). rewrite E. lra.
+Qed.
+
+Lemma agreed t l : agrees t -> incl l coupled ->
+  total (fun f => row f (key t f)) l == total (fun f => row f (asked f)) l.
+Proof.
+  intros A. induction l as [|f l IH]; intros I; simpl; [reflexivity|].
+  rewrite (A f) by (apply I; left; reflexivity). rewrite IH; [reflexivity|].
+  intros x H. apply I. right. exact H.
+Qed.
+(** The matched score, up to the fields that are not asked for. *)
+Lemma matched t : class t -> agrees t ->
+  base + total (fun f => row f (asked f)) coupled + total low free <= score t.
+Proof.
+  intros Ht A. unfold score. rewrite (agreed t coupled A (incl_refl _)).
+  assert (total low free <= total (fun f => row f (key t f)) free)
+    by (apply total_le; intros f I; apply range; assumption).
+  lra.
+Qed.
+Lemma agrees_or_misses t : agrees t \/ exists f, In f coupled /\ key t f <> asked f.
+Proof.
+  unfold agrees. clear best. induction coupled as [|f l [A|[g [I N]]]].
+  - left. intros f [].
+  - destruct (Z.eq_dec (key t f) (asked f)) as [E|E].
+    + left. intros g [<-|I]; [exact E|apply A, I].
+    + right. exists f. split; [left; reflexivity|exact E].
+  - right. exists g. split; [right; exact I|exact N].
+Qed.
+
+Theorem a_miss_costs t t' : class t -> class t' -> agrees t -> ~ agrees t' ->
+  score t' <= score t - (cost - (total high free - total low free)).
+Proof.
+  intros Ht Ht' A N. pose proof (matched t Ht A) as M. unfold score at 1.
+  destruct (agrees_or_misses t') as [A'|X]; [contradiction|].
+  pose proof (missed t' coupled Ht' (incl_refl _) X).
+  assert (total (fun f => row f (key t' f)) free <= total high free)
+    by (apply total_le; intros f I; apply range; assumption).
+  lra.
+Qed.
+
+(** Scores are computed with an error; the facts single out one token of the class. *)
+Theorem lookup (facts : T -> Prop) (computed : T -> Q) (err : Q) t :
+  (forall t, class t -> facts t <-> agrees t) ->
+  (forall t, class t -> Qabs (computed t - score t) <= err) ->
+  class t -> facts t -> (forall t', class t' -> facts t' -> t' = t) ->
+  forall t', class t' -> t' <> t ->
+  computed t' <= computed t - (cost - (total high free - total low free) - 2 * err).
+Proof.
+  intros HF HE Ht Hf One t' Ht' N.
+  pose proof (a_miss_costs t t' Ht Ht' (proj1 (HF t Ht) Hf)) as M.
+  assert (N' : ~ agrees t') by (intros A; apply N, One; [exact Ht'|apply HF; assumption]).
+  specialize (M N'). pose proof (HE t Ht) as E. pose proof (HE t' Ht') as E'.
+  apply Qabs_Qle_condition in E, E'. lra.
+Qed.
+
+(** The matched score by fields of the query: [by_query f] is the field that asks for f. *)
+Theorem matched_by_query (by_query : F -> nat) (asking : list nat) (own gain : nat -> Q) rest :
+  NoDup asking -> (forall f, In f coupled -> In (by_query f) asking) ->
+  (forall z, gain z == own z +
+     total (fun f => row f (asked f)) (filter (fun f => Nat.eqb (by_query f) z) coupled)) ->
+  base == rest + total own asking ->
+  base + total (fun f => row f (asked f)) coupled == rest + total gain asking.
+Proof.
+  intros ND Cov G B. rewrite B.
+  assert (Split : total gain asking == total own asking + total (fun z =>
+      total (fun f => row f (asked f)) (filter (fun f => Nat.eqb (by_query f) z) coupled)) asking).
+  { clear - G. induction asking as [|z l IH]; simpl; [reflexivity|]. rewrite IH, (G z). ring. }
+  rewrite Split, <- Qplus_assoc. apply Qplus_comp; [reflexivity|]. apply Qplus_comp; [reflexivity|].
+  clear - ND Cov. induction coupled as [|f l IH]; simpl.
+  - clear. induction asking as [|z l IH]; simpl; [reflexivity|]. rewrite <- IH. reflexivity.
+  - rewrite IH by (intros; apply Cov; right; assumption).
+    assert (I : In (by_query f) asking) by (apply Cov; left; reflexivity). clear - ND I.
+    induction ND as [|z m Nz ND IH]; [destruct I|]. simpl.
+    destruct (Nat.eqb_spec (by_query f) z) as [E|E]; simpl.
+    + assert (Same : total (fun z => total (fun f => row f (asked f))
+          (if Nat.eqb (by_query f) z then f :: filter (fun f => Nat.eqb (by_query f) z) l
+           else filter (fun f => Nat.eqb (by_query f) z) l)) m ==
+        total (fun z => total (fun f => row f (asked f)) (filter (fun f => Nat.eqb (by_query f) z) l)) m).
+      { clear IH ND I. subst z. induction m as [|z m IHm]; simpl; [reflexivity|].
+        rewrite IHm by (intros X; apply Nz; right; exact X).
+        destruct (Nat.eqb_spec (by_query f) z) as [E|E]; [exfalso; apply Nz; left; symmetry; exact E|].
+        reflexivity. }
+      rewrite Same. ring.
+    + destruct I as [I|I]; [symmetry in I; contradiction|]. specialize (IH I). simpl in IH. lra.
+Qed.
+End Scores.
+
+(** Tokens of another class, whatever their fields: how far they are behind a reference of
+    [rest + gain of each field of the query], the worst row of each field taken by itself. *)
+Theorem others_behind {F : Type} (asking : list nat) (free : list F) (rest rest' : Q)
+    (gain own most worst : nat -> Q) (adds top : F -> Q) (inner : nat -> Q) :
+  (forall z, In z asking -> inner z <= most z) ->
+  (forall z, In z asking -> own z - gain z + most z <= worst z) ->
+  (forall f, In f free -> adds f <= top f) ->
+  rest' + total own asking + total inner asking + total adds free <=
+    rest + total gain asking - (rest - rest' - total top free - total worst asking).
+Proof.
+  intros I W A. pose proof (total_le adds top free A) as HA.
+  assert (H : total own asking + total inner asking <= total gain asking + total worst asking).
+  { clear A HA. induction asking as [|z l IH]; simpl; [lra|].
+    pose proof (I z (or_introl eq_refl)). pose proof (W z (or_introl eq_refl)).
+    assert (J : total own l + total inner l <= total gain l + total worst l)
+      by (apply IH; intros; [apply I|apply W]; right; assumption).
+    lra. }
+  lra.
+Qed.
+
+Print Assumptions digits_agree.
+Print Assumptions fields_agree.
+Print Assumptions one_place.
+Print Assumptions residues_agree.
+Print Assumptions sum_by_residues.
+Print Assumptions a_miss_costs.
+Print Assumptions lookup.
+Print Assumptions matched_by_query.
+Print Assumptions others_behind.
