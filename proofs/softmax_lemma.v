@@ -228,6 +228,45 @@ Proof.
     apply Qabs_Qle_condition in Ea, Eb. split; [lra|].
     intros k I. apply in_app_or in I. destruct I as [I|I]; [apply La in I|apply Lb in I]; lra.
 Qed.
+(** ... and near their exact sum. *)
+Lemma sums_near term t s : acc <= 1 -> sums term t s -> (forall k, In k (leaves t) -> 0 <= term k) ->
+  (1 - many (length (leaves t)) * acc) * total term (leaves t) <= s <=
+  grown (length (leaves t)) * total term (leaves t).
+Proof.
+  intros A H P. split.
+  - induction H as [k s E|l r a b s Hl IHl Hr IHr _ _ E]; simpl in *.
+    + change (many 1) with 1. pose proof (P k (or_introl eq_refl)). nra.
+    + specialize (IHl (fun k I => P k (in_or_app _ _ _ (or_introl I)))).
+      specialize (IHr (fun k I => P k (in_or_app _ _ _ (or_intror I)))).
+      assert (Tl : 0 <= total term (leaves l)) by (apply total_nonneg; intros; apply P, in_or_app; auto).
+      assert (Tr : 0 <= total term (leaves r)) by (apply total_nonneg; intros; apply P, in_or_app; auto).
+      destruct (sums_above term l a Hl) as [Pa _]; [intros; apply P, in_or_app; auto|].
+      destruct (sums_above term r b Hr) as [Pb _]; [intros; apply P, in_or_app; auto|].
+      rewrite (Qabs_pos (a + b)) in E by lra. apply Qabs_Qle_condition in E.
+      assert (S1 : (1 - acc) * (a + b) <= s) by lra.
+      rewrite app_length, total_app.
+      set (x := many (length (leaves l))) in *. set (y := many (length (leaves r))) in *.
+      assert (X : 1 <= x) by (unfold x, many; change 1 with (inject_Z 1); rewrite <- Zle_Qle;
+        pose proof (leaves_positive l); lia).
+      assert (Y : 1 <= y) by (unfold y, many; change 1 with (inject_Z 1); rewrite <- Zle_Qle;
+        pose proof (leaves_positive r); lia).
+      assert (XY : many (length (leaves l) + length (leaves r)) == x + y)
+        by (unfold x, y, many; rewrite Nat2Z.inj_add, inject_Z_plus; reflexivity).
+      rewrite XY. apply Qle_trans with (2 := S1).
+      assert (Ca : (1 - acc) * ((1 - x * acc) * total term (leaves l)) <= (1 - acc) * a)
+        by (apply scaled; lra).
+      assert (Cb : (1 - acc) * ((1 - y * acc) * total term (leaves r)) <= (1 - acc) * b)
+        by (apply scaled; lra).
+      assert (Da : (1 - (x + y) * acc) * total term (leaves l) <=
+          (1 - acc) * (1 - x * acc) * total term (leaves l)) by (apply Qmult_le_compat_r; [nra|exact Tl]).
+      assert (Db : (1 - (x + y) * acc) * total term (leaves r) <=
+          (1 - acc) * (1 - y * acc) * total term (leaves r)) by (apply Qmult_le_compat_r; [nra|exact Tr]).
+      lra.
+  - pose proof (sums_size term t s H) as B.
+    destruct (sums_above term t s H P) as [S0 _]. rewrite (Qabs_pos s) in B by exact S0.
+    apply (Qle_trans _ _ _ B), scaled; [pose proof (grown_ge_1 (length (leaves t))); lra|].
+    apply total_le. intros k I. rewrite Qabs_pos; [lra|apply P, I].
+Qed.
 End Sums.
 
 (** * The lemma *)
@@ -427,6 +466,147 @@ Qed.
 End Deferred.
 End Softmax.
 
+(** * Several keys share the weight *)
+
+(** Values that are not negative: what is computed is their mean, up to a factor for the
+    sums, one for what is rounded, and [lost], what a weight and a product that are too small
+    to be normal numbers may lose (in a format of 16 bits, a weight of 1/n may be one). *)
+Section Average.
+Context {K : Type}.
+Variables (acc w lost low high : Q) (keys : list K) (expo product value : K -> Q).
+Variables (tz t : @tree K) (Z out : Q).
+Let n := length keys.
+Hypothesis acc_nonneg : 0 <= acc.
+Hypothesis acc_le_1 : acc <= 1.
+Hypothesis few : many n * acc < 1.
+Hypothesis expo_nonneg : forall k, In k keys -> 0 <= expo k.
+Hypothesis expo_positive : 0 < total expo keys.
+Hypothesis all_of_Z : Permutation (leaves tz) keys.
+Hypothesis Z_computed : sums acc expo tz Z.
+Hypothesis product_nonneg : forall k, In k keys -> 0 <= product k.
+Hypothesis product_near : forall k, In k keys ->
+  (1 - w) * (expo k / Z * value k) - lost <= product k <= (1 + w) * (expo k / Z * value k) + lost.
+Hypothesis all_of_it : Permutation (leaves t) keys.
+Hypothesis computed : sums acc product t out.
+Hypothesis w_range : 0 <= w <= 1.
+Hypothesis low_nonneg : 0 <= low.
+(** the exact mean *)
+Hypothesis mean : low * total expo keys <= total (fun k => expo k * value k) keys <= high * total expo keys.
+
+Lemma total_affine c d (f g : K -> Q) l : (forall k, In k l -> g k == c * f k + d) ->
+  total g l == c * total f l + many (length l) * d.
+Proof.
+  induction l as [|k l IH]; intros H; simpl; [change (many 0) with 0; ring|].
+  rewrite many_S, (H k) by (left; reflexivity). rewrite IH by (intros; apply H; right; assumption). ring.
+Qed.
+Theorem average :
+  (1 - many n * acc) * ((1 - w) * (1 - many n * acc) * low - many n * lost) <= out <=
+  slack n acc * ((1 + w) * slack n acc * high + many n * lost).
+Proof.
+  set (m := 1 - many n * acc). assert (M : 0 < m) by (unfold m; lra).
+  assert (SM : slack n acc * m == 1) by (unfold slack, m; field; lra).
+  assert (S0 : 0 < slack n acc) by nra.
+  assert (Gs : grown acc n <= slack n acc) by (apply grown_le; assumption).
+  set (E := total expo keys) in *. set (V := total (fun k => expo k * value k) keys) in *.
+  destruct (sums_near acc acc_nonneg expo tz Z acc_le_1 Z_computed) as [ZL ZU].
+  { intros k I. apply expo_nonneg, (Permutation_in _ all_of_Z), I. }
+  rewrite (Permutation_length all_of_Z), (total_perm _ _ _ all_of_Z) in ZL, ZU. fold n E m in ZL, ZU.
+  assert (ZU' : Z <= slack n acc * E) by (apply (Qle_trans _ _ _ ZU), Qmult_le_compat_r; [exact Gs|lra]).
+  assert (Z0 : 0 < Z) by nra.
+  destruct (sums_near acc acc_nonneg product t out acc_le_1 computed) as [OL OU].
+  { intros k I. apply product_nonneg, (Permutation_in _ all_of_it), I. }
+  rewrite (Permutation_length all_of_it), (total_perm _ _ _ all_of_it) in OL, OU. fold n m in OL, OU.
+  set (P := total product keys) in *.
+  assert (P0 : 0 <= P) by (apply total_nonneg, product_nonneg).
+  assert (PU : P <= (1 + w) / Z * V + many n * lost).
+  { apply Qle_trans with (total (fun k => (1 + w) * (expo k / Z * value k) + lost) keys).
+    - apply total_le. intros k I. apply product_near, I.
+    - apply Qle_lteq. right. apply total_affine. intros k I. field. lra. }
+  assert (PL : (1 - w) / Z * V - many n * lost <= P).
+  { apply Qle_trans with (total (fun k => (1 - w) * (expo k / Z * value k) - lost) keys).
+    - apply Qle_lteq. right. symmetry. setoid_replace ((1 - w) / Z * V - many n * lost) with
+        ((1 - w) / Z * V + many n * - lost) by ring.
+      apply total_affine. intros k I. field. lra.
+    - apply total_le. intros k I. apply product_near, I. }
+  assert (VL : m * low <= V / Z).
+  { apply Qle_shift_div_l; [exact Z0|]. apply Qle_trans with (low * E); [|apply mean].
+    assert (m * Z <= m * (slack n acc * E)) by (apply scaled; lra).
+    assert (E' : m * (slack n acc * E) == E) by (rewrite Qmult_assoc, (Qmult_comm m), SM; ring).
+    assert (low * (m * Z) <= low * E) by (apply scaled; lra). lra. }
+  assert (High : 0 <= high) by nra.
+  assert (VU : V / Z <= slack n acc * high).
+  { apply Qle_shift_div_r; [exact Z0|]. apply Qle_trans with (high * E); [apply mean|].
+    assert (E' : slack n acc * (m * E) == E) by (rewrite Qmult_assoc, SM; ring).
+    assert (slack n acc * (m * E) <= slack n acc * Z) by (apply scaled; lra).
+    assert (high * E <= high * (slack n acc * Z)) by (apply scaled; lra). lra. }
+  assert (EU : (1 + w) / Z * V == (1 + w) * (V / Z)) by (field; lra).
+  assert (EL : (1 - w) / Z * V == (1 - w) * (V / Z)) by (field; lra).
+  rewrite EU in PU. rewrite EL in PL. split.
+  - apply Qle_trans with (2 := OL), scaled; [lra|]. apply Qle_trans with (2 := PL).
+    assert ((1 - w) * (m * low) <= (1 - w) * (V / Z)) by (apply scaled; lra). lra.
+  - apply (Qle_trans _ _ _ OU), (Qle_trans _ (slack n acc * P)); [apply Qmult_le_compat_r; assumption|].
+    apply scaled; [lra|]. apply (Qle_trans _ _ _ PU).
+    assert ((1 + w) * (V / Z) <= (1 + w) * (slack n acc * high)) by (apply scaled; lra). lra.
+Qed.
+End Average.
+
+(** A weight is rounded by w1 of itself and [eta], then a product by acc and [tiny]. *)
+Lemma rounded_product acc w1 eta tiny top x a v p : 0 <= acc <= 1 -> 0 <= w1 -> 0 <= eta -> 0 <= x -> 0 <= a ->
+  0 <= v <= top -> Qabs (a - x) <= w1 * x + eta -> Qabs (p - a * v) <= acc * (a * v) + tiny ->
+  let w := (1 + w1) * (1 + acc) - 1 in let lost := (1 + acc) * eta * top + tiny in
+  (1 - w) * (x * v) - lost <= p <= (1 + w) * (x * v) + lost.
+Proof.
+  intros Ha Hw He Hx Ha0 Hv A P w lost. apply Qabs_Qle_condition in A, P.
+  assert (U : a * v <= ((1 + w1) * x + eta) * v) by (apply Qmult_le_compat_r; lra).
+  assert (L : ((1 - w1) * x - eta) * v <= a * v) by (apply Qmult_le_compat_r; lra).
+  assert (T : eta * v <= eta * top) by (apply scaled; lra).
+  assert (U' : (1 + acc) * (a * v) <= (1 + acc) * (((1 + w1) * x + eta) * v)) by (apply scaled; lra).
+  assert (L' : (1 - acc) * (((1 - w1) * x - eta) * v) <= (1 - acc) * (a * v)) by (apply scaled; lra).
+  assert (T' : (1 + acc) * (eta * v) <= (1 + acc) * (eta * top)) by (apply scaled; lra).
+  assert (0 <= eta * v) by nra. assert (0 <= acc * (eta * v)) by nra.
+  assert (0 <= x * v) by nra. assert (0 <= acc * w1) by nra. assert (0 <= acc * w1 * (x * v)) by nra.
+  unfold w, lost. split; lra.
+Qed.
+
+(** The mean where the matched keys hold v, one of them weighs 1, and all others together
+    weigh at most [stray] and hold at most [top]. *)
+Lemma mean_of_matched {K : Type} (matched others : list K) (expo value : K -> Q) v top stray best :
+  0 <= v -> 0 <= top -> 0 <= stray ->
+  (forall k, In k (matched ++ others) -> 0 <= expo k) -> In best matched -> expo best == 1 ->
+  (forall k, In k matched -> value k == v) -> (forall k, In k others -> 0 <= value k <= top) ->
+  total expo others <= stray ->
+  v / (1 + stray) * total expo (matched ++ others) <=
+    total (fun k => expo k * value k) (matched ++ others) <=
+    (v + stray * top) * total expo (matched ++ others).
+Proof.
+  intros Hv Ht Hs Pos B B1 M O S. rewrite !total_app.
+  set (A := total expo matched). set (C := total expo others) in *.
+  assert (A1 : 1 <= A).
+  { rewrite <- B1. unfold A. assert (Pos' : forall k, In k matched -> 0 <= expo k)
+      by (intros; apply Pos, in_or_app; auto).
+    clear - B Pos'. induction matched as [|k l IH]; [destruct B|]. simpl.
+    pose proof (Pos' k (or_introl eq_refl)).
+    pose proof (total_nonneg expo l (fun k I => Pos' k (or_intror I))).
+    destruct B as [->|B]; [lra|]. specialize (IH B (fun k I => Pos' k (or_intror I))). lra. }
+  assert (C0 : 0 <= C) by (apply total_nonneg; intros; apply Pos, in_or_app; auto).
+  assert (EA : total (fun k => expo k * value k) matched == v * A).
+  { unfold A. rewrite <- total_scale. clear - M. induction matched as [|k l IH]; simpl; [reflexivity|].
+    rewrite IH, (M k) by (intros; try apply M; simpl; auto). ring. }
+  assert (CU : total (fun k => expo k * value k) others <= top * C).
+  { unfold C. rewrite <- total_scale. apply total_le. intros k I.
+    pose proof (Pos k (in_or_app _ _ _ (or_intror I))). destruct (O k I). nra. }
+  assert (CL : 0 <= total (fun k => expo k * value k) others).
+  { apply total_nonneg. intros k I. pose proof (Pos k (in_or_app _ _ _ (or_intror I))). destruct (O k I). nra. }
+  rewrite EA. split.
+  - setoid_replace (v / (1 + stray) * (A + C)) with (v * (A + C) / (1 + stray)) by (field; lra).
+    apply Qle_trans with (v * A); [|lra]. apply Qle_shift_div_r; [lra|].
+    assert (A + C <= A * (1 + stray)) by nra.
+    assert (v * (A + C) <= v * (A * (1 + stray))) by (apply scaled; assumption). lra.
+  - assert (0 <= v * C) by nra. assert (top * C <= top * stray) by (apply scaled; assumption).
+    assert (0 <= stray * top) by nra.
+    assert (stray * top * 1 <= stray * top * (A + C)) by (apply scaled; lra). lra.
+Qed.
+
 (** A blur that leaves room: what a checker may compute with. *)
 Lemma blur_with_room n acc u stray : 0 <= acc -> 0 <= u -> 0 <= stray -> many n * acc < 1 ->
   8 * stray * (1 + u) * slack n acc <= 8 * stray * (1 + u) ^ 4 * slack n acc ^ 2.
@@ -475,6 +655,43 @@ Proof.
     try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
     try (intros k [<-|[<-|[]]]; (split; small) || small).
 Qed.
+Example three_rounded : Qabs (out - value 0) <=
+  (3 * (8 * (2 * tiny) * (1 + (1 # 8)) * slack 3 (1 # 16)) / 2 + (1 + (1 # 8)) * (1 + (1 # 8)) * (1 + (1 # 16)) - 1) * 1.
+Proof.
+  apply (softmax_rounded (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo value)
+    with (tz := t) (Z := Z) (weight := weight) (product := product) (t := t);
+    try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
+    try (intros k [<-|[<-|[]]]; (split; small) || small).
+Qed.
+Example three_deferred : Qabs (out / Z - value 0) <= 12 * (2 * tiny) * slack 3 (1 # 16) * 1.
+Proof.
+  apply (softmax_deferred (1 # 16) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo value)
+    with (tz := t) (product := product) (t := t);
+    try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
+    try (intros k [<-|[<-|[]]]; (split; small) || small).
+Qed.
+(** ... and of which the first is matched, the others hold 0 *)
+Let one (k : nat) : Q := match k with O => 1 | _ => 0 end.
+Example three_average : let m := 1 - many 3 * (1 # 16) in let a := slack 3 (1 # 16) in
+  m * ((1 - (1 # 8)) * m * (1 / (1 + 2 * tiny)) - many 3 * tiny) <= 1 <=
+  a * ((1 + (1 # 8)) * a * (1 + 2 * tiny * 0) + many 3 * tiny).
+Proof.
+  apply (average (1 # 16) (1 # 8) tiny (1 / (1 + 2 * tiny)) (1 + 2 * tiny * 0) [0; 1; 2]%nat expo one one)
+    with (tz := t) (t := t) (Z := Z);
+    try exact all_three; try exact Z_may_be; try small; try reflexivity; try (split; small);
+    try (intros k [<-|[<-|[<-|[]]]]; (split; small) || small).
+  apply (sums_node _ _ _ _ 1 0); [apply (sums_node _ _ _ _ 0 1)|constructor|..];
+    try constructor; try reflexivity; small.
+Qed.
+Example three_mean : 1 / (1 + 2 * tiny) * total expo [0; 1; 2]%nat <=
+  total (fun k => expo k * one k) [0; 1; 2]%nat <= (1 + 2 * tiny * 0) * total expo [0; 1; 2]%nat.
+Proof.
+  apply (mean_of_matched [0%nat] [1; 2]%nat expo one 1 0 (2 * tiny) 0%nat); try small; try reflexivity.
+  - intros k [<-|[<-|[<-|[]]]]; small.
+  - left. reflexivity.
+  - intros k [<-|[]]. reflexivity.
+  - intros k [<-|[<-|[]]]; split; small.
+Qed.
 End Three.
 
 Print Assumptions nearest_add.
@@ -486,4 +703,10 @@ Print Assumptions softmax_exact.
 Print Assumptions softmax_rounded.
 Print Assumptions softmax_deferred.
 Print Assumptions blur_with_room.
+Print Assumptions average.
+Print Assumptions mean_of_matched.
+Print Assumptions rounded_product.
 Print Assumptions three_exact.
+Print Assumptions three_rounded.
+Print Assumptions three_deferred.
+Print Assumptions three_average.
