@@ -366,6 +366,65 @@ Proof.
   lra.
 Qed.
 
+(** * Not empty *)
+
+(** Four tokens, told by the two binary digits of their place; a digit that agrees scores 1,
+    one that does not -1: every other place scores 2 less. *)
+Section Four.
+Variable y : Z.
+Hypothesis y_place : (0 <= y < 4)%Z.
+Let key (t : Z) (f : nat) : Z := field (2 ^ Z.of_nat f) 2 t.
+Let row (f : nat) (b : Z) : Q := if Z.eqb b (key y f) then 1 else -(1).
+
+Lemma four_facts t : (0 <= t < 4)%Z -> t = y <-> agrees key [0; 1]%nat (key y) t.
+Proof.
+  intros Ht.
+  assert (H := fields_agree [2]%Z 2 2 [0; 0]%Z 1 1 t y). cbv zeta in H. rewrite !Z.div_1_r in H.
+  cbn [app product number] in H. rewrite !Z.mod_small in H by lia.
+  assert (P : positive [2; 2]%Z) by (repeat constructor).
+  assert (K : forall x i, (i <= 1)%nat ->
+      field (1 * product (firstn i [2]%Z)) (nth i [2; 2]%Z 1%Z) x = key x i /\ nth i [0; 0]%Z 0%Z = 0%Z).
+  { intros x [|[|i]] L; [split; reflexivity|split; reflexivity|lia]. }
+  specialize (H P P ltac:(lia) ltac:(lia) eq_refl). cbn [length] in H.
+  assert (W : forall i, (i <= 1)%nat ->
+      (0 <= field (1 * product (firstn i [2])) (nth i [2; 2] 1) y + nth i [0; 0] 0 < nth i [2; 2] 1)%Z).
+  { intros i L. destruct (K y i L) as [-> ->]. unfold key, field. rewrite Z.add_0_r.
+    replace (nth i [2; 2] 1)%Z with 2%Z by (destruct i as [|[|i]]; [reflexivity|reflexivity|lia]).
+    apply Z.mod_pos_bound. lia. }
+  specialize (H W). split.
+  - intros -> f _. reflexivity.
+  - intros A. replace y with (y + (0 + 2 * (0 + 2 * 0)))%Z by lia. apply H. intros i L.
+    destruct (K t i L) as [-> _], (K y i L) as [-> ->]. rewrite Z.add_0_r. apply A.
+    destruct i as [|[|i]]; [left; reflexivity|right; left; reflexivity|lia].
+Qed.
+Example four t' : (0 <= t' < 4)%Z -> t' <> y ->
+  score key [0; 1]%nat [] row 0 t' <= score key [0; 1]%nat [] row 0 y - (2 - (0 - 0) - 2 * 0).
+Proof.
+  apply (lookup key [0; 1]%nat [] row 0 (key y) 2 (fun _ => 0) (fun _ => 0) (fun t => 0 <= t < 4)%Z)
+    with (facts := fun t => t = y).
+  - lra.
+  - intros t f _ _. unfold row. rewrite Z.eqb_refl. destruct (Z.eqb_spec (key t f) (key y f)); [left; assumption|].
+    right. lra.
+  - intros t f _ [].
+  - apply four_facts.
+  - intros t _. rewrite Qabs_pos; lra.
+  - exact y_place.
+  - reflexivity.
+  - intros t _ E. exact E.
+Qed.
+End Four.
+
+(** Two numbers below 50 sum to 73: told by their residues modulo 3, 5 and 7. *)
+Example sum_73 x y : (0 <= x < 50 -> 0 <= y < 50 ->
+  (forall m, In m [3; 5; 7] -> x mod m = (73 - y) mod m) <-> x + y = 73)%Z.
+Proof.
+  intros Hx Hy. apply sum_by_residues; simpl product; try lia.
+  - repeat constructor.
+  - simpl. repeat split; repeat constructor.
+  - intros m I. assert (0 < m)%Z by (simpl in I; lia). split; [apply Z.mod_pos_bound; assumption|].
+    rewrite <- Zplus_mod. f_equal. lia.
+Qed.
+
 Print Assumptions digits_agree.
 Print Assumptions fields_agree.
 Print Assumptions one_place.
@@ -375,3 +434,5 @@ Print Assumptions a_miss_costs.
 Print Assumptions lookup.
 Print Assumptions matched_by_query.
 Print Assumptions others_behind.
+Print Assumptions four.
+Print Assumptions sum_73.

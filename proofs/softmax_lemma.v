@@ -69,15 +69,18 @@ Proof.
 Qed.
 End Nearest.
 
-(** Twice: inside the operation, where there are more numbers, and when it is stored. *)
-Lemma nearest_one_twice (inside stored : Q -> Prop) u x y z : inside 1 -> stored 1 ->
-  (forall z, stored z -> z <= 1 - u \/ 1 <= z) -> 4 * (1 - x) < u -> x <= 1 ->
-  nearest inside x y -> nearest stored y z -> z == 1.
+(** Twice: inside the operation, where 1 - u/2 is a number, and when it is stored; what is
+    halfway goes to 1, the even one. *)
+Lemma nearest_one_twice (inside stored : Q -> Prop) u x y z : inside 1 -> inside (1 - u / 2) -> stored 1 ->
+  (forall z, stored z -> z <= 1 - u \/ 1 <= z) -> (y == 1 - u / 2 -> z == 1) ->
+  2 * (1 - x) < u -> x <= 1 -> nearest inside x y -> nearest stored y z -> z == 1.
 Proof.
-  intros I1 S1 Gap L Le N M. pose proof (nearest_below inside x y 1 I1 Le N) as B.
-  apply (nearest_one stored u y z S1 Gap); [|exact B|exact M].
-  destruct N as [_ N]. apply N in I1. rewrite (Qabs_pos (1 - x)) in I1 by lra.
-  apply Qabs_Qle_condition in I1. lra.
+  intros I1 Ih S1 Gap Even L Le N M. pose proof (nearest_below inside x y 1 I1 Le N) as B.
+  assert (E : u / 2 * 2 == u) by field. set (h := u / 2) in *.
+  destruct (Qlt_le_dec (1 - h) y) as [A|A];
+    [apply (nearest_one stored u y z S1 Gap); [lra|exact B|exact M]|apply Even].
+  destruct N as [_ N]. apply N in Ih. rewrite (Qabs_neg (1 - h - x)) in Ih by lra.
+  apply Qabs_Qle_condition in Ih. lra.
 Qed.
 
 (** Of two roundings one doubles at most: either the exponential is normal, or the weight
@@ -368,51 +371,51 @@ Proof.
 Qed.
 
 (** The right key's weight is rounded to 1: only the others blur its value. *)
-Theorem softmax_exact blur :
-  (4 * (1 - 1 / Z) < u -> weight right == 1) ->
+Theorem softmax_exact sigma :
+  (2 * (1 - 1 / Z) < u -> weight right == 1) ->
   (weight right == 1 -> product right == value right) ->
-  8 * stray * (1 + u) * slack n acc <= blur -> 2 * blur < u ->
-  Qabs (out - value right) <= blur * cap.
+  stray * (1 + u) * slack n acc <= sigma -> 8 * sigma < u ->
+  Qabs (out - value right) <= 8 * sigma * cap.
 Proof.
   intros One Same B Small. pose proof out_near_product as H.
   destruct inverse_of_normaliser as [_ [_ I]]. pose proof stray_nonneg. pose proof slack_ge_1.
   assert (0 <= stray * slack n acc) by nra. assert (0 <= u * (stray * slack n acc)) by nra.
   rewrite <- Same by (apply One; lra). apply (Qle_trans _ _ _ H).
-  apply Qmult_le_compat_r; [exact B|exact cap_nonneg].
+  apply Qmult_le_compat_r; [lra|exact cap_nonneg].
 Qed.
 
 (** It is rounded to another number, inside and when it is stored: the normaliser's own
     error, 4 stray, and the roundings of weight and product come in addition. *)
-Theorem softmax_rounded blur :
+Theorem softmax_rounded sigma :
   Qabs (weight right - 1 / Z) <= ((1 + u) * (1 + u) - 1) * (1 / Z) ->
   Qabs (product right - weight right * value right) <= acc * Qabs (weight right * value right) ->
-  8 * stray * (1 + u) * slack n acc <= blur ->
-  Qabs (out - value right) <= (3 * blur / 2 + (1 + u) * (1 + u) * (1 + acc) - 1) * cap.
+  stray * (1 + u) * slack n acc <= sigma ->
+  Qabs (out - value right) <= (12 * sigma + (1 + u) * (1 + u) * (1 + acc) - 1) * cap.
 Proof.
   intros W P B. pose proof out_near_product as H.
   destruct inverse_of_normaliser as [I0 [I1 I]]. pose proof stray_nonneg. pose proof slack_ge_1.
   pose proof cap_nonneg as C. set (i := 1 / Z) in *. set (e := (1 + u) * (1 + u) - 1) in *.
   assert (0 <= e) by (unfold e; nra).
   assert (0 <= stray * slack n acc) by nra. assert (0 <= u * (stray * slack n acc)) by nra.
-  assert (W1 : Qabs (weight right - 1) <= e + blur / 2).
+  assert (W1 : Qabs (weight right - 1) <= e + 4 * sigma).
   { pose proof (Qabs_triangle (weight right - i) (i - 1)) as T.
     rewrite (Qabs_neg (i - 1)) in T by lra.
     assert (E : Qabs (weight right - i + (i - 1)) == Qabs (weight right - 1)) by (apply Qabs_wd; ring).
     assert (e * i <= e) by nra.
-    assert (4 * stray * slack n acc <= blur / 2) by (apply Qle_shift_div_l; lra). lra. }
+    lra. }
   assert (W2 : Qabs (weight right) <= 1 + e).
   { pose proof (Qabs_triangle (weight right - i) i) as T. rewrite (Qabs_pos i) in T by lra.
     assert (E : Qabs (weight right - i + i) == Qabs (weight right)) by (apply Qabs_wd; ring).
     assert ((1 + e) * i <= 1 + e) by nra. lra. }
   rewrite Qabs_Qmult in P.
-  assert (V1 : Qabs ((weight right - 1) * value right) <= (e + blur / 2) * cap).
+  assert (V1 : Qabs ((weight right - 1) * value right) <= (e + 4 * sigma) * cap).
   { rewrite Qabs_Qmult. apply Qmult_le_compat_nonneg; split; try apply Qabs_nonneg; assumption. }
   assert (V2 : Qabs (weight right) * Qabs (value right) <= (1 + e) * cap).
   { apply Qmult_le_compat_nonneg; split; try apply Qabs_nonneg; assumption. }
   assert (P' : Qabs (product right - weight right * value right) <= acc * ((1 + e) * cap))
     by (apply (Qle_trans _ _ _ P), scaled; assumption).
-  assert (H' : Qabs (out - product right) <= blur * cap)
-    by (apply (Qle_trans _ _ _ H), Qmult_le_compat_r; assumption).
+  assert (H' : Qabs (out - product right) <= 8 * sigma * cap)
+    by (apply (Qle_trans _ _ _ H), Qmult_le_compat_r; [lra|assumption]).
   pose proof (Qabs_triangle (out - product right)
     (product right - weight right * value right + (weight right - 1) * value right)) as T1.
   pose proof (Qabs_triangle (product right - weight right * value right)
@@ -420,8 +423,8 @@ Proof.
   assert (E : Qabs (out - product right +
       (product right - weight right * value right + (weight right - 1) * value right)) ==
       Qabs (out - value right)) by (apply Qabs_wd; ring).
-  assert (E' : (3 * blur / 2 + (1 + u) * (1 + u) * (1 + acc) - 1) * cap ==
-      blur * cap + acc * ((1 + e) * cap) + (e + blur / 2) * cap) by (unfold e; field).
+  assert (E' : (12 * sigma + (1 + u) * (1 + u) * (1 + acc) - 1) * cap ==
+      8 * sigma * cap + acc * ((1 + e) * cap) + (e + 4 * sigma) * cap) by (unfold e; ring).
   lra.
 Qed.
 End Weights.
@@ -434,8 +437,10 @@ Hypothesis product_others : forall k, In k others -> Qabs (product k) <= 2 * Qab
 Hypothesis all_of_it : Permutation (leaves t) (right :: others).
 Hypothesis computed : sums acc product t out.
 
-Theorem softmax_deferred : Qabs (out / Z - value right) <= 12 * stray * slack n acc * cap.
+Theorem softmax_deferred sigma : stray * slack n acc <= sigma ->
+  Qabs (out / Z - value right) <= 12 * sigma * cap.
 Proof.
+  intros Room.
   pose proof (sums_others product t out all_of_it computed) as H. rewrite product_right in H.
   pose proof slack_ge_1. pose proof cap_nonneg as C. pose proof stray_nonneg.
   assert (T : total (fun k => Qabs (product k)) others <= 4 * cap * stray).
@@ -461,7 +466,7 @@ Proof.
   assert (Qabs (out - value right) * i <= Qabs (out - value right)) by nra.
   assert (Qabs (value right) * - (i - 1) <= cap * (4 * stray * slack n acc)).
   { apply Qmult_le_compat_nonneg; split; try assumption; lra. }
-  lra.
+  assert (stray * slack n acc * cap <= sigma * cap) by (apply Qmult_le_compat_r; assumption). lra.
 Qed.
 End Deferred.
 End Softmax.
@@ -607,19 +612,20 @@ Proof.
     assert (stray * top * 1 <= stray * top * (A + C)) by (apply scaled; lra). lra.
 Qed.
 
-(** A blur that leaves room: what a checker may compute with. *)
-Lemma blur_with_room n acc u stray : 0 <= acc -> 0 <= u -> 0 <= stray -> many n * acc < 1 ->
-  8 * stray * (1 + u) * slack n acc <= 8 * stray * (1 + u) ^ 4 * slack n acc ^ 2.
+(** A sigma that leaves room: what a checker may compute with. *)
+Lemma room n acc u stray more : 0 <= acc -> 0 <= u -> 0 <= stray -> 0 <= more -> many n * acc < 1 ->
+  stray * (1 + u) * slack n acc <= stray * (1 + u) ^ 4 * (1 + more) * slack n acc ^ 2.
 Proof.
-  intros Ha Hu Hs L.
+  intros Ha Hu Hs Hm L.
   assert (S1 : 1 <= slack n acc)
     by (apply Qle_trans with (2 := grown_le acc Ha n L), grown_ge_1, Ha).
   set (a := slack n acc) in *.
-  setoid_replace (8 * stray * (1 + u) ^ 4 * a ^ 2) with
-    (8 * stray * (1 + u) * a * ((1 + u) * (1 + u) * (1 + u) * a)) by ring.
+  setoid_replace (stray * (1 + u) ^ 4 * (1 + more) * a ^ 2) with
+    (stray * (1 + u) * a * ((1 + u) * (1 + u) * (1 + u) * a * (1 + more))) by ring.
   assert (0 <= u * u) by nra. assert (1 <= (1 + u) * (1 + u)) by nra.
   assert (1 <= (1 + u) * (1 + u) * (1 + u)) by nra.
   assert (1 <= (1 + u) * (1 + u) * (1 + u) * a) by nra.
+  assert (1 <= (1 + u) * (1 + u) * (1 + u) * a * (1 + more)) by nra.
   assert (0 <= stray * (1 + u) * a) by (apply Qmult_le_0_compat; nra). nra.
 Qed.
 
@@ -648,7 +654,8 @@ Qed.
 Lemma all_three : Permutation (leaves t) [0; 1; 2]%nat.
 Proof. apply perm_swap. Qed.
 
-Example three_exact : Qabs (out - value 0) <= 8 * (2 * tiny) * (1 + (1 # 8)) * slack 3 (1 # 16) * 1.
+Let sigma : Q := 2 * tiny * (1 + (1 # 8)) * slack 3 (1 # 16).
+Example three_exact : Qabs (out - value 0) <= 8 * sigma * 1.
 Proof.
   apply (softmax_exact (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo value)
     with (tz := t) (Z := Z) (weight := weight) (product := product) (t := t);
@@ -656,14 +663,14 @@ Proof.
     try (intros k [<-|[<-|[]]]; (split; small) || small).
 Qed.
 Example three_rounded : Qabs (out - value 0) <=
-  (3 * (8 * (2 * tiny) * (1 + (1 # 8)) * slack 3 (1 # 16)) / 2 + (1 + (1 # 8)) * (1 + (1 # 8)) * (1 + (1 # 16)) - 1) * 1.
+  (12 * sigma + (1 + (1 # 8)) * (1 + (1 # 8)) * (1 + (1 # 16)) - 1) * 1.
 Proof.
   apply (softmax_rounded (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo value)
     with (tz := t) (Z := Z) (weight := weight) (product := product) (t := t);
     try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
     try (intros k [<-|[<-|[]]]; (split; small) || small).
 Qed.
-Example three_deferred : Qabs (out / Z - value 0) <= 12 * (2 * tiny) * slack 3 (1 # 16) * 1.
+Example three_deferred : Qabs (out / Z - value 0) <= 12 * sigma * 1.
 Proof.
   apply (softmax_deferred (1 # 16) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo value)
     with (tz := t) (product := product) (t := t);
@@ -702,7 +709,7 @@ Print Assumptions normaliser.
 Print Assumptions softmax_exact.
 Print Assumptions softmax_rounded.
 Print Assumptions softmax_deferred.
-Print Assumptions blur_with_room.
+Print Assumptions room.
 Print Assumptions average.
 Print Assumptions mean_of_matched.
 Print Assumptions rounded_product.
