@@ -63,8 +63,8 @@ Proof. induction 1; simpl; nia. Qed.
 (** Digits in range are told by the number. *)
 Lemma number_inj ms ds es : within ms ds -> within ms es -> number ms ds = number ms es -> ds = es.
 Proof.
-  intros D. revert es. induction D as [|m d ms ds Hd D IH]; intros es E; inversion E as [|? e ? es' He E']; subst;
-    [reflexivity|].
+  intros D. revert es. induction D as [|m d ms ds Hd D IH]; intros es E;
+    inversion E as [|? e ? es' He E']; subst; [reflexivity|].
   simpl. intros Eq. assert (N : number ms ds = number ms es') by nia.
   f_equal; [nia|apply IH; assumption].
 Qed.
@@ -133,12 +133,14 @@ Proof.
   assert (First : forall e i, (i <= length ms)%nat -> firstn i (ms ++ [e]) = firstn i ms).
   { intros e i I. rewrite firstn_app. replace (i - length ms)%nat with 0%nat by lia. apply app_nil_r. }
   assert (Len : forall e, length (ms ++ [e]) = S (length ms)) by (intros; rewrite app_length; simpl; lia).
-  assert (A : forall i, (i <= length ms)%nat -> nth i (shifted (digits (ms ++ [m']) (y / q0)) bs) 0 = asked i).
+  assert (A : forall i, (i <= length ms)%nat ->
+      nth i (shifted (digits (ms ++ [m']) (y / q0)) bs) 0 = asked i).
   { intros i I. rewrite nth_shifted by (rewrite digits_length, Len; lia).
     rewrite digits_field by (try assumption; rewrite Len; lia). rewrite First by exact I. reflexivity. }
   assert (B : forall i, (i <= length ms)%nat -> nth i (digits (ms ++ [m]) (x / k0)) 0 =
       field (k0 * product (firstn i ms)) (nth i (ms ++ [m]) 1) x).
-  { intros i I. rewrite digits_field by (try assumption; rewrite Len; lia). rewrite First by exact I. reflexivity. }
+  { intros i I. rewrite digits_field by (try assumption; rewrite Len; lia).
+    rewrite First by exact I. reflexivity. }
   assert (Ls : length (shifted (digits (ms ++ [m']) (y / q0)) bs) = S (length ms))
     by (rewrite shifted_length; rewrite digits_length, Len; lia).
   rewrite <- digits_agree; [| | |exact L|]; try assumption.
@@ -403,8 +405,8 @@ Proof.
   apply (lookup key [0; 1]%nat [] row 0 (key y) 2 (fun _ => 0) (fun _ => 0) (fun t => 0 <= t < 4)%Z)
     with (facts := fun t => t = y).
   - lra.
-  - intros t f _ _. unfold row. rewrite Z.eqb_refl. destruct (Z.eqb_spec (key t f) (key y f)); [left; assumption|].
-    right. lra.
+  - intros t f _ _. unfold row. rewrite Z.eqb_refl.
+    destruct (Z.eqb_spec (key t f) (key y f)); [left; assumption|right; lra].
   - intros t f _ [].
   - apply four_facts.
   - intros t _. rewrite Qabs_pos; lra.

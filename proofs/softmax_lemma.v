@@ -1,26 +1,30 @@
 (** A softmax that is computed in floating point, in any order of summation, reads the
-    value of the key that scores best.
+    value of the key that scores best; where several keys share the weight, their mean.
 
-    The right key weighs e^0 = 1, exactly; all others together at most [stray].  Then what
-    is read differs from the right key's value by a blur of a few times [stray], though
-    every exponential, weight, product and sum is rounded.
+    The right key weighs e^0 = 1, exactly, and all others together at most [stray].  Then
+    what is read differs from the right key's value by 8 [stray] if the right key's weight
+    is rounded to 1 ([softmax_exact]), and by 12 [stray] and the roundings of that weight
+    if it is not ([softmax_rounded]) or if the quotient comes last ([softmax_deferred]);
+    up to a factor (1 + u)/(1 - n acc), and times the largest value.
 
     What is assumed of the arithmetic, and nothing else:
     - an addition errs by no more than either summand, and by no more than [acc] times the
-      exact sum ([sums]); the sum may be taken along any tree.  Rounding to nearest does
-      both ([nearest_add]; sums of subnormal numbers are exact), with gradual underflow;
-      a machine that flushes small numbers to 0 is not modelled, nor is overflow;
-    - an exponential is at most twice what it should be, and so is a product: rounding to
-      nearest can do no worse, also below the least normal number, for 0 is a number
-      ([nearest_doubles]).  Of exponential and weight together, only one doubles
-      ([weight_doubles]): they are in one format, or the exponential has more exponents or
-      digits than the weight;
-    - the right key's weight is the nearest number to 1/Z (or twice rounded, inside the
-      operation and when it is stored): 1 if 1/Z is within u/2 of it ([nearest_one]).
+      exact sum ([sums]); the sum may be taken along any tree, the signs are free.  Rounding
+      to nearest does the first ([nearest_add]) wherever both summands are numbers of the
+      format, and the second, for sums of subnormal numbers are exact;
+    - an exponential is at most twice its bound, and a product at most twice what it should
+      be: rounding to nearest can do no worse, also among subnormal numbers, for 0 is a
+      number ([nearest_doubles]).  A weight is at most 2(1 + u) times its exponential's
+      bound: if the bound is a number (a power of two, say) neither exponential nor weight
+      exceeds it ([nearest_below]); else of the two only one doubles ([weight_doubles]);
+    - the right key's weight is the number nearest to 1/Z, rounded once ([nearest_one]) or
+      inside the operation and again when it is stored ([nearest_one_twice]): 1 if 1/Z is
+      nearer to 1 than u/2; its product with the value is the value if the weight is 1.
 
     [bound k] bounds e^(difference) for the difference of scores as it was computed; [cap]
-    bounds the values as they are stored.  A maximum that runs along, so that earlier sums
-    are multiplied again, is not modelled. *)
+    bounds the values as they are stored.  Not modelled: overflow; small numbers that are
+    flushed to 0; a product that is fused with its addition, unless it is exact, as those of
+    16-bit numbers are; a maximum that runs along, so that sums are scaled again. *)
 From Coq Require Import List QArith Qabs Lqa Lia ZArith Permutation.
 Import ListNotations.
 Local Open Scope Q_scope.
@@ -556,8 +560,9 @@ Qed.
 End Average.
 
 (** A weight is rounded by w1 of itself and [eta], then a product by acc and [tiny]. *)
-Lemma rounded_product acc w1 eta tiny top x a v p : 0 <= acc <= 1 -> 0 <= w1 -> 0 <= eta -> 0 <= x -> 0 <= a ->
-  0 <= v <= top -> Qabs (a - x) <= w1 * x + eta -> Qabs (p - a * v) <= acc * (a * v) + tiny ->
+Lemma rounded_product acc w1 eta tiny top x a v p :
+  0 <= acc <= 1 -> 0 <= w1 -> 0 <= eta -> 0 <= x -> 0 <= a -> 0 <= v <= top ->
+  Qabs (a - x) <= w1 * x + eta -> Qabs (p - a * v) <= acc * (a * v) + tiny ->
   let w := (1 + w1) * (1 + acc) - 1 in let lost := (1 + acc) * eta * top + tiny in
   (1 - w) * (x * v) - lost <= p <= (1 + w) * (x * v) + lost.
 Proof.
@@ -601,7 +606,8 @@ Proof.
   { unfold C. rewrite <- total_scale. apply total_le. intros k I.
     pose proof (Pos k (in_or_app _ _ _ (or_intror I))). destruct (O k I). nra. }
   assert (CL : 0 <= total (fun k => expo k * value k) others).
-  { apply total_nonneg. intros k I. pose proof (Pos k (in_or_app _ _ _ (or_intror I))). destruct (O k I). nra. }
+  { apply total_nonneg. intros k I. pose proof (Pos k (in_or_app _ _ _ (or_intror I))).
+    destruct (O k I). nra. }
   rewrite EA. split.
   - setoid_replace (v / (1 + stray) * (A + C)) with (v * (A + C) / (1 + stray)) by (field; lra).
     apply Qle_trans with (v * A); [|lra]. apply Qle_shift_div_r; [lra|].
