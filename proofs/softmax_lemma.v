@@ -477,12 +477,11 @@ End Softmax.
 
 (** * Several keys share the weight *)
 
-(** Values that are not negative: what is computed is their mean, up to a factor for the
-    sums, one for what is rounded, and [lost], what a weight and a product that are too small
-    to be normal numbers may lose (in a format of 16 bits, a weight of 1/n may be one). *)
+(** What is computed lies between means of [least] and [most], values that are not negative:
+    up to a factor for the sums, one for what is rounded, and what small numbers lose. *)
 Section Average.
 Context {K : Type}.
-Variables (acc w lost low high : Q) (keys : list K) (expo product value : K -> Q).
+Variables (acc w low high : Q) (keys : list K) (expo product least most lost : K -> Q).
 Variables (tz t : @tree K) (Z out : Q).
 Let n := length keys.
 Hypothesis acc_nonneg : 0 <= acc.
@@ -494,29 +493,32 @@ Hypothesis all_of_Z : Permutation (leaves tz) keys.
 Hypothesis Z_computed : sums acc expo tz Z.
 Hypothesis product_nonneg : forall k, In k keys -> 0 <= product k.
 Hypothesis product_near : forall k, In k keys ->
-  (1 - w) * (expo k / Z * value k) - lost <= product k <= (1 + w) * (expo k / Z * value k) + lost.
+  (1 - w) * (expo k / Z * least k) - lost k <= product k <= (1 + w) * (expo k / Z * most k) + lost k.
 Hypothesis all_of_it : Permutation (leaves t) keys.
 Hypothesis computed : sums acc product t out.
 Hypothesis w_range : 0 <= w <= 1.
 Hypothesis low_nonneg : 0 <= low.
-(** the exact mean *)
-Hypothesis mean : low * total expo keys <= total (fun k => expo k * value k) keys <= high * total expo keys.
+Hypothesis high_nonneg : 0 <= high.
+Hypothesis mean_low : low * total expo keys <= total (fun k => expo k * least k) keys.
+Hypothesis mean_high : total (fun k => expo k * most k) keys <= high * total expo keys.
 
-Lemma total_affine c d (f g : K -> Q) l : (forall k, In k l -> g k == c * f k + d) ->
-  total g l == c * total f l + many (length l) * d.
+Lemma total_affine c (f g h : K -> Q) l : (forall k, In k l -> h k == c * f k + g k) ->
+  total h l == c * total f l + total g l.
 Proof.
-  induction l as [|k l IH]; intros H; simpl; [change (many 0) with 0; ring|].
-  rewrite many_S, (H k) by (left; reflexivity). rewrite IH by (intros; apply H; right; assumption). ring.
+  induction l as [|k l IH]; intros H; simpl; [ring|].
+  rewrite (H k) by (left; reflexivity). rewrite IH by (intros; apply H; right; assumption). ring.
 Qed.
 Theorem average :
-  (1 - many n * acc) * ((1 - w) * (1 - many n * acc) * low - many n * lost) <= out <=
-  slack n acc * ((1 + w) * slack n acc * high + many n * lost).
+  (1 - many n * acc) * ((1 - w) * (1 - many n * acc) * low - total lost keys) <= out <=
+  slack n acc * ((1 + w) * slack n acc * high + total lost keys).
 Proof.
   set (m := 1 - many n * acc). assert (M : 0 < m) by (unfold m; lra).
   assert (SM : slack n acc * m == 1) by (unfold slack, m; field; lra).
   assert (S0 : 0 < slack n acc) by nra.
   assert (Gs : grown acc n <= slack n acc) by (apply grown_le; assumption).
-  set (E := total expo keys) in *. set (V := total (fun k => expo k * value k) keys) in *.
+  set (E := total expo keys) in *. set (L := total lost keys).
+  set (Vl := total (fun k => expo k * least k) keys) in *.
+  set (Vh := total (fun k => expo k * most k) keys) in *.
   destruct (sums_near acc acc_nonneg expo tz Z acc_le_1 Z_computed) as [ZL ZU].
   { intros k I. apply expo_nonneg, (Permutation_in _ all_of_Z), I. }
   rewrite (Permutation_length all_of_Z), (total_perm _ _ _ all_of_Z) in ZL, ZU. fold n E m in ZL, ZU.
@@ -527,35 +529,33 @@ Proof.
   rewrite (Permutation_length all_of_it), (total_perm _ _ _ all_of_it) in OL, OU. fold n m in OL, OU.
   set (P := total product keys) in *.
   assert (P0 : 0 <= P) by (apply total_nonneg, product_nonneg).
-  assert (PU : P <= (1 + w) / Z * V + many n * lost).
-  { apply Qle_trans with (total (fun k => (1 + w) * (expo k / Z * value k) + lost) keys).
+  assert (PU : P <= (1 + w) * (Vh / Z) + L).
+  { apply Qle_trans with (total (fun k => (1 + w) * (expo k / Z * most k) + lost k) keys).
     - apply total_le. intros k I. apply product_near, I.
-    - apply Qle_lteq. right. apply total_affine. intros k I. field. lra. }
-  assert (PL : (1 - w) / Z * V - many n * lost <= P).
-  { apply Qle_trans with (total (fun k => (1 - w) * (expo k / Z * value k) - lost) keys).
-    - apply Qle_lteq. right. symmetry. setoid_replace ((1 - w) / Z * V - many n * lost) with
-        ((1 - w) / Z * V + many n * - lost) by ring.
-      apply total_affine. intros k I. field. lra.
+    - apply Qle_lteq. right. setoid_replace ((1 + w) * (Vh / Z)) with ((1 + w) / Z * Vh) by (field; lra).
+      apply total_affine. intros k I. field. lra. }
+  assert (PL : (1 - w) * (Vl / Z) - L <= P).
+  { apply Qle_trans with (total (fun k => (1 - w) * (expo k / Z * least k) - lost k) keys).
+    - apply Qle_lteq. right. symmetry.
+      setoid_replace ((1 - w) * (Vl / Z) - L) with ((1 - w) / Z * Vl + - (1) * L) by (field; lra).
+      unfold L. rewrite <- total_scale. apply total_affine. intros k I. field. lra.
     - apply total_le. intros k I. apply product_near, I. }
-  assert (VL : m * low <= V / Z).
-  { apply Qle_shift_div_l; [exact Z0|]. apply Qle_trans with (low * E); [|apply mean].
+  assert (VL : m * low <= Vl / Z).
+  { apply Qle_shift_div_l; [exact Z0|]. apply Qle_trans with (2 := mean_low).
     assert (m * Z <= m * (slack n acc * E)) by (apply scaled; lra).
     assert (E' : m * (slack n acc * E) == E) by (rewrite Qmult_assoc, (Qmult_comm m), SM; ring).
     assert (low * (m * Z) <= low * E) by (apply scaled; lra). lra. }
-  assert (High : 0 <= high) by nra.
-  assert (VU : V / Z <= slack n acc * high).
-  { apply Qle_shift_div_r; [exact Z0|]. apply Qle_trans with (high * E); [apply mean|].
+  assert (VU : Vh / Z <= slack n acc * high).
+  { apply Qle_shift_div_r; [exact Z0|]. apply (Qle_trans _ _ _ mean_high).
     assert (E' : slack n acc * (m * E) == E) by (rewrite Qmult_assoc, SM; ring).
     assert (slack n acc * (m * E) <= slack n acc * Z) by (apply scaled; lra).
     assert (high * E <= high * (slack n acc * Z)) by (apply scaled; lra). lra. }
-  assert (EU : (1 + w) / Z * V == (1 + w) * (V / Z)) by (field; lra).
-  assert (EL : (1 - w) / Z * V == (1 - w) * (V / Z)) by (field; lra).
-  rewrite EU in PU. rewrite EL in PL. split.
+  split.
   - apply Qle_trans with (2 := OL), scaled; [lra|]. apply Qle_trans with (2 := PL).
-    assert ((1 - w) * (m * low) <= (1 - w) * (V / Z)) by (apply scaled; lra). lra.
+    assert ((1 - w) * (m * low) <= (1 - w) * (Vl / Z)) by (apply scaled; lra). lra.
   - apply (Qle_trans _ _ _ OU), (Qle_trans _ (slack n acc * P)); [apply Qmult_le_compat_r; assumption|].
     apply scaled; [lra|]. apply (Qle_trans _ _ _ PU).
-    assert ((1 + w) * (V / Z) <= (1 + w) * (slack n acc * high)) by (apply scaled; lra). lra.
+    assert ((1 + w) * (Vh / Z) <= (1 + w) * (slack n acc * high)) by (apply scaled; lra). lra.
 Qed.
 End Average.
 
@@ -578,45 +578,92 @@ Proof.
   unfold w, lost. split; lra.
 Qed.
 
-(** The mean where the matched keys hold v, one of them weighs 1, and all others together
-    weigh at most [stray] and hold at most [top]. *)
-Lemma mean_of_matched {K : Type} (matched others : list K) (expo value : K -> Q) v top stray best :
-  0 <= v -> 0 <= top -> 0 <= stray ->
-  (forall k, In k (matched ++ others) -> 0 <= expo k) -> In best matched -> expo best == 1 ->
-  (forall k, In k matched -> value k == v) -> (forall k, In k others -> 0 <= value k <= top) ->
-  total expo others <= stray ->
-  v / (1 + stray) * total expo (matched ++ others) <=
-    total (fun k => expo k * value k) (matched ++ others) <=
-    (v + stray * top) * total expo (matched ++ others).
+(** Some keys are matched and hold v; all others weigh at most sigma times as much, as their
+    exponentials were computed, and hold at most [top].  A matched key's weight and product
+    lose at most eta of v (a share of 1/n may be subnormal in 16 bits); another's may double. *)
+Section Shared.
+Context {K : Type}.
+Variables (acc w eta sigma v top : Q) (keys : list K) (hit : K -> bool) (expo product : K -> Q).
+Variables (tz t : @tree K) (Z out : Q).
+Let n := length keys.
+Let matched := filter hit keys.
+Let others := filter (fun k => negb (hit k)) keys.
+Hypothesis acc_nonneg : 0 <= acc.
+Hypothesis acc_le_1 : acc <= 1.
+Hypothesis few : many n * acc < 1.
+Hypothesis w_range : 0 <= w <= 1.
+Hypothesis eta_nonneg : 0 <= eta.
+Hypothesis sigma_nonneg : 0 <= sigma.
+Hypothesis v_nonneg : 0 <= v.
+Hypothesis top_nonneg : 0 <= top.
+Hypothesis expo_nonneg : forall k, In k keys -> 0 <= expo k.
+Hypothesis matched_positive : 0 < total expo matched.
+Hypothesis others_small : total expo others <= sigma * total expo matched.
+Hypothesis all_of_Z : Permutation (leaves tz) keys.
+Hypothesis Z_computed : sums acc expo tz Z.
+Hypothesis product_nonneg : forall k, In k keys -> 0 <= product k.
+Hypothesis product_matched : forall k, In k keys -> hit k = true ->
+  (1 - w) * (expo k / Z * v) - eta * v <= product k <= (1 + w) * (expo k / Z * v) + eta * v.
+Hypothesis product_others : forall k, In k keys -> hit k = false ->
+  product k <= (1 + w) * (expo k / Z * (2 * top)).
+Hypothesis all_of_it : Permutation (leaves t) keys.
+Hypothesis computed : sums acc product t out.
+
+Lemma total_by_hit x y : total (fun k => expo k * (if hit k then x else y)) keys ==
+  x * total expo matched + y * total expo others.
 Proof.
-  intros Hv Ht Hs Pos B B1 M O S. rewrite !total_app.
-  set (A := total expo matched). set (C := total expo others) in *.
-  assert (A1 : 1 <= A).
-  { rewrite <- B1. unfold A. assert (Pos' : forall k, In k matched -> 0 <= expo k)
-      by (intros; apply Pos, in_or_app; auto).
-    clear - B Pos'. induction matched as [|k l IH]; [destruct B|]. simpl.
-    pose proof (Pos' k (or_introl eq_refl)).
-    pose proof (total_nonneg expo l (fun k I => Pos' k (or_intror I))).
-    destruct B as [->|B]; [lra|]. specialize (IH B (fun k I => Pos' k (or_intror I))). lra. }
-  assert (C0 : 0 <= C) by (apply total_nonneg; intros; apply Pos, in_or_app; auto).
-  assert (EA : total (fun k => expo k * value k) matched == v * A).
-  { unfold A. rewrite <- total_scale. clear - M. induction matched as [|k l IH]; simpl; [reflexivity|].
-    rewrite IH, (M k) by (intros; try apply M; simpl; auto). ring. }
-  assert (CU : total (fun k => expo k * value k) others <= top * C).
-  { unfold C. rewrite <- total_scale. apply total_le. intros k I.
-    pose proof (Pos k (in_or_app _ _ _ (or_intror I))). destruct (O k I). nra. }
-  assert (CL : 0 <= total (fun k => expo k * value k) others).
-  { apply total_nonneg. intros k I. pose proof (Pos k (in_or_app _ _ _ (or_intror I))).
-    destruct (O k I). nra. }
-  rewrite EA. split.
-  - setoid_replace (v / (1 + stray) * (A + C)) with (v * (A + C) / (1 + stray)) by (field; lra).
-    apply Qle_trans with (v * A); [|lra]. apply Qle_shift_div_r; [lra|].
-    assert (A + C <= A * (1 + stray)) by nra.
-    assert (v * (A + C) <= v * (A * (1 + stray))) by (apply scaled; assumption). lra.
-  - assert (0 <= v * C) by nra. assert (top * C <= top * stray) by (apply scaled; assumption).
-    assert (0 <= stray * top) by nra.
-    assert (stray * top * 1 <= stray * top * (A + C)) by (apply scaled; lra). lra.
+  unfold matched, others. clear. induction keys as [|k l IH]; simpl; [ring|].
+  rewrite IH. destruct (hit k); simpl; ring.
 Qed.
+Lemma total_split : total expo keys == total expo matched + total expo others.
+Proof.
+  unfold matched, others. clear. induction keys as [|k l IH]; simpl; [ring|].
+  rewrite IH. destruct (hit k); simpl; ring.
+Qed.
+Lemma total_lost : total (fun k => if hit k then eta * v else 0) keys <= many n * eta * v.
+Proof.
+  assert (0 <= eta * v) by nra. unfold n. clear - H. induction keys as [|k l IH]; simpl.
+  - change (many 0) with 0. lra.
+  - rewrite many_S. destruct (hit k); lra.
+Qed.
+
+Theorem shared :
+  (1 - many n * acc) * ((1 - w) * (1 - many n * acc) * (v / (1 + sigma)) - many n * eta * v) <= out <=
+  slack n acc * ((1 + w) * slack n acc * (v + 2 * sigma * top) + many n * eta * v).
+Proof.
+  assert (C0 : 0 <= total expo others).
+  { apply total_nonneg. intros k I. apply filter_In in I. apply expo_nonneg, I. }
+  set (A := total expo matched) in *. set (C := total expo others) in *.
+  pose proof total_split as Sp. fold A C in Sp.
+  assert (V : 0 <= v / (1 + sigma)) by (apply Qle_shift_div_l; lra).
+  assert (Av : (1 - many n * acc) * ((1 - w) * (1 - many n * acc) * (v / (1 + sigma)) -
+        total (fun k => if hit k then eta * v else 0) keys) <= out <=
+      slack n acc * ((1 + w) * slack n acc * (v + 2 * sigma * top) +
+        total (fun k => if hit k then eta * v else 0) keys)).
+  { apply (average acc w _ _ keys expo product (fun k => if hit k then v else 0)
+      (fun k => if hit k then v else 2 * top)) with (tz := tz) (t := t) (Z := Z); try assumption.
+    - lra.
+    - intros k I. pose proof (product_nonneg k I). destruct (hit k) eqn:Hk; [apply product_matched; assumption|].
+      pose proof (product_others k I Hk). split; lra.
+    - nra.
+    - rewrite total_by_hit, Sp. fold A C.
+      setoid_replace (v / (1 + sigma) * (A + C)) with (v * (A + C) / (1 + sigma)) by (field; lra).
+      apply Qle_shift_div_r; [lra|].
+      assert (v * (A + C) <= v * (A * (1 + sigma))) by (apply scaled; lra). lra.
+    - rewrite total_by_hit, Sp. fold A C.
+      assert (2 * top * C <= 2 * top * (sigma * A)) by (apply scaled; lra).
+      assert (0 <= v * C) by nra. assert (0 <= sigma * top) by nra.
+      assert (0 <= sigma * top * C) by nra. lra. }
+  pose proof total_lost as L. set (l := total (fun k => if hit k then eta * v else 0) keys) in *.
+  set (m := 1 - many n * acc) in *. assert (M : 0 < m) by (unfold m; lra).
+  assert (S0 : 0 <= slack n acc).
+  { apply Qle_trans with (grown acc n); [pose proof (grown_ge_1 acc acc_nonneg n); lra|].
+    apply grown_le; assumption. }
+  destruct Av as [Al Au]. split.
+  - apply Qle_trans with (2 := Al), scaled; lra.
+  - apply (Qle_trans _ _ _ Au), scaled; lra.
+Qed.
+End Shared.
 
 (** A sigma that leaves room: what a checker may compute with. *)
 Lemma room n acc u stray more : 0 <= acc -> 0 <= u -> 0 <= stray -> 0 <= more -> many n * acc < 1 ->
@@ -683,27 +730,22 @@ Proof.
     try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
     try (intros k [<-|[<-|[]]]; (split; small) || small).
 Qed.
-(** ... and of which the first is matched, the others hold 0 *)
-Let one (k : nat) : Q := match k with O => 1 | _ => 0 end.
-Example three_average : let m := 1 - many 3 * (1 # 16) in let a := slack 3 (1 # 16) in
-  m * ((1 - (1 # 8)) * m * (1 / (1 + 2 * tiny)) - many 3 * tiny) <= 1 <=
-  a * ((1 + (1 # 8)) * a * (1 + 2 * tiny * 0) + many 3 * tiny).
+(** ... and of which the first is matched, the others hold 1/2 *)
+Let hit (k : nat) : bool := match k with O => true | _ => false end.
+Let half (k : nat) : Q := match k with O => 1 | _ => tiny / 2 end.
+Example half_may_be : sums (1 # 16) half t (1 + 2 * tiny).
 Proof.
-  apply (average (1 # 16) (1 # 8) tiny (1 / (1 + 2 * tiny)) (1 + 2 * tiny * 0) [0; 1; 2]%nat expo one one)
-    with (tz := t) (t := t) (Z := Z);
-    try exact all_three; try exact Z_may_be; try small; try reflexivity; try (split; small);
-    try (intros k [<-|[<-|[<-|[]]]]; (split; small) || small).
-  apply (sums_node _ _ _ _ 1 0); [apply (sums_node _ _ _ _ 0 1)|constructor|..];
+  apply (sums_node _ _ _ _ (1 + tiny) (tiny / 2)); [apply (sums_node _ _ _ _ (tiny / 2) 1)|constructor|..];
     try constructor; try reflexivity; small.
 Qed.
-Example three_mean : 1 / (1 + 2 * tiny) * total expo [0; 1; 2]%nat <=
-  total (fun k => expo k * one k) [0; 1; 2]%nat <= (1 + 2 * tiny * 0) * total expo [0; 1; 2]%nat.
+Example three_shared : let m := 1 - many 3 * (1 # 16) in let a := slack 3 (1 # 16) in
+  m * ((1 - (1 # 8)) * m * (1 / (1 + 2 * tiny)) - many 3 * tiny * 1) <= 1 + 2 * tiny <=
+  a * ((1 + (1 # 8)) * a * (1 + 2 * (2 * tiny) * (1 # 2)) + many 3 * tiny * 1).
 Proof.
-  apply (mean_of_matched [0%nat] [1; 2]%nat expo one 1 0 (2 * tiny) 0%nat); try small; try reflexivity.
-  - intros k [<-|[<-|[<-|[]]]]; small.
-  - left. reflexivity.
-  - intros k [<-|[]]. reflexivity.
-  - intros k [<-|[<-|[]]]; split; small.
+  apply (shared (1 # 16) (1 # 8) tiny (2 * tiny) 1 (1 # 2) [0; 1; 2]%nat hit expo half)
+    with (tz := t) (t := t) (Z := Z);
+    try exact all_three; try exact Z_may_be; try exact half_may_be; try small; try reflexivity;
+    try (split; small); intros k [<-|[<-|[<-|[]]]]; try discriminate; try (split; small); small.
 Qed.
 End Three.
 
@@ -717,9 +759,9 @@ Print Assumptions softmax_rounded.
 Print Assumptions softmax_deferred.
 Print Assumptions room.
 Print Assumptions average.
-Print Assumptions mean_of_matched.
+Print Assumptions shared.
 Print Assumptions rounded_product.
 Print Assumptions three_exact.
 Print Assumptions three_rounded.
 Print Assumptions three_deferred.
-Print Assumptions three_average.
+Print Assumptions three_shared.
