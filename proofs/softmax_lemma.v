@@ -87,15 +87,36 @@ Proof.
   apply Qabs_Qle_condition in Ih. lra.
 Qed.
 
-(** Of two roundings one doubles at most: either the exponential is normal, or the weight
-    is rounded in the exponential's own format, where it cannot exceed it (Z >= 1). *)
-Lemma weight_doubles u bound expo weight Z : 0 <= u -> 1 <= Z -> 0 <= bound -> 0 <= expo ->
-  expo <= (1 + u) * bound /\ weight <= 2 * (expo / Z) \/ expo <= 2 * bound /\ weight <= expo ->
-  weight <= 2 * (1 + u) * bound.
+(** How a bound of e^(difference), x, makes room for what is computed of it.  Normal numbers:
+    relative errors.  Subnormal ones: of the exponential and the weight one doubles at most
+    (either the exponential is normal, or the weight is rounded in the exponential's own
+    format, where it cannot exceed it, as Z >= 1), and the product: 4x has room. *)
+Lemma room_for_normal u x weight v cap p : 0 <= u -> 0 <= x -> 0 <= weight <= (1 + u) * x -> Qabs v <= cap ->
+  Qabs p <= (1 + u) * Qabs (weight * v) -> Qabs p <= (1 + u) * (1 + u) * x * cap.
+Proof.
+  intros Hu Hx Hw Hv Hp. rewrite Qabs_Qmult, (Qabs_pos weight) in Hp by lra.
+  pose proof (Qabs_nonneg v).
+  assert (weight * Qabs v <= (1 + u) * x * cap)
+    by (apply Qmult_le_compat_nonneg; split; try assumption; lra).
+  assert ((1 + u) * (weight * Qabs v) <= (1 + u) * ((1 + u) * x * cap)) by (apply scaled; lra). lra.
+Qed.
+Lemma weight_doubles u x expo weight Z : 0 <= u -> 1 <= Z -> 0 <= x -> 0 <= expo ->
+  expo <= (1 + u) * x /\ weight <= 2 * (expo / Z) \/ expo <= 2 * x /\ weight <= expo ->
+  weight <= 2 * (1 + u) * x.
 Proof.
   intros Hu HZ Hb He [[A B]|[A B]].
   - assert (L : expo / Z <= expo) by (apply Qle_shift_div_r; nra). nra.
   - nra.
+Qed.
+Lemma room_for_subnormal u x weight v cap p : 0 <= u -> 0 <= x -> 0 <= weight <= 2 * (1 + u) * x ->
+  Qabs v <= cap -> Qabs p <= 2 * Qabs (weight * v) -> Qabs p <= (1 + u) * (1 + u) * (4 * x) * cap.
+Proof.
+  intros Hu Hx Hw Hv Hp. rewrite Qabs_Qmult, (Qabs_pos weight) in Hp by lra.
+  pose proof (Qabs_nonneg v).
+  assert (weight * Qabs v <= 2 * (1 + u) * x * cap)
+    by (apply Qmult_le_compat_nonneg; split; try assumption; lra).
+  assert (C : 0 <= x * cap) by (apply Qmult_le_0_compat; lra).
+  assert (0 <= u * (x * cap)) by nra. assert (0 <= u * (u * (x * cap))) by nra. lra.
 Qed.
 
 (** * Sums along any tree *)
@@ -279,8 +300,9 @@ End Sums.
 (** * The lemma *)
 Section Softmax.
 Context {K : Type}.
+(** [bound k] has room for the exponential, the weight and the product of k, as computed. *)
 Variables (acc u stray cap : Q) (right : K) (others : list K).
-Variables (bound expo value : K -> Q).
+Variables (bound expo : K -> Q) (v : Q).
 Let n := length (right :: others).
 Definition slack (n : nat) (acc : Q) : Q := / (1 - many n * acc).
 Hypothesis acc_nonneg : 0 <= acc.
@@ -289,16 +311,15 @@ Hypothesis few : many n * acc < 1.
 Hypothesis bound_nonneg : forall k, In k others -> 0 <= bound k.
 Hypothesis bound_total : total bound others <= stray.
 Hypothesis expo_right : expo right == 1.
-Hypothesis expo_others : forall k, In k others -> 0 <= expo k <= 2 * bound k.
-Hypothesis cap_right : Qabs (value right) <= cap.
-Hypothesis cap_others : forall k, In k others -> Qabs (value k) <= cap.
+Hypothesis expo_others : forall k, In k others -> 0 <= expo k <= bound k.
+Hypothesis capped : Qabs v <= cap.
 
 Lemma grown_slack : grown acc n <= slack n acc.
 Proof. apply grown_le; [exact acc_nonneg|exact few]. Qed.
 Lemma slack_ge_1 : 1 <= slack n acc.
 Proof. apply Qle_trans with (2 := grown_slack), grown_ge_1, acc_nonneg. Qed.
 Lemma cap_nonneg : 0 <= cap.
-Proof. apply Qle_trans with (2 := cap_right), Qabs_nonneg. Qed.
+Proof. apply Qle_trans with (2 := capped), Qabs_nonneg. Qed.
 Lemma stray_nonneg : 0 <= stray.
 Proof. apply Qle_trans with (2 := bound_total), total_nonneg, bound_nonneg. Qed.
 
@@ -326,22 +347,21 @@ Proof.
     apply expo_others, I.
   - rewrite <- expo_right. apply A, (Permutation_in _ (Permutation_sym all_of_Z)). left. reflexivity.
 Qed.
-Lemma expo_total : total (fun k => Qabs (expo k)) others <= 2 * stray.
+Lemma expo_total : total (fun k => Qabs (expo k)) others <= stray.
 Proof.
-  apply Qle_trans with (total (fun k => 2 * bound k) others).
-  - apply total_le. intros k I. destruct (expo_others k I). rewrite Qabs_pos; assumption.
-  - rewrite total_scale. pose proof bound_total. lra.
+  apply Qle_trans with (2 := bound_total), total_le.
+  intros k I. destruct (expo_others k I). rewrite Qabs_pos; assumption.
 Qed.
-Theorem normaliser : 1 <= Z <= 1 + 4 * stray * slack n acc.
+Theorem normaliser : 1 <= Z <= 1 + 2 * stray * slack n acc.
 Proof.
   split; [apply normaliser_ge_1|].
   pose proof (sums_others expo tz Z all_of_Z Z_computed) as H. rewrite expo_right in H.
   pose proof expo_total. pose proof slack_ge_1. apply Qabs_Qle_condition in H.
-  assert (2 * slack n acc * total (fun k => Qabs (expo k)) others <= 2 * slack n acc * (2 * stray))
+  assert (2 * slack n acc * total (fun k => Qabs (expo k)) others <= 2 * slack n acc * stray)
     by (apply scaled; [lra|assumption]).
   lra.
 Qed.
-Lemma inverse_of_normaliser : 0 < 1 / Z /\ 1 / Z <= 1 /\ 1 - 1 / Z <= 4 * stray * slack n acc.
+Lemma inverse_of_normaliser : 0 < 1 / Z /\ 1 / Z <= 1 /\ 1 - 1 / Z <= 2 * stray * slack n acc.
 Proof.
   destruct normaliser as [L U]. assert (P : 0 < 1 / Z) by (apply Qlt_shift_div_l; lra).
   assert (B : 1 / Z <= 1) by (apply Qle_shift_div_r; lra). repeat split; try assumption.
@@ -349,136 +369,107 @@ Proof.
   set (i := 1 / Z) in *. nra.
 Qed.
 
-(** ** Weights first, then their sum: alpha_k = e_k / Z, o = sum of alpha_k v_k *)
-Section Weights.
-Variables (weight product : K -> Q) (t : @tree K) (out : Q).
-Hypothesis weight_others : forall k, In k others -> 0 <= weight k <= 2 * (1 + u) * bound k.
-Hypothesis product_others : forall k, In k others -> Qabs (product k) <= 2 * Qabs (weight k * value k).
+(** The terms of the weighted sum: sums of weights times values, or of exponentials times
+    values. *)
+Variables (product : K -> Q) (t : @tree K) (out : Q).
+Hypothesis product_others : forall k, In k others -> Qabs (product k) <= (1 + u) * (1 + u) * bound k * cap.
 Hypothesis all_of_it : Permutation (leaves t) (right :: others).
 Hypothesis computed : sums acc product t out.
+(** what a checker computes *)
+Variable sigma : Q.
+Hypothesis room : stray * (1 + u) * (1 + u) * slack n acc <= sigma.
 
-Lemma out_near_product : Qabs (out - product right) <= 8 * stray * (1 + u) * slack n acc * cap.
+Lemma out_near_product : Qabs (out - product right) <= 2 * sigma * cap.
 Proof.
-  pose proof (sums_others product t out all_of_it computed) as H.
-  assert (T : total (fun k => Qabs (product k)) others <= 4 * (1 + u) * cap * stray).
-  { apply Qle_trans with (total (fun k => 4 * (1 + u) * cap * bound k) others).
-    - apply total_le. intros k I. apply (Qle_trans _ _ _ (product_others k I)).
-      rewrite Qabs_Qmult. destruct (weight_others k I) as [W0 W]. rewrite (Qabs_pos (weight k)) by assumption.
-      pose proof (cap_others k I). pose proof (Qabs_nonneg (value k)). pose proof cap_nonneg.
-      assert (weight k * Qabs (value k) <= weight k * cap) by nra.
-      assert (weight k * cap <= 2 * (1 + u) * bound k * cap) by (apply Qmult_le_compat_r; assumption).
-      lra.
-    - rewrite total_scale. pose proof cap_nonneg. pose proof bound_total. apply scaled; [nra|assumption]. }
+  pose proof (sums_others product t out all_of_it computed) as H. pose proof cap_nonneg as C.
+  assert (T : total (fun k => Qabs (product k)) others <= (1 + u) * (1 + u) * cap * stray).
+  { apply Qle_trans with (total (fun k => (1 + u) * (1 + u) * cap * bound k) others).
+    - apply total_le. intros k I. apply (Qle_trans _ _ _ (product_others k I)), Qle_lteq. right. ring.
+    - rewrite total_scale. apply scaled; [|exact bound_total].
+      apply Qmult_le_0_compat; [apply Qmult_le_0_compat; lra|exact C]. }
   pose proof slack_ge_1. apply (Qle_trans _ _ _ H).
-  apply (Qle_trans _ (2 * slack n acc * (4 * (1 + u) * cap * stray))); [apply scaled; [lra|exact T]|].
-  apply Qle_lteq. right. ring.
+  apply (Qle_trans _ (2 * slack n acc * ((1 + u) * (1 + u) * cap * stray))); [apply scaled; [lra|exact T]|].
+  assert (stray * (1 + u) * (1 + u) * slack n acc * cap <= sigma * cap) by (apply Qmult_le_compat_r; assumption).
+  lra.
+Qed.
+Lemma sigma_room : 0 <= stray * slack n acc <= sigma.
+Proof.
+  pose proof slack_ge_1. pose proof stray_nonneg. assert (0 <= stray * slack n acc) by nra.
+  assert (0 <= u * (2 + u)) by nra. assert (0 <= stray * slack n acc * (u * (2 + u))) by nra. lra.
 Qed.
 
+(** ** Weights first, then their sum: alpha_k = e_k / Z, o = sum of alpha_k v_k *)
+
 (** The right key's weight is rounded to 1: only the others blur its value. *)
-Theorem softmax_exact sigma :
-  (2 * (1 - 1 / Z) < u -> weight right == 1) ->
-  (weight right == 1 -> product right == value right) ->
-  stray * (1 + u) * slack n acc <= sigma -> 8 * sigma < u ->
-  Qabs (out - value right) <= 8 * sigma * cap.
+Theorem softmax_exact weight :
+  (2 * (1 - 1 / Z) < u -> weight == 1) -> (weight == 1 -> product right == v) -> 4 * sigma < u ->
+  Qabs (out - v) <= 2 * sigma * cap.
 Proof.
-  intros One Same B Small. pose proof out_near_product as H.
-  destruct inverse_of_normaliser as [_ [_ I]]. pose proof stray_nonneg. pose proof slack_ge_1.
-  assert (0 <= stray * slack n acc) by nra. assert (0 <= u * (stray * slack n acc)) by nra.
-  rewrite <- Same by (apply One; lra). apply (Qle_trans _ _ _ H).
-  apply Qmult_le_compat_r; [lra|exact cap_nonneg].
+  intros One Same Small. pose proof out_near_product as H.
+  destruct inverse_of_normaliser as [_ [_ I]]. pose proof sigma_room.
+  rewrite <- Same by (apply One; lra). exact H.
 Qed.
 
 (** It is rounded to another number, inside and when it is stored: the normaliser's own
-    error, 4 stray, and the roundings of weight and product come in addition. *)
-Theorem softmax_rounded sigma :
-  Qabs (weight right - 1 / Z) <= ((1 + u) * (1 + u) - 1) * (1 / Z) ->
-  Qabs (product right - weight right * value right) <= acc * Qabs (weight right * value right) ->
-  stray * (1 + u) * slack n acc <= sigma ->
-  Qabs (out - value right) <= (12 * sigma + (1 + u) * (1 + u) * (1 + acc) - 1) * cap.
+    error, 2 sigma, and the roundings of weight and product come in addition. *)
+Theorem softmax_rounded weight :
+  Qabs (weight - 1 / Z) <= ((1 + u) * (1 + u) - 1) * (1 / Z) ->
+  Qabs (product right - weight * v) <= acc * Qabs (weight * v) ->
+  Qabs (out - v) <= (4 * sigma + (1 + u) * (1 + u) * (1 + acc) - 1) * cap.
 Proof.
-  intros W P B. pose proof out_near_product as H.
-  destruct inverse_of_normaliser as [I0 [I1 I]]. pose proof stray_nonneg. pose proof slack_ge_1.
+  intros W P. pose proof out_near_product as H.
+  destruct inverse_of_normaliser as [I0 [I1 I]]. pose proof sigma_room.
   pose proof cap_nonneg as C. set (i := 1 / Z) in *. set (e := (1 + u) * (1 + u) - 1) in *.
   assert (0 <= e) by (unfold e; nra).
-  assert (0 <= stray * slack n acc) by nra. assert (0 <= u * (stray * slack n acc)) by nra.
-  assert (W1 : Qabs (weight right - 1) <= e + 4 * sigma).
-  { pose proof (Qabs_triangle (weight right - i) (i - 1)) as T.
+  assert (W1 : Qabs (weight - 1) <= e + 2 * sigma).
+  { pose proof (Qabs_triangle (weight - i) (i - 1)) as T.
     rewrite (Qabs_neg (i - 1)) in T by lra.
-    assert (E : Qabs (weight right - i + (i - 1)) == Qabs (weight right - 1)) by (apply Qabs_wd; ring).
-    assert (e * i <= e) by nra.
-    lra. }
-  assert (W2 : Qabs (weight right) <= 1 + e).
-  { pose proof (Qabs_triangle (weight right - i) i) as T. rewrite (Qabs_pos i) in T by lra.
-    assert (E : Qabs (weight right - i + i) == Qabs (weight right)) by (apply Qabs_wd; ring).
+    assert (E : Qabs (weight - i + (i - 1)) == Qabs (weight - 1)) by (apply Qabs_wd; ring).
+    assert (e * i <= e) by nra. lra. }
+  assert (W2 : Qabs weight <= 1 + e).
+  { pose proof (Qabs_triangle (weight - i) i) as T. rewrite (Qabs_pos i) in T by lra.
+    assert (E : Qabs (weight - i + i) == Qabs weight) by (apply Qabs_wd; ring).
     assert ((1 + e) * i <= 1 + e) by nra. lra. }
   rewrite Qabs_Qmult in P.
-  assert (V1 : Qabs ((weight right - 1) * value right) <= (e + 4 * sigma) * cap).
+  assert (V1 : Qabs ((weight - 1) * v) <= (e + 2 * sigma) * cap).
   { rewrite Qabs_Qmult. apply Qmult_le_compat_nonneg; split; try apply Qabs_nonneg; assumption. }
-  assert (V2 : Qabs (weight right) * Qabs (value right) <= (1 + e) * cap).
+  assert (V2 : Qabs weight * Qabs v <= (1 + e) * cap).
   { apply Qmult_le_compat_nonneg; split; try apply Qabs_nonneg; assumption. }
-  assert (P' : Qabs (product right - weight right * value right) <= acc * ((1 + e) * cap))
+  assert (P' : Qabs (product right - weight * v) <= acc * ((1 + e) * cap))
     by (apply (Qle_trans _ _ _ P), scaled; assumption).
-  assert (H' : Qabs (out - product right) <= 8 * sigma * cap)
-    by (apply (Qle_trans _ _ _ H), Qmult_le_compat_r; [lra|assumption]).
-  pose proof (Qabs_triangle (out - product right)
-    (product right - weight right * value right + (weight right - 1) * value right)) as T1.
-  pose proof (Qabs_triangle (product right - weight right * value right)
-    ((weight right - 1) * value right)) as T2.
-  assert (E : Qabs (out - product right +
-      (product right - weight right * value right + (weight right - 1) * value right)) ==
-      Qabs (out - value right)) by (apply Qabs_wd; ring).
-  assert (E' : (12 * sigma + (1 + u) * (1 + u) * (1 + acc) - 1) * cap ==
-      8 * sigma * cap + acc * ((1 + e) * cap) + (e + 4 * sigma) * cap) by (unfold e; ring).
+  pose proof (Qabs_triangle (out - product right) (product right - weight * v + (weight - 1) * v)) as T1.
+  pose proof (Qabs_triangle (product right - weight * v) ((weight - 1) * v)) as T2.
+  assert (E : Qabs (out - product right + (product right - weight * v + (weight - 1) * v)) ==
+      Qabs (out - v)) by (apply Qabs_wd; ring).
+  assert (E' : (4 * sigma + (1 + u) * (1 + u) * (1 + acc) - 1) * cap ==
+      2 * sigma * cap + acc * ((1 + e) * cap) + (e + 2 * sigma) * cap) by (unfold e; ring).
   lra.
 Qed.
-End Weights.
 
 (** ** The sum first, then one quotient: o = (sum of e_k v_k) / Z, before it is rounded *)
-Section Deferred.
-Variables (product : K -> Q) (t : @tree K) (out : Q).
-Hypothesis product_right : product right == value right.
-Hypothesis product_others : forall k, In k others -> Qabs (product k) <= 2 * Qabs (expo k * value k).
-Hypothesis all_of_it : Permutation (leaves t) (right :: others).
-Hypothesis computed : sums acc product t out.
-
-Theorem softmax_deferred sigma : stray * slack n acc <= sigma ->
-  Qabs (out / Z - value right) <= 12 * sigma * cap.
+Theorem softmax_deferred : product right == v -> Qabs (out / Z - v) <= 4 * sigma * cap.
 Proof.
-  intros Room.
-  pose proof (sums_others product t out all_of_it computed) as H. rewrite product_right in H.
-  pose proof slack_ge_1. pose proof cap_nonneg as C. pose proof stray_nonneg.
-  assert (T : total (fun k => Qabs (product k)) others <= 4 * cap * stray).
-  { apply Qle_trans with (total (fun k => 4 * cap * bound k) others).
-    - apply total_le. intros k I. apply (Qle_trans _ _ _ (product_others k I)).
-      rewrite Qabs_Qmult. destruct (expo_others k I) as [E0 E]. rewrite (Qabs_pos (expo k)) by assumption.
-      assert (expo k * Qabs (value k) <= 2 * bound k * cap)
-        by (apply Qmult_le_compat_nonneg; split; try assumption; [apply Qabs_nonneg|apply cap_others, I]).
-      lra.
-    - rewrite total_scale. pose proof bound_total. apply scaled; [nra|assumption]. }
-  assert (H' : Qabs (out - value right) <= 8 * stray * slack n acc * cap).
-  { apply (Qle_trans _ _ _ H), (Qle_trans _ (2 * slack n acc * (4 * cap * stray))).
-    - apply scaled; [lra|exact T].
-    - apply Qle_lteq. right. ring. }
+  intros Same. pose proof out_near_product as H. rewrite Same in H.
+  pose proof cap_nonneg as C. pose proof sigma_room as R.
   destruct inverse_of_normaliser as [I0 [I1 I]]. destruct normaliser as [Z1 _].
-  assert (E : Qabs (out / Z - value right) ==
-      Qabs ((out - value right) * (1 / Z) + value right * (1 / Z - 1)))
+  assert (E : Qabs (out / Z - v) == Qabs ((out - v) * (1 / Z) + v * (1 / Z - 1)))
     by (apply Qabs_wd; field; lra).
   rewrite E. set (i := 1 / Z) in *.
-  pose proof (Qabs_triangle ((out - value right) * i) (value right * (i - 1))) as T1.
+  pose proof (Qabs_triangle ((out - v) * i) (v * (i - 1))) as T1.
   rewrite !Qabs_Qmult, (Qabs_pos i), (Qabs_neg (i - 1)) in T1 by lra.
-  pose proof (Qabs_nonneg (out - value right)). pose proof (Qabs_nonneg (value right)).
-  assert (Qabs (out - value right) * i <= Qabs (out - value right)) by nra.
-  assert (Qabs (value right) * - (i - 1) <= cap * (4 * stray * slack n acc)).
-  { apply Qmult_le_compat_nonneg; split; try assumption; lra. }
-  assert (stray * slack n acc * cap <= sigma * cap) by (apply Qmult_le_compat_r; assumption). lra.
+  pose proof (Qabs_nonneg (out - v)). pose proof (Qabs_nonneg v).
+  assert (Qabs (out - v) * i <= Qabs (out - v)) by nra.
+  assert (Qabs v * - (i - 1) <= cap * (2 * sigma))
+    by (apply Qmult_le_compat_nonneg; split; try assumption; lra).
+  lra.
 Qed.
-End Deferred.
 End Softmax.
 
 (** * Several keys share the weight *)
 
-(** What is computed lies between means of [least] and [most], values that are not negative:
-    up to a factor for the sums, one for what is rounded, and what small numbers lose. *)
+(** What is computed, of values that are not negative, lies between two means, of [least] and
+    [most] (exponential times value, at least and at most): up to a factor for the sums, one
+    for what is rounded, and what small numbers lose. *)
 Section Average.
 Context {K : Type}.
 Variables (acc w low high : Q) (keys : list K) (expo product least most lost : K -> Q).
@@ -493,14 +484,14 @@ Hypothesis all_of_Z : Permutation (leaves tz) keys.
 Hypothesis Z_computed : sums acc expo tz Z.
 Hypothesis product_nonneg : forall k, In k keys -> 0 <= product k.
 Hypothesis product_near : forall k, In k keys ->
-  (1 - w) * (expo k / Z * least k) - lost k <= product k <= (1 + w) * (expo k / Z * most k) + lost k.
+  (1 - w) * (least k / Z) - lost k <= product k <= (1 + w) * (most k / Z) + lost k.
 Hypothesis all_of_it : Permutation (leaves t) keys.
 Hypothesis computed : sums acc product t out.
 Hypothesis w_range : 0 <= w <= 1.
 Hypothesis low_nonneg : 0 <= low.
 Hypothesis high_nonneg : 0 <= high.
-Hypothesis mean_low : low * total expo keys <= total (fun k => expo k * least k) keys.
-Hypothesis mean_high : total (fun k => expo k * most k) keys <= high * total expo keys.
+Hypothesis mean_low : low * total expo keys <= total least keys.
+Hypothesis mean_high : total most keys <= high * total expo keys.
 
 Lemma total_affine c (f g h : K -> Q) l : (forall k, In k l -> h k == c * f k + g k) ->
   total h l == c * total f l + total g l.
@@ -517,8 +508,8 @@ Proof.
   assert (S0 : 0 < slack n acc) by nra.
   assert (Gs : grown acc n <= slack n acc) by (apply grown_le; assumption).
   set (E := total expo keys) in *. set (L := total lost keys).
-  set (Vl := total (fun k => expo k * least k) keys) in *.
-  set (Vh := total (fun k => expo k * most k) keys) in *.
+  set (Vl := total least keys) in *.
+  set (Vh := total most keys) in *.
   destruct (sums_near acc acc_nonneg expo tz Z acc_le_1 Z_computed) as [ZL ZU].
   { intros k I. apply expo_nonneg, (Permutation_in _ all_of_Z), I. }
   rewrite (Permutation_length all_of_Z), (total_perm _ _ _ all_of_Z) in ZL, ZU. fold n E m in ZL, ZU.
@@ -530,12 +521,12 @@ Proof.
   set (P := total product keys) in *.
   assert (P0 : 0 <= P) by (apply total_nonneg, product_nonneg).
   assert (PU : P <= (1 + w) * (Vh / Z) + L).
-  { apply Qle_trans with (total (fun k => (1 + w) * (expo k / Z * most k) + lost k) keys).
+  { apply Qle_trans with (total (fun k => (1 + w) * (most k / Z) + lost k) keys).
     - apply total_le. intros k I. apply product_near, I.
     - apply Qle_lteq. right. setoid_replace ((1 + w) * (Vh / Z)) with ((1 + w) / Z * Vh) by (field; lra).
       apply total_affine. intros k I. field. lra. }
   assert (PL : (1 - w) * (Vl / Z) - L <= P).
-  { apply Qle_trans with (total (fun k => (1 - w) * (expo k / Z * least k) - lost k) keys).
+  { apply Qle_trans with (total (fun k => (1 - w) * (least k / Z) - lost k) keys).
     - apply Qle_lteq. right. symmetry.
       setoid_replace ((1 - w) * (Vl / Z) - L) with ((1 - w) / Z * Vl + - (1) * L) by (field; lra).
       unfold L. rewrite <- total_scale. apply total_affine. intros k I. field. lra.
@@ -579,11 +570,12 @@ Proof.
 Qed.
 
 (** Some keys are matched and hold v; all others weigh at most sigma times as much, as their
-    exponentials were computed, and hold at most [top].  A matched key's weight and product
-    lose at most eta of v (a share of 1/n may be subnormal in 16 bits); another's may double. *)
+    exponentials, weights and products have room in [bound], and hold at most [top].  A matched
+    key's weight and product lose at most eta of v (a share of 1/n may be subnormal). *)
 Section Shared.
 Context {K : Type}.
-Variables (acc w eta sigma v top : Q) (keys : list K) (hit : K -> bool) (expo product : K -> Q).
+Variables (acc w eta sigma v top : Q) (keys : list K) (hit : K -> bool).
+Variables (expo product bound : K -> Q).
 Variables (tz t : @tree K) (Z out : Q).
 Let n := length keys.
 Let matched := filter hit keys.
@@ -598,19 +590,20 @@ Hypothesis v_nonneg : 0 <= v.
 Hypothesis top_nonneg : 0 <= top.
 Hypothesis expo_nonneg : forall k, In k keys -> 0 <= expo k.
 Hypothesis matched_positive : 0 < total expo matched.
-Hypothesis others_small : total expo others <= sigma * total expo matched.
+Hypothesis others_expo : forall k, In k keys -> hit k = false -> expo k <= bound k.
+Hypothesis others_small : total bound others <= sigma * total expo matched.
 Hypothesis all_of_Z : Permutation (leaves tz) keys.
 Hypothesis Z_computed : sums acc expo tz Z.
 Hypothesis product_nonneg : forall k, In k keys -> 0 <= product k.
 Hypothesis product_matched : forall k, In k keys -> hit k = true ->
   (1 - w) * (expo k / Z * v) - eta * v <= product k <= (1 + w) * (expo k / Z * v) + eta * v.
 Hypothesis product_others : forall k, In k keys -> hit k = false ->
-  product k <= (1 + w) * (expo k / Z * (2 * top)).
+  product k <= (1 + w) * (bound k / Z * top).
 Hypothesis all_of_it : Permutation (leaves t) keys.
 Hypothesis computed : sums acc product t out.
 
-Lemma total_by_hit x y : total (fun k => expo k * (if hit k then x else y)) keys ==
-  x * total expo matched + y * total expo others.
+Lemma total_by_hit x y : total (fun k => if hit k then expo k * x else bound k * y) keys ==
+  x * total expo matched + y * total bound others.
 Proof.
   unfold matched, others. clear. induction keys as [|k l IH]; simpl; [ring|].
   rewrite IH. destruct (hit k); simpl; ring.
@@ -629,29 +622,39 @@ Qed.
 
 Theorem shared :
   (1 - many n * acc) * ((1 - w) * (1 - many n * acc) * (v / (1 + sigma)) - many n * eta * v) <= out <=
-  slack n acc * ((1 + w) * slack n acc * (v + 2 * sigma * top) + many n * eta * v).
+  slack n acc * ((1 + w) * slack n acc * (v + sigma * top) + many n * eta * v).
 Proof.
   assert (C0 : 0 <= total expo others).
   { apply total_nonneg. intros k I. apply filter_In in I. apply expo_nonneg, I. }
-  set (A := total expo matched) in *. set (C := total expo others) in *.
+  assert (CB : total expo others <= total bound others).
+  { apply total_le. intros k I. apply filter_In in I. destruct I as [I H].
+    apply others_expo; [exact I|]. destruct (hit k); [discriminate|reflexivity]. }
+  set (A := total expo matched) in *. set (C := total expo others) in *. set (B := total bound others) in *.
   pose proof total_split as Sp. fold A C in Sp.
   assert (V : 0 <= v / (1 + sigma)) by (apply Qle_shift_div_l; lra).
   assert (Av : (1 - many n * acc) * ((1 - w) * (1 - many n * acc) * (v / (1 + sigma)) -
         total (fun k => if hit k then eta * v else 0) keys) <= out <=
-      slack n acc * ((1 + w) * slack n acc * (v + 2 * sigma * top) +
+      slack n acc * ((1 + w) * slack n acc * (v + sigma * top) +
         total (fun k => if hit k then eta * v else 0) keys)).
-  { apply (average acc w _ _ keys expo product (fun k => if hit k then v else 0)
-      (fun k => if hit k then v else 2 * top)) with (tz := tz) (t := t) (Z := Z); try assumption.
+  { assert (Z1 : 0 < Z).
+    { destruct (sums_near acc acc_nonneg expo tz Z acc_le_1 Z_computed) as [ZL _].
+      - intros k I. apply expo_nonneg, (Permutation_in _ all_of_Z), I.
+      - rewrite (Permutation_length all_of_Z), (total_perm _ _ _ all_of_Z) in ZL. fold n in ZL. nra. }
+    apply (average acc w _ _ keys expo product (fun k => if hit k then expo k * v else bound k * 0)
+      (fun k => if hit k then expo k * v else bound k * top)) with (tz := tz) (t := t) (Z := Z); try assumption.
     - lra.
-    - intros k I. pose proof (product_nonneg k I). destruct (hit k) eqn:Hk; [apply product_matched; assumption|].
-      pose proof (product_others k I Hk). split; lra.
+    - intros k I. pose proof (product_nonneg k I). destruct (hit k) eqn:Hk.
+      + setoid_replace (expo k * v / Z) with (expo k / Z * v) by (field; lra). apply product_matched; assumption.
+      + setoid_replace (bound k * 0 / Z) with 0 by (field; lra).
+        setoid_replace (bound k * top / Z) with (bound k / Z * top) by (field; lra).
+        pose proof (product_others k I Hk). split; lra.
     - nra.
-    - rewrite total_by_hit, Sp. fold A C.
+    - rewrite total_by_hit, Sp. fold A B C.
       setoid_replace (v / (1 + sigma) * (A + C)) with (v * (A + C) / (1 + sigma)) by (field; lra).
       apply Qle_shift_div_r; [lra|].
       assert (v * (A + C) <= v * (A * (1 + sigma))) by (apply scaled; lra). lra.
-    - rewrite total_by_hit, Sp. fold A C.
-      assert (2 * top * C <= 2 * top * (sigma * A)) by (apply scaled; lra).
+    - rewrite total_by_hit, Sp. fold A B C.
+      assert (top * B <= top * (sigma * A)) by (apply scaled; lra).
       assert (0 <= v * C) by nra. assert (0 <= sigma * top) by nra.
       assert (0 <= sigma * top * C) by nra. lra. }
   pose proof total_lost as L. set (l := total (fun k => if hit k then eta * v else 0) keys) in *.
@@ -666,28 +669,23 @@ Qed.
 End Shared.
 
 (** A sigma that leaves room: what a checker may compute with. *)
-Lemma room n acc u stray more : 0 <= acc -> 0 <= u -> 0 <= stray -> 0 <= more -> many n * acc < 1 ->
-  stray * (1 + u) * slack n acc <= stray * (1 + u) ^ 4 * (1 + more) * slack n acc ^ 2.
+Lemma enough_room n acc u stray : 0 <= acc -> 0 <= u -> 0 <= stray -> many n * acc < 1 ->
+  stray * (1 + u) * (1 + u) * slack n acc <= stray * (1 + u) ^ 4 * slack n acc ^ 2.
 Proof.
-  intros Ha Hu Hs Hm L.
+  intros Ha Hu Hs L.
   assert (S1 : 1 <= slack n acc)
     by (apply Qle_trans with (2 := grown_le acc Ha n L), grown_ge_1, Ha).
   set (a := slack n acc) in *.
-  setoid_replace (stray * (1 + u) ^ 4 * (1 + more) * a ^ 2) with
-    (stray * (1 + u) * a * ((1 + u) * (1 + u) * (1 + u) * a * (1 + more))) by ring.
-  assert (0 <= u * u) by nra. assert (1 <= (1 + u) * (1 + u)) by nra.
-  assert (1 <= (1 + u) * (1 + u) * (1 + u)) by nra.
-  assert (1 <= (1 + u) * (1 + u) * (1 + u) * a) by nra.
-  assert (1 <= (1 + u) * (1 + u) * (1 + u) * a * (1 + more)) by nra.
-  assert (0 <= stray * (1 + u) * a) by (apply Qmult_le_0_compat; nra). nra.
+  setoid_replace (stray * (1 + u) ^ 4 * a ^ 2) with
+    (stray * (1 + u) * (1 + u) * a * ((1 + u) * (1 + u) * a)) by ring.
+  assert (1 <= (1 + u) * (1 + u)) by nra. assert (1 <= (1 + u) * (1 + u) * a) by nra.
+  assert (0 <= stray * ((1 + u) * (1 + u)) * a) by (apply Qmult_le_0_compat; nra). nra.
 Qed.
 
 (** * Not empty: three keys, every addition as wrong as it may be *)
 Section Three.
 Let tiny : Q := 1 # 1024.
 Let expo (k : nat) : Q := match k with O => 1 | _ => tiny end.
-Let value (k : nat) : Q := match k with O => 1 | _ => -(1) end.
-Let weight := expo.
 Let product (k : nat) : Q := match k with O => 1 | _ => - tiny end.
 Let t : @tree nat := node (node (leaf 1%nat) (leaf 0%nat)) (leaf 2%nat).
 Let Z : Q := 1 + 4 * tiny.
@@ -707,25 +705,25 @@ Qed.
 Lemma all_three : Permutation (leaves t) [0; 1; 2]%nat.
 Proof. apply perm_swap. Qed.
 
-Let sigma : Q := 2 * tiny * (1 + (1 # 8)) * slack 3 (1 # 16).
-Example three_exact : Qabs (out - value 0) <= 8 * sigma * 1.
+Let sigma : Q := 2 * tiny * (1 + (1 # 8)) * (1 + (1 # 8)) * slack 3 (1 # 16).
+Example three_exact : Qabs (out - 1) <= 2 * sigma * 1.
 Proof.
-  apply (softmax_exact (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo value)
-    with (tz := t) (Z := Z) (weight := weight) (product := product) (t := t);
+  apply (softmax_exact (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo 1)
+    with (tz := t) (Z := Z) (weight := 1) (product := product) (t := t);
     try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
     try (intros k [<-|[<-|[]]]; (split; small) || small).
 Qed.
-Example three_rounded : Qabs (out - value 0) <=
-  (12 * sigma + (1 + (1 # 8)) * (1 + (1 # 8)) * (1 + (1 # 16)) - 1) * 1.
+Example three_rounded : Qabs (out - 1) <=
+  (4 * sigma + (1 + (1 # 8)) * (1 + (1 # 8)) * (1 + (1 # 16)) - 1) * 1.
 Proof.
-  apply (softmax_rounded (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo value)
-    with (tz := t) (Z := Z) (weight := weight) (product := product) (t := t);
+  apply (softmax_rounded (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo 1)
+    with (tz := t) (Z := Z) (weight := 1) (product := product) (t := t);
     try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
     try (intros k [<-|[<-|[]]]; (split; small) || small).
 Qed.
-Example three_deferred : Qabs (out / Z - value 0) <= 12 * sigma * 1.
+Example three_deferred : Qabs (out / Z - 1) <= 4 * sigma * 1.
 Proof.
-  apply (softmax_deferred (1 # 16) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo value)
+  apply (softmax_deferred (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo 1)
     with (tz := t) (product := product) (t := t);
     try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
     try (intros k [<-|[<-|[]]]; (split; small) || small).
@@ -740,9 +738,9 @@ Proof.
 Qed.
 Example three_shared : let m := 1 - many 3 * (1 # 16) in let a := slack 3 (1 # 16) in
   m * ((1 - (1 # 8)) * m * (1 / (1 + 2 * tiny)) - many 3 * tiny * 1) <= 1 + 2 * tiny <=
-  a * ((1 + (1 # 8)) * a * (1 + 2 * (2 * tiny) * (1 # 2)) + many 3 * tiny * 1).
+  a * ((1 + (1 # 8)) * a * (1 + 2 * tiny * (1 # 2)) + many 3 * tiny * 1).
 Proof.
-  apply (shared (1 # 16) (1 # 8) tiny (2 * tiny) 1 (1 # 2) [0; 1; 2]%nat hit expo half)
+  apply (shared (1 # 16) (1 # 8) tiny (2 * tiny) 1 (1 # 2) [0; 1; 2]%nat hit expo half expo)
     with (tz := t) (t := t) (Z := Z);
     try exact all_three; try exact Z_may_be; try exact half_may_be; try small; try reflexivity;
     try (split; small); intros k [<-|[<-|[<-|[]]]]; try discriminate; try (split; small); small.
@@ -752,12 +750,14 @@ End Three.
 Print Assumptions nearest_add.
 Print Assumptions nearest_doubles.
 Print Assumptions nearest_one_twice.
+Print Assumptions room_for_normal.
 Print Assumptions weight_doubles.
+Print Assumptions room_for_subnormal.
 Print Assumptions normaliser.
 Print Assumptions softmax_exact.
 Print Assumptions softmax_rounded.
 Print Assumptions softmax_deferred.
-Print Assumptions room.
+Print Assumptions enough_room.
 Print Assumptions average.
 Print Assumptions shared.
 Print Assumptions rounded_product.
