@@ -468,30 +468,25 @@ End Softmax.
 (** * Several keys share the weight *)
 
 (** What is computed, of values that are not negative, lies between two means, of [least] and
-    [most] (exponential times value, at least and at most): up to a factor for the sums, one
+    [most] (exponential times value, at least and at most): up to a factor for the sum, one
     for what is rounded, and what small numbers lose. *)
 Section Average.
 Context {K : Type}.
-Variables (acc w low high : Q) (keys : list K) (expo product least most lost : K -> Q).
-Variables (tz t : @tree K) (Z out : Q).
+Variables (acc w low high Z : Q) (keys : list K) (product least most lost : K -> Q).
+Variables (t : @tree K) (out : Q).
 Let n := length keys.
 Hypothesis acc_nonneg : 0 <= acc.
 Hypothesis acc_le_1 : acc <= 1.
 Hypothesis few : many n * acc < 1.
-Hypothesis expo_nonneg : forall k, In k keys -> 0 <= expo k.
-Hypothesis expo_positive : 0 < total expo keys.
-Hypothesis all_of_Z : Permutation (leaves tz) keys.
-Hypothesis Z_computed : sums acc expo tz Z.
+Hypothesis Z_positive : 0 < Z.
 Hypothesis product_nonneg : forall k, In k keys -> 0 <= product k.
 Hypothesis product_near : forall k, In k keys ->
   (1 - w) * (least k / Z) - lost k <= product k <= (1 + w) * (most k / Z) + lost k.
 Hypothesis all_of_it : Permutation (leaves t) keys.
 Hypothesis computed : sums acc product t out.
 Hypothesis w_range : 0 <= w <= 1.
-Hypothesis low_nonneg : 0 <= low.
-Hypothesis high_nonneg : 0 <= high.
-Hypothesis mean_low : low * total expo keys <= total least keys.
-Hypothesis mean_high : total most keys <= high * total expo keys.
+Hypothesis mean_low : low * Z <= total least keys.
+Hypothesis mean_high : total most keys <= high * Z.
 
 Lemma total_affine c (f g h : K -> Q) l : (forall k, In k l -> h k == c * f k + g k) ->
   total h l == c * total f l + total g l.
@@ -499,54 +494,42 @@ Proof.
   induction l as [|k l IH]; intros H; simpl; [ring|].
   rewrite (H k) by (left; reflexivity). rewrite IH by (intros; apply H; right; assumption). ring.
 Qed.
-Theorem average :
-  (1 - many n * acc) * ((1 - w) * (1 - many n * acc) * low - total lost keys) <= out <=
-  slack n acc * ((1 + w) * slack n acc * high + total lost keys).
+Lemma slack_positive : 0 < slack n acc.
 Proof.
-  set (m := 1 - many n * acc). assert (M : 0 < m) by (unfold m; lra).
-  assert (SM : slack n acc * m == 1) by (unfold slack, m; field; lra).
-  assert (S0 : 0 < slack n acc) by nra.
-  assert (Gs : grown acc n <= slack n acc) by (apply grown_le; assumption).
-  set (E := total expo keys) in *. set (L := total lost keys).
-  set (Vl := total least keys) in *.
-  set (Vh := total most keys) in *.
-  destruct (sums_near acc acc_nonneg expo tz Z acc_le_1 Z_computed) as [ZL ZU].
-  { intros k I. apply expo_nonneg, (Permutation_in _ all_of_Z), I. }
-  rewrite (Permutation_length all_of_Z), (total_perm _ _ _ all_of_Z) in ZL, ZU. fold n E m in ZL, ZU.
-  assert (ZU' : Z <= slack n acc * E) by (apply (Qle_trans _ _ _ ZU), Qmult_le_compat_r; [exact Gs|lra]).
-  assert (Z0 : 0 < Z) by nra.
+  pose proof (grown_ge_1 acc acc_nonneg n). pose proof (grown_le acc acc_nonneg n few) as G.
+  unfold slack. lra.
+Qed.
+Theorem average : (1 - many n * acc) * ((1 - w) * low - total lost keys) <= out <=
+  slack n acc * ((1 + w) * high + total lost keys).
+Proof.
+  set (L := total lost keys). pose proof slack_positive.
   destruct (sums_near acc acc_nonneg product t out acc_le_1 computed) as [OL OU].
   { intros k I. apply product_nonneg, (Permutation_in _ all_of_it), I. }
-  rewrite (Permutation_length all_of_it), (total_perm _ _ _ all_of_it) in OL, OU. fold n m in OL, OU.
+  rewrite (Permutation_length all_of_it), (total_perm _ _ _ all_of_it) in OL, OU. fold n in OL, OU.
   set (P := total product keys) in *.
   assert (P0 : 0 <= P) by (apply total_nonneg, product_nonneg).
-  assert (PU : P <= (1 + w) * (Vh / Z) + L).
+  assert (PU : P <= (1 + w) * (total most keys / Z) + L).
   { apply Qle_trans with (total (fun k => (1 + w) * (most k / Z) + lost k) keys).
     - apply total_le. intros k I. apply product_near, I.
-    - apply Qle_lteq. right. setoid_replace ((1 + w) * (Vh / Z)) with ((1 + w) / Z * Vh) by (field; lra).
+    - apply Qle_lteq. right.
+      setoid_replace ((1 + w) * (total most keys / Z)) with ((1 + w) / Z * total most keys) by (field; lra).
       apply total_affine. intros k I. field. lra. }
-  assert (PL : (1 - w) * (Vl / Z) - L <= P).
+  assert (PL : (1 - w) * (total least keys / Z) - L <= P).
   { apply Qle_trans with (total (fun k => (1 - w) * (least k / Z) - lost k) keys).
     - apply Qle_lteq. right. symmetry.
-      setoid_replace ((1 - w) * (Vl / Z) - L) with ((1 - w) / Z * Vl + - (1) * L) by (field; lra).
-      unfold L. rewrite <- total_scale. apply total_affine. intros k I. field. lra.
+      setoid_replace ((1 - w) * (total least keys / Z) - L) with
+        ((1 - w) / Z * total least keys + - (1) * L) by (field; lra).
+      unfold L. rewrite <- (total_scale (- (1)) lost). apply total_affine. intros k I. field. lra.
     - apply total_le. intros k I. apply product_near, I. }
-  assert (VL : m * low <= Vl / Z).
-  { apply Qle_shift_div_l; [exact Z0|]. apply Qle_trans with (2 := mean_low).
-    assert (m * Z <= m * (slack n acc * E)) by (apply scaled; lra).
-    assert (E' : m * (slack n acc * E) == E) by (rewrite Qmult_assoc, (Qmult_comm m), SM; ring).
-    assert (low * (m * Z) <= low * E) by (apply scaled; lra). lra. }
-  assert (VU : Vh / Z <= slack n acc * high).
-  { apply Qle_shift_div_r; [exact Z0|]. apply (Qle_trans _ _ _ mean_high).
-    assert (E' : slack n acc * (m * E) == E) by (rewrite Qmult_assoc, SM; ring).
-    assert (slack n acc * (m * E) <= slack n acc * Z) by (apply scaled; lra).
-    assert (high * E <= high * (slack n acc * Z)) by (apply scaled; lra). lra. }
+  assert (VL : low <= total least keys / Z) by (apply Qle_shift_div_l; assumption).
+  assert (VU : total most keys / Z <= high) by (apply Qle_shift_div_r; assumption).
   split.
   - apply Qle_trans with (2 := OL), scaled; [lra|]. apply Qle_trans with (2 := PL).
-    assert ((1 - w) * (m * low) <= (1 - w) * (Vl / Z)) by (apply scaled; lra). lra.
-  - apply (Qle_trans _ _ _ OU), (Qle_trans _ (slack n acc * P)); [apply Qmult_le_compat_r; assumption|].
-    apply scaled; [lra|]. apply (Qle_trans _ _ _ PU).
-    assert ((1 + w) * (Vh / Z) <= (1 + w) * (slack n acc * high)) by (apply scaled; lra). lra.
+    assert ((1 - w) * low <= (1 - w) * (total least keys / Z)) by (apply scaled; lra). lra.
+  - apply (Qle_trans _ _ _ OU), (Qle_trans _ (slack n acc * P)).
+    + apply Qmult_le_compat_r; [apply grown_le|]; assumption.
+    + apply scaled; [lra|]. apply (Qle_trans _ _ _ PU).
+      assert ((1 + w) * (total most keys / Z) <= (1 + w) * high) by (apply scaled; lra). lra.
 Qed.
 End Average.
 
@@ -575,8 +558,7 @@ Qed.
 Section Shared.
 Context {K : Type}.
 Variables (acc w eta sigma v top : Q) (keys : list K) (hit : K -> bool).
-Variables (expo product bound : K -> Q).
-Variables (tz t : @tree K) (Z out : Q).
+Variables (expo product bound : K -> Q) (t : @tree K) (Z out : Q).
 Let n := length keys.
 Let matched := filter hit keys.
 Let others := filter (fun k => negb (hit k)) keys.
@@ -592,8 +574,7 @@ Hypothesis expo_nonneg : forall k, In k keys -> 0 <= expo k.
 Hypothesis matched_positive : 0 < total expo matched.
 Hypothesis others_expo : forall k, In k keys -> hit k = false -> expo k <= bound k.
 Hypothesis others_small : total bound others <= sigma * total expo matched.
-Hypothesis all_of_Z : Permutation (leaves tz) keys.
-Hypothesis Z_computed : sums acc expo tz Z.
+Hypothesis Z_positive : 0 < Z.
 Hypothesis product_nonneg : forall k, In k keys -> 0 <= product k.
 Hypothesis product_matched : forall k, In k keys -> hit k = true ->
   (1 - w) * (expo k / Z * v) - eta * v <= product k <= (1 + w) * (expo k / Z * v) + eta * v.
@@ -620,53 +601,183 @@ Proof.
   - rewrite many_S. destruct (hit k); lra.
 Qed.
 
-Theorem shared :
-  (1 - many n * acc) * ((1 - w) * (1 - many n * acc) * (v / (1 + sigma)) - many n * eta * v) <= out <=
-  slack n acc * ((1 + w) * slack n acc * (v + sigma * top) + many n * eta * v).
+(** Z between [lower] and [upper] times the exact sum of the matched and of all. *)
+Lemma shared_between lower upper : 0 <= lower -> 0 <= upper ->
+  lower * Z <= total expo matched -> total expo matched <= upper * Z ->
+  (1 - many n * acc) * ((1 - w) * (lower * v) - many n * eta * v) <= out <=
+  slack n acc * ((1 + w) * (upper * (v + sigma * top)) + many n * eta * v).
 Proof.
-  assert (C0 : 0 <= total expo others).
-  { apply total_nonneg. intros k I. apply filter_In in I. apply expo_nonneg, I. }
-  assert (CB : total expo others <= total bound others).
-  { apply total_le. intros k I. apply filter_In in I. destruct I as [I H].
-    apply others_expo; [exact I|]. destruct (hit k); [discriminate|reflexivity]. }
-  set (A := total expo matched) in *. set (C := total expo others) in *. set (B := total bound others) in *.
-  pose proof total_split as Sp. fold A C in Sp.
-  assert (V : 0 <= v / (1 + sigma)) by (apply Qle_shift_div_l; lra).
-  assert (Av : (1 - many n * acc) * ((1 - w) * (1 - many n * acc) * (v / (1 + sigma)) -
+  intros L0 U0 L U. set (A := total expo matched) in *. set (B := total bound others) in *.
+  assert (Av : (1 - many n * acc) * ((1 - w) * (lower * v) -
         total (fun k => if hit k then eta * v else 0) keys) <= out <=
-      slack n acc * ((1 + w) * slack n acc * (v + sigma * top) +
+      slack n acc * ((1 + w) * (upper * (v + sigma * top)) +
         total (fun k => if hit k then eta * v else 0) keys)).
-  { assert (Z1 : 0 < Z).
-    { destruct (sums_near acc acc_nonneg expo tz Z acc_le_1 Z_computed) as [ZL _].
-      - intros k I. apply expo_nonneg, (Permutation_in _ all_of_Z), I.
-      - rewrite (Permutation_length all_of_Z), (total_perm _ _ _ all_of_Z) in ZL. fold n in ZL. nra. }
-    apply (average acc w _ _ keys expo product (fun k => if hit k then expo k * v else bound k * 0)
-      (fun k => if hit k then expo k * v else bound k * top)) with (tz := tz) (t := t) (Z := Z); try assumption.
-    - lra.
+  { apply (average acc w _ _ Z keys product (fun k => if hit k then expo k * v else bound k * 0)
+      (fun k => if hit k then expo k * v else bound k * top)) with (t := t); try assumption.
     - intros k I. pose proof (product_nonneg k I). destruct (hit k) eqn:Hk.
       + setoid_replace (expo k * v / Z) with (expo k / Z * v) by (field; lra). apply product_matched; assumption.
       + setoid_replace (bound k * 0 / Z) with 0 by (field; lra).
         setoid_replace (bound k * top / Z) with (bound k / Z * top) by (field; lra).
         pose proof (product_others k I Hk). split; lra.
-    - nra.
-    - rewrite total_by_hit, Sp. fold A B C.
-      setoid_replace (v / (1 + sigma) * (A + C)) with (v * (A + C) / (1 + sigma)) by (field; lra).
-      apply Qle_shift_div_r; [lra|].
-      assert (v * (A + C) <= v * (A * (1 + sigma))) by (apply scaled; lra). lra.
-    - rewrite total_by_hit, Sp. fold A B C.
-      assert (top * B <= top * (sigma * A)) by (apply scaled; lra).
-      assert (0 <= v * C) by nra. assert (0 <= sigma * top) by nra.
-      assert (0 <= sigma * top * C) by nra. lra. }
-  pose proof total_lost as L. set (l := total (fun k => if hit k then eta * v else 0) keys) in *.
-  set (m := 1 - many n * acc) in *. assert (M : 0 < m) by (unfold m; lra).
-  assert (S0 : 0 <= slack n acc).
-  { apply Qle_trans with (grown acc n); [pose proof (grown_ge_1 acc acc_nonneg n); lra|].
-    apply grown_le; assumption. }
+    - rewrite total_by_hit. fold A B. assert (v * (lower * Z) <= v * A) by (apply scaled; assumption). lra.
+    - rewrite total_by_hit. fold A B.
+      assert (top * B <= top * (sigma * A)) by (apply scaled; assumption).
+      assert (0 <= v + sigma * top) by nra.
+      assert ((v + sigma * top) * A <= (v + sigma * top) * (upper * Z)) by (apply scaled; assumption). lra. }
+  pose proof total_lost as T. set (l := total (fun k => if hit k then eta * v else 0) keys) in *.
+  assert (S0 : 0 < slack n acc) by (apply slack_positive; assumption).
   destruct Av as [Al Au]. split.
   - apply Qle_trans with (2 := Al), scaled; lra.
   - apply (Qle_trans _ _ _ Au), scaled; lra.
 Qed.
+
+(** The normaliser is a sum in any order. *)
+Theorem shared (tz : @tree K) : Permutation (leaves tz) keys -> sums acc expo tz Z ->
+  (1 - many n * acc) * ((1 - w) * ((1 - many n * acc) / (1 + sigma) * v) - many n * eta * v) <= out <=
+  slack n acc * ((1 + w) * (slack n acc * (v + sigma * top)) + many n * eta * v).
+Proof.
+  intros all_of_Z Z_computed. set (m := 1 - many n * acc). assert (M : 0 < m) by (unfold m; lra).
+  assert (S0 : 0 < slack n acc) by (apply slack_positive; assumption).
+  assert (SM : slack n acc * m == 1) by (unfold slack, m; field; lra).
+  destruct (sums_near acc acc_nonneg expo tz Z acc_le_1 Z_computed) as [ZL ZU].
+  { intros k I. apply expo_nonneg, (Permutation_in _ all_of_Z), I. }
+  rewrite (Permutation_length all_of_Z), (total_perm _ _ _ all_of_Z) in ZL, ZU. fold n m in ZL, ZU.
+  rewrite total_split in ZL, ZU.
+  assert (C0 : 0 <= total expo others).
+  { apply total_nonneg. intros k I. apply filter_In in I. apply expo_nonneg, I. }
+  assert (CB : total expo others <= total bound others).
+  { apply total_le. intros k I. apply filter_In in I. destruct I as [I H].
+    apply others_expo; [exact I|]. destruct (hit k); [discriminate|reflexivity]. }
+  set (A := total expo matched) in *. set (C := total expo others) in *.
+  apply shared_between; [apply Qle_shift_div_l; lra|lra| |].
+  - fold A. setoid_replace (m / (1 + sigma) * Z) with (m * Z / (1 + sigma)) by (field; lra).
+    apply Qle_shift_div_r; [lra|].
+    assert (G : grown acc n <= slack n acc) by (apply grown_le; assumption).
+    assert (grown acc n * (A + C) <= slack n acc * (A + C)) by (apply Qmult_le_compat_r; lra).
+    assert (m * Z <= m * (slack n acc * (A + C))) by (apply scaled; lra).
+    assert (E : m * (slack n acc * (A + C)) == A + C) by (rewrite Qmult_assoc, (Qmult_comm m), SM; ring).
+    lra.
+  - fold A. assert (slack n acc * (m * (A + C)) <= slack n acc * Z) by (apply scaled; lra).
+    assert (E : slack n acc * (m * (A + C)) == A + C) by (rewrite Qmult_assoc, SM; ring). lra.
+Qed.
+
+(** The normaliser is exactly the sum of the matched: all others have vanished. *)
+Theorem shared_exactly : Z == total expo matched ->
+  (1 - many n * acc) * ((1 - w) * v - many n * eta * v) <= out <=
+  slack n acc * ((1 + w) * (v + sigma * top) + many n * eta * v).
+Proof.
+  intros E. rewrite <- (Qmult_1_l v) at 1. rewrite <- (Qmult_1_l (v + sigma * top)).
+  apply shared_between; lra.
+Qed.
 End Shared.
+
+(** * Small numbers vanish beside whole ones *)
+
+(** Additions that round to the nearest number, of a format that has the whole numbers up to n
+    and none closer above them than 2 acc: numbers that sum to less than acc are lost beside
+    ones, in any order, and the sum is exactly the number of ones. *)
+Section Vanish.
+Context {K : Type}.
+Variables (number : Q -> Prop) (acc : Q) (n : nat) (term : K -> Q) (hit : K -> bool).
+Hypothesis acc_nonneg : 0 <= acc.
+Hypothesis whole : forall i, (1 <= i <= n)%nat -> number (many i).
+Hypothesis next : forall i z, (1 <= i <= n)%nat -> number z -> z <= many i \/ many i + 2 * acc <= z.
+
+Inductive rounds : @tree K -> Q -> Prop :=
+| rounds_leaf k s : s == term k -> number s -> rounds (leaf k) s
+| rounds_node l r a b s : rounds l a -> rounds r b -> nearest number (a + b) s ->
+    Qabs (s - (a + b)) <= acc * Qabs (a + b) -> rounds (node l r) s.
+
+(** Rounding to nearest is an instance of what sums may do. *)
+Lemma rounds_number t s : rounds t s -> number s.
+Proof. induction 1 as [|l r a b s _ _ _ _ [N _] _]; assumption. Qed.
+Theorem rounds_sums t s : rounds t s -> sums acc term t s.
+Proof.
+  induction 1 as [k s E _|l r a b s Hl IHl Hr IHr N E]; [constructor; assumption|].
+  destruct (nearest_add number a b s (rounds_number _ _ Hl) (rounds_number _ _ Hr) N).
+  apply (sums_node _ _ _ _ a b); assumption.
+Qed.
+
+Definition ones (t : @tree K) : nat := length (filter hit (leaves t)).
+Definition small (t : @tree K) : Q := total term (filter (fun k => negb (hit k)) (leaves t)).
+Lemma ones_node l r : ones (node l r) = (ones l + ones r)%nat.
+Proof. unfold ones. simpl. rewrite filter_app, app_length. reflexivity. Qed.
+Lemma small_node l r : small (node l r) == small l + small r.
+Proof. unfold small. simpl. rewrite filter_app. apply total_app. Qed.
+Lemma many_add i j : many (i + j) == many i + many j.
+Proof. unfold many. rewrite Nat2Z.inj_add, inject_Z_plus. reflexivity. Qed.
+Lemma many_pos i : (1 <= i)%nat -> 1 <= many i.
+Proof. intros H. unfold many. change 1 with (inject_Z 1). rewrite <- Zle_Qle. lia. Qed.
+
+Lemma vanishes a b s i : (1 <= i <= n)%nat -> a == many i -> 0 <= b < acc -> nearest number (a + b) s ->
+  s == many i.
+Proof.
+  intros Hi Ea Hb N. pose proof (whole i Hi) as W. destruct N as [Ns N].
+  pose proof (N _ W) as D. rewrite (Qabs_neg (many i - (a + b))) in D by lra.
+  apply Qabs_Qle_condition in D. destruct (next i s Hi Ns); lra.
+Qed.
+
+Theorem small_ones_vanish t s : rounds t s -> (ones t <= n)%nat ->
+  (forall k, In k (leaves t) -> hit k = true -> term k == 1) ->
+  (forall k, In k (leaves t) -> hit k = false -> 0 <= term k) ->
+  grown acc (length (leaves t)) * small t < acc -> (1 <= ones t)%nat -> s == many (ones t).
+Proof.
+  assert (Gr : forall i, 1 <= grown acc i) by (intros; apply grown_ge_1, acc_nonneg).
+  assert (Pos : forall t, (forall k, In k (leaves t) -> hit k = false -> 0 <= term k) -> 0 <= small t).
+  { intros t' H. apply total_nonneg. intros k I. apply filter_In in I. destruct I as [I E].
+    apply H; [exact I|]. destruct (hit k); [discriminate|reflexivity]. }
+  assert (Stray : forall t s, rounds t s -> ones t = 0%nat ->
+      (forall k, In k (leaves t) -> hit k = false -> 0 <= term k) ->
+      0 <= s <= grown acc (length (leaves t)) * small t).
+  { intros t' s' R O P. assert (N : forall k, In k (leaves t') -> hit k = false).
+    { intros k I. destruct (hit k) eqn:E; [|reflexivity]. exfalso. unfold ones in O.
+      assert (In k (filter hit (leaves t'))) by (apply filter_In; auto).
+      destruct (filter hit (leaves t')); [assumption|discriminate]. }
+    assert (F : filter (fun k => negb (hit k)) (leaves t') = leaves t').
+    { clear - N. induction (leaves t') as [|k l IH]; [reflexivity|]. simpl.
+      rewrite (N k) by (left; reflexivity). simpl. rewrite IH; [reflexivity|].
+      intros; apply N; right; assumption. }
+    assert (P' : forall k, In k (leaves t') -> 0 <= term k) by (intros; apply P; auto).
+    pose proof (rounds_sums _ _ R) as S.
+    destruct (sums_above acc term t' s' S P') as [S0 _]. split; [exact S0|].
+    pose proof (sums_size acc acc_nonneg term t' s' S) as B. rewrite (Qabs_pos s') in B by exact S0.
+    apply (Qle_trans _ _ _ B), scaled; [pose proof (Gr (length (leaves t'))); lra|].
+    unfold small. rewrite F. apply total_le. intros k I. rewrite Qabs_pos; [lra|apply P', I]. }
+  induction 1 as [k s E Ns|l r a b s Hl IHl Hr IHr N E]; intros Le One Rest Sm H1.
+  - unfold ones in *. simpl in *. destruct (hit k) eqn:Hk; simpl in *; [|lia].
+    rewrite E. apply One; [left; reflexivity|exact Hk].
+  - rewrite ones_node in *. rewrite small_node in Sm. simpl in Sm. rewrite app_length in Sm.
+    assert (Pl := Pos l (fun k I => Rest k (in_or_app _ _ _ (or_introl I)))).
+    assert (Pr := Pos r (fun k I => Rest k (in_or_app _ _ _ (or_intror I)))).
+    pose proof (Gr (length (leaves l) + length (leaves r))%nat) as G1.
+    set (G := grown acc (length (leaves l) + length (leaves r))) in *.
+    assert (Gl : grown acc (length (leaves l)) <= G) by (apply grown_mono; [exact acc_nonneg|lia]).
+    assert (Gr' : grown acc (length (leaves r)) <= G) by (apply grown_mono; [exact acc_nonneg|lia]).
+    assert (Sl : grown acc (length (leaves l)) * small l < acc)
+      by (apply Qle_lt_trans with (2 := Sm); nra).
+    assert (Sr : grown acc (length (leaves r)) * small r < acc)
+      by (apply Qle_lt_trans with (2 := Sm); nra).
+    assert (One_l := fun k I => One k (in_or_app _ _ _ (or_introl I))).
+    assert (One_r := fun k I => One k (in_or_app _ _ _ (or_intror I))).
+    assert (Rest_l := fun k I => Rest k (in_or_app _ _ _ (or_introl I))).
+    assert (Rest_r := fun k I => Rest k (in_or_app _ _ _ (or_intror I))).
+    destruct (Nat.eq_dec (ones l) 0) as [Ol|Ol]; [|destruct (Nat.eq_dec (ones r) 0) as [Or|Or]].
+    + destruct (Stray l a Hl Ol Rest_l) as [A0 A1]. rewrite Ol in *.
+      apply (vanishes b a); [simpl in *; lia|apply IHr; try assumption; simpl in *; lia|lra|].
+      destruct N as [Ns N]. split; [exact Ns|]. intros z Hz. specialize (N z Hz).
+      setoid_replace (s - (b + a)) with (s - (a + b)) by ring.
+      setoid_replace (z - (b + a)) with (z - (a + b)) by ring. exact N.
+    + destruct (Stray r b Hr Or Rest_r) as [B0 B1]. rewrite Or, Nat.add_0_r in *.
+      apply (vanishes a b); [lia|apply IHl; try assumption; lia|lra|exact N].
+    + rewrite many_add. rewrite <- (IHl ltac:(lia) One_l Rest_l Sl ltac:(lia)).
+      rewrite <- (IHr ltac:(lia) One_r Rest_r Sr ltac:(lia)).
+      assert (Ea : a == many (ones l)) by (apply IHl; try assumption; lia).
+      assert (Eb : b == many (ones r)) by (apply IHr; try assumption; lia).
+      destruct N as [Ns N]. pose proof (whole (ones l + ones r) ltac:(lia)) as W. apply N in W.
+      rewrite (Qabs_0 (many (ones l + ones r) - (a + b))) in W by (rewrite many_add, Ea, Eb; ring).
+      apply Qabs_Qle_condition in W. lra.
+Qed.
+End Vanish.
 
 (** A sigma that leaves room: what a checker may compute with. *)
 Lemma enough_room n acc u stray : 0 <= acc -> 0 <= u -> 0 <= stray -> many n * acc < 1 ->
@@ -737,8 +848,8 @@ Proof.
     try constructor; try reflexivity; small.
 Qed.
 Example three_shared : let m := 1 - many 3 * (1 # 16) in let a := slack 3 (1 # 16) in
-  m * ((1 - (1 # 8)) * m * (1 / (1 + 2 * tiny)) - many 3 * tiny * 1) <= 1 + 2 * tiny <=
-  a * ((1 + (1 # 8)) * a * (1 + 2 * tiny * (1 # 2)) + many 3 * tiny * 1).
+  m * ((1 - (1 # 8)) * (m / (1 + 2 * tiny) * 1) - many 3 * tiny * 1) <= 1 + 2 * tiny <=
+  a * ((1 + (1 # 8)) * (a * (1 + 2 * tiny * (1 # 2))) + many 3 * tiny * 1).
 Proof.
   apply (shared (1 # 16) (1 # 8) tiny (2 * tiny) 1 (1 # 2) [0; 1; 2]%nat hit expo half expo)
     with (tz := t) (t := t) (Z := Z);
@@ -760,6 +871,9 @@ Print Assumptions softmax_deferred.
 Print Assumptions enough_room.
 Print Assumptions average.
 Print Assumptions shared.
+Print Assumptions shared_exactly.
+Print Assumptions rounds_sums.
+Print Assumptions small_ones_vanish.
 Print Assumptions rounded_product.
 Print Assumptions three_exact.
 Print Assumptions three_rounded.
