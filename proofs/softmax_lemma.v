@@ -2,29 +2,29 @@
     value of the key that scores best; where several keys share the weight, their mean.
 
     The right key weighs e^0 = 1, exactly, and all others together at most [stray].  Then
-    what is read differs from the right key's value by 8 [stray] if the right key's weight
-    is rounded to 1 ([softmax_exact]), and by 12 [stray] and the roundings of that weight
-    if it is not ([softmax_rounded]) or if the quotient comes last ([softmax_deferred]);
-    up to a factor (1 + u)/(1 - n acc), and times the largest value.
+    what is read differs from the right key's value by 2 sigma if the right key's weight is
+    rounded to 1 ([softmax_exact]), and by 4 sigma and the roundings of that weight if it is
+    not ([softmax_rounded]), or by 4 sigma if the quotient comes last ([softmax_deferred]);
+    times the largest value, with sigma = stray (1 + u)^2 / (1 - n acc).
 
     What is assumed of the arithmetic, and nothing else:
     - an addition errs by no more than either summand, and by no more than [acc] times the
       exact sum ([sums]); the sum may be taken along any tree, the signs are free.  Rounding
-      to nearest does the first ([nearest_add]) wherever both summands are numbers of the
-      format, and the second, for sums of subnormal numbers are exact;
-    - an exponential is at most twice its bound, and a product at most twice what it should
-      be: rounding to nearest can do no worse, also among subnormal numbers, for 0 is a
-      number ([nearest_doubles]).  A weight is at most 2(1 + u) times its exponential's
-      bound: if the bound is a number (a power of two, say) neither exponential nor weight
-      exceeds it ([nearest_below]); else of the two only one doubles ([weight_doubles]);
+      to nearest does so ([nearest_add], [rounds_sums]): the second, too, for sums of
+      subnormal numbers are exact;
+    - a bound of e^(difference of scores, as it was computed) has room for the exponential as
+      it was computed, and for the weight and its product up to (1 + u) each.  Normal numbers:
+      for relative errors ([room_for_normal]).  Among subnormal ones rounding to nearest can
+      do no worse than double, for 0 is a number ([nearest_doubles]): four times the bound has
+      room ([room_for_subnormal]).  A bound that is a number itself (a power of two, say) is
+      not exceeded by rounding ([nearest_below]);
     - the right key's weight is the number nearest to 1/Z, rounded once ([nearest_one]) or
       inside the operation and again when it is stored ([nearest_one_twice]): 1 if 1/Z is
       nearer to 1 than u/2; its product with the value is the value if the weight is 1.
 
-    [bound k] bounds e^(difference) for the difference of scores as it was computed; [cap]
-    bounds the values as they are stored.  Not modelled: overflow; small numbers that are
-    flushed to 0; a product that is fused with its addition, unless it is exact, as those of
-    16-bit numbers are; a maximum that runs along, so that sums are scaled again. *)
+    [cap] bounds the values as they are stored.  Not modelled: overflow; small numbers that
+    are flushed to 0; a product that is fused with its addition, unless it is exact, as those
+    of 16-bit numbers are; a maximum that runs along, so that sums are scaled again. *)
 From Coq Require Import List QArith Qabs Lqa Lia ZArith Permutation.
 Import ListNotations.
 Local Open Scope Q_scope.
@@ -389,7 +389,8 @@ Proof.
       apply Qmult_le_0_compat; [apply Qmult_le_0_compat; lra|exact C]. }
   pose proof slack_ge_1. apply (Qle_trans _ _ _ H).
   apply (Qle_trans _ (2 * slack n acc * ((1 + u) * (1 + u) * cap * stray))); [apply scaled; [lra|exact T]|].
-  assert (stray * (1 + u) * (1 + u) * slack n acc * cap <= sigma * cap) by (apply Qmult_le_compat_r; assumption).
+  assert (stray * (1 + u) * (1 + u) * slack n acc * cap <= sigma * cap)
+    by (apply Qmult_le_compat_r; assumption).
   lra.
 Qed.
 Lemma sigma_room : 0 <= stray * slack n acc <= sigma.
@@ -615,7 +616,8 @@ Proof.
   { apply (average acc w _ _ Z keys product (fun k => if hit k then expo k * v else bound k * 0)
       (fun k => if hit k then expo k * v else bound k * top)) with (t := t); try assumption.
     - intros k I. pose proof (product_nonneg k I). destruct (hit k) eqn:Hk.
-      + setoid_replace (expo k * v / Z) with (expo k / Z * v) by (field; lra). apply product_matched; assumption.
+      + setoid_replace (expo k * v / Z) with (expo k / Z * v) by (field; lra).
+        apply product_matched; assumption.
       + setoid_replace (bound k * 0 / Z) with 0 by (field; lra).
         setoid_replace (bound k * top / Z) with (bound k / Z * top) by (field; lra).
         pose proof (product_others k I Hk). split; lra.
@@ -858,6 +860,48 @@ Proof.
 Qed.
 End Three.
 
+(** Multiples of 1/8, and 1/64: beside 1, 1/64 is lost. *)
+Section Grid.
+Let grid (z : Q) : Prop := (exists k, z == inject_Z k / 8) \/ z == 1 # 64.
+Let hit (k : bool) : bool := k.
+Let term (k : bool) : Q := if k then 1 else 1 # 64.
+
+Lemma grid_next i z : (1 <= i <= 2)%nat -> grid z -> z <= many i \/ many i + 2 * (1 # 16) <= z.
+Proof.
+  intros Hi [[k E]|E].
+  - assert (E8 : z * 8 == inject_Z k) by (rewrite E; field). unfold many.
+    assert (I8 : inject_Z (Z.of_nat i) * 8 == inject_Z (8 * Z.of_nat i))
+      by (rewrite inject_Z_mult; change (inject_Z 8) with 8; ring).
+    destruct (Z_le_gt_dec k (8 * Z.of_nat i)) as [L|L].
+    + left. rewrite Zle_Qle in L. lra.
+    + right. assert (M : (8 * Z.of_nat i + 1 <= k)%Z) by lia.
+      rewrite Zle_Qle, inject_Z_plus in M. change (inject_Z 1) with 1 in M. lra.
+  - left. pose proof (many_pos i ltac:(lia)). lra.
+Qed.
+Example lost_beside_1 : 1 == many (ones hit (node (leaf false) (leaf true))).
+Proof.
+  apply (small_ones_vanish grid (1 # 16) 2 term hit).
+  - lra.
+  - intros i _. left. exists (8 * Z.of_nat i)%Z. unfold many. rewrite inject_Z_mult.
+    change (inject_Z 8) with 8. field.
+  - exact grid_next.
+  - apply (rounds_node _ _ _ _ _ (1 # 64) 1).
+    + constructor; [reflexivity|right; reflexivity].
+    + constructor; [reflexivity|left; exists 8%Z; reflexivity].
+    + split; [left; exists 8%Z; reflexivity|]. intros z Hz.
+      setoid_replace (Qabs (1 - ((1 # 64) + 1))) with (1 # 64) by reflexivity.
+      destruct (grid_next 1 z ltac:(lia) Hz) as [L|L]; change (many 1) with 1 in L.
+      * rewrite Qabs_neg by lra. lra.
+      * rewrite Qabs_pos by lra. lra.
+    + apply Qle_bool_iff. reflexivity.
+  - unfold ones. simpl. lia.
+  - intros [] _ H; [reflexivity|discriminate].
+  - intros [] _ H; [discriminate|]. apply Qle_bool_iff. reflexivity.
+  - reflexivity.
+  - unfold ones. simpl. lia.
+Qed.
+End Grid.
+
 Print Assumptions nearest_add.
 Print Assumptions nearest_doubles.
 Print Assumptions nearest_one_twice.
@@ -879,3 +923,4 @@ Print Assumptions three_exact.
 Print Assumptions three_rounded.
 Print Assumptions three_deferred.
 Print Assumptions three_shared.
+Print Assumptions lost_beside_1.
