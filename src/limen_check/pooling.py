@@ -220,6 +220,7 @@ def share(ask: Ask, d: Class) -> Vec:
     rest, fixed = 0 if m.pairs else 1, sum(e.count for e in on)
     valued = sum(e.count for e in ask.seen if any(ask.head.value[e.name].cap(c) for c in ask.head.columns))
     uneven = 0 if 16 * stray < ask.f.acc else 2 * stray + 2 * (fixed + d.count) * ask.f.acc
+    uneven += ask.state.length * power(ask.f.least - ask.f.t)  # weights that are subnormal
     slack = (1 + ask.f.u) ** 2 / (1 - (valued + 8) * ask.f.acc - uneven) - 1
     columns, err = {}, {}
     for c in ask.head.columns:
