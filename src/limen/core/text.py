@@ -209,8 +209,8 @@ def _converted(hint: Any, value: int | bool | str, where: str) -> Any:
 def spell(thing: Any, name: str | None = None, *, every: bool = False, **more: int | None) -> str:
     """The text form of a dataclass: sizes always, keyword-only options where they differ from the default.
 
-    With `every` nothing is left to a default: options always, and a size that follows from others as the number
-    it is, by the property `resolved` of what has such sizes.
+    With `every` nothing is left to a default: options always, and a size that follows from others as the
+    number it is, by the property `resolved` of what has such sizes.
     """
     words = []
     resolved = getattr(thing, "resolved", {}) if every else {}
