@@ -1,4 +1,4 @@
-"""Margins of the softmax constructions: what the kernel derives, what is predicted, the least over all inputs.
+"""Margins of constructions: what the kernel derives, what is predicted, the least over all inputs.
 
 python benchmarks/kernel.py [--large]
 """

@@ -449,21 +449,25 @@ class Words(NamedTuple):
 
     @classmethod
     def of(cls, q: list[tuple[int, ...]], k: list[tuple[int, ...]]) -> Words | None:
-        index: dict[tuple[Fraction | int, ...], int] = {row: b for b, row in enumerate(k)}
+        index = {row: b for b, row in enumerate(k)}
         sides = [[(min(column), max(column)) for column in zip(*rows, strict=True)] for rows in (q, k)]
         c = next((Fraction(b - a, y - x) for (a, b), (x, y) in zip(*sides, strict=True) if y > x), ZERO)
         if len(index) < len(k) or c <= 0:
             return None
-        r = [b - c * y for (_, b), (_, y) in zip(*sides, strict=True)]
+        up, down = c.numerator, c.denominator  # r is over `down`
+        r = [b * down - up * y for (_, b), (_, y) in zip(*sides, strict=True)]
         norms, along = {sum(map(mul, y, y)) for y in k}, {sum(map(mul, r, y)) for y in k}
-        asked = [
-            {v: (v - o) / c for v in set(column)} for column, o in zip(zip(*q, strict=True), r, strict=True)
-        ]
-        choice = [index.get(tuple(map(dict.__getitem__, asked, x))) for x in q]
+        asked = []
+        for column, o in zip(zip(*q, strict=True), r, strict=True):
+            parts = {v: divmod(v * down - o, up) for v in set(column)}
+            asked.append({v: None if rest else whole for v, (whole, rest) in parts.items()})
+        choice = [index.get(tuple(map(dict.__getitem__, asked, x))) for x in q]  # type: ignore[arg-type]
         found = tuple(b for b in choice if b is not None)
         if len(norms) > 1 or len(along) > 1 or len(found) < len(q):
             return None
         g = gcd(*(v for y in k for v in y))
         two = all(len(set(column)) <= 2 for column in zip(*k, strict=True))
         δ = min((y - x for x, y in sides[1] if y > x), default=0) if two else 0
-        return cls(found, c * norms.pop() + along.pop(), c * max(Fraction(g * g), Fraction(δ * δ, 2)))
+        return cls(
+            found, c * norms.pop() + Fraction(along.pop(), down), c * max(Fraction(g * g), Fraction(δ * δ, 2))
+        )

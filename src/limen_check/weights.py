@@ -141,7 +141,7 @@ def _all_weights(model: Model, layers: list[list[Mixer]], hidden: list[int]) -> 
         shapes |= {"readout.U": (width, header["answers"]), "readout.u": (header["answers"],)}
     found = {name: weight.shape for name, weight in model.weights.items()}
     need(
-        sum(prod(shape) for name, shape in shapes.items() if "embedding" not in name) <= 1 << 18, "too large"
+        sum(prod(shape) for name, shape in shapes.items() if "embedding" not in name) <= 1 << 20, "too large"
     )
     for name in sorted(shapes.keys() | found.keys()):
         expect(shapes.get(name) == found.get(name), f"weight {name[:40]!r} is missing, unknown or misshapen")
