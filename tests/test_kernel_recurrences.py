@@ -2,6 +2,7 @@
 
 from array import array
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,10 +18,12 @@ from limen.constructions.eva_by_linear import EvaByLinear
 from limen.constructions.three_sum_by_chain_of_thought import ThreeSumByChainOfThought
 from limen.constructions.turing_by_recurrence import TuringByRecurrence
 from limen.constructions.two_sum_any_by_hybrid import TwoSumAnyByHybrid
+from limen.core.architecture import Architecture
 from limen.core.construction import Construction
 from limen.core.files import written
 from limen.core.model import Model
 from limen.core.numbers import Precision
+from limen.core.weights import tensors
 from limen.tasks.composition import Composition
 from limen.tasks.dyck import Dyck
 from limen.tasks.equality import Equality
@@ -156,6 +159,21 @@ def test_without_hints_nothing_is_derived(c: Construction) -> None:
         for wrong in (None, [], {"x": 1}, [[0]], {"found": ["0"]}):
             if value and wrong != value and key != "recode":
                 assert kernel(c, "float64", saved(c), c.steps, hints | {key: wrong}) is None
+
+
+def test_a_column_that_the_hints_do_not_name_is_not_taken_for_0() -> None:
+    """A second number of the state shows the last difference, and the output adds it: "equal" at the end."""
+    c = EqualityByHybrid(Equality(2))
+    architecture = str(c.frame().architecture).replace("relu_rnn(d=1", "relu_rnn(d=2")
+    frame, w = replace(c.frame(), architecture=Architecture.parse(architecture)), dict(c.weights())
+    w["1.0.W1"] = np.vstack([w["1.0.W1"], np.zeros((1, 4))])
+    w["1.0.W2"] = np.hstack([w["1.0.W2"], [[0.0], [0.0], [1.0], [1.0]]])
+    w["1.0.b2"], w["1.0.O"] = np.zeros(2), np.vstack([w["1.0.O"], w["1.0.O"]])
+    model = files.model(*written(frame, w))
+    assert least(c, "float32", Model(frame, tensors(w))) < 0
+    assert kernel(c, "float32", model, 0, c.hints()) is None
+    w["1.0.O"][1] = 0
+    assert kernel(c, "float32", files.model(*written(frame, w)), 0, c.hints()) == 1
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

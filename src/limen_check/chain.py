@@ -125,7 +125,7 @@ def _composition(asked: Spec | None, steps: int, forward: Forward, digits: Digit
 
     The token behind it consists of these numbers, said in its words: as numbers of the token before it.
     """
-    if asked is None or not 1 <= steps <= 64:
+    if asked is None or not 1 <= steps <= len(asked.classes):
         raise Refused("no chain of so many steps")
     (answer,), length = asked.answer, sum(asked.segments)
     new = [Class(f"step{k}", length + k - 1, 0, 1, 1, 0, 1 << digits.bits) for k in range(1, steps + 1)]
@@ -315,7 +315,10 @@ def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int
     typed(blocks, [int], "hints: blocks")
     D = (M - 1).bit_length()
     need(steps == n and M >= 3 and len(blocks) <= D and all(g >= 1 for g in blocks), "no chain of n steps")
-    need(sum(blocks) == D <= 12 and digits.bits == 1 + D + len(blocks), "other blocks than its digits")
+    need(
+        n <= _ROWS and sum(blocks) == D <= 8 and digits.bits == 1 + D + len(blocks),
+        "other blocks than its digits",
+    )
     starts = list(accumulate(blocks, initial=0))[:-1]
 
     def beside(sums: Iterable[int]) -> int:
@@ -407,6 +410,11 @@ def pair(ask: Ask, d: Class, e: Class) -> Vec:
     need(same and apart == 0, "two tokens do not score the same")
     stray = ask.others({d, e}, asked.base, asked.gain, ZERO)
     stray += ask.weight(d.count - 1, asked.cost) if d.count > 1 else ZERO
+    for column in ask.head.columns:
+        values = [v for v in (ask.head.value[d.name], ask.head.value[e.name]) if v.cap(column)]
+        steps, total = [v.step(column) for v in values], sum((v.cap(column) for v in values), ZERO)
+        known = total == 0 or None not in steps
+        need(known and not ask.f.inside(total, 2, min(filter(None, steps), default=ONE)), "sums not exact")
     half = Vec()
     for name, cell in ((d.name, Cell(("at", asked.rows), d.high)), (e.name, Cell(e.name, e.high))):
         half = half.joined(_halved(ask.head.value[name], cell))

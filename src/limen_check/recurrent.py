@@ -22,7 +22,7 @@ from limen_check.state import Mixer, Shapes, State
 from limen_check.tasks import NO_FACTS, PLACE, Among, Decision, Exists, Number, Spec
 from limen_check.vectors import NONE, ONE, ZERO, Class, Column, Interval, Matrix, Rows, Vec, grain
 
-_WORK = 1 << 18  # pairs of (cells, letter) that are followed in one layer
+_WORK = 1 << 21  # units that are evaluated in one layer
 _LETTERS = 1 << 16  # of a class
 
 Cells = Mapping[str, Sequence[int]]  # the columns of the state where a cell stands
@@ -147,13 +147,14 @@ def relu_rnn(s: State, m: Mixer) -> dict[str, Vec]:
     """What it adds to every class: its state, as numbers that are cells of the machine, times O."""
     cells = s.hints.get("cells", {})
     typed(cells, {str: [int]}, "hints: cells")
-    expect(
-        all(0 <= c < m.size("d") for at in cells.values() for c in at), "hints: no such column of the state"
-    )
+    inside = all(0 <= c < m.size("d") for at in cells.values() for c in at)
+    expect(inside, "hints: no such column of the state")
     order = sorted(s.text, key=lambda c: c.first + c.start)
+    need("bidirectional=true" not in s.header["architecture"], "what is seen so far would mean two things")
     need(all(c.step == 1 for c in order), "a recurrence over tokens of two classes in turn")
     W, machine = {name: s.matrix(m.name(name)) for name in shapes(m, s.width)}, machine_of(s.spec)
     r, out = Recurrence(s, W, m.size("stages", 1)), {}
+    need(W["O"].keys() <= {c for at in cells.values() for c in at}, "a column of no cell is read")
     after = r.follow(machine, cells, order)
     for c in s.classes.values():
         home = next(k for k in order if k.first + k.last >= c.first + c.last)
@@ -198,9 +199,8 @@ class Recurrence:
             while stale:
                 cell = stale.pop()
                 new = steps[cell].turned(now)
-                need(
-                    all(now[cell].get(v, t) == t for v, t in new.items()), f"{cell} stands there in two ways"
-                )
+                same = all(now[cell].get(value, ids) == ids for value, ids in new.items())
+                need(same, f"{cell} stands there in two ways")
                 if new.keys() - now[cell].keys():
                     now[cell] |= new
                     stale |= {other for other, step in steps.items() if cell in step.reads}
@@ -239,11 +239,9 @@ class Recurrence:
                 a, b = sorted((self.intervals[i][0] * w, self.intervals[i][1] * w))
                 lo, hi, size, exact = lo + a, hi + b, size + max(-a, b), exact and a == b
                 steps += [grain(a)] if a else []
-            e, (low, high), rn = (
-                self.f.inside(size, len(ids), min(steps) if exact else None),
-                self.intervals[add],
-                self.f.rn,
-            )
+            need(size <= self.f.largest, "a sum overflows")
+            e = self.f.inside(size, len(ids), min(steps) if exact else None)
+            (low, high), rn = self.intervals[add], self.f.rn
             ends = rn(rn(lo - e) + low), rn(rn(hi + e) + high)
             self.made[key] = self.name(max(ZERO, ends[0]), max(ZERO, ends[1]))
         return self.made[key]
@@ -277,7 +275,9 @@ class _Step:
         for number in acts:
             if number not in keys:
                 keys[number] = x.terms[number].keys if number in x.terms else r.s.rows(number, c)
-        need(prod(map(len, keys.values())) <= _LETTERS, f"{c.name} has too many letters")
+        many = prod(map(len, keys.values()))
+        r.work += many * len(units)
+        need(many <= _LETTERS and r.work <= _WORK, f"{c.name} has too many letters")
         letters: dict[tuple[Values, Hashable], None] = {}
         for picked in product(*map(range, map(len, keys.values()))):
             at, add = dict(zip(keys, picked, strict=True)), []
@@ -290,7 +290,7 @@ class _Step:
     def turned(self, now: Standing) -> dict[int, Values]:
         """The values that the cell may take, and the numbers that stand there then."""
         r, found = self.r, dict[int, Values]()
-        r.work += len(self.letters) * prod(len(now[c]) for c in self.reads)
+        r.work += sum(map(len, self.inputs)) * len(self.letters) * prod(len(now[c]) for c in self.reads)
         need(r.work <= _WORK, "too many states to follow")
         for values in product(*(now[c] for c in self.reads)):
             at = dict(zip(self.reads, values, strict=True))
