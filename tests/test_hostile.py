@@ -98,11 +98,10 @@ def test_powers_are_read_up_to_the_limit_and_not_beyond() -> None:
         Task.parse("eva(n=2^4096)")
 
 
-WORDS = (
-    "eva composition linear softmax fixed ( ) , = | * n n1 m h d kv p f top 2 10^9 2^4095 -1 \u0661 \u00e9"
-)
+WORDS = "eva composition linear softmax fixed ( ) , = | * n n1 m h d kv p f 2 10^9 2^4095 -1 \u0661 \u00e9"
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(WORDS.split()), max_size=14).map("".join))
 def test_any_text_is_read_or_refused(text: str) -> None:
     for kind in (Task, Architecture, Precision):
@@ -155,7 +154,7 @@ def test_weights_that_nobody_holds_or_runs(
     ("task", "architecture"),
     [
         ("counting(n=16000)", "linear(state_bits=100000000)"),
-        ("counting(n=2^4095)", "linear"),
+        ("counting(n=10^300)", "linear"),
         ("two_sum(M=2^4095)", "softmax"),
         ("eva(n=10000000)", "softmax(h=8,d=64,d_k=512)"),
     ],
@@ -281,7 +280,7 @@ VALUES = st.one_of(
 COMMON = {"num_hidden_layers", "hidden_size", "num_attention_heads", "layer_types", "per_layer_config"}
 
 
-@settings(max_examples=40)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_any_config_is_read_or_refused(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(sorted(defaults())))

@@ -65,7 +65,7 @@ def test_a_repetition_repeats_and_spaces_do_not_matter() -> None:
         ("eva(n=", "'eva(n=': expected a value for n at column 7, found the end"),
         ("eva(n=4", "'eva(n=4': expected ',' or ')' at column 8, found the end"),
         ("eva(n=4) x", "'eva(n=4) x': expected ',' or the end at column 10, found 'x'"),
-        ("eva(n=9^99999)", "'eva(n=9^99999)': the number 9^99999… is too large"),
+        ("eva(n=9^99999)", "'eva(n=9^99999)': the number 9^99999… has more than 4096 bits"),
         ("composition(m=2,n2=3)", "composition: n1 is missing"),
         ("retrieval(n=2,D=2,V=2,absent=2)", "retrieval: absent must be true or false, got 2"),
         ("", "'': expected a name at column 1, found the end"),

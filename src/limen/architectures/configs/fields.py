@@ -163,7 +163,8 @@ class Fields:
         """The kind of each layer, as listed or by the type's rule."""
         for name in _LISTS:
             if self.config.get(name) is not None:
-                return self._kinds_in(name, self.config.get("num_hidden_layers"))
+                said = self.config.get("num_hidden_layers") is not None
+                return self._kinds_in(name, self.integer("num_hidden_layers") if said else None)
         rule = defaults()[self.model_type].layers
         if rule is None:
             raise self.wrong("layer_types", "a list with the kind of each layer")
