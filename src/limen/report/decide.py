@@ -62,9 +62,8 @@ def _lines(task: Task, architecture: Architecture, verdict: Verdict, steps: int)
     lines.append(f"  {_flip(verdict)}")
     if verdict.ceiling is not None:
         most = percent(verdict.ceiling.accuracy)
-        lines.append(
-            f"  on random inputs at most {most} right, whatever the weights ({verdict.ceiling.reason})"
-        )
+        lines.append(f"  on random inputs at most {most} right, whatever the weights")
+        lines.append(f"    ({verdict.ceiling.reason})")
         lines.append(f"    inputs: {verdict.ceiling.distribution}")
     return lines
 
