@@ -173,8 +173,10 @@ def candidates(case: Case) -> Iterator[Case]:
     reading = None if task is None else Reading.of(case.architecture, task.length)
     if task is None or reading is None:
         return
-    filled = (_filled(case, task, route, reading.stack(route)) for route in reading.exact(task.L))
-    cases = (*(each for each in filled if each is not None), *_averages(case, task, reading))
+    filled = (
+        each for route in reading.exact(task.L) for each in _filled(case, task, route, reading.stack(route))
+    )
+    cases = (*filled, *_averages(case, task, reading))
     yield from (each for _, each in sorted(_stated(cases), key=lambda pair: _rank(pair[0])))
 
 
@@ -217,14 +219,29 @@ def _rank(sides: Sides | Accuracy) -> tuple[bool, bool, float]:
     return sides.has >= sides.needs, False, min(sides.has, much) / sides.needs if sides.needs else math.inf
 
 
-def _filled(case: Case, task: Composition, route: Route, stack: Stack) -> Case | None:
-    """The case with the best free sizes; None where there are none."""
+def _filled(case: Case, task: Composition, route: Route, stack: Stack) -> Iterator[Case]:
+    """The case with the best free sizes; where these are too small to be rounded, those for more bits.
+
+    Each inequality is monotone in the bits: what holds with more of them holds with fewer, sizes unchanged.
+    """
     tables = _tables(task, route)
-    u = _best(lambda u: route.at(tables, stack, u).margin, route.free)
-    sizes = route.at(tables, stack, u).sizes
-    if not all(np.isfinite(size).all() for size in sizes.values()):
-        return None
-    return replace(case, route=route.name, sizes=_whole(sizes) | route.hops(task.L))
+    for eighths in _MORE_BITS if route.free else _MORE_BITS[:1]:
+        there = Stack(-(-stack.β * eighths // 8), tuple(-(-S_t * eighths // 8) for S_t in stack.S))
+        u = _best(lambda u, there=there: route.at(tables, there, u).margin, route.free)  # type: ignore[misc]
+        found = route.at(tables, there, u)
+        if not all(np.isfinite(size).all() for size in found.sizes.values()):
+            return
+        filled = replace(case, route=route.name, sizes=_whole(found.sizes) | route.hops(task.L))
+        yield filled
+        if not found.margin[0] > _NEAR or _excludes(filled):
+            return
+
+
+_MORE_BITS, _NEAR = (8, 9, 10, 12, 16), -0.5  # eighths of the bits; a margin that no rounding turns
+
+
+def _excludes(case: Case) -> bool:
+    return any(_rank(sides)[0] is False for sides, _ in _stated([case]))
 
 
 def _averages(case: Case, task: Composition, reading: Reading) -> Iterator[Case]:

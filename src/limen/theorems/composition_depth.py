@@ -22,8 +22,8 @@ and of the sharp ones of check/sharp.py, `smallest` the fewest tokens that have 
 Model.  Tokens come in the order z_L … z_1, z_0, w, and then T tokens of thought, each any function of all
 that the one before holds.  Player l has the tokens of z_l, 0 that of z_0, -1 w and the thoughts.  A full
 component replies from each player to each later token, a function of the token's query and of the player's
-keys and values there: as many bits as the exact partial sums have.  A linear component hands a state from
-player to player.  A component's query reads components q, its keys, values or updates kv, and both the raw
+keys and values there: of each head the running maximum, the normaliser and d sums, h(d+2)p bits.  A linear
+component hands a state from player to player.  A component's query reads components q, its keys, values or updates kv, and both the raw
 token.  λ(c), its level, is at least the W of core/graph.py, increasingly relabelled; a thought's levels
 start from the highest of the one before.  E_l: what has level < l.
 
