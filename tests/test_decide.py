@@ -2,19 +2,18 @@
 
 import json
 import time
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from judged import refused
+from msgspec.structs import replace
 from speed import loads_torch, seconds
 from test_cli import limen
 
-from limen.check.bound import check_bound
-from limen.check.fits import check_fits
-from limen.check.machine import check_machine
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
 from limen.core.certificate import Bound, Fits, Machine
-from limen.core.construction import construct
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
@@ -94,27 +93,28 @@ def test_a_construction_that_fits_says_can_and_can_be_checked(task: str, archite
     found = verdict(task, architecture)
     assert found.answer is Answer.CAN and found.evidence is not None
     fits = found.evidence.certificate
-    assert isinstance(fits, Fits) and fits.margin > 0
-    assert check_fits(fits, construct(Task.parse(task), fits.construction)) is None
+    assert isinstance(fits, Fits) and Fraction(fits.margin) > 0
+    assert refused(fits, found.evidence.files) is None
+    assert "the margin is" in str(refused(replace(fits, margin="12345"), found.evidence.files))
 
 
 def test_a_forged_certificate_is_refused() -> None:
     evidence = verdict("eva(n=488)", "linear(h=1,d=16,p=16)").evidence
     assert evidence is not None and isinstance(evidence.certificate, Bound)
     bound = {f: getattr(evidence.certificate, f) for f in evidence.certificate.__struct_fields__}
-    assert check_bound(Bound(**bound)) is None
-    assert "has_bits is 4624" in str(check_bound(Bound(**bound | {"architecture": "linear(h=1,d=16,p=17)"})))
-    assert "needs_bits is 4348" in str(check_bound(Bound(**bound | {"task": "eva(n=487)"})))
-    assert "needs_bits is 4359" in str(check_bound(Bound(**bound | {"needs_bits": 9999})))
-    assert check_bound(Bound(**bound | {"needs_bits": bound["needs_bits"] - 1})) is None  # it may say less
-    assert "no statement" in str(check_bound(Bound(**bound | {"theorem": "one_layer_cut"})))
-    with pytest.raises(BadInput, match="no theorem named 'wishful'"):
-        check_bound(Bound(**bound | {"theorem": "wishful"}))
+    assert refused(Bound(**bound)) is None
+    wider = bound["architecture"].replace("p=16", "p=17")
+    assert "it has 4624 bits" in str(refused(Bound(**bound | {"architecture": wider})))
+    assert "needs 4348" in str(refused(Bound(**bound | {"task": "eva(n=487)"})))
+    assert "only 4359 bits are sure to be needed" in str(refused(Bound(**bound | {"needs_bits": 9999})))
+    assert refused(Bound(**bound | {"needs_bits": bound["needs_bits"] - 1})) is None  # it may say less
+    assert "the routes are" in str(refused(Bound(**bound | {"theorem": "one_layer_cut"})))
+    with pytest.raises(BadInput, match="no theorem is named 'wishful'"):
+        refused(Bound(**bound | {"theorem": "wishful"}))
     machine = Machine(task="eva(n=8)", architecture="lstm(state_bits=24)", bits=24)
-    assert check_machine(machine) is None
-    assert "after 8 tokens a recurrence needs 24 bits, it has 23" in str(
-        check_machine(Machine(task="eva(n=8)", architecture="lstm(state_bits=23)", bits=24))
-    )
+    assert refused(machine) is None
+    fewer = Machine(task="eva(n=8)", architecture="lstm(state_bits=23)", bits=24)
+    assert "24 bits are needed, one recurrence has 23" in str(refused(fewer))
 
 
 def test_decide_writes_a_certificate_that_check_accepts(tmp_path: Path) -> None:

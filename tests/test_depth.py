@@ -8,9 +8,10 @@ from math import comb, prod
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judged import refused
 from speed import loads_torch, seconds
 
-from limen.check.bound import check_bound, stated
+from limen.check.bound import stated
 from limen.check.case import Case, Sides
 from limen.check.composition import ROUTES, Chain, Levels, bits_by_level
 from limen.core.architecture import Architecture
@@ -34,7 +35,7 @@ def bound(task: str | Task, stack: str, steps: int = 0) -> Bound | NoStatement:
 
 def excludes(task: str | Task, stack: str, steps: int = 0) -> bool:
     said = bound(task, stack, steps)
-    assert isinstance(said, NoStatement) or not said.excludes or check_bound(said) is None
+    assert isinstance(said, NoStatement) or not said.excludes or refused(said) is None
     return isinstance(said, Bound) and said.excludes
 
 
@@ -275,7 +276,7 @@ def test_the_explicit_sizes_pass_the_chain(L: int, B: int) -> None:
 def test_the_smallest_certified_length(stack: str, steps: int, hops: int, log2_n: float) -> None:
     found = smallest(Architecture.parse(stack), hops, steps)
     assert found is not None and found.bound is not None and found.n is not None
-    assert check_bound(found.bound) is None and Task.parse(found.bound.task).length == found.n
+    assert refused(found.bound) is None and Task.parse(found.bound.task).length == found.n
     assert log2_n - 2 < found.log2_n <= log2_n
 
 

@@ -8,13 +8,13 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+from judged import refused
 from laws import generic, inputs, tensors
 from test_cli import limen
 
 from limen.api import audit
-from limen.check.bound import check_bound
 from limen.check.composition import levels_of
-from limen.check.fits import check_fits, fits
+from limen.check.fits import offer
 from limen.check.formal import formal
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
@@ -56,13 +56,12 @@ def test_a_certificate_with_negative_steps_is_refused() -> None:
     assert way is not None and isinstance(way.certificate, Fits)
     forged = Bound(task=task, architecture=stack, theorem="composition_depth", steps=-9, route="C")
     for sizes in ({"mu0": 0, "x0": 1, "v": 1, "hops": 1}, {"hops": 2, "mu0": 0, "y": 1, "h": 1, "b": 1}):
-        with pytest.raises(BadInput, match=NEGATIVE):
-            check_bound(msgspec.structs.replace(forged, sizes=sizes, needs_bits=6, has_bits=0))
-    construction = construct(Task.parse(task), way.certificate.construction)
+        with pytest.raises(BadInput, match="steps must be 0 or more"):
+            refused(msgspec.structs.replace(forged, sizes=sizes, needs_bits=6, has_bits=0))
+    with pytest.raises(BadInput, match="steps must be 0 or more"):
+        refused(msgspec.structs.replace(way.certificate, steps=-1), way.files)
     with pytest.raises(BadInput, match=NEGATIVE):
-        check_fits(msgspec.structs.replace(way.certificate, steps=-1), construction)
-    with pytest.raises(BadInput, match=NEGATIVE):
-        fits(construction, Architecture.parse(stack), -1)
+        offer(construct(Task.parse(task)), Architecture.parse(stack), -1)
     claim = Claim(task=task, architecture="softmax(h=1,d=64)", steps=-1, form="chk_sound",
                   sizes={"k": 0, "x1": 1, "lm": 6, "lg": 10})  # fmt: skip
     with pytest.raises(BadInput, match=NEGATIVE):
@@ -102,9 +101,15 @@ def test_reply_bits_are_refused_where_more_than_replies_is_told(mixer: str) -> N
                   form="chk_sound", sizes=bits_of_coq)  # fmt: skip
     with pytest.raises(BadInput, match=said):
         formal(claim)
-    forged = Bound(task="eva(n=8)", architecture=f"{mixer}(reply_bits=3)", theorem="composition_depth")
-    with pytest.raises(BadInput, match=said):
-        check_bound(forged)
+    forged = Bound(
+        task="eva(n=8)",
+        architecture=f"{mixer}(reply_bits=3)",
+        theorem="composition_depth",
+        needs_bits=2,
+        has_bits=1,
+    )
+    with pytest.raises(BadInput, match=mixer):
+        refused(forged)
     assert Architecture.parse("softmax(reply_bits=23),hard(reply_bits=23)").layers[1].parts[0].bits == 23
 
 
@@ -226,9 +231,9 @@ def test_always_no_is_right_on_uniform_inputs_and_on_half_of_the_tasks_own() -> 
 def test_a_forged_distribution_is_refused() -> None:
     task, stack = Task.parse("recall(n=64,V=256,q=1)"), Architecture.parse("linear(state_bits=20)")
     most = dict(theorems())["streaming_state"].ceiling(task, stack)
-    assert most is not None and check_bound(most.bound) is None
+    assert most is not None and refused(most.bound) is None
     forged = msgspec.structs.replace(most.bound, distribution="uniform random inputs")
-    assert "distribution is n different keys" in str(check_bound(forged))
+    assert "the inputs are: n different keys" in str(refused(forged))
 
 
 def test_an_average_is_about_what_was_read_before_the_question() -> None:
@@ -237,7 +242,7 @@ def test_an_average_is_about_what_was_read_before_the_question() -> None:
     most = dict(theorems())["streaming_state"].ceiling(task, stack)
     assert most is not None and task.cut + 1 < task.length
     late = msgspec.structs.replace(most.bound, sizes={"t": task.cut + 1})
-    assert "after the cut" in str(check_bound(late))
+    assert "after the cut" in str(refused(late))
 
 
 TINY = "eva(n=3) index(n=3,S=2) retrieval(n=2,D=3,V=3,absent=false) recall(n=2,V=5,q=1) \

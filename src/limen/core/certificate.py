@@ -84,13 +84,13 @@ class Bound(Certificate, frozen=True, kw_only=True, tag="bound"):
 
     architecture: str
     theorem: str
-    steps: Natural
-    route: str
-    sizes: dict[str, int]
-    needs_bits: int | None
-    has_bits: int | None
-    ceiling: Number | None
-    distribution: str | None
+    steps: Natural = 0
+    route: str = ""
+    sizes: dict[str, int] = msgspec.field(default_factory=dict)
+    needs_bits: int | None = None
+    has_bits: int | None = None
+    ceiling: Number | None = None
+    distribution: str | None = None
 
     @property
     def accuracy(self) -> float | None:

@@ -44,7 +44,10 @@ class Accepted:
 def accept(certificate: Proof, files: Files | None = None) -> Accepted | str:
     """The certificate as evidence, or why the kernel refuses it."""
     content = encode(certificate)
-    found = _checked(content, files)
+    try:
+        found = _checked(content, files)
+    except limen_check.Malformed as error:  # a text too long for the kernel, for one
+        return str(error)
     return Accepted(content, files) if found.valid else found.says
 
 

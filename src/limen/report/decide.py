@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,7 @@ def fields(task: Task, architecture: Architecture, verdict: Verdict) -> dict[str
         "flips_size": verdict.flips and verdict.flips.size,
         "ceiling": verdict.ceiling and verdict.ceiling.accuracy,
         "ceiling_distribution": verdict.ceiling and verdict.ceiling.distribution,
+        "argued": [asdict(argued) for argued in verdict.argued],
         "reason": verdict.reason,
         "certificate": evidence and msgspec.to_builtins(evidence.certificate),
     }
@@ -69,11 +71,11 @@ def fields(task: Task, architecture: Architecture, verdict: Verdict) -> dict[str
 
 def _lines(task: Task, architecture: Architecture, verdict: Verdict, steps: int) -> list[str]:
     lines = [f"{verdict.answer.upper()}  {task}  by  {architecture}{thought(steps)}", f"  {verdict.reason}"]
-    found = verdict.evidence and verdict.evidence.certificate
+    found = verdict.evidence.certificate if verdict.evidence else None
     if isinstance(found, Bound) and (which := inequality(found)):
         lines.append(f"  {which}")
     lines += [f"  {said}" for said in _precision(found)]
-    lines += [f"  {remark}" for remark in verdict.remarks]
+    lines += [f"  {said}" for said in (*verdict.argued[1:], *verdict.remarks)]  # the reason names the first
     lines.append(f"  {_flip(verdict)}")
     if verdict.ceiling is not None:
         most = percent(verdict.ceiling.accuracy)
