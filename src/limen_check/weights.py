@@ -178,7 +178,7 @@ def _local(state: State, i: int, x: Vec) -> Vec:
 
 def _margin(state: State, c: Class, x: Vec) -> Fraction:
     """R6: the answer stands in binary, or logits are linear; right minus best wrong, in every case."""
-    expect(state.header["answers"] == state.spec.answers, "other answers than the task has")
+    need(state.header["answers"] == state.spec.answers, "other answers than the task has")
     if state.header["readout"] != "linear":
         return min(_binary(state, c, x, way) for way in state.spec.answer)
     logits = x.times(state.matrix("readout.U"), state.f).plus(_vector(state.matrix("readout.u")), state.f)
