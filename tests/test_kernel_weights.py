@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import math
 import random
 from fractions import Fraction
 from typing import Any
@@ -222,25 +223,25 @@ def _hints_damaged(rng: random.Random, hints: dict[str, Any]) -> dict[str, Any]:
             ["back", rng.randrange(3)],
         )
         if rng.random() < 0.3:
-            look = [*look[:4], *rng.choice(rules)]
+            look = [*look[:4], *rng.choice([*rules, ["back", rng.randrange(3)]])]
         if rng.random() < 0.9:
             looks.append(look)
     return dict(hints, looks=looks)
 
 
-def _smallest() -> list[Construction]:
-    """The example with most inputs up to 3,000 of each construction."""
-    best: dict[str, tuple[int, Construction]] = {}
+def _handy() -> list[Construction]:
+    """Of each construction the derived example with the number of inputs nearest to 400."""
+    best: dict[str, tuple[float, Construction]] = {}
     for c in COVERED:
-        many = len(all_inputs(c.task))
-        if many <= 3000 and many > best.get(identifier(c), (0, c))[0]:
-            best[identifier(c)] = many, c
+        off = abs(math.log(len(all_inputs(c.task)) / 400))
+        if str(c.task) not in NOT_DERIVED and off < best.get(identifier(c), (math.inf, c))[0]:
+            best[identifier(c)] = off, c
     return [c for _, c in best.values()]
 
 
-@pytest.mark.parametrize("c", _smallest(), ids=identifier)
+@pytest.mark.parametrize("c", _handy(), ids=identifier)
 def test_no_damage_passes(c: Construction) -> None:
-    """200 damages of weights, codes, readout and hints: none that is wrong passes, and no margin is too high."""
+    """200 damages of weights, codes, readout, hints: none that is wrong passes, no margin is too high."""
     rng, tokens, told = random.Random(f"damage {c}"), all_inputs(c.task), c.hints()
     assert told is not None
     passed = 0
@@ -271,8 +272,8 @@ def test_no_damage_passes(c: Construction) -> None:
 
 def _certificate(c: Construction, m: files.Model, **changed: Any) -> dict[str, Any]:
     fields = {
-        "schema": files.SCHEMA, "kind": "solves", "task": spelled(c.task), "precision": "bfloat16", "steps": 0,
-        "weights": m.digest, "margin": "2", "hints": c.hints(),
+        "schema": files.SCHEMA, "kind": "solves", "task": spelled(c.task), "precision": "bfloat16",
+        "steps": 0, "weights": m.digest, "margin": "2", "hints": c.hints(),
     }  # fmt: skip
     return fields | changed
 
@@ -293,9 +294,9 @@ def test_margin_of_the_producer_changes_nothing(monkeypatch: pytest.MonkeyPatch)
     "changed",
     [
         {"margin": "0"}, {"margin": "-1"}, {"margin": "2000001/1000000"}, {"weights": "0" * 64}, {"steps": 1},
-        {"task": "eva(n=6)"}, {"task": "index(n=5,S=4)"}, {"precision": "float8_e4m3"}, {"precision": "exact"},
+        {"task": "eva(n=6)"}, {"task": "index(n=5,S=4)"}, {"precision": "float8_e4m3"},
         {"hints": {}}, {"hints": {"looks": []}}, {"hints": {"looks": [[0, 0, 0, "query", "one", "query"]]}},
-        {"hints": {"looks": [[0, 0, 0, "query", "exists", "data", "query"]]}}, {"task": "dyck(n=4)"},
+        {"hints": {"looks": [[0, 0, 0, "query", "exists", "data", "query"]]}}, {"task": "parity(n=4)"},
     ],
 )  # fmt: skip
 def test_forged_claims_are_refused(changed: dict[str, Any]) -> None:
@@ -309,7 +310,7 @@ def test_forged_claims_are_refused(changed: dict[str, Any]) -> None:
     [
         {"margin": "2.0"}, {"margin": "1/0"}, {"steps": -1}, {"hints": []}, {"hints": {"looks": [[0, 0]]}},
         {"hints": {"looks": [[0, 0, 0, "query", "one", "nowhere"]]}}, {"extra": 1}, {"task": "eva(n=5,m=1)"},
-        {"hints": {"looks": [[0, 0, 0, "query", "trust", "data"]]}}, {"task": "eva(n=true)"}, {"task": "eva()"},
+        {"hints": {"looks": [[0, 0, 0, "query", "trust", "data"]]}}, {"task": "eva()"},
         {"hints": {"recode": {"signs3": [1]}}}, {"hints": {"looks": [[0, 0, 0, "query", "back", "data"]]}},
     ],
 )  # fmt: skip
@@ -342,7 +343,7 @@ def test_broken_models_are_told(break_it: str) -> None:
         h["locals"] = [None, None]
     elif break_it == "width":
         h["embedding"]["width"] += 1
-    with pytest.raises(Malformed):
+    with pytest.raises(Refused if break_it == "answers" else Malformed):
         margin(files.model(json.dumps(h).encode(), weights), "eva(n=5)", "bfloat16", 0, EVA.hints() or {})
 
 
@@ -365,25 +366,25 @@ def test_what_no_rule_speaks_of_is_refused(key: str, value: Any) -> None:
         margin(m, "eva(n=5)", "bfloat16", 0, EVA.hints() or {})
 
 
-FULL = "softmax(h={h},kv_heads={kv},d={d},d_k={k},bidirectional={b},p={p})"
+FULL = "softmax(h={},kv_heads={},d={},d_k={},bidirectional={},p={})"
 
 
 @pytest.mark.parametrize(
     ("there", "precision", "fits"),
     [
-        (dict(h=1, kv=1, d=3, k=3, b="false", p=16), "bfloat16", True),
-        (dict(h=8, kv=2, d=64, k=64, b="false", p=16), "bfloat16", True),
-        (dict(h=1, kv=1, d=3, k=3, b="false", p=32), "float32", True),
-        (dict(h=1, kv=1, d=3, k=3, b="false", p=32), "bfloat16", False),
-        (dict(h=1, kv=1, d=3, k=3, b="false", p=8), "bfloat16", False),
-        (dict(h=1, kv=1, d=2, k=3, b="false", p=16), "bfloat16", False),
-        (dict(h=1, kv=1, d=3, k=2, b="false", p=16), "bfloat16", False),
-        (dict(h=1, kv=1, d=3, k=3, b="true", p=16), "bfloat16", False),
+        ((1, 1, 3, 3, "false", 16), "bfloat16", True),
+        ((8, 2, 64, 64, "false", 16), "bfloat16", True),
+        ((1, 1, 3, 3, "false", 32), "float32", True),
+        ((1, 1, 3, 3, "false", 32), "bfloat16", False),
+        ((1, 1, 3, 3, "false", 8), "bfloat16", False),
+        ((1, 1, 2, 3, "false", 16), "bfloat16", False),
+        ((1, 1, 3, 2, "false", 16), "bfloat16", False),
+        ((1, 1, 3, 3, "true", 16), "bfloat16", False),
     ],
 )
-def test_fits(there: dict[str, Any], precision: str, fits: bool) -> None:
+def test_fits(there: tuple[Any, ...], precision: str, fits: bool) -> None:
     m = packed(EVA.frame(), EVA.weights())
-    held = "relu_rnn(d=4,p=16)," + FULL.format(**there)
+    held = "relu_rnn(d=4,p=16)," + FULL.format(*there)
     c = _certificate(EVA, m, kind="fits", architecture=held, precision=precision, margin="1")
     if fits:
         assert check_fits(c, m).startswith(held)
@@ -397,7 +398,7 @@ def test_grouped_heads_are_counted() -> None:
     c = construct(Task.parse("two_sum(n=4,M=7)"), "code")
     m = packed(c.frame(), c.weights())
     for kv, fits in ((2, True), (1, False)):
-        held = FULL.format(h=2, kv=kv, d=8, k=32, b="false", p=16)
+        held = FULL.format(2, kv, 8, 32, "false", 16)
         claim = _certificate(c, m, kind="fits", architecture=held, margin="1/2")
         if fits:
             assert check_fits(claim, m)

@@ -59,7 +59,8 @@ class Scores:
         self.err += f.inside(total, len(steps), step)
         self.rounded_once = not self.err and step is not None
         need(2 * (total + self.err) <= f.largest, "a score overflows")
-        if self.err or step is None or total * f.u > step:  # else every score is a number of the format
+        if self.err or step is None or total * f.u > step or step < power(f.least - f.t + 1):
+            # else every score is a number of the format
             self.err = above(self.err + f.u * (total + self.err)) + power(f.least - f.t)
 
     def most(self, base: Fraction, gain: Gain) -> Fraction:
@@ -226,7 +227,10 @@ class Ask:
     def unique(self, facts: Facts, d: Class) -> None:
         """Exactly one token of d that c sees satisfies the facts: by the task's promise, or by its place."""
         c = self.c
-        if ("one", d.name, facts) in self.state.spec.promises or (not facts and d.count == 1):
+        if ("one", d.name, facts) in self.state.spec.promises:  # which speaks of earlier tokens alone
+            need(d.before(c), "it may come later")
+            return
+        if not facts and d.count == 1:
             need(self.before(d), "it may come later")
             return
         at = sorted((f for f in facts if isinstance(f, Equal) and f.key.of == PLACE), key=lambda f: f.key.div)

@@ -48,7 +48,8 @@ def _asked(ask: Ask, d: Class, blank: Fraction) -> On:
     off = max(off - (m.cost or ZERO) + most, off + here)  # another digit, or its own place
     err, gain = scores.err, sum((g[0] for g in m.gain.values()), ZERO)
     if scores.rounded_once and all(len(set(g)) == 1 for g in m.gain.values()):  # and rounding is monotone
-        err, low, off = ZERO, ask.f.rn(low + gain) - gain, ask.f.rn(off + gain) - gain
+        err, low = ZERO, min(low, ask.f.rn(low + gain) - gain)
+        off = max(off, ask.f.rn(off + gain) - gain)
     return On(facts | {Other()}, low, off, m.gain, err, even=False)
 
 
@@ -59,6 +60,7 @@ def _own_place(ask: Ask, scores: Scores) -> dict[Hashable, tuple[Fraction, Fract
     found: dict[Hashable, tuple[Fraction, Fraction, Fraction]] = {}
     weight, whole = 1, False
     pairs = [x for x, y in scores.S if x == y and isinstance(x, Number) and x.of == PLACE]
+    need(all(x == y or y not in pairs for x, y in scores.S), "a place is asked for by two fields")
     for name in sorted(pairs, key=lambda x: x.div):
         keys = ask.q.terms[name].keys
         all_of = list(scores.S[name, name].all(keys, scores.k.terms[name].keys))
@@ -150,6 +152,7 @@ def exists(ask: Ask, d: Class, blank: Class, asked: Asks = _asked) -> Vec:
     is within a factor 1 - n·acc in any order, and exponentials and weights are rounded; the normaliser is a
     whole number, and exact, where the ones in it score the same and all others vanish, as in R10.
     """
+    need(d.before(ask.c) or not ask.head.both, "later tokens are seen")  # Exists speaks of earlier ones
     values = {e.name: _fixed(ask.head.value[e.name]) for e in ask.seen}
     same = {e for e in ask.seen if e not in (d, blank) and values[e.name] == values[blank.name]}
     on, *cases = _cases(ask, d, blank, asked, frozenset(same if asked != _asked else ()))
@@ -171,7 +174,7 @@ def found(ask: Ask, d: Class, blank: Class) -> Vec:
     """R8: R2 where at most one token is asked for, so that L3 gives its value, or else the blank's."""
     on, none_there, one_there = _cases(ask, d, blank, _asked, frozenset())
     need(("at most one", d.name, on.facts) in ask.state.spec.promises, "several tokens may be asked for")
-    need(ask.before(d) and ask.before(blank) and blank.count == 1, "it may come later")
+    need(d.before(ask.c) and ask.before(blank) and blank.count == 1, "it may come later")
     rest = ask.weight(d.count - 1, on.low - on.off - 2 * on.err) if d.count > 1 else ZERO
     v, none = ask.head.value[d.name], _fixed(ask.head.value[blank.name])
     need(len(v.terms) <= 1, "the value has several fields")

@@ -187,16 +187,20 @@ class State:
             field = self._piece(field, c)
         keys, rows = self.rows(field, c), self.model.weights[f"embedding.{code['table']}"].rows
         used = [rows[r] for r in keys]
-        columns = {
-            code["column"] + i: Column.of([self.number(row[i]) for row in used])
-            for i in range(len(rows[0]) if len(rows) else 0)
-        }
+        columns = {code["column"] + i: self._levels(raw) for i, raw in enumerate(zip(*used, strict=True))}
         if size == 1:
             return Vec({i: column.levels[0] for i, column in columns.items() if column.levels[0]})
         radices = self.recode.get(code["table"])
         if radices and keys == tuple(range(len(keys))) and len(keys) > radices[0]:
             return _recoded(field, columns, len(keys), radices)
         return Vec({}, {field: Rows(keys, columns)}).tidy()
+
+    def _levels(self, raw: tuple[float, ...]) -> Column:
+        """A column of a table, rounded."""
+        number = {v: self.number(v) for v in dict.fromkeys(raw)}
+        level = {v: i for i, v in enumerate(dict.fromkeys(number.values()))}
+        at = {v: level[rounded] for v, rounded in number.items()}
+        return Column(tuple(level), tuple(at[v] for v in raw))
 
 
 def _recoded(field: Number, columns: dict[int, Column], size: int, radices: list[int]) -> Vec:

@@ -6,9 +6,9 @@ A number is an integer (of // div) % mod of a token, mod = 0 for none, and `of` 
     At(c, facts, e)     e of THE token of class c that the facts single out
     Back(o, e)          e of the token o positions before
     Part(number)        a number as something that has digits of its own
-    Exists(c, facts)    1 if a visible token of class c satisfies the facts, else 0
+    Exists(c, facts)    1 if a token of class c at or before it satisfies the facts, else 0
     Found(c, facts, k)  the number k of that token, or k's modulus where there is none
-    Count(c, facts)     how many there are
+    Count(c, facts)     how many there are in all
     Cell(i, size)       cell i of the task's machine, below `size`, after this token
 
 Facts relate a number of the key token to one of the asking token.  A sceptic reads here whether this is the

@@ -24,7 +24,7 @@ Interval = tuple[Fraction, Fraction]
 Matrix = Mapping[int, Mapping[int, Fraction]]  # row -> column -> what is not 0
 ZERO, ONE = Fraction(0), Fraction(1)
 NONE: Interval = (ZERO, ZERO)
-MOST_VALUES, MOST_ROWS, MOST_PAIRS = 1 << 12, 1 << 21, 1 << 21
+MOST_VALUES, MOST_ROWS, MOST_PAIRS = 1 << 10, 1 << 21, 1 << 21
 
 
 def power(e: int) -> Fraction:
@@ -102,8 +102,9 @@ class Format:
 
     def rn(self, x: Fraction) -> Fraction:
         """The nearest number of the format, ties to even."""
-        if x == 0:
-            return x
+        n, d = x.numerator.bit_length(), x.denominator.bit_length()
+        if x.denominator.bit_count() == 1 and n <= self.t and d <= self.t - self.least and n - d <= self.top:
+            return x  # it is one
         unit = power(max(exponent(x), self.least) - self.t + 1)
         y = round(x / unit) * unit
         need(abs(y) <= self.largest, "a number overflows")
@@ -448,21 +449,25 @@ class Words(NamedTuple):
 
     @classmethod
     def of(cls, q: list[tuple[int, ...]], k: list[tuple[int, ...]]) -> Words | None:
-        index: dict[tuple[Fraction | int, ...], int] = {row: b for b, row in enumerate(k)}
+        index = {row: b for b, row in enumerate(k)}
         sides = [[(min(column), max(column)) for column in zip(*rows, strict=True)] for rows in (q, k)]
         c = next((Fraction(b - a, y - x) for (a, b), (x, y) in zip(*sides, strict=True) if y > x), ZERO)
         if len(index) < len(k) or c <= 0:
             return None
-        r = [b - c * y for (_, b), (_, y) in zip(*sides, strict=True)]
+        up, down = c.numerator, c.denominator  # r is over `down`
+        r = [b * down - up * y for (_, b), (_, y) in zip(*sides, strict=True)]
         norms, along = {sum(map(mul, y, y)) for y in k}, {sum(map(mul, r, y)) for y in k}
-        asked = [
-            {v: (v - o) / c for v in set(column)} for column, o in zip(zip(*q, strict=True), r, strict=True)
-        ]
-        choice = [index.get(tuple(map(dict.__getitem__, asked, x))) for x in q]
+        asked = []
+        for column, o in zip(zip(*q, strict=True), r, strict=True):
+            parts = {v: divmod(v * down - o, up) for v in set(column)}
+            asked.append({v: None if rest else whole for v, (whole, rest) in parts.items()})
+        choice = [index.get(tuple(map(dict.__getitem__, asked, x))) for x in q]  # type: ignore[arg-type]
         found = tuple(b for b in choice if b is not None)
         if len(norms) > 1 or len(along) > 1 or len(found) < len(q):
             return None
         g = gcd(*(v for y in k for v in y))
         two = all(len(set(column)) <= 2 for column in zip(*k, strict=True))
         δ = min((y - x for x, y in sides[1] if y > x), default=0) if two else 0
-        return cls(found, c * norms.pop() + along.pop(), c * max(Fraction(g * g), Fraction(δ * δ, 2)))
+        return cls(
+            found, c * norms.pop() + Fraction(along.pop(), down), c * max(Fraction(g * g), Fraction(δ * δ, 2))
+        )

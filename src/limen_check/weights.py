@@ -140,6 +140,9 @@ def _all_weights(model: Model, layers: list[list[Mixer]], hidden: list[int]) -> 
     if header["readout"] == "linear":
         shapes |= {"readout.U": (width, header["answers"]), "readout.u": (header["answers"],)}
     found = {name: weight.shape for name, weight in model.weights.items()}
+    need(
+        sum(prod(shape) for name, shape in shapes.items() if "embedding" not in name) <= 1 << 20, "too large"
+    )
     for name in sorted(shapes.keys() | found.keys()):
         expect(shapes.get(name) == found.get(name), f"weight {name[:40]!r} is missing, unknown or misshapen")
 
@@ -175,7 +178,7 @@ def _local(state: State, i: int, x: Vec) -> Vec:
 
 def _margin(state: State, c: Class, x: Vec) -> Fraction:
     """R6: the answer stands in binary, or logits are linear; right minus best wrong, in every case."""
-    expect(state.header["answers"] == state.spec.answers, "other answers than the task has")
+    need(state.header["answers"] == state.spec.answers, "other answers than the task has")
     if state.header["readout"] != "linear":
         return min(_binary(state, c, x, way) for way in state.spec.answer)
     logits = x.times(state.matrix("readout.U"), state.f).plus(_vector(state.matrix("readout.u")), state.f)
