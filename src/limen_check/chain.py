@@ -170,6 +170,7 @@ def _pieces(state: State, c: Class, x: Vec, digits: Digits) -> tuple[tuple[Piece
         else:
             need(found[1] == 0, f"digit {i} is a bit without those below it")
             runs.append([(i, *found)])
+    need(bool(runs), "nothing is written")
     pieces, stops = [], [*(run[0][0] for run in runs[1:]), digits.bits]
     for run, stop in zip(runs, stops, strict=True):
         (start, low, _), (_, high, _) = run[0], run[-1]

@@ -150,7 +150,6 @@ def relu_rnn(s: State, m: Mixer) -> dict[str, Vec]:
     inside = all(0 <= c < m.size("d") for at in cells.values() for c in at)
     expect(inside, "hints: no such column of the state")
     order = sorted(s.text, key=lambda c: c.first + c.start)
-    need("bidirectional=true" not in s.header["architecture"], "what is seen so far would mean two things")
     need(all(c.step == 1 for c in order), "a recurrence over tokens of two classes in turn")
     W, machine = {name: s.matrix(m.name(name)) for name in shapes(m, s.width)}, machine_of(s.spec)
     r, out = Recurrence(s, W, m.size("stages", 1)), {}
