@@ -76,6 +76,8 @@ class Grouped(Headed):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.whole_groups()
+        if self.kv_heads == self.h:  # said or not, it is the same mixer
+            object.__setattr__(self, "kv_heads", None)
 
     def whole_groups(self) -> None:
         """Raises unless every set has as many heads."""

@@ -1,0 +1,205 @@
+"""The kernel as a stranger uses it: alone, on a folder, and on every field that could be forged."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import limen_check
+from limen.check.fits import Offer, evidence, files_of, solves
+from limen.core.architecture import Architecture
+from limen.core.certificate import Counterexample, Machine, Run, Solves, Witness, encode
+from limen.core.construction import construct
+from limen.core.errors import BadInput
+from limen.core.files import HEADER, WEIGHTS, digest
+from limen.core.kernel import Accepted
+from limen.core.model import Model
+from limen.core.protocol import shares
+from limen.core.task import Task
+from limen.decide import decide
+from limen.protocols._transcript import transcript
+from limen.report.check import checked
+from limen.table.refutation import refuted
+
+KERNEL = Path(limen_check.__file__).parent
+TRUST = Path(__file__).parents[1] / "docs/trust.md"
+EVA = construct(Task.parse("eva(n=4)"))
+OFFER = Offer(EVA, False, "bfloat16")
+
+
+def run_alone(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """No packages, no environment, no folder but the kernel's own."""
+    command = [sys.executable, "-I", "-S", str(KERNEL), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@cache
+def certificates() -> dict[str, tuple[Witness, Model | None]]:
+    """A certificate of every kind that holds, and its model."""
+    bound = decide(Task.parse("eva(n=488)"), Architecture.parse("linear(h=1,d=16,p=16)")).evidence
+    proof = solves(OFFER)
+    fits = evidence(OFFER, Architecture.parse("softmax(h=2,d=4)"))
+    assert bound is not None and isinstance(proof, Solves) and isinstance(fits, Accepted)
+    confused = refuted(
+        "streaming_state", Task.parse("eva(n=4)"), Architecture.parse("linear(h=1,d=1,phi=relu,p=4)")
+    )
+    assert confused is not None
+    model, task = EVA.model(), EVA.task
+    run = Run(task="eva(n=4)", weights=digest(model), precision="float32", steps=0, exhaustive=True, seed=0,
+              tried=4**5, margin="1")  # fmt: skip
+    broken = Model(model.frame, model.weights | {"0.0.O": model.weights["0.0.O"] * 0})  # it always says 0
+    wrong = Counterexample(task="eva(n=4)", tokens=(1, 2, 3, 1, 0), answer=1, given=0, precision="float32",
+                           steps=0, weights=digest(broken))  # fmt: skip
+    said, _ = transcript(model, task, np.array([1, 2, 3, 1, 0]), shares(task, (4, 1)), "integers")
+    return {
+        "bound": (bound.certificate, None),
+        "machine": (Machine(task="eva(n=8)", architecture="lstm(state_bits=24)", bits=24), None),
+        "solves": (proof, model),
+        "fits": (fits.certificate, model),
+        "run": (run, model),
+        "counterexample": (wrong, broken),
+        "collision": (confused.collision, confused.model),
+        "transcript": (said, model),
+    }
+
+
+def judged(folder: Path, kind: str, change: dict[str, Any]) -> bool:
+    """Whether the certificate, changed in some fields, is called valid; what is malformed is not."""
+    from limen.core.files import save
+
+    certificate, model = certificates()[kind]
+    fields = {name: value for name, value in (json.loads(encode(certificate)) | change).items() if value != GONE}
+    path = folder / "certificate.json"
+    path.write_text(json.dumps(fields))
+    if model is not None:
+        save(model, folder)
+    try:
+        return bool(checked(path, folder)["valid"])
+    except BadInput:
+        return False
+
+
+GONE = "this field is left out"
+OTHER_DIGEST = "0" * 64
+EVERYWHERE: list[dict[str, Any]] = [
+    {"schema": "limen/certificate/1"}, {"schema": GONE}, {"kind": "wish"}, {"task": GONE}, {"extra": 1},
+    {"task": "eva(n=9)"}, {"task": "khop(n=4)"}, {"task": "eva(n=4"}, {"task": 7},
+]  # fmt: skip
+WEIGHTED: list[dict[str, Any]] = [{"weights": OTHER_DIGEST}, {"weights": None}, {"weights": GONE}]
+PROOF: list[dict[str, Any]] = [
+    *WEIGHTED, {"steps": 1}, {"steps": -1}, {"steps": "0"}, {"precision": "float8"}, {"precision": "exact"},
+    {"margin": "12345"}, {"margin": "0"}, {"margin": "-1"}, {"margin": 2.0}, {"margin": "1/0"},
+    {"hints": {}}, {"hints": {"looks": []}}, {"hints": {"looks": [[0, 0, 0, "query", "one", "query"]]}},
+    {"hints": {"looks": [[0, 0, 0, "data", "one", "data"]]}}, {"hints": None},
+]  # fmt: skip
+FORGED: dict[str, list[dict[str, Any]]] = {
+    "bound": [
+        {"task": "eva(n=487)"}, {"task": "eva"}, {"needs_bits": 4360}, {"needs_bits": None}, {"has_bits": 4351},
+        {"has_bits": -1}, {"steps": -1}, {"steps": 0.5}, {"route": "average"}, {"route": "C"}, {"sizes": {"t": 1}},
+        {"sizes": {"hops": 1}}, {"theorem": "one_layer_cut"}, {"theorem": "wishful"}, {"ceiling": "1/2"},
+        {"distribution": "uniform"}, {"architecture": "linear(h=1,d=16,d_k=16,phi=elu1,normalise=true,p=17)"},
+        {"architecture": "linear(h=1,d=16,p=16)"}, {"architecture": "softmax(reply_bits=3)"},
+    ],
+    "machine": [
+        {"task": "eva(n=9)"}, {"bits": 23}, {"bits": 25}, {"bits": -24}, {"architecture": "lstm(state_bits=23)"},
+        {"architecture": "lstm(d=100,p=16)"}, {"architecture": "softmax(reply_bits=24)"}, {"architecture": GONE},
+    ],
+    "solves": [*PROOF],
+    "fits": [
+        *PROOF, {"precision": "float64"}, {"architecture": GONE},
+        {"architecture": "softmax(h=1,d=1,d_k=1,kv_heads=1,bidirectional=false,p=16)"},
+        {"architecture": "softmax(h=2,d=4,d_k=4,kv_heads=2,bidirectional=true,p=16)"},
+        {"architecture": "softmax(h=2,d=4,d_k=4,kv_heads=2,bidirectional=false,p=8)"},
+        {"architecture": "linear(h=2,d=4,d_k=4,phi=relu,normalise=true,p=16)"},
+        {"architecture": "softmax(reply_bits=1000)"},
+    ],
+    "run": [
+        *WEIGHTED, {"steps": -1}, {"steps": 1}, {"tried": 4**5 - 1}, {"tried": 0}, {"seed": -1},
+        {"margin": "3"}, {"margin": 1.0}, {"precision": "exact"}, {"precision": "float3"},
+    ],
+    "counterexample": [
+        *WEIGHTED, {"tokens": [1, 2, 3, 1, 9]}, {"tokens": [0, 0, 0, 0, 0]}, {"tokens": [1, 2]}, {"answer": 2},
+        {"given": 1}, {"answer": 0}, {"steps": -1}, {"precision": "exact"},
+    ],
+    "collision": [
+        *WEIGHTED, {"left": [0, 0, 0, 0], "right": [0, 0, 0, 0]}, {"left": [9, 9, 9, 9]}, {"suffix": []},
+        {"suffix": [9]}, {"arithmetic": "float65"}, {"arithmetic": None}, {"arithmetic": GONE}, {"right": GONE},
+    ],
+    "transcript": [
+        *WEIGHTED, {"tokens": [1, 2, 3, 2, 0]}, {"players": [3, 2]}, {"players": [4]}, {"messages": []},
+        {"architecture": "softmax(h=9,d=2)"}, {"arithmetic": "float32"}, {"arithmetic": "words"},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FORGED)
+def test_a_certificate_of_every_kind_holds_as_it_is(kind: str, tmp_path: Path) -> None:
+    assert judged(tmp_path, kind, {})
+
+
+@pytest.mark.parametrize("kind", FORGED)
+def test_no_forged_field_of_any_kind_is_accepted(kind: str, tmp_path: Path) -> None:
+    changes = [*EVERYWHERE, *FORGED[kind]]
+    assert [change for change in changes if judged(tmp_path, kind, change)] == []
+
+
+def test_it_checks_a_folder_alone_and_says_what_it_trusts(tmp_path: Path) -> None:
+    header, packed = files_of(OFFER)
+    for kind, (certificate, _) in certificates().items():
+        folder = tmp_path / kind
+        folder.mkdir()
+        (folder / "certificate.json").write_bytes(encode(certificate))
+        if kind in ("solves", "fits"):
+            (folder / HEADER).write_bytes(header)
+            (folder / WEIGHTS).write_bytes(packed)
+    result = run_alone(str(tmp_path))
+    assert result.returncode == 0, result.stdout
+    lines = sum(len(path.read_text().splitlines()) for path in KERNEL.glob("*.py"))
+    last = result.stdout.splitlines()[-1]
+    assert last.startswith("4 valid, 4 needs a run;") and f"trusted: {lines} lines in" in last
+    (tmp_path / "bound/certificate.json").write_bytes(
+        encode(certificates()["bound"][0]).replace(b"488", b"487")
+    )
+    assert run_alone(str(tmp_path)).returncode == 1
+    (tmp_path / "machine/certificate.json").write_text("{")
+    assert run_alone(str(tmp_path)).returncode == 2
+    assert run_alone().returncode == run_alone("--help").returncode == 2
+    assert run_alone(str(tmp_path / "nowhere")).returncode == 2
+
+
+def test_what_it_imports_is_the_standard_library_and_itself() -> None:
+    found = set()
+    for path in KERNEL.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            if isinstance(node, ast.ImportFrom):
+                found.add((node.module or "").split(".")[0])
+    assert found - {"limen_check"} <= set(sys.stdlib_module_names)
+
+
+def test_the_page_about_trust_counts_the_lines_as_they_are() -> None:
+    lines = {path.stem: len(path.read_text().splitlines()) for path in KERNEL.glob("*.py")}
+    reading = lines["files"] + lines["text"]
+    for row in re.findall(r"^\| `(?:bound|machine|solves|fits)`.*$", TRUST.read_text(), re.M):
+        *_, named, said = (cell.strip() for cell in row.strip("|").split("|"))
+        modules = set(re.findall(r"`(\w+)`", named))
+        if "solves" in modules:
+            modules |= set(re.findall(r"`(\w+)`", SOLVES_ROW(TRUST.read_text()))) - {"solves"}
+            modules.discard("solves")
+        assert int(said.replace(",", "")) == reading + sum(lines[name] for name in modules), row
+    total = re.search(r"whole package has ([\d,]+) lines", " ".join(TRUST.read_text().split()))
+    assert total is not None and int(total[1].replace(",", "")) == sum(lines.values())
+
+
+def SOLVES_ROW(page: str) -> str:
+    found = re.search(r"^\| `solves` \|[^|]*\|([^|]*)\|", page, re.M)
+    assert found is not None
+    return found[1]
