@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from limen.core.architecture import Architecture
-from limen.core.certificate import Bound, Certificate, Fits, encode
+from limen.core.certificate import Bound, Fits, encode
 from limen.core.files import write_whole
 from limen.core.task import Task
 from limen.core.verdict import Verdict
@@ -68,7 +68,7 @@ def _lines(task: Task, architecture: Architecture, verdict: Verdict, steps: int)
     return lines
 
 
-def _precision(found: Certificate | None) -> list[str]:
+def _precision(found: object) -> list[str]:
     """What p means: for CANNOT all that crosses, for CAN what is stored."""
     if isinstance(found, Bound):
         return ["p bounds every number that crosses, accumulators included"]
