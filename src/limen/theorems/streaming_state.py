@@ -28,8 +28,8 @@ the alphabet.  This is Fano's inequality in its sharp form, with the state of ev
 
 Composition of L hops is such a lookup, too: cut after z_L.  The entry asked for, (w_{L-1}, i_{L-1}), is
 uniform, for w_{L-1} is, and i_{L-1}, an entry of z_{L-1}, is uniform and independent of it; and z_{L-1} …
-z_0, w, which choose it, are independent of z_L.  Given these, the guess is one of X_j from the state after z_L, and j runs
-over all N_{L-1} entries alike:  d(p ‖ 1/N_{L-1}) ≤ S/N_{L-1}.
+z_0, w, which choose it, are independent of z_L.  Given these, the guess is one of X_j from the state after
+z_L, and j runs over all N_{L-1} entries alike:  d(p ‖ 1/N_{L-1}) ≤ S/N_{L-1}.
 
 Constructive: `refute` collects the states that a model reaches after many prefixes (all, where they are few),
 and looks for two that are equal bit by bit.
