@@ -76,7 +76,7 @@ Sharper than the plain scheme.
   token z_0 and to the y·h·b pairs of entry and value (a raw query is local), and the states.  If there is
   no full component of level 1, w asks nothing more, no class is needed, and d = 0.  It contains A1, A2 and
   B1 of check/sharp.py, for any graph.  Where the plain scheme needs 2^62 tokens for two head-wise layers of
-  8 heads of size 64 in 16 bits, and 2^433 for three, these need 2^38.5 and 2^128.
+  8 heads of size 64 in 16 bits, and 2^433 for three, these need 2^38.7 and 2^126.3.
 
 Beyond the papers: the rule for graphs, head-wise layers, shared keys, chain of thought, and all finite
 sizes; in [ye2026] and [chen2025] stand the task, the idea of the invariant and the two cases named above.
