@@ -66,7 +66,7 @@ def test_what_is_ruled_out_and_what_is_not(task: str, architecture: str, cannot:
 def test_the_smallest_certified_size_is_where_the_verdict_flips() -> None:
     stack = f"linear{SMALL},softmax{SMALL},linear{SMALL}"
     flips = verdict("composition(m=2048,n1=256)", stack).flips
-    assert flips is not None and (flips.size, flips.at) == ("n1", 1)  # sharp.md's A4; scheme C needs more
+    assert flips is not None and (flips.size, flips.at) == ("n1", 2)  # by route A4; route C needs more
     less = verdict("composition(m=300,n1=256)", stack).flips
     assert less is not None and less.at > 1
     assert verdict(f"composition(m=300,n1={less.at})", stack).answer is Answer.CANNOT

@@ -75,7 +75,9 @@ def judged(folder: Path, kind: str, change: dict[str, Any]) -> bool:
     from limen.core.files import save
 
     certificate, model = certificates()[kind]
-    fields = {name: value for name, value in (json.loads(encode(certificate)) | change).items() if value != GONE}
+    fields = {
+        name: value for name, value in (json.loads(encode(certificate)) | change).items() if value != GONE
+    }
     path = folder / "certificate.json"
     path.write_text(json.dumps(fields))
     if model is not None:

@@ -331,7 +331,7 @@ def check_bound(c: Mapping[str, Any]) -> str:
         ceiling = rational(c["ceiling"])
         need(ceiling < 1 and found.holds(ceiling), "an accuracy above the ceiling is not excluded")
         what = f"is right on at most {c['ceiling']} of the inputs of {c['task']} ({inputs})"
-    steps = f" with {shown(c['steps'])} steps of thought" if c["steps"] else ""
+    steps = f" with {shown(c['steps'])} step{'s'[: c['steps'] > 1]} of chain of thought" if c["steps"] else ""
     by = c["theorem"] + (c["route"] and f"/{c['route']}")
     sizes = "".join(f", {name}={shown(size)}" for name, size in sorted(c["sizes"].items()))
     file, tasks = _COQ.get(by, ("", ""))

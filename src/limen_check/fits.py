@@ -30,7 +30,7 @@ def check_solves(c: Mapping[str, Any], model: Model) -> str:
         _derived[key] = margin(model, c["task"], c["precision"], c["steps"], c["hints"])
     said = rational(c["margin"])
     need(0 < said <= _derived[key], f"the margin is {float(_derived[key]):.6g}, not {float(said):.6g}")
-    steps = f" after {c['steps']} steps of thought" if c["steps"] else ""
+    steps = f" after {c['steps']} step{'s'[: c['steps'] > 1]} of chain of thought" if c["steps"] else ""
     return f"these weights solve {c['task']} on every input in {c['precision']}{steps}: margin {c['margin']}"
 
 

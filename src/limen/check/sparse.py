@@ -143,7 +143,7 @@ def _average(blocks: Blocks) -> Accuracy | NoStatement:
 
 
 _HALF_YES = (  # not uniform: there "no" is nearly always right
-    "half of the inputs no, half yes: q uniform, every token uniform among the values but -q, and for yes "
+    "half no, half yes: q uniform, every token uniform among the values but -q, and for yes "
     "-q put at a uniform place"
 )
 _ROUTES: dict[str, Callable[[Blocks], Sides | Accuracy | NoStatement]] = {

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from limen.core.architecture import Architecture
-from limen.core.certificate import Bound, Certificate, Fits
+from limen.core.certificate import Bound, Fits
 from limen.core.errors import BadInput
 from limen.core.files import HEADER, WEIGHTS
 from limen.core.folder import content_of, ready_file, write_whole
@@ -85,7 +85,7 @@ def _lines(task: Task, architecture: Architecture, verdict: Verdict, steps: int)
     return lines
 
 
-def _precision(found: Certificate | None) -> list[str]:
+def _precision(found: object) -> list[str]:
     """What p means: for CANNOT all that crosses, for CAN what is stored."""
     if isinstance(found, Bound):
         return ["p bounds every number that crosses, accumulators included"]

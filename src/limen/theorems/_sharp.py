@@ -59,7 +59,7 @@ entries are less than half as many: so for some tuple g_i with Th_2 values the s
 queries, and without S_0 every query is the token's own), in layer 2 to w for each z_0 and h_v (by (4) and (5)
 its query is a function of these) and, if S_2 goes on, to z_0, and S_2 after z_1 for each h_v and g_i. Asked
 about: w_2·Th_2. Varying all of z_2 would cost x_2·N_1 replies: S F S F S of h=8, d=64, p=16 is excluded from
-2^68 tokens on instead of 2^86.
+2^68.4 tokens on instead of 2^86.
 
 Average cases. Inputs are uniform, each z_l, z_0 and w independent, as `composition` draws the plain ones. By
 Fano's inequality d(p‖1/N) ≤ log₂N - H(answer | what is known), and d is convex: bound the mean of the right
