@@ -103,15 +103,19 @@ PROOF: list[dict[str, Any]] = [
 ]  # fmt: skip
 FORGED: dict[str, list[dict[str, Any]]] = {
     "bound": [
-        {"task": "eva(n=487)"}, {"task": "eva"}, {"needs_bits": 4360}, {"needs_bits": None}, {"has_bits": 4351},
-        {"has_bits": -1}, {"steps": -1}, {"steps": 0.5}, {"route": "average"}, {"route": "C"}, {"sizes": {"t": 1}},
+        {"task": "eva(n=487)"}, {"task": "eva"}, {"needs_bits": 4360}, {"needs_bits": None},
+        {"has_bits": 4351},
+        {"has_bits": -1}, {"steps": -1}, {"steps": 0.5}, {"route": "average"}, {"route": "C"},
+        {"sizes": {"t": 1}},
         {"sizes": {"hops": 1}}, {"theorem": "one_layer_cut"}, {"theorem": "wishful"}, {"ceiling": "1/2"},
         {"distribution": "uniform"}, {"architecture": "linear(h=1,d=16,d_k=16,phi=elu1,normalise=true,p=17)"},
         {"architecture": "linear(h=1,d=16,p=16)"}, {"architecture": "softmax(reply_bits=3)"},
     ],
     "machine": [
-        {"task": "eva(n=9)"}, {"bits": 23}, {"bits": 25}, {"bits": -24}, {"architecture": "lstm(state_bits=23)"},
-        {"architecture": "lstm(d=100,p=16)"}, {"architecture": "softmax(reply_bits=24)"}, {"architecture": GONE},
+        {"task": "eva(n=9)"}, {"bits": 23}, {"bits": 25}, {"bits": -24},
+        {"architecture": "lstm(state_bits=23)"},
+        {"architecture": "lstm(d=100,p=16)"}, {"architecture": "softmax(reply_bits=24)"},
+        {"architecture": GONE},
     ],
     "solves": [*PROOF],
     "fits": [
@@ -127,12 +131,14 @@ FORGED: dict[str, list[dict[str, Any]]] = {
         {"margin": "3"}, {"margin": 1.0}, {"precision": "exact"}, {"precision": "float3"},
     ],
     "counterexample": [
-        *WEIGHTED, {"tokens": [1, 2, 3, 1, 9]}, {"tokens": [0, 0, 0, 0, 0]}, {"tokens": [1, 2]}, {"answer": 2},
+        *WEIGHTED, {"tokens": [1, 2, 3, 1, 9]}, {"tokens": [0, 0, 0, 0, 0]}, {"tokens": [1, 2]},
+        {"answer": 2},
         {"given": 1}, {"answer": 0}, {"steps": -1}, {"precision": "exact"},
     ],
     "collision": [
         *WEIGHTED, {"left": [0, 0, 0, 0], "right": [0, 0, 0, 0]}, {"left": [9, 9, 9, 9]}, {"suffix": []},
-        {"suffix": [9]}, {"arithmetic": "float65"}, {"arithmetic": None}, {"arithmetic": GONE}, {"right": GONE},
+        {"suffix": [9]}, {"arithmetic": "float65"}, {"arithmetic": None}, {"arithmetic": GONE},
+        {"right": GONE},
     ],
     "transcript": [
         *WEIGHTED, {"tokens": [1, 2, 3, 2, 0]}, {"players": [3, 2]}, {"players": [4]}, {"messages": []},

@@ -122,7 +122,7 @@ def _excluded(task: Task, architecture: Architecture, steps: int) -> bool:
 def _ways(
     task: Task, architecture: Architecture, steps: int, more: tuple[Construction, ...]
 ) -> dict[str, Way]:
-    """Constructions up to the first that does it; else the machine that counting gives, where bits are said."""
+    """Constructions up to the first that does it; else the machine that counting gives, if bits are said."""
     ways: dict[str, Way] = {}
     known = []
     for name in constructions_for(task):

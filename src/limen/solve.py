@@ -75,7 +75,7 @@ def solve(
 ) -> tuple[Solution, Model]:
     """Runs all inputs (`every`, or where they are few), or `how` plain and as many hard ones.
 
-    `progress` is told how many inputs were just run, and how many there are to run.  As an encoder, tokens see
+    `progress` is told how many inputs were just run, and how many there are to run.  In an encoder tokens see
     later ones.
     """
     task, start = construction.task, time.perf_counter()

@@ -32,7 +32,7 @@ class Checked(NamedTuple):
 
 
 def check(content: bytes, files: tuple[bytes, bytes] | None = None) -> Checked:
-    """Derives what a certificate claims; `files` are model.json and model.safetensors, where it is about them.
+    """Derives what a certificate claims; `files` are model.json and model.safetensors, if it is about them.
 
     Raises Malformed where the files are not what they should be.
     """

@@ -1,4 +1,4 @@
-"""Checks a certificate, or all below a folder.  Exit 0: every one holds; 1: one does not; 2: one is malformed.
+"""Checks a certificate, or all below a folder.  Exit 0: all hold; 1: one does not; 2: one is malformed.
 
 python -m limen_check FILE|DIR            installed
 python -I -S limen_check FILE|DIR         a copy of this folder, with nothing else on the path

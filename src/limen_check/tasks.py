@@ -129,7 +129,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class AtLeast:
+class NotBelow:
     """Answer 1 iff the first number is at least the second."""
 
     count: Number
@@ -157,7 +157,7 @@ class Spec:
     classes: tuple[Class, ...]
     asks: tuple[str, ...]
     answers: int
-    answer: tuple[Number | Decision | AtLeast, ...]
+    answer: tuple[Number | Decision | NotBelow, ...]
     promises: frozenset[tuple[str, str, Facts]] = frozenset()
     sums: tuple[int, ...] = field(default=())
     machine: Machine | None = None
@@ -309,7 +309,7 @@ def counting(n: int, S: int) -> Spec:
     expect(n >= 1 and S >= 2, "counting: n ≥ 1, S ≥ 2")
     segments, classes = _segments(("x", n, 0, S), ("s", 1, 0, S), ("k", 1, 1, n + 1))
     copies = Count("x", frozenset({Equal(Number(TOKEN), Number(At("s", NO_FACTS, TOKEN)))}))
-    return Spec(segments, tuple(classes), ("k",), 2, (AtLeast(Number(copies), Number(TOKEN)),))
+    return Spec(segments, tuple(classes), ("k",), 2, (NotBelow(Number(copies), Number(TOKEN)),))
 
 
 def sparse_average(n: int, q: int) -> Spec:

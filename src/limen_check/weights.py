@@ -16,7 +16,7 @@ from limen_check import chain, pooling, recurrent
 from limen_check.attention import Ask, Head
 from limen_check.files import Malformed, Model, Refused, expect, need
 from limen_check.state import Mixer, Rule, Shapes, State
-from limen_check.tasks import AtLeast, Decision, Number, Spec, spec
+from limen_check.tasks import NotBelow, Decision, Number, Spec, spec
 from limen_check.text import parse_call, parse_stack
 from limen_check.vectors import NONE, ZERO, Class, Format, Matrix, Rows, Vec, grain
 
@@ -189,7 +189,7 @@ def _margin(state: State, c: Class, x: Vec) -> Fraction:
             way.numbers
             if isinstance(way, Decision)
             else (way.count, way.threshold)
-            if isinstance(way, AtLeast)
+            if isinstance(way, NotBelow)
             else ()
         )
         used = [fields[n] for n in numbers if n in fields]

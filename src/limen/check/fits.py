@@ -32,7 +32,7 @@ _KEPT = 32  # constructions whose files are remembered
 
 @dataclass(frozen=True)
 class Offer:
-    """A construction that stands in an architecture, in this precision; as an encoder, its tokens see later ones."""
+    """A construction that stands in an architecture, in this precision; an encoder sees later tokens."""
 
     construction: Construction
     encoder: bool

@@ -39,7 +39,7 @@ def decided(
 
 
 def keep(evidence: Accepted, path: Path) -> None:
-    """The certificate, and beside it the weights that it is about; those of another model stay as they are."""
+    """The certificate, and beside it the weights that it is about; another model's are not overwritten."""
     for name, content in zip((HEADER, WEIGHTS), evidence.files or (), strict=False):
         other = path.parent / name
         if other.exists() and content_of(other) != content:

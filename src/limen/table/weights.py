@@ -31,7 +31,7 @@ class Ran:
 
 @cache
 def ran(construction: Construction, count: int | None, encoder: bool) -> Ran:
-    """All inputs of the task, or so many plain and as many hard ones, right: the weights are claimed to be."""
+    """All inputs of the task, or so many plain and as many hard ones, right: so it is claimed of them."""
     precision = Precision.parse(_PRECISION)
     solution, model = solve(construction, precision, count, every=count is None, seed=_SEED, encoder=encoder)
     if solution.wrong:
