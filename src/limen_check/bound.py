@@ -301,6 +301,7 @@ _COQ = {  # what of them Coq has checked, and the tasks whose counts are checked
     "log_linear_state": ("log_linear_state", "eva index retrieval"),
     "one_layer_cut/fixed_query": ("one_layer_cut", ""),
     "separate_tokens": ("separate_tokens", "recall"),
+    "composition_depth/H": ("many_hops", "composition facts"),
     "block_messages/positions": ("block_messages", "two_sum"),
     "composition_depth/W": ("each_w", "composition facts"),
 }

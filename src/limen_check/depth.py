@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import pairwise
 from math import isqrt, prod
 from typing import NamedTuple
 
@@ -66,10 +67,11 @@ def composition_depth(case: Case) -> Sides | Ceiling:
     need(1 <= hops <= len(N), f"hops must be 1..{len(N)}")
     need(not any(part.sizes.get("bidirectional") for part, _ in stack.counted), "later tokens are read")
     sizes = {name: size for name, size in case.sizes.items() if name != "hops"}
-    if route in ("C", "W"):
+    by = {"C": _chain, "H": _stages, "W": _each_w}
+    if route in by:
         levels = by_level(stack, case.task.length, hops, case.steps)
-        return (_chain if route == "C" else _each_w)(N[:hops], *_placed(levels, sizes, hops))
-    need(route in _SHARP, f"there is no route {route[:20]!r}: C, W, {', '.join(_SHARP)}")
+        return by[route](N[:hops], *_placed(levels, sizes, hops))
+    need(route in _SHARP, f"there is no route {route[:20]!r}: {', '.join([*by, *_SHARP])}")
     need(case.steps == 0, "this route is about one pass, without chain of thought")
     formula, names = _SHARP[route]
     given = set(sizes) - ({"c4"} if route == "LF_average" else set())
@@ -209,6 +211,36 @@ def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
             below = prod(x[:l]) + sum(u[i - 1] * prod(x[i:l]) for i in range(1, l))
             D = x[l] * D + 1 + (L - l) * (asked + β[l] * below + told) + sum(σ[: l + 1])
     return Sides(D, bits((N[-1], q[-1])))
+
+
+def _stages(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
+    """L hops by stages: x_k functions z_k, chosen one at a time, each with g_k values of i_k that are new.
+
+    A reply has w bits, as the widest level's; if no full part has level 0, a raw query gets none: w_0 = 0.
+    After k stages the tables above have lost δ bits, θ values of i_k are reached, u tokens have outputs that
+    depend on the query alone, and p were fixed before.  Functions that bring fewer than g new values
+    on the q = n_{k-1}·θ entries asked for are at most N^(g-1)·(xg/N)^q of all: fewer than half of those left,
+    2^-(δ+1), if 2^r·xg ≤ N and δ + 2 + λ(g-1) ≤ r·q; so the next one costs δ + 2 bits.  [States; replies
+    at each level so far to the x(N + u) new tokens, one more to the p old ones.]  proofs/many_hops.v.
+    """
+    L, w, s = len(N), max(levels.ω), sum(levels.σ)
+    stages = [[f"x{k}", f"g{k}", f"r{k}"] for k in range(1, L)]
+    need(
+        set(sizes) == {"x0", *(name for stage in stages for name in stage)}, "the sizes are x_k, g_k and r_k"
+    )
+    need(sizes["x0"] <= N[0], "x0 ≤ m")
+    A, w0 = N[-1] // N[0], w if levels.ω[0] else 0
+    δ, θ, u, p = s + w0 * A, sizes["x0"], sizes["x0"], sizes["x0"] * A
+    λ, parts = (N[max(0, L - 2)] - 1).bit_length(), [1, *(b // a for a, b in pairwise(N))]
+    for k, stage in enumerate(stages, 1):
+        x, g, r = (sizes[name] for name in stage)
+        need(
+            r <= N[k - 1].bit_length() and g * x << r <= N[k - 1], f"stage {k}: there are not so many values"
+        )
+        need(δ + 2 + λ * (g - 1) <= r * parts[k - 1] * θ, f"stage {k}: new values are not surely found")
+        δ += 1 + (δ + 2) * x + s + (w0 + k * w) * x * (N[k - 1] + u) + w * p
+        θ, u, p = g * x, 0, x * (N[k - 1] + u + p)
+    return Sides(δ, parts[-1] * θ * (N[-1].bit_length() - 1))
 
 
 # --- sharp routes: one or two full layers F, linear ones of S_t bits after t of them, one pass --------------

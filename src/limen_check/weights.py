@@ -16,7 +16,7 @@ from limen_check import chain, pooling, recurrent
 from limen_check.attention import Ask, Head
 from limen_check.files import Malformed, Model, Refused, expect, need
 from limen_check.state import Mixer, Rule, Shapes, State
-from limen_check.tasks import NotBelow, Decision, Number, Spec, spec
+from limen_check.tasks import Decision, NotBelow, Number, Spec, spec
 from limen_check.text import parse_call, parse_stack
 from limen_check.vectors import NONE, ZERO, Class, Format, Matrix, Rows, Vec, grain
 
