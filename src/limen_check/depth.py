@@ -223,13 +223,14 @@ def _stages(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     2^-(δ+1), if 2^r·xg ≤ N and δ + 2 + λ(g-1) ≤ r·q; so the next one costs δ + 2 bits.  [States; replies
     at each level so far to the x(N + u) new tokens, one more to the p old ones.]  proofs/many_hops.v.
     """
-    L, w, s = len(N), max(levels.ω), sum(levels.σ)
+    _, ω, σ = levels
+    L, w, s = len(N), max(ω), sum(σ)
     stages = [[f"x{k}", f"g{k}", f"r{k}"] for k in range(1, L)]
     need(
         set(sizes) == {"x0", *(name for stage in stages for name in stage)}, "the sizes are x_k, g_k and r_k"
     )
     need(sizes["x0"] <= N[0], "x0 ≤ m")
-    A, w0 = N[-1] // N[0], w if levels.ω[0] else 0
+    A, w0 = N[-1] // N[0], w if ω[0] else 0
     δ, θ, u, p = s + w0 * A, sizes["x0"], sizes["x0"], sizes["x0"] * A
     λ, parts = (N[max(0, L - 2)] - 1).bit_length(), [1, *(b // a for a, b in pairwise(N))]
     for k, stage in enumerate(stages, 1):
