@@ -103,7 +103,8 @@ Qed.
     At stage k the tables z_1 ... z_k have been replaced by few functions each, which reach theta of the
     V values of i_k; u + p tokens of players <= k are in question, and what p of them hold after level k
     does not depend on z_{k+1} ... z_L, as long as these are in a set of which delta bits are lost.
-    A plan is, for each stage but the last, a pair (x, g): take x functions that bring g new values each. *)
+    A plan is, for each stage but the last, x, g and rho: take x functions that bring g new values each, all of
+    them together 2^-rho of those that there are. *)
 Section Numbers.
 Variables beta0 beta sigma : nat.   (* bits of raw replies, of replies, of all states *)
 Variables lam lg : nat.             (* upper bound of log2 of all V, lower bound of that of the last *)
@@ -112,7 +113,7 @@ Definition lost (k N delta u p x : nat) : nat :=
   + sigma                                                (* states at the new boundary *)
   + (beta0 + beta * (k + 1)) * (x * (N + u))             (* replies to player k + 1, all levels *)
   + beta * p.                                            (* replies to the others, the new level *)
-Fixpoint fits (k V delta theta u p : nat) (ns : list nat) (plan : list (nat * nat)) : Prop :=
+Fixpoint fits (k V delta theta u p : nat) (ns : list nat) (plan : list (nat * nat * nat)) : Prop :=
   match ns with
   | [] => False
   | n :: ns' => let N := n * V in 0 < N /\
@@ -120,8 +121,8 @@ Fixpoint fits (k V delta theta u p : nat) (ns : list nat) (plan : list (nat * na
     | [] => 2 ^ lg <= N /\ delta < n * theta * lg
     | _ => match plan with
            | [] => False
-           | (x, g) :: plan' => 0 < x /\ 0 < g /\ 2 * (g * x) <= N /\ N <= 2 ^ lam /\
-               delta + 2 + lam * (g - 1) <= n * theta /\
+           | (x, g, rho) :: plan' => 0 < x /\ 0 < g /\ 2 ^ rho * (g * x) <= N /\ N <= 2 ^ lam /\
+               delta + 2 + lam * (g - 1) <= rho * (n * theta) /\
                fits (S k) N (lost k N delta u p x) (g * x) 0 (x * (N + u + p)) ns' plan'
            end
     end
@@ -435,9 +436,9 @@ Proof.
   destruct ns as [|n' ns0] eqn:Ens.
   - destruct Hf as [HN [Hlg Hlt]]. cbn [length] in Hk.
     pose proof (last_stage k V n I settled R delta lg HN NI HI ltac:(lia) Hreach NR HR Hd Hsame Hlg). lia.
-  - rewrite <- Ens in *. destruct plan as [|[x g] plan]; [subst ns; destruct Hf as [_ []]|].
-    assert (Hf' : 0 < n * V /\ 0 < x /\ 0 < g /\ 2 * (g * x) <= n * V /\ n * V <= 2 ^ lam /\
-      delta + 2 + lam * (g - 1) <= n * length I /\
+  - rewrite <- Ens in *. destruct plan as [|[[x g] rho] plan]; [subst ns; destruct Hf as [_ []]|].
+    assert (Hf' : 0 < n * V /\ 0 < x /\ 0 < g /\ 2 ^ rho * (g * x) <= n * V /\ n * V <= 2 ^ lam /\
+      delta + 2 + lam * (g - 1) <= rho * (n * length I) /\
       fits beta0 beta sigma lam lg (Datatypes.S k) (n * V)
         (lost beta0 beta sigma k (n * V) delta (length unsettled) (length settled) x)
         (g * x) 0 (x * (n * V + length unsettled + length settled)) ns plan)
@@ -458,7 +459,7 @@ Proof.
           [reflexivity|contradiction].
       - rewrite length_flat_map. apply Nat.eq_le_incl. unfold lsum. f_equal. apply map_ext. intros r.
         apply map_length. }
-    destruct (rectangle n V I NI HI HN x g Hg Hsp delta lam Hlam Hcov (tables N ns) (tables_NoDup ns N) Rel
+    destruct (rectangle n V I NI HI HN x g rho Hg Hsp delta lam Hlam Hcov (tables N ns) (tables_NoDup ns N) Rel
                 (tables_pos ns N) Hdense)
       as [Z [J [S [LZ [LJ [NJ [HZ [HJ [NS [IS [LS HRel]]]]]]]]]]].
     fold N in HZ. assert (HRel' : forall z r, In z Z -> In r S -> In (z :: r) R).

@@ -156,7 +156,7 @@ Proof.
       transitivity (x * (n * V) + x * (u + p)); [apply Nat.eq_le_incl; ring|].
       transitivity (Y * P * W + Y * P * W); [lia|apply Nat.eq_le_incl; ring].
     + etransitivity; [|exact Hl]. apply Nat.eq_le_incl. ring.
-    + exists ((x, g) :: plan). cbn [fits]. split; [exact PN|]. split; [exact Px|]. split; [exact Pg|].
+    + exists ((x, g, 1) :: plan). cbn [fits]. rewrite Nat.pow_1_r, Nat.mul_1_l. split; [exact PN|]. split; [exact Px|]. split; [exact Pg|].
       assert (PL : 2 <= Lam ^ (k + 1)).
       { rewrite Nat.pow_add_r, Nat.pow_1_r. apply le_mul_l; [exact HLam2|apply Lam_pow]. }
       split.

@@ -76,10 +76,11 @@ Proof. pose proof (filter_split asked (seq 0 N)) as H. rewrite seq_length in H. 
 Lemma entries_rest : length (filter (fun p => negb (asked p)) (seq 0 N)) = N - length entries.
 Proof. pose proof (filter_split asked (seq 0 N)) as H. rewrite seq_length in H. unfold entries. lia. Qed.
 
-(** New values that z brings, and the functions that bring fewer than g. *)
-Variables x g : nat.
+(** New values that z brings, and the functions that bring fewer than g.  All that are brought are at most
+    2^-rho of the N values there are. *)
+Variables x g rho : nat.
 Hypothesis Hg : 0 < g.
-Hypothesis Hspace : 2 * (g * x) <= N.
+Hypothesis Hspace : 2 ^ rho * (g * x) <= N.
 Definition news (J : list nat) (z : list nat) : list nat :=
   nodup Nat.eq_dec (filter (fun v => negb (memb v J)) (map (fun p => nth p z 0) entries)).
 Definition poor (J : list nat) (z : list nat) : bool := length (news J z) <? g.
@@ -127,7 +128,7 @@ Qed.
 (** delta bits are lost so far; N has at most lam bits. *)
 Variables delta lam : nat.
 Hypothesis Hlam : N <= 2 ^ lam.
-Hypothesis Hcover : delta + 2 + lam * (g - 1) <= n * length I.
+Hypothesis Hcover : delta + 2 + lam * (g - 1) <= rho * (n * length I).
 
 Lemma poor_few J : length J + g <= g * x -> 2 ^ (delta + 2) * length (filter (poor J) A) <= length A.
 Proof.
@@ -136,11 +137,12 @@ Proof.
   set (q := length entries) in *.
   replace (N ^ N) with (N ^ q * N ^ (N - q)) by (rewrite <- Nat.pow_add_r; f_equal; lia).
   rewrite !Nat.mul_assoc. apply Nat.mul_le_mono_r.
-  transitivity (2 ^ q * (g * x) ^ q); [|rewrite <- Nat.pow_mul_l; apply Nat.pow_le_mono_l, Hspace].
+  transitivity ((2 ^ rho) ^ q * (g * x) ^ q); [|rewrite <- Nat.pow_mul_l; apply Nat.pow_le_mono_l, Hspace].
   apply Nat.mul_le_mono; [|apply Nat.pow_le_mono_l; lia].
   transitivity (2 ^ (delta + 2) * (2 ^ lam) ^ (g - 1));
     [apply Nat.mul_le_mono_l, Nat.pow_le_mono_l, Hlam|].
-  rewrite <- Nat.pow_mul_r, <- Nat.pow_add_r. apply Nat.pow_le_mono_r; lia.
+  rewrite <- !Nat.pow_mul_r, <- Nat.pow_add_r. apply Nat.pow_le_mono_r; [lia|].
+  etransitivity; [exact Hcover|]. apply Nat.mul_le_mono_l, Lc.
 Qed.
 
 Section Greedy.

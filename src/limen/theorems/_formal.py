@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from flint import fmpz
 
 from limen.check.case import Case
 from limen.check.formal import FORMS, formal
+from limen.check.formal_depth import KINDS, Kind
 from limen.check.formal_hops import (
     Thinker,
     TwoLayers,
@@ -17,6 +19,7 @@ from limen.check.formal_hops import (
     two_hops,
     two_layers,
 )
+from limen.check.formal_rows import NAMES, told
 from limen.check.formal_states import Lookup, merging, recurrence
 from limen.check.statement import WRITTEN
 from limen.core.architecture import Architecture
@@ -26,6 +29,7 @@ from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.theorems._chain import each_w
+from limen.theorems._hops import free
 
 _FINER = 64  # of k to the next one
 
@@ -73,6 +77,15 @@ def _fraction(s: int, t: int, V: int) -> tuple[int, int] | NoStatement:
     return NoStatement(f"no fraction of few digits lies between {s}/{t} and log₂{V}")
 
 
+def _words(case: Case, name: str, merging: bool) -> Sizes | NoStatement:
+    found = told(name, case, merging)
+    if isinstance(found, NoStatement):
+        return found
+    s, of = found
+    fraction = _fraction(s, of.k, of.V)
+    return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}
+
+
 def _each_w(case: Case, found: TwoLayers | Thinker | NoStatement) -> Sizes | NoStatement:
     """y, h, b as for route W; then the largest J for some e/c just above what each entry of z_1 loses."""
     task = two_hops(case)
@@ -115,12 +128,28 @@ def _one_full(case: Case) -> Sizes | NoStatement:
     return NoStatement("the greedy choice of proofs/two_hops.v does not reach these sizes")
 
 
+def _hops(case: Case, kind: Kind) -> Sizes | NoStatement:
+    found = kind.bits(case)
+    if isinstance(found, NoStatement):
+        return found
+    sizes = free(*found)
+    return (
+        NoStatement("the greedy choice of proofs/rectangle.v does not reach these sizes")
+        if sizes is None
+        else sizes
+    )
+
+
 CHOICES: dict[str, Callable[[Case], Sizes | NoStatement]] = {
     "cannot_evaluate": lambda case: _lookup(recurrence(case)),
     "cannot_compare": lambda case: {},
+    "cannot_compare_log_linear": lambda case: {},
+    **{f"cannot_{name}": partial(_words, name=name, merging=False) for name in NAMES},
+    **{f"cannot_{name}_log_linear": partial(_words, name=name, merging=True) for name in NAMES},
     "cannot_evaluate_log_linear": lambda case: _lookup(merging(case)),
     "cannot_two_sum": lambda case: {},
     "cannot_two_layers": lambda case: _each_w(case, two_layers(case)),
     "cannot_think_once": lambda case: _each_w(case, thinker(case)),
     "chk_sound": _one_full,
+    **{name: partial(_hops, kind=kind) for name, kind in KINDS.items()},
 }
