@@ -6,8 +6,10 @@ from collections.abc import Callable
 from functools import partial
 
 from flint import fmpz
+from msgspec.structs import replace
 
 from limen.check.case import Case
+from limen.check.composition import chain
 from limen.check.formal import FORMS, formal
 from limen.check.formal_depth import KINDS, Kind
 from limen.check.formal_hops import (
@@ -28,9 +30,11 @@ from limen.core.certificate import Bound
 from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
+from limen.tasks.composition import Composition
 from limen.theorems._chain import each_w
 from limen.theorems._hops import free
 
+_DOUBLED = 24  # how often the sizes of a composition are doubled
 _FINER = 64  # of k to the next one
 
 Sizes = dict[str, int]
@@ -56,6 +60,18 @@ def claimed(bound: Bound) -> Claim | NoStatement:
         reasons.append(said.reason if isinstance(said, NoStatement) else f"{name} does not reach these sizes")
     why = "; ".join(dict.fromkeys(reasons))
     return NoStatement(why or f"{bound.theorem} has no form whose numbers Coq checks")
+
+
+def claimed_from(bound: Bound) -> Claim | None:
+    """The same at the first sizes that Coq reaches: a composition's are doubled until it does."""
+    found = claimed(bound)
+    tables = chain(Task.parse(bound.task))
+    for i in range(1, _DOUBLED):
+        if isinstance(found, Claim) or tables is None:
+            break
+        larger = Composition(tables.m << i, tuple(n_l << i for n_l in tables.n))
+        found = claimed(replace(bound, task=str(larger)))
+    return found if isinstance(found, Claim) else None
 
 
 def _lookup(found: Lookup | NoStatement) -> Sizes | NoStatement:
