@@ -7,7 +7,7 @@ worked out here, from their text; the claim brings the free sizes of the proof a
 
 from __future__ import annotations
 
-from limen.check import formal_depth, formal_hops, formal_rows, formal_states
+from limen.check import formal_depth, formal_hops, formal_layer, formal_rows, formal_states
 from limen.check.case import Case
 from limen.check.composition import chain
 from limen.check.statement import Form, Stated
@@ -17,7 +17,9 @@ from limen.core.proof import Claim, heading
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 
-FORMS: dict[str, Form] = formal_states.FORMS | formal_rows.FORMS | formal_hops.FORMS | formal_depth.FORMS
+FORMS: dict[str, Form] = (
+    formal_states.FORMS | formal_rows.FORMS | formal_layer.FORMS | formal_hops.FORMS | formal_depth.FORMS
+)
 
 
 def formal(claim: Claim) -> Stated | NoStatement:

@@ -21,6 +21,7 @@ from limen.check.formal_hops import (
     two_hops,
     two_layers,
 )
+from limen.check.formal_layer import values
 from limen.check.formal_rows import NAMES, told
 from limen.check.formal_states import Lookup, merging, recurrence
 from limen.check.statement import WRITTEN
@@ -93,6 +94,14 @@ def _fraction(s: int, t: int, V: int) -> tuple[int, int] | NoStatement:
     return NoStatement(f"no fraction of few digits lies between {s}/{t} and log₂{V}")
 
 
+def _values(case: Case) -> Sizes | NoStatement:
+    found = values(case)
+    if isinstance(found, NoStatement):
+        return found
+    fraction = _fraction(found.w, found.n, found.V)
+    return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}
+
+
 def _words(case: Case, name: str, merging: bool) -> Sizes | NoStatement:
     found = told(name, case, merging)
     if isinstance(found, NoStatement):
@@ -160,6 +169,8 @@ CHOICES: dict[str, Callable[[Case], Sizes | NoStatement]] = {
     "cannot_evaluate": lambda case: _lookup(recurrence(case)),
     "cannot_compare": lambda case: {},
     "cannot_compare_log_linear": lambda case: {},
+    "cannot_compare_one_layer": lambda case: {},
+    "cannot_recall_one_layer": _values,
     **{f"cannot_{name}": partial(_words, name=name, merging=False) for name in NAMES},
     **{f"cannot_{name}_log_linear": partial(_words, name=name, merging=True) for name in NAMES},
     "cannot_evaluate_log_linear": lambda case: _lookup(merging(case)),
