@@ -30,6 +30,12 @@ Proof.
 Qed.
 (** kappa + 1, so that an empty stack has 0 *)
 Definition reach (stack : list layer) : nat := phi stack + if early 0 stack then 1 else 0.
+Definition kappa (stack : list layer) : nat := reach stack - 1.
+Lemma kappa_lt stack T L : 0 < L -> kappa stack + T * phi stack < L <-> reach stack + T * phi stack <= L.
+Proof.
+  intros HL. unfold kappa, reach. destruct (phi stack) as [|f]; [|destruct (early 0 stack); lia].
+  destruct (early 0 stack); lia.
+Qed.
 
 Section Chain.
 Variables (z0 : nat) (look : nat -> nat -> nat) (L : nat).
@@ -112,10 +118,10 @@ Proof.
     destruct l.
     1,2: (unfold step in T3; pose proof (f_equal fst T3) as E1; pose proof (f_equal snd T3) as E0; cbn [fst snd] in E0, E1;
       destruct (IH q q0 (S seen) (Nat.max (S c) (if seen =? 0 then 1 else 2)) T1 T2) as [I1 I2];
-        [cbn [Nat.eqb]; rewrite E0; lia | rewrite E1, Ha, Hb; destruct (seen =? 0); lia | destruct (seen =? 0) eqn:Z; lia
-        | lia | ];
+        [cbn [Nat.eqb]; rewrite E0; clear; lia | rewrite E1, Ha, Hb; clear - Hs; destruct (seen =? 0); lia
+        | clear - Hs; destruct (seen =? 0); lia | clear; lia | ];
       split; [exact I1|]; rewrite I2; unfold phi; cbn [filter full length early];
-      destruct (early (S seen) stack); destruct (seen =? 0) eqn:Z;
+      clear - Hs Hn; destruct (early (S seen) stack); destruct (seen =? 0) eqn:Z;
       first [apply Nat.eqb_eq in Z | apply Nat.eqb_neq in Z]; lia).
     unfold step in T3. pose proof (f_equal fst T3) as E1. pose proof (f_equal snd T3) as E0. cbn [fst snd] in E0, E1.
     destruct (IH q q0 seen (Nat.max c (if seen =? 0 then 1 else 2)) T1 T2) as [I1 I2].
@@ -123,7 +129,7 @@ Proof.
     + rewrite E1, Ha, Hb. destruct (seen =? 0); lia.
     + lia.
     + intros; destruct (seen =? 0); lia.
-    + split; [exact I1|]. rewrite I2. unfold phi. cbn [filter full length early].
+    + split; [exact I1|]. rewrite I2. unfold phi. cbn [filter full length early]. clear - Hs Hn.
       destruct (seen =? 0) eqn:Z; [apply Nat.eqb_eq in Z; subst|apply Nat.eqb_neq in Z].
       * change (0 <? 2) with true. destruct (early 0 stack); lia.
       * destruct (seen <? 2) eqn:W; [apply Nat.ltb_lt in W|apply Nat.ltb_ge in W].

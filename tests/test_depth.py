@@ -14,6 +14,8 @@ from speed import loads_torch, seconds
 from limen.check.bound import stated
 from limen.check.case import Case, Sides
 from limen.check.composition import ROUTES, Chain, Levels, bits_by_level
+from limen.check.formal_depth import plan_of
+from limen.check.hops import Wires, by_stages
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.graph import Component, Graph
@@ -21,6 +23,7 @@ from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.report.depth import depth
 from limen.tasks.composition import Composition
+from limen.theorems import _hops
 from limen.theorems.composition_depth import CompositionDepth, explicit, smallest
 
 SMALL, LARGE = "(h=1,d=4,p=8)", "(h=8,d=64,p=16)"
@@ -235,25 +238,42 @@ def test_plain_chains_that_pointer_doubling_follows_are_not_ruled_out(
     assert not excludes(task, f"{layers}*softmax(reply_bits={2 * (log_m + 1)})")
 
 
-@pytest.mark.parametrize("L", [2, 3])
-@pytest.mark.parametrize("B", [2, 4, 8192])
-def test_the_explicit_sizes_pass_the_chain(L: int, B: int) -> None:
-    """With as many bits as the explicit proof allows at every level, in whole numbers."""
-    bits = Levels((B << L + 1,) * L, (B << L + 1,) * L, (0,) * (L - 1) + (L * B * B << 3 * L * L + 1,))
-    K = (B * L) ** 8 << 6 * L * L
-    x = [K**8 ** (L - l - 1) for l in range(L)]
-    task = Composition(K * prod(x), tuple(x_l**4 for x_l in x[1:]))
-    Θ = [x[0]]
-    for l in range(1, L):
-        q = Θ[-1] * (task.n[l - 2] if l > 1 else 1)
-        Θ.append(x[l] * q // 4 + 1)
-    sizes = {f"x{l}": x_l for l, x_l in enumerate(x)} | {f"w{l}": n_l for l, n_l in enumerate(task.n, 1)}
-    sizes |= {f"Th{l}": Θ[l] for l in range(1, L)} | {f"mu{l}": l for l in range(L)} | {"v": task.m}
-    sides = ROUTES["C"](task, bits, sizes)
+@pytest.mark.parametrize("L", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("bits", [Wires(0, 14, 14), Wires(8448, 8448, 10**7)])
+def test_the_sizes_in_closed_form_pass_the_stages(L: int, bits: Wires) -> None:
+    """In whole numbers: x_l = T·n_{l+1}⋯, n_l = T·x_l⋯, m = x_0⋯; the last table has T^W entries."""
+    found = explicit(Levels((0,) * L, (0,) * (L - 1) + (bits.w,), (0,) * (L - 1) + (bits.s,)), L)
+    W = {1: 1, 2: 6, 3: 19, 4: 53, 5: 142}[L]
+    τ = round((found - math.log2(L + 2)) / W)
+    n: list[int] = []
+    x: list[int] = []
+    for _ in range(L - 1):
+        new = prod(n) << τ
+        n.insert(0, prod(x) * new << τ)
+        x.insert(0, new)
+    x.insert(0, prod(n) << τ)
+    task = Composition(prod(x), tuple(n))
+    assert task.N(L - 1) == 1 << τ * W and task.length <= (L + 2) << τ * W
+    plan = _hops.greedy(task, bits, x)
+    assert plan is not None
+    sides = by_stages(task, bits, x[0], plan)
     assert isinstance(sides, Sides) and sides.has < sides.needs
-    assert explicit(bits, L) == pytest.approx(1 + math.log2(task.N(L - 1)))
-    more = bits._replace(σ=(*bits.σ[:-1], bits.σ[-1] + 1))
-    assert explicit(more, L) > explicit(bits, L)
+
+
+@pytest.mark.parametrize(("L", "bits"), [(2, Wires(9, 9, 30)), (3, Wires(0, 14, 28)), (4, Wires(3, 3, 0))])
+def test_a_plan_by_stages_takes_all_that_there_is(L: int, bits: Wires) -> None:
+    """One new value more at any stage, one z_0 too many, or as many bits as are needed: no CANNOT."""
+    found = _hops.smallest(bits, L)
+    assert found is not None
+    task, sizes = found
+    x_0, plan = plan_of(sizes, L)
+    holds = by_stages(task, bits, x_0, plan)
+    assert isinstance(holds, Sides) and holds.has < holds.needs
+    for k in range(L - 1):
+        more = [*plan[:k], plan[k]._replace(g=plan[k].g + 1), *plan[k + 1 :]]
+        assert isinstance(by_stages(task, bits, x_0, more), NoStatement)
+    assert isinstance(by_stages(task, bits, task.m + 1, plan), NoStatement)
+    assert isinstance(by_stages(task, bits._replace(s=holds.needs), x_0, plan), NoStatement)
 
 
 @pytest.mark.parametrize(
@@ -271,6 +291,8 @@ def test_the_explicit_sizes_pass_the_chain(L: int, B: int) -> None:
         (f"softmax{LARGE}|linear{LARGE}", 2, 3, 30.1),  # 183
         (f"3*(softmax{LARGE}|linear{LARGE})", 0, 3, 129),  # 433
         (f"2*softmax{LARGE}", 0, 3, 27.4),  # a hop more than it takes, by the first two
+        (f"linear{LARGE},3*softmax{LARGE}", 0, 4, 172),  # sizes in closed form: 4773
+        (f"linear{SMALL},4*softmax{SMALL}", 0, 5, 1082),
     ],
 )
 def test_the_smallest_certified_length(stack: str, steps: int, hops: int, log2_n: float) -> None:

@@ -37,6 +37,17 @@ EXAMPLES = [
     ("equality(n=300)", "linear(h=1,d=4,p=8)", 0, "cannot_compare"),
     ("disjointness(n=300)", "window(h=1,d=1,W=2,p=8)", 2, "cannot_compare"),
     ("eva(n=2048)", "log_linear(h=1,d=16,p=16)", 0, "cannot_evaluate_log_linear"),
+    ("equality(n=128)", "softmax(h=1,d=4,p=8)", 0, "cannot_compare_one_layer"),
+    ("disjointness(n=128)", "softmax(h=1,d=4,p=8)", 0, "cannot_compare_one_layer"),
+    ("recall(n=64,V=128)", "softmax(h=1,d=4,p=8)", 0, "cannot_recall_one_layer"),
+    ("two_sum(n=64,M=2^16)", "linear(h=1,d=4,p=8)", 3, "cannot_sum"),
+    ("recall(n=64,V=128)", "linear(h=1,d=4,p=8)", 0, "cannot_recall"),
+    ("counting(n=1024,S=64)", "linear(h=1,d=4,p=8)", 0, "cannot_count"),
+    ("two_sum(n=100,M=2^16)", "log_linear(h=1,d=4,p=8)", 0, "cannot_sum_log_linear"),
+    ("recall(n=64,V=128)", "log_linear(h=1,d=4,p=8)", 2, "cannot_recall_log_linear"),
+    ("counting(n=1024,S=64)", "log_linear(h=1,d=4,p=8)", 0, "cannot_count_log_linear"),
+    ("equality(n=300)", "log_linear(h=1,d=4,p=8)", 0, "cannot_compare_log_linear"),
+    ("composition(m=64,n1=64)", "log_linear(h=1,d=4,p=8)", 0, "cannot_evaluate_log_linear"),
     ("two_sum(n=65536,M=2^32)", "block_sparse(h=1,d=16,B=64,k=16)", 0, "cannot_two_sum"),
     (
         "composition(m=2048,n1=256)",
@@ -59,6 +70,26 @@ EXAMPLES = [
         "cannot_two_layers",
     ),
     ("composition(m=2048,n1=8)", "softmax(h=1,d=4,p=8)|linear(h=1,d=4,p=8)", 1, "cannot_think_once"),
+    (
+        "composition(m=2^22,n1=2^26,n2=1024)",
+        "linear(state_bits=14),softmax(reply_bits=14),linear(state_bits=14),softmax(reply_bits=14)",
+        0,
+        "cannot_hop_hybrid",
+    ),
+    (
+        "composition(m=2^71,n1=2^79,n2=2^32,n3=2^12)",
+        "linear(state_bits=14),3*softmax(reply_bits=14)",
+        0,
+        "cannot_hop_hybrid",
+    ),
+    ("composition(m=2^16,n1=512)", "2*softmax(reply_bits=20),2*linear(state_bits=10)", 0, "cannot_hop"),
+    ("composition(m=2^17,n1=2^23,n2=1024)", "softmax(reply_bits=30)", 1, "cannot_hop_thinking_hybrid"),
+    (
+        "composition(m=2^79,n1=2^36,n2=2^14)",
+        "softmax(reply_bits=30)|linear(state_bits=10)",
+        2,
+        "cannot_hop_thinking",
+    ),
 ]
 
 

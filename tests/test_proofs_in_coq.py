@@ -14,15 +14,18 @@ import pytest
 from test_proofs import EXAMPLES, LIMEN, checked, project, proof
 
 from limen.check import coq
+from limen.check.case import Sides
 from limen.check.formal import formal, written
 from limen.check.formal_hops import FREE, Sandwich, Thinker, TwoLayers, each_w_holds, one_full_holds
 from limen.check.formal_states import told
+from limen.check.hops import Stage, Wires, by_stages, logarithms
 from limen.check.statement import exceeds
 from limen.core.architecture import Architecture
 from limen.core.graph import Graph
 from limen.core.proof import Claim
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
+from limen.theorems._hops import greedy
 
 
 @pytest.fixture
@@ -77,6 +80,15 @@ UNTRUE = [
     Claim(task="composition(m=16,n1=4)", architecture="softmax(reply_bits=24)", steps=1,
           form="cannot_think_once",
           sizes={"y": 1, "h": 16, "b": 16, "J": 16, "c": 1, "e": 0, "a": 6, "q": 1}),
+    Claim(task="composition(m=76,n1=156)", architecture="softmax(reply_bits=14),linear(state_bits=15)",
+          steps=0, form="cannot_hop_hybrid", sizes={"x0": 23, "x1": 19, "g1": 2, "r1": 1}),
+    Claim(task="composition(m=183046,n1=594)", architecture="2*softmax(reply_bits=28)", steps=0,
+          form="cannot_hop", sizes={"x0": 48991, "x1": 50, "g1": 1830, "r1": 1}),
+    Claim(task="composition(m=183046,n1=594)", architecture="softmax(reply_bits=28)", steps=1,
+          form="cannot_hop_thinking", sizes={"x0": 48991, "x1": 50, "g1": 1830, "r1": 1}),
+    Claim(task="composition(m=2,n1=156,n2=1)", architecture="softmax(reply_bits=14)", steps=1,
+          form="cannot_hop_thinking_hybrid",
+          sizes={"x0": 2, "x1": 1, "g1": 1, "r1": 1, "x2": 1, "g2": 1, "r2": 1}),
 ]  # fmt: skip
 
 
@@ -93,7 +105,8 @@ def test_coq_refuses_a_wrong_number(claim: Claim) -> None:
 def computed(modules: str, terms: list[str], folder: Path) -> list[bool]:
     """What Coq computes, term by term."""
     text = (
-        f"From Coq Require Import NArith List.\nFrom Limen Require Import {modules}.\nOpen Scope N_scope.\n"
+        "From Coq Require Import NArith List.\nImport ListNotations.\n"
+        f"From Limen Require Import {modules}.\nOpen Scope N_scope.\n"
     )
     for module in modules.split():
         coq._library(module)
@@ -114,7 +127,7 @@ def powers(rng: np.random.Generator) -> Numbers:
     yield f"power_exceeds {{}} {n} {V} {max(a, 0)} {b}", lambda s: exceeds(s, n, V, max(a, 0), b)
 
 
-def greedy(rng: np.random.Generator) -> Numbers:
+def greedily(rng: np.random.Generator) -> Numbers:
     m, n_1, s, β = (int(x) for x in rng.integers(1, (400, 60, 20, 30)))
     k, task = int(rng.integers(0, 4)), Composition(m, (n_1,))
     x1, lm, lg = m // (2 * (k + 1)), (m - 1).bit_length(), (n_1 * m).bit_length() - 1
@@ -141,6 +154,28 @@ def by_itself(rng: np.random.Generator) -> Numbers:
             yield chk.format("0 * {}"), lambda _, found=found: each_w_holds(task, found, sizes)
 
 
+def stages(rng: np.random.Generator) -> Numbers:
+    """chk_hops, its plan made by the search and one of its numbers changed, or not."""
+    L = int(rng.integers(1, 4))
+    w, m, *n = (int(x) for x in rng.integers(1, (9, 900, 99, 99)[: L + 1]))
+    task, raw = Composition(m, tuple(n)), bool(rng.integers(2))
+    x = [int(rng.integers(1, m + 2)), *(int(v) for v in rng.integers(1, 9, L - 1))]
+    bits = Wires(w if raw else 0, w, 0)
+    λ, ι = logarithms(task)
+    plan = greedy(task, bits, x) or [Stage(x_k, 1, 1) for x_k in x[1:]]
+    if plan:
+        k, name = int(rng.integers(L - 1)), str(rng.choice(Stage._fields))
+        plan[k] = plan[k]._replace(**{name: getattr(plan[k], name) + int(rng.integers(0, 2))})
+    stated = "; ".join(map(str, map(tuple, plan)))
+    parts = "; ".join(map(str, (1, *n)))
+
+    def holds(s: int) -> bool:
+        said = by_stages(task, bits._replace(s=s), x[0], plan)
+        return isinstance(said, Sides) and said.has < said.needs
+
+    yield f"chk_hops {bits.w0} {w} {{}} {λ} {ι} {m} {x[0]} [{parts}] [{stated}]", holds
+
+
 def sets(rng: np.random.Generator) -> Numbers:
     M, B, whole, κ = (int(x) for x in rng.integers(1, (40, 8, 12, 5)))
     yield f"sets_exceed {{}} {M} {B} {whole} {κ}", lambda w: told(w, M, B, whole, κ)
@@ -148,7 +183,7 @@ def sets(rng: np.random.Generator) -> Numbers:
 
 @pytest.mark.coq
 @pytest.mark.usefixtures("with_coq")
-@pytest.mark.parametrize("kind", [powers, greedy, by_itself, sets], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("kind", [powers, greedily, by_itself, stages, sets], ids=lambda f: f.__name__)
 def test_python_and_coq_compute_the_same(
     kind: Callable[[np.random.Generator], Numbers], tmp_path: Path
 ) -> None:
@@ -161,7 +196,10 @@ def test_python_and_coq_compute_the_same(
             for bits in {max(most - 1, 0), most}:
                 terms.append(term.format(bits))
                 expected.append(holds(bits))
-    assert computed("powers block_messages composition_depth each_w_stack", terms, tmp_path) == expected
+    assert (
+        computed("powers block_messages composition_depth each_w_stack many_hops_check", terms, tmp_path)
+        == expected
+    )
     assert expected.count(True) > 10 < expected.count(False)
 
 

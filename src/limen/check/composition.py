@@ -27,6 +27,8 @@ Route W, L = 2, β_1 = 0: y groups of h entries of z_1, each with its own b valu
     cannot if Σ_1 + n_1(ω_0 + y·ω_1) + β_0·y·h(b+1) < n_1·J·log₂N_1,
     J = ⌈y·b·2^(-d/(y·h))⌉,   d = ω_0 + σ_0 if ω_1 else 0
 
+Route H, any L: by stages, the inequality that Coq has checked; see check/hops.py.
+
 The size `hops` = L' ≤ L: the same for the first L' hops, with states of texts of the whole length.  Where
 z_{l+1}(w_l, i) = i for l ≥ L', the answer i_L is i_{L'}, and these tables are a constant beginning of the
 text: what they reply is a part, always the same, of what z_{L'} replies.
@@ -43,6 +45,7 @@ from flint import arb, ctx, fmpz
 
 from limen.check.case import Accuracy, Case, Sides
 from limen.check.cover import covers
+from limen.check.hops import Stage, Wires, by_stages
 from limen.check.sharp import SHARP
 from limen.core.architecture import Architecture
 from limen.core.bits import ceil_bits, power_bits
@@ -71,6 +74,12 @@ class Levels(NamedTuple):
                 at[a] = b
             levels.append(tuple(at))
         return Levels(*levels)
+
+    @property
+    def wires(self) -> Wires:
+        """The same for route H: the widest reply of any level, and all states together."""
+        w = max(self.ω)
+        return Wires(w if self.ω[0] else 0, w, sum(self.σ))
 
 
 def composition_depth(case: Case) -> Sides | Accuracy | NoStatement:
@@ -229,6 +238,16 @@ def _each_w(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Sides
     return Sides(needs=power_bits((task.N(1), n_1 * J)), has=has)
 
 
+def _by_stages(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Sides | NoStatement:
+    names = [[f"{name}{k}" for name in "xgr"] for k in range(1, task.L)]
+    bits = _read(sizes, found, task.L, ["x0", *(name for stage in names for name in stage)])
+    if isinstance(bits, NoStatement):
+        return bits
+    return by_stages(
+        task, bits.wires, sizes["x0"], [Stage(*(sizes[name] for name in stage)) for stage in names]
+    )
+
+
 def _reached(values: int, d: int, among: int) -> int:
     """⌈values·2^(-d/among)⌉, or a little less."""
     with ctx.workprec(96 + values.bit_length() + d.bit_length()):
@@ -252,4 +271,4 @@ def _read(sizes: Mapping[str, int], found: Levels, L: int, names: list[str]) -> 
     return found.placed(μ, L)
 
 
-ROUTES = {"C": _scheme_c, "W": _each_w}
+ROUTES = {"C": _scheme_c, "W": _each_w, "H": _by_stages}

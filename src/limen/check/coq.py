@@ -88,7 +88,7 @@ def _shelf() -> tempfile.TemporaryDirectory[str]:
 def _library(module: str) -> None:
     """Compiles a file of `proofs/`, after those that it requires."""
     text = (PROOFS / f"{module}.v").read_text(encoding="utf-8")
-    for line in re.findall(r"^From Limen Require Import ([\w ]+)\.", text, re.M):
+    for line in re.findall(r"^From Limen Require (?:Import )?([\w ]+)\.", text, re.M):
         for needed in line.split():
             _library(needed)
     _run(Path(_shelf().name), module, text, SECONDS)

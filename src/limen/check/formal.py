@@ -7,8 +7,9 @@ worked out here, from their text; the claim brings the free sizes of the proof a
 
 from __future__ import annotations
 
-from limen.check import formal_hops, formal_states
+from limen.check import formal_depth, formal_hops, formal_layer, formal_rows, formal_states
 from limen.check.case import Case
+from limen.check.composition import chain
 from limen.check.statement import WRITTEN, Form, Stated
 from limen.core.architecture import Architecture
 from limen.core.errors import BadInput, shortened, unknown
@@ -17,7 +18,9 @@ from limen.core.task import Task
 from limen.core.theorem import NoStatement
 
 _EXPONENTS = ("a", "c", "e", "q", "lm", "lg")  # free sizes that stand in an exponent
-FORMS: dict[str, Form] = formal_states.FORMS | formal_hops.FORMS
+FORMS: dict[str, Form] = (
+    formal_states.FORMS | formal_rows.FORMS | formal_layer.FORMS | formal_hops.FORMS | formal_depth.FORMS
+)
 
 
 def too_large(claim: Claim) -> str | None:
@@ -35,8 +38,10 @@ def _form(claim: Claim) -> Form:
     if claim.form not in FORMS:
         raise unknown("form of a proof", claim.form, FORMS)
     form, sizes = FORMS[claim.form], claim.sizes
-    if set(sizes) != set(form.sizes) or any(size < 0 for size in sizes.values()):
-        wanted = ", ".join(form.sizes) or "none"
+    tables = chain(Task.parse(claim.task))
+    names = form.names(tables.L if tables else 0)
+    if set(sizes) != set(names) or any(size < 0 for size in sizes.values()):
+        wanted = ", ".join(names) or "none"
         raise BadInput(f"{claim.form}: the sizes must be {wanted}, not negative; got {shortened(sizes)}")
     return form
 
@@ -61,7 +66,7 @@ def written(claim: Claim, said: Stated) -> str:
         f"(** CANNOT  {claim.task}  by  {claim.architecture}{thought}: {form.theorem}.\n"
         f"    Proved: {said.words}.\n"
         "    That these are the sizes of this task and this architecture is Limen's arithmetic. *)\n"
-        f"From Coq Require Import NArith.\nFrom Limen Require Import {form.modules}.\n\n"
+        f"From Coq Require Import NArith List.\nFrom Limen Require Import {form.modules}.\n\n"
         f"Theorem verdict : {said.statement}.\n"
         f"Proof. {said.proof}. vm_compute. reflexivity. Qed.\n"
         "Print Assumptions verdict.\n"
@@ -71,7 +76,7 @@ def written(claim: Claim, said: Stated) -> str:
 def judge(claim: Claim, said: Stated, module: str) -> str:
     """A file of our own that takes the theorem out of a compiled proof, and asks what it rests on."""
     return (
-        f"From Coq Require Import NArith.\nFrom Limen Require Import {FORMS[claim.form].modules}.\n"
+        f"From Coq Require Import NArith List.\nFrom Limen Require Import {FORMS[claim.form].modules}.\n"
         f"Require {module}.\n"
         f"Definition judged : {said.statement} := {module}.verdict.\n"
         "Print Assumptions judged.\n"

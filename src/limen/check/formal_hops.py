@@ -35,7 +35,7 @@ class Sandwich(NamedTuple):
 
 def sandwich(case: Case) -> Sandwich | NoStatement:
     """Bits of a stack with one full layer, in one pass; heads beside it count as standing behind."""
-    graph = _plain(case)
+    graph = plain(case)
     if isinstance(graph, NoStatement):
         return graph
     full = [i for i, c in enumerate(graph.components) if c.full]
@@ -123,7 +123,7 @@ class Thinker(NamedTuple):
 
 def two_layers(case: Case) -> TwoLayers | NoStatement:
     """Linear layers and then one with full heads; or two with full heads.  Linear heads may stand beside."""
-    graph = _plain(case)
+    graph = plain(case)
     if isinstance(graph, NoStatement):
         return graph
     last = len(case.architecture.layers) - 1
@@ -137,7 +137,7 @@ def two_layers(case: Case) -> TwoLayers | NoStatement:
 
 def thinker(case: Case) -> Thinker | NoStatement:
     """One layer with full heads, linear heads beside them or not, and one step of thought."""
-    graph = _plain(case)
+    graph = plain(case)
     if isinstance(graph, NoStatement):
         return graph
     one = len(case.architecture.layers) == 1 and _in_layers(graph)
@@ -212,7 +212,7 @@ FORMS = {
 # --------------------------------------------------------------------------------------------- graphs
 
 
-def _plain(case: Case) -> Graph | NoStatement:
+def plain(case: Case) -> Graph | NoStatement:
     """The stack as a graph, where each layer reads the one before and every component has its bits."""
     parts = [part for layer in case.architecture.layers for part in layer.parts]
     if any(part.kv is not None or part.mixer.sees_future for part in parts):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from limen.check.bound import stated
 from limen.check.case import Case
 from limen.check.composition import chain
+from limen.check.recurrent import power_of_two
 from limen.check.statement import WRITTEN, Form, Stated, exceeds, nat
 from limen.core.catalogue import identifier
 from limen.core.certificate import Bound
@@ -36,17 +37,17 @@ def recurrence(case: Case) -> Lookup | NoStatement:
     asked = _values(case.task)
     if asked is None:
         return NoStatement(f"{identifier(case.task)} is not stated in Coq as a lookup")
-    s = _has("streaming_state", case, {"t": asked[0]})
+    s = has("streaming_state", case, {"t": asked[0]})
     return s if isinstance(s, NoStatement) else Lookup(s, *asked, asked[0])
 
 
 def merging(case: Case) -> Lookup | NoStatement:
     """A lookup by log-linear attention: cut after the last 2^r tokens."""
-    asked = _values(case.task)
-    if asked is None or chain(case.task) is not None:
+    asked, t = _values(case.task), power_of_two(case.task)
+    if asked is None or t > asked[0]:
         return NoStatement(f"{identifier(case.task)} is not stated in Coq for log-linear attention")
-    s = _has("log_linear_state", case)
-    return s if isinstance(s, NoStatement) else Lookup(s, *asked, 1 << asked[0].bit_length() - 1)
+    s = has("log_linear_state", case)
+    return s if isinstance(s, NoStatement) else Lookup(s, *asked, t)
 
 
 def _values(task: Task) -> tuple[int, int] | None:
@@ -85,7 +86,7 @@ def _compare(case: Case) -> Stated | NoStatement:
             name, question, either = "disj", "whether two sets are disjoint", "or_intror"
         case _:
             return NoStatement(f"{identifier(case.task)} does not compare two strings")
-    s = _has("streaming_state", case, {"t": n})
+    s = has("streaming_state", case, {"t": n})
     if isinstance(s, NoStatement):
         return s
     return Stated(
@@ -120,7 +121,7 @@ def told(w: int, M: int, B: int, whole: int, κ: int) -> bool:
 
 
 def _two_sum(case: Case) -> Stated | NoStatement:
-    w = _has("block_messages", case, route="positions")
+    w = has("block_messages", case, route="positions")
     if isinstance(w, NoStatement):
         return w
     task, mixer = case.task, case.architecture.layers[0].parts[0].mixer
@@ -139,7 +140,7 @@ def _two_sum(case: Case) -> Stated | NoStatement:
     )
 
 
-def _has(theorem: str, case: Case, sizes: dict[str, int] | None = None, route: str = "") -> int | NoStatement:
+def has(theorem: str, case: Case, sizes: dict[str, int] | None = None, route: str = "") -> int | NoStatement:
     """The bits that the architecture has in an inequality of ours."""
     said = stated(theorem, Case(case.task, case.architecture, case.steps, route, sizes or {}))
     if isinstance(said, NoStatement):

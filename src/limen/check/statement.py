@@ -31,6 +31,11 @@ class Form(NamedTuple):
     modules: str
     sizes: tuple[str, ...]
     at: Callable[[Case], Stated | NoStatement]
+    staged: tuple[str, ...] = ()  # free sizes of each hop but the last, numbered from 1
+
+    def names(self, hops: int) -> tuple[str, ...]:
+        """All free sizes."""
+        return *self.sizes, *(f"{name}{k}" for k in range(1, hops) for name in self.staged)
 
 
 def nat(number: int) -> str:

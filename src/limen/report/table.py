@@ -15,6 +15,7 @@ from limen.table.columns import COLUMNS
 from limen.table.rows import ROWS
 
 SIGN = {Answer.CAN: "✓", Answer.CANNOT: "✗", Answer.OPEN: "?"}
+CHECKED = "∎"
 MARK = {"sharper": "⁺", "corrected": "*", "confirmed": "", "": ""}
 _COLOUR = {Answer.CAN: "green", Answer.CANNOT: "red", Answer.OPEN: "dim"}
 _SHORT = {
@@ -56,6 +57,8 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "statement": cell.statement,
         "why": cell.why,
         "known": list(cell.known),
+        "proof": cell.proof and {"form": cell.proof.form, "task": cell.proof.task},
+        "machine_checked": cell.machine_checked,
         "evidence": [_evidence(e) for e in cell.evidence],
         "seconds": round(cell.seconds, 3),
     }
@@ -87,7 +90,13 @@ def short(cell: Cell) -> str:
     """Sign, order and mark: what stands in a table of a paper."""
     order = cell.formula.order if cell.formula else None
     mark = MARK[cell.formula.mark] if cell.formula else ""
-    return f"{SIGN[cell.answer]} {order}{mark}" if order else SIGN[cell.answer]
+    sign = SIGN[cell.answer] + checked(cell)
+    return f"{sign} {order}{mark}" if order else sign
+
+
+def checked(cell: Cell) -> str:
+    """The mark of a verdict that Coq has a proof of."""
+    return CHECKED if cell.machine_checked else ""
 
 
 def lines(table: Table, width: int, colour: bool) -> list[str]:
@@ -126,7 +135,11 @@ def lines(table: Table, width: int, colour: bool) -> list[str]:
         grid.add_column(_SHORT.get(column, COLUMNS[column].title), justify="center")
     for row in table.rows:
         grid.add_row(
-            ROWS[row].name, *(_styled(table[row, c], SIGN[table[row, c].answer]) for c in table.columns)
+            ROWS[row].name,
+            *(
+                _styled(table[row, c], SIGN[table[row, c].answer] + checked(table[row, c]))
+                for c in table.columns
+            ),
         )
     console.print(grid)
     console.print(_legend(table))
@@ -159,8 +172,16 @@ def _legend(table: Table) -> str:
     return (
         f"✓ can, weights given ({count[Answer.CAN]})   ✗ cannot, proved ({count[Answer.CANNOT]})   "
         f"? open ({count[Answer.OPEN]})   ⁺ sharper than the papers   * corrected\n"
+        f"{CHECKED} machine-checked: of {count[Answer.CANNOT]} CANNOT {_proved(table)}\n"
         f"{len(table.cells)} cells, {evidence} certificates, all checked"
     )
+
+
+def _proved(table: Table) -> str:
+    """How many verdicts carry a proof that Coq checks, and how many more do at larger sizes."""
+    here = sum(cell.machine_checked for cell in table.cells.values())
+    larger = sum(cell.proof is not None for cell in table.cells.values()) - here
+    return f"{here} carry a Coq proof" + (f", {larger} more at larger sizes" if larger else "")
 
 
 def formatted(table: Table, form: str) -> str:

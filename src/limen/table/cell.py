@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from limen.core.certificate import Witness
 from limen.core.kernel import Files
+from limen.core.proof import Claim
 from limen.core.shown import html
 from limen.core.verdict import Answer
 
@@ -62,7 +63,13 @@ class Cell:
     known: tuple[str, ...] = ()  # of an open cell, and beside a verdict
     statement: str = ""  # the theorem or construction in one sentence
     why: str = ""  # the first sentences of its proof
+    proof: Claim | None = None  # what Coq proves of a CANNOT, at these sizes or at larger ones
     seconds: float = 0.0
+
+    @property
+    def machine_checked(self) -> bool:
+        """Whether the verdict itself, at its own sizes, has a proof that Coq checks."""
+        return self.proof is not None and self.proof.task == self.task
 
 
 @dataclass(frozen=True)

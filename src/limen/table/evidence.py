@@ -40,6 +40,7 @@ from limen.table.refutation import Refuted, refuted
 from limen.table.rows import Row
 from limen.table.weights import agrees_with_the_theorems, ran, ways
 from limen.tasks.composition import Composition
+from limen.theorems._formal import claimed_from
 from limen.theorems.composition_depth import smallest
 
 _DRAWN = 8  # plain inputs at the larger size, and as many hard ones
@@ -148,6 +149,7 @@ def _cannot(row: Row, column: Column, found: Decided) -> Cell:
         formula=lower(row, column, bound),
         evidence=tuple(evidence),
         known=tuple(known),
+        proof=claimed_from(bound),
         statement=words.statement("theorems", bound.theorem),
         why=words.why("theorems", bound.theorem),
     )

@@ -50,14 +50,24 @@ class Rows:
 
 def free_sizes(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:
     """Routes with their free sizes, for bits by level W."""
-    for μ in (tuple(range(len(bits.σ))), tuple(range(1, len(bits.σ) + 1))):  # as low as can be, or no level 0
+    for μ in placements(bits):
         hops = μ[-1] + 1
         if hops > task.L or hops > max(_ROUNDS):
             continue
         short, placed = Composition(task.m, task.n[: hops - 1]), bits.placed(μ, hops)
         shown = {"hops": hops} if hops < task.L else {}
         for route, sizes in _best(short, placed):
-            yield route, shown | {f"mu{a}": level for a, level in enumerate(μ)} | sizes
+            yield route, shown | labels(μ) | sizes
+
+
+def placements(bits: Levels) -> tuple[tuple[int, ...], ...]:
+    """Levels as low as can be, or with none at 0."""
+    return tuple(range(len(bits.σ))), tuple(range(1, len(bits.σ) + 1))
+
+
+def labels(μ: tuple[int, ...]) -> Free:
+    """The sizes mu0, mu1, … of a certificate."""
+    return {f"mu{a}": level for a, level in enumerate(μ)}
 
 
 def _best(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from flint import fmpz
+from msgspec.structs import replace
 
 from limen.check.case import Case
+from limen.check.composition import chain
 from limen.check.formal import FORMS, formal
+from limen.check.formal_depth import KINDS, Kind
 from limen.check.formal_hops import (
     Thinker,
     TwoLayers,
@@ -17,6 +21,8 @@ from limen.check.formal_hops import (
     two_hops,
     two_layers,
 )
+from limen.check.formal_layer import values
+from limen.check.formal_rows import NAMES, told
 from limen.check.formal_states import Lookup, merging, recurrence
 from limen.check.statement import WRITTEN
 from limen.core.architecture import Architecture
@@ -25,8 +31,11 @@ from limen.core.certificate import Bound
 from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
+from limen.tasks.composition import Composition
 from limen.theorems._chain import each_w
+from limen.theorems._hops import free
 
+_DOUBLED = 24  # how often the sizes of a composition are doubled
 _FINER = 64  # of k to the next one
 
 Sizes = dict[str, int]
@@ -54,6 +63,18 @@ def claimed(bound: Bound) -> Claim | NoStatement:
     return NoStatement(why or f"{bound.theorem} has no form whose numbers Coq checks")
 
 
+def claimed_from(bound: Bound) -> Claim | None:
+    """The same at the first sizes that Coq reaches: a composition's are doubled until it does."""
+    found = claimed(bound)
+    tables = chain(Task.parse(bound.task))
+    for i in range(1, _DOUBLED):
+        if isinstance(found, Claim) or tables is None:
+            break
+        larger = Composition(tables.m << i, tuple(n_l << i for n_l in tables.n))
+        found = claimed(replace(bound, task=str(larger)))
+    return found if isinstance(found, Claim) else None
+
+
 def _lookup(found: Lookup | NoStatement) -> Sizes | NoStatement:
     if isinstance(found, NoStatement):
         return found
@@ -71,6 +92,23 @@ def _fraction(s: int, t: int, V: int) -> tuple[int, int] | NoStatement:
             return a, b
         power, b = power * V, b + 1
     return NoStatement(f"no fraction of few digits lies between {s}/{t} and log₂{V}")
+
+
+def _values(case: Case) -> Sizes | NoStatement:
+    found = values(case)
+    if isinstance(found, NoStatement):
+        return found
+    fraction = _fraction(found.w, found.n, found.V)
+    return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}
+
+
+def _words(case: Case, name: str, merging: bool) -> Sizes | NoStatement:
+    found = told(name, case, merging)
+    if isinstance(found, NoStatement):
+        return found
+    s, of = found
+    fraction = _fraction(s, of.k, of.V)
+    return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}
 
 
 def _each_w(case: Case, found: TwoLayers | Thinker | NoStatement) -> Sizes | NoStatement:
@@ -115,12 +153,30 @@ def _one_full(case: Case) -> Sizes | NoStatement:
     return NoStatement("the greedy choice of proofs/two_hops.v does not reach these sizes")
 
 
+def _hops(case: Case, kind: Kind) -> Sizes | NoStatement:
+    found = kind.bits(case)
+    if isinstance(found, NoStatement):
+        return found
+    sizes = free(*found)
+    return (
+        NoStatement("the greedy choice of proofs/rectangle.v does not reach these sizes")
+        if sizes is None
+        else sizes
+    )
+
+
 CHOICES: dict[str, Callable[[Case], Sizes | NoStatement]] = {
     "cannot_evaluate": lambda case: _lookup(recurrence(case)),
     "cannot_compare": lambda case: {},
+    "cannot_compare_log_linear": lambda case: {},
+    "cannot_compare_one_layer": lambda case: {},
+    "cannot_recall_one_layer": _values,
+    **{f"cannot_{name}": partial(_words, name=name, merging=False) for name in NAMES},
+    **{f"cannot_{name}_log_linear": partial(_words, name=name, merging=True) for name in NAMES},
     "cannot_evaluate_log_linear": lambda case: _lookup(merging(case)),
     "cannot_two_sum": lambda case: {},
     "cannot_two_layers": lambda case: _each_w(case, two_layers(case)),
     "cannot_think_once": lambda case: _each_w(case, thinker(case)),
     "chk_sound": _one_full,
+    **{name: partial(_hops, kind=kind) for name, kind in KINDS.items()},
 }

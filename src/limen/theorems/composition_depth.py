@@ -13,11 +13,12 @@ leave open: heads side by side bring nothing (L head-wise layers are not enough,
 recurrent layer saves exactly one softmax layer, a step of thought brings F hops, latent thoughts as wide as
 one likes no more.
 
-The dichotomy is asymptotic and in the worst case: it holds for n_l ≥ K^(4·8^(L-l-1)), so for L ≪ log log n,
-and says nothing about an average input.  If the steps do not depend on the query (all n_l = 1), tokens can
-look ahead: by pointer doubling F softmax layers follow 2^F - 2 plain hops.  What excludes a concrete task
-is only an inequality at its sizes, checked in whole numbers: `bound` picks the best of check/composition.py
-and of the sharp ones of check/sharp.py, `smallest` the fewest tokens that have one.
+The dichotomy is asymptotic and in the worst case: with w bits a reply and s bits of all states together it
+holds at n ≈ (w + s)^(2.62^L), so for L ≪ log log n, and says nothing about an average input.  If the steps
+do not depend on the query (all n_l = 1), tokens can look ahead: by pointer doubling F softmax layers follow
+2^F - 2 plain hops.  What excludes a concrete task is only an inequality at its sizes, checked in whole
+numbers: `bound` picks the best of check/composition.py and of the sharp ones of check/sharp.py, `smallest`
+the fewest tokens that have one.
 
 Model.  Tokens come in the order z_L … z_1, z_0, w, and then T tokens of thought, each any function of all
 that the one before holds.  Player l has the tokens of z_l, 0 that of z_0, -1 w and the thoughts.  A full
@@ -78,6 +79,15 @@ Sharper than the plain scheme.
   B1 of check/sharp.py, for any graph.  Where the plain scheme needs 2^62 tokens for two head-wise layers of
   8 heads of size 64 in 16 bits, and 2^433 for three, these need 2^38.7 and 2^126.3.
 
+By stages (route H, any L; proofs/many_hops.v, checked by Coq for every L and T).  The same invariant, with
+all states fixed at every boundary and a reply of the widest level's bits everywhere; the x_l functions Z_l
+are chosen one at a time.  Given those that are chosen, at least 2^-(D+1) of all z_l go with at least
+2^-(D+1) of the rests, and those that bring fewer than g new values on the q entries that are asked for are
+at most N^(g-1)·(xg/N)^q of all: fewer than half of them if D + 2 + (g-1)log₂N ≤ ρq and 2^ρ·xg ≤ N.  So one
+that brings g goes with 2^-(D+2) of the rests that are left: x of them cost (D+2)x + D + 1 bits.  It loses to
+route C what sinks, the product of the first step and few entries gain, and wins from four hops on: nothing
+is paid for a random tuple to be good all at once.
+
 Beyond the papers: the rule for graphs, head-wise layers, shared keys, chain of thought, and all finite
 sizes; in [ye2026] and [chen2025] stand the task, the idea of the invariant and the two cases named above.
 
@@ -105,13 +115,14 @@ from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
 from limen.tasks.composition import Composition
-from limen.theorems import _sharp
-from limen.theorems._chain import free_sizes
+from limen.theorems import _hops, _sharp
+from limen.theorems._chain import free_sizes, labels, placements, rounded
 from limen.theorems._smallest import guesses
 
 _ID = "composition_depth"
-_SEARCHED = 3  # hops up to which the smallest certified size is sought; beyond it is written down
+_SEARCHED = 3  # hops up to which the smallest certified size is sought by routes C and W, beyond by H
 _LONG = 2**4000  # tokens: at such lengths a state that is bounded at all has reached its bound
+_FIRST, _LAST = 0.5, 0.005  # shares of their logarithms by which sizes are made smaller
 _ROUNDS = 6  # a state may grow with the length that is found
 
 
@@ -140,6 +151,39 @@ class CompositionDepth(Theorem):
         ),
         Formal(
             "accumulators.v", "concrete_hybrid_errs", "the same with states of s bits and D sums of p bits"
+        ),
+        Formal("many_hops.v", "many_hops", "route H: L hops, any L, as levels of what tokens hold"),
+        Formal(
+            "many_hops_check.v",
+            "cannot_hop_hybrid",
+            "route H: fewer full layers than hops, linear layers anywhere: the verdict at its numbers",
+        ),
+        Formal(
+            "many_hops_check.v", "cannot_hop", "route H: any stack with κ < L: the verdict at its numbers"
+        ),
+        Formal(
+            "many_hops_check.v",
+            "cannot_hop_thinking_hybrid",
+            "route H: thinking aloud, fewer full layers in all passes than hops: the verdict at its numbers",
+        ),
+        Formal(
+            "many_hops_check.v",
+            "cannot_hop_thinking",
+            "route H: any stack with κ + Tφ < L, thinking aloud: the verdict at its numbers",
+        ),
+        Formal(
+            "many_hops_explicit.v", "cannot_hop_explicit", "the same for every L, at sizes in closed form"
+        ),
+        Formal(
+            "many_hops_sizes.v",
+            "hybrid_depth_layers",
+            "every fixed L: L-1 full layers, linear layers of so many bits in all, fail at n^(1/e) bits",
+        ),
+        Formal("many_hops_sizes.v", "full_depth", "every fixed L: L full layers fail at n^(1/e) bits"),
+        Formal(
+            "many_hops_can.v",
+            "depth_rule_dichotomy",
+            "every shape, T and fixed L: κ + Tφ < L fails with few bits, κ + Tφ ≥ L does it with O(log n)",
         ),
         Formal("composition_depth_satisfiable.v", "big_correct", "with sizes unbounded such a stack does it"),
         Formal(
@@ -200,6 +244,8 @@ def _cases(case: Case, tables: Composition, bits: Levels | NoStatement) -> Itera
         return
     for route, sizes in free_sizes(tables, bits):
         yield Case(case.task, case.architecture, case.steps, route, sizes)
+    for route, sizes in _hops.candidates(tables, bits):
+        yield Case(case.task, case.architecture, case.steps, route, sizes)
 
 
 def _remoteness(said: Bound) -> tuple[bool, float]:
@@ -220,7 +266,7 @@ def _too_deep(L: int, reached: int) -> NoStatement:
 class Smallest:
     """A length from which on some composition of so many hops is ruled out; n only where it is certified.
 
-    Beyond three hops the sizes are those of the explicit proof, log₂n alone.
+    Beyond eight hops the sizes are those in closed form, log₂n alone.
     """
 
     hops: int
@@ -233,16 +279,48 @@ def smallest(architecture: Architecture, hops: int, steps: int = 0) -> Smallest 
     """The fewest tokens found, over all sizes of the task; None where nothing is said."""
     if hops > _SEARCHED:
         bits = levels_of(architecture, _LONG, hops, steps)
-        return None if isinstance(bits, NoStatement) else Smallest(hops, explicit(bits, hops))
+        if isinstance(bits, NoStatement):
+            return None
+        best = _by_stages(architecture, hops, steps, bits)
+        if best is None:
+            return Smallest(hops, explicit(bits, hops))
+        return _smallest(hops, _shrunk(best, architecture, steps))
     found = [_sought(architecture, hops, steps)]
     if steps == 0 and (sharp := _sharp.smallest(architecture, hops)) is not None:
         said = stated(_ID, sharp[1])
         found.append(said if isinstance(said, Bound) and said.excludes else None)
     best = min((b for b in found if b is not None), key=lambda b: Task.parse(b.task).length, default=None)
-    if best is None:
+    return None if best is None else _smallest(hops, best)
+
+
+def _smallest(hops: int, bound: Bound) -> Smallest:
+    n = Task.parse(bound.task).length
+    return Smallest(hops, math.log2(n), n, bound)
+
+
+def _by_stages(architecture: Architecture, hops: int, steps: int, bits: Levels) -> Bound | None:
+    """Route H, with the bits of texts that are longer than those found."""
+    μ = next(μ for μ in reversed(placements(bits)) if μ[-1] < hops)  # the highest: no raw replies
+    found = _hops.smallest(bits.placed(μ, hops).wires, hops)
+    if found is None or found[0].length > _LONG:
         return None
-    n = Task.parse(best.task).length
-    return Smallest(hops, math.log2(n), n, best)
+    said = stated(_ID, Case(found[0], architecture, steps, "H", labels(μ) | found[1]))
+    return said if isinstance(said, Bound) and said.excludes else None
+
+
+def _shrunk(said: Bound, architecture: Architecture, steps: int) -> Bound:
+    """By route C, where it holds at sizes that are smaller, all of them together."""
+    task = Task.parse(said.task)
+    assert isinstance(task, Composition)
+    logs, step = [math.log2(size) for size in (task.m, *task.n)], _FIRST
+    while step > _LAST:
+        m, *n = (rounded(log * (1 - step)) for log in logs)
+        found = _excluding(Composition(max(2, m), tuple(n)), architecture, steps)
+        if found is None:
+            step /= 2
+        else:
+            said, logs = found, [log * (1 - step) for log in logs]
+    return said
 
 
 def _sought(architecture: Architecture, hops: int, steps: int) -> Bound | None:
@@ -280,17 +358,18 @@ def _excluding(task: Composition, architecture: Architecture, steps: int) -> Bou
 
 
 def explicit(bits: Levels, L: int) -> float:
-    r"""log₂n of sizes at which route C holds for all L ≥ 2.
+    r"""log₂n of sizes in closed form at which route H holds, for all L: those of proofs/many_hops_explicit.v.
 
-        K = (BL)^8·2^(6L²),   x_l = K^(8^(L-l-1)),   n_l = x_l^4,   m = K·x_0⋯x_{L-1},   n ≤ 2N_{L-1}
+        32(w + s + 1)(L + 1)(4·2^⌈log₂(τW)⌉)^L ≤ 2^τ,    n ≤ (L + 2)·2^(τW)
 
-    for replies of at most 2^(L+1)·B bits a level and states of L·2^(3L²+1)·B² bits in all, B ≥ 2.  With
-    Θ_l = ⌊x_lq_l/4⌋ + 1 each step keeps D_l ≤ q_l/4: the terms of D_{l+1} are at most 4/n_l, L·b·4^(l+1)/K,
-    2L²·b·4^(l+1)/K², 2L·b·4^(l+1)/n_l of q_{l+1}/4, and the states are less, b being the replies of a level.
+    for the least such τ; W = 1, 6, 19, 53, 142, … is the exponent of the last table.
     """
-    replies, states = max(*bits.β, *bits.ω), sum(bits.σ)
-    squared = -(-states // (L << 3 * L * L + 1))
-    B = max(2, -(-replies >> L + 1), math.isqrt(squared - 1) + 1 if squared else 0)  # the least that will do
-    log2_K = 8 * (math.log2(B) + math.log2(L)) + 6 * L * L
-    exponent: int = 1 + (8**L - 1) // 7 + 4 * (8 ** (L - 1) - 1) // 7  # N_{L-1} = K^exponent
-    return 1 + float(exponent) * log2_K if exponent.bit_length() < 1000 else math.inf
+    _, w, s = bits.wires
+    n = x = 0  # exponents of n_l⋯n_{L-1} and of x_l⋯x_{L-1}
+    for _ in range(L - 1):
+        x += 1 + n
+        n += 1 + x
+    W, τ = 1 + x + 2 * n, 1
+    while 32 * (w + s + 1) * (L + 1) << L * (2 + (τ * W - 1).bit_length()) > 1 << τ:
+        τ += 1
+    return math.log2(L + 2) + τ * W if W.bit_length() < 1000 else math.inf

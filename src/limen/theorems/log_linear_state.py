@@ -56,7 +56,17 @@ class LogLinearState(Theorem):
         Formal(
             "log_linear_state.v",
             "cannot_evaluate_log_linear",
-            "eva, index, retrieval without `absent`: the verdict at its numbers",
+            "eva, index, retrieval without `absent`, composition: the verdict at its numbers",
+        ),
+        Formal(
+            "rows.v", "cannot_compare_log_linear", "equality and disjointness: the verdict at its numbers"
+        ),
+        Formal("rows.v", "cannot_sum_log_linear", "two_sum by V^t of its sets: the verdict at its numbers"),
+        Formal("rows.v", "cannot_recall_log_linear", "recall of one key: the verdict at its numbers"),
+        Formal(
+            "rows.v",
+            "cannot_count_log_linear",
+            "counting by V^(S-1) of its counts: the verdict at its numbers",
         ),
     )
 

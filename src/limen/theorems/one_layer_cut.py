@@ -68,6 +68,11 @@ class OneLayerCut(Theorem):
     """Fixed query where there is one layer, else behind recurrences."""
 
     formal = (
+        Formal(
+            "one_layer_numbers.v",
+            "cannot_compare_one_layer",
+            "equality and disjointness by softmax heads alone: the verdict at its numbers",
+        ),
         Formal("one_layer_cut.v", "one_way", "a message about one half of the input, any task"),
         Formal(
             "one_layer_cut.v",

@@ -74,6 +74,9 @@ class StreamingState(Theorem):
         Formal(
             "streaming_state.v", "cannot_compare", "equality and disjointness: the verdict at its numbers"
         ),
+        Formal("rows.v", "cannot_sum", "two_sum by V^n of its sets: the verdict at its numbers"),
+        Formal("rows.v", "cannot_recall", "recall of one key: the verdict at its numbers"),
+        Formal("rows.v", "cannot_count", "counting by V^(S-1) of its counts: the verdict at its numbers"),
         Formal("streaming_state_attained.v", "eva_tight", "the bound of eva is attained"),
     )
 

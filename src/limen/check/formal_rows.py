@@ -1,0 +1,134 @@
+"""2-Sum, recall and counting by machines that read once: what proofs/rows.v says at the sizes of a case.
+
+Words over an alphabet are counted there, fewer than the rows of the task: V^k for k numbers of V each.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from limen.check.case import Case
+from limen.check.formal_states import has
+from limen.check.recurrent import power_of_two
+from limen.check.statement import Form, Stated, exceeds, nat
+from limen.core.catalogue import identifier
+from limen.core.task import Task
+from limen.core.theorem import NoStatement
+from limen.tasks.counting import Counting
+from limen.tasks.disjointness import Disjointness
+from limen.tasks.equality import Equality
+from limen.tasks.recall import Recall
+from limen.tasks.two_sum import TwoSum
+
+
+class Words(NamedTuple):
+    """Cut after t tokens: k symbols of V; the task's two sizes, its name in Coq, and its question."""
+
+    t: int
+    k: int
+    V: int
+    sizes: tuple[int, int]
+    asks: str
+    question: str
+
+
+def words(name: str, task: Task, t: int) -> Words | NoStatement:
+    """The words that the task tells apart at a cut after at most t tokens."""
+    match name, task:
+        case "sum", TwoSum(n=n, M=M) if t := min(t, n):
+            return Words(
+                t,
+                t,
+                (M - 1) // t,
+                (n, M),
+                "sums_to_zero",
+                f"whether one of {n} numbers below {M} is its partner",
+            )
+        case "recall", Recall(n=n, V=V, q=1):
+            k = min(t // 2, n)
+            return Words(2 * k, k, V, (n, V), "recalls", f"which of {V} values stood behind any of {n} keys")
+        case "count", Counting(n=n, S=S) if S > 1:
+            t = min(t, n)
+            return Words(
+                t, S - 1, 1 + t // (S - 1), (n, S), "counts", f"how often any of {S} symbols stood among {n}"
+            )
+    return NoStatement(f"{identifier(task)} is not stated in Coq as {name}")
+
+
+def told(name: str, case: Case, merging: bool) -> tuple[int, Words] | NoStatement:
+    """The bits at the cut, and the words."""
+    t = power_of_two(case.task) if merging else case.task.cut
+    found = words(name, case.task, t)
+    if isinstance(found, NoStatement):
+        return found
+    if merging and found.t != t:
+        return NoStatement(f"log-linear attention is stated in Coq after 2^r tokens, not after {found.t}")
+    s = has("log_linear_state", case) if merging else has("streaming_state", case, {"t": found.t})
+    return s if isinstance(s, NoStatement) else (s, found)
+
+
+def _at(name: str, merging: bool, case: Case) -> Stated | NoStatement:
+    found = told(name, case, merging)
+    if isinstance(found, NoStatement):
+        return found
+    s, (t, k, V, (n, other), asks, question) = found
+    a, b = case.sizes["a"], case.sizes["b"]
+    answers = "nat" if asks == "recalls" else "bool"
+    if merging:
+        model, bits, machine = (
+            f"log_linear {answers}",
+            f"merged_bits M {nat(t.bit_length() - 1)}",
+            "(machine_of M)",
+        )
+        cut = t.bit_length() - 1
+    else:
+        model, bits, machine = f"machine {answers}", f"memory_bits M {nat(t)}", "M"
+        cut = k if asks == "recalls" else t
+    form = f"cannot_{name}{'_log_linear' if merging else ''}"
+    return Stated(
+        f"forall M : {model},\n  {bits} {nat(s)} -> ~ {asks} {machine} {nat(n)} {nat(other)}",
+        f"apply ({form} {s} {n} {other} {cut} {a} {b})",
+        f"no {'log-linear stack' if merging else 'machine'} whose memory after {t} tokens has {s} bits\n"
+        f"    can say {question}, however long it thinks aloud",
+        exceeds(s, k, V, a, b),
+    )
+
+
+def _compare(case: Case) -> Stated | NoStatement:
+    match case.task:
+        case Equality(n=n):
+            name, question, either = "eqb_l", "whether two strings are equal", "or_introl"
+        case Disjointness(n=n):
+            name, question, either = "disj", "whether two sets are disjoint", "or_intror"
+        case _:
+            return NoStatement(f"{identifier(case.task)} does not compare two strings")
+    s, t = has("log_linear_state", case), power_of_two(case.task)
+    if isinstance(s, NoStatement):
+        return s
+    r = t.bit_length() - 1
+    return Stated(
+        f"forall M : log_linear bool,\n  merged_bits M {nat(r)} {nat(s)} ->\n"
+        f"  ~ compares {name} (machine_of M) {nat(n)}",
+        f"apply (cannot_compare_log_linear {name} {s} {n} {r} ({either} eq_refl))",
+        f"no log-linear stack whose one matrix a head and other states have {s} bits after\n"
+        f"    2^{r} tokens can say {question}, of {n} bits each",
+        s < t <= n,
+    )
+
+
+NAMES = ("sum", "recall", "count")
+FORMS = {
+    f"cannot_{name}{'_log_linear' if merging else ''}": Form(
+        "log_linear_state" if merging else "streaming_state",
+        "streaming_state log_linear_state rows",
+        ("a", "b"),
+        partial(_at, name, merging),
+    )
+    for name in NAMES
+    for merging in (False, True)
+} | {
+    "cannot_compare_log_linear": Form(
+        "log_linear_state", "streaming_state log_linear_state rows", (), _compare
+    )
+}
