@@ -309,7 +309,7 @@ def test_recurrences_have_a_ceiling_on_chains_of_two_hops_and_no_state_beats_it(
 
 def test_a_long_chain_by_recurrences_has_a_low_ceiling() -> None:
     found = verdict("composition(m=64,n1=16,n2=4)", "3*linear(state_bits=500)").ceiling
-    assert found is not None and found.accuracy < 0.1 and check_bound(found.bound) is None
+    assert found is not None and found.accuracy < 0.1 and refused(found.bound) is None
     assert found.distribution == "every entry of every table, z_0 and w independent and uniform"
     late = msgspec.structs.replace(found.bound, sizes={"t": 4096 + 1})  # the next table is being read
-    assert "no uniform lookup" in str(check_bound(late))
+    assert "no uniform lookup" in str(refused(late))

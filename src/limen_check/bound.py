@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from limen_check import architecture, rows
 from limen_check.architecture import Part
-from limen_check.depth import Case, Ceiling, Sides, composition_depth
+from limen_check.depth import UNIFORM, Case, Ceiling, Sides, composition_depth
 from limen_check.files import Refused, claimed, expect, need, rational, shown
 from limen_check.logs import bits, diverges, high, low, set_bits
 
@@ -72,6 +72,10 @@ def _lookup(task: rows.Task, t: int) -> tuple[int, int, int, str]:
         return t // 2, s["n"], s["V"] - s["V"] // 2, f"n different {halves}, {asked}"
     if len(task.N) == 1:
         return t, s["m"], s["m"], "every entry of z_1 and z_0 independent and uniform"
+    if (
+        task.N and t <= task.N[-1]
+    ):  # z_L stands first; wherever the chain leads, each entry of it is as likely
+        return t, task.N[-1], task.N[-1], UNIFORM
     raise Refused(f"the random inputs of {task.name} are no uniform lookup, or nothing is before the cut")
 
 

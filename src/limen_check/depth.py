@@ -30,6 +30,9 @@ Accuracy = Callable[[Fraction], bool]  # whether no accuracy is above c, surely
 Levels = tuple[list[int], list[int], list[int]]  # bits β, ω, σ by level
 
 
+UNIFORM = "every entry of every table, z_0 and w independent and uniform"
+
+
 class Case(NamedTuple):
     """A task, an architecture with steps of chain of thought, a route and the free sizes of its proof."""
 
@@ -81,7 +84,7 @@ def composition_depth(case: Case) -> Sides | Ceiling:
     if isinstance(found, Sides):
         return found
     fixed = f"z_l(w,i) = i in the tables above z_{hops}, else " if hops < len(N) else ""
-    return Ceiling(found, fixed + "every entry of every table, z_0 and w independent and uniform")
+    return Ceiling(found, fixed + UNIFORM)
 
 
 # --- routes C and W: any stack, any number of steps, by levels ----------------------------------------------

@@ -142,7 +142,8 @@ def gap(bits: Wires, x: Logs, m: Logs, n: Logs) -> Logs:
         u, p = np.full(len(x), -math.inf), log_sum(near, x_k + p)
     slack.append(parts[:, L - 1] + θ + np.log2(ι) - δ)
     below = np.minimum([*room_for, *slack], 0).sum(0)
-    return np.where(below < 0, below, np.min(slack, 0))
+    found: Logs = np.where(below < 0, below, np.min(slack, 0))
+    return found
 
 
 def _most(q: Logs, need: Logs, λ: Logs, room: Logs) -> Logs:
