@@ -15,7 +15,7 @@ from limen.table.columns import COLUMNS
 from limen.table.rows import ROWS
 
 SIGN = {Answer.CAN: "✓", Answer.CANNOT: "✗", Answer.OPEN: "?"}
-CHECKED = "∎"
+CHECKED, ARGUED = "∎", "ᵃ"
 MARK = {"sharper": "⁺", "corrected": "*", "confirmed": "", "": ""}
 _COLOUR = {Answer.CAN: "green", Answer.CANNOT: "red", Answer.OPEN: "dim"}
 _SHORT = {
@@ -31,7 +31,16 @@ _SHORT = {
 
 def fields(table: Table) -> dict[str, Any]:
     """The JSON of a table."""
+    cells = table.cells.values()
+    open_, argued = [cell for cell in cells if cell.answer is Answer.OPEN], sum(cell.argued for cell in cells)
     return {
+        "counts": {
+            "can": sum(cell.answer is Answer.CAN for cell in cells),
+            "cannot": sum(cell.answer is Answer.CANNOT for cell in cells),
+            "conditional": 0,
+            "open": len(open_) - argued,
+            "argued": argued,
+        },
         "full": table.full,
         "seconds": round(table.seconds, 2),
         "rows": [
@@ -52,6 +61,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "column": cell.column,
         "task": cell.task,
         "verdict": cell.answer.value,
+        "argued": cell.argued,
         "formula": cell.formula and _formula(cell.formula),
         "reason": cell.reason,
         "statement": cell.statement,
@@ -95,8 +105,8 @@ def short(cell: Cell) -> str:
 
 
 def checked(cell: Cell) -> str:
-    """The mark of a verdict that Coq has a proof of."""
-    return CHECKED if cell.machine_checked else ""
+    """The mark of a verdict that Coq has a proof of, or of weights whose proof nobody checked."""
+    return CHECKED if cell.machine_checked else ARGUED if cell.argued else ""
 
 
 def lines(table: Table, width: int, colour: bool) -> list[str]:
@@ -168,10 +178,11 @@ def _power(number: int) -> str:
 
 def _legend(table: Table) -> str:
     count = {answer: sum(c.answer is answer for c in table.cells.values()) for answer in Answer}
-    evidence = certificates(table)
+    evidence, argued = certificates(table), sum(cell.argued for cell in table.cells.values())
     return (
         f"✓ can, weights given ({count[Answer.CAN]})   ✗ cannot, proved ({count[Answer.CANNOT]})   "
-        f"? open ({count[Answer.OPEN]})   ⁺ sharper than the papers   * corrected\n"
+        f"? open ({count[Answer.OPEN] - argued})   ?{ARGUED} argued, not checked ({argued})\n"
+        "⁺ sharper than the papers   * corrected   "
         f"{CHECKED} machine-checked: of {count[Answer.CANNOT]} CANNOT {_proved(table)}\n"
         f"{len(table.cells)} cells, {evidence} certificates, all checked"
     )

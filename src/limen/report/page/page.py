@@ -51,7 +51,8 @@ def page(table: Table) -> bytes:
         rows=[ROWS[r] for r in table.rows],
         columns=[COLUMNS[c] for c in table.columns],
         cells=table.cells,
-        count={a: sum(c.answer == a for c in table.cells.values()) for a in ("can", "cannot", "open")},
+        count={a: sum(c.answer == a for c in table.cells.values()) for a in ("can", "cannot", "open")}
+        | {"argued": sum(c.argued for c in table.cells.values())},
         certificates=certificates(table),
         seconds=f"{table.seconds:.0f}",
         full=table.full,
