@@ -9,7 +9,7 @@ import pytest
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
-from test_sharp import SMALL, budget, cannot, excluded, stack, stated
+from test_sharp import SMALL, budget, cannot, ceiling, excluded, stack, stated
 
 from limen.check.case import Accuracy, Case
 from limen.check.cover import covers
@@ -20,7 +20,7 @@ from limen.core.catalogue import ids, lookup
 from limen.core.mixer import Mixer
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
-from limen.theorems._sharp import candidates, ceiling
+from limen.theorems._sharp import candidates
 
 
 def wide(x: int) -> int:

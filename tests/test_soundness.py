@@ -256,3 +256,59 @@ def test_a_ceiling_below_one_is_a_cannot(task: str) -> None:
     for stack, bits in product(STATES.split(), (0, 1, 3)):
         found = verdict(task, stack.format(bits))
         assert found.ceiling is None or found.answer is Answer.CANNOT, (stack, bits)
+
+
+MONOTONE = [  # in these more bits once turned OPEN into CANNOT
+    ("composition(m=8,n1=611,n2=4)", "softmax(reply_bits={r})", 2),
+    ("composition(m=19,n1=1,n2=174)", "softmax(reply_bits={r})", 2),
+    ("composition(m=4,n1=131,n2=296)", "softmax(reply_bits={r})", 1),
+    ("composition(m=156,n1=17,n2=162)", "2*softmax(reply_bits={r}),linear(state_bits=28)", 0),
+]
+STACKS = [
+    ("softmax(reply_bits={r})|linear(state_bits={s})", 1),
+    ("2*softmax(reply_bits={r})", 0),
+    ("softmax(reply_bits={r}),linear(state_bits={s})", 0),
+    ("linear(state_bits={s}),softmax(reply_bits={r}),linear(state_bits={s})", 0),
+    ("2*softmax(reply_bits={r}),linear(state_bits={s})", 0),
+]
+
+
+def random_case(seed: int) -> tuple[str, str, int]:
+    rng = np.random.default_rng(seed)
+    sizes = [f"n{l}={int(2 ** rng.uniform(0, 10))}" for l in range(1, 2 + seed % 2)]
+    pattern, steps = STACKS[seed % len(STACKS)]
+    states = pattern.replace("{s}", str(rng.integers(40)))
+    return f"composition(m={int(2 ** rng.uniform(1, 9))},{','.join(sizes)})", states, steps
+
+
+@pytest.mark.parametrize(("task", "stack", "steps"), [*MONOTONE, *map(random_case, range(10))])
+def test_more_bits_never_turn_open_into_cannot(task: str, stack: str, steps: int) -> None:
+    """The inequalities are monotone in the bits; the search for their free sizes must be, too."""
+    depth = dict(theorems())["composition_depth"]
+    said = [depth.bound(Task.parse(task), Architecture.parse(stack.format(r=r)), steps) for r in range(1, 9)]
+    cannot = [isinstance(b, Bound) and b.excludes for b in said]
+    assert cannot == sorted(cannot, reverse=True)
+
+
+@pytest.mark.parametrize("bits", [0, 1, 2, 3])
+def test_recurrences_have_a_ceiling_on_chains_of_two_hops_and_no_state_beats_it(bits: int) -> None:
+    """Two entries of two values: every state of the first table, and the best guess from it."""
+    found = verdict("composition(m=2,n1=1)", f"linear(state_bits={bits})").ceiling
+    tables = list(product(range(2), repeat=2))
+    best = 0.0
+    for state in product(range(2**bits), repeat=len(tables)) if bits < 2 else [tuple(range(4))]:
+        right = 0
+        for s, entry in product(range(2**bits), range(2)):
+            values = [table[entry] for table, held in zip(tables, state, strict=True) if held == s]
+            right += max(values.count(0), values.count(1))
+        best = max(best, right / (2 * len(tables)))
+    assert best == {0: 0.5, 1: 0.75, 2: 1.0, 3: 1.0}[bits]
+    assert best <= (1 if found is None else found.accuracy) and (found is None) == (bits > 1)
+
+
+def test_a_long_chain_by_recurrences_has_a_low_ceiling() -> None:
+    found = verdict("composition(m=64,n1=16,n2=4)", "3*linear(state_bits=500)").ceiling
+    assert found is not None and found.accuracy < 0.1 and check_bound(found.bound) is None
+    assert found.distribution == "every entry of every table, z_0 and w independent and uniform"
+    late = msgspec.structs.replace(found.bound, sizes={"t": 4096 + 1})  # the next table is being read
+    assert "no uniform lookup" in str(check_bound(late))

@@ -17,6 +17,7 @@ from flint import arb, fmpz
 
 from limen.check.case import Accuracy, Case, Sides
 from limen.check.entropy import highest
+from limen.check.sharp import UNIFORM
 from limen.core.architecture import Architecture, Part
 from limen.core.bits import power_bits
 from limen.core.catalogue import identifier
@@ -188,4 +189,14 @@ def lookup(task: Task, t: int) -> Lookup | None:
             return Lookup(t // 2, n, V - V // 2, f"{_HALVES}, {_ONE}")
         case Composition(m=m, n=()) | Facts(m=m, n=()):
             return Lookup(t, m, m, "every entry of z_1 and z_0 independent and uniform")
+        case Composition() | Facts() if t <= (
+            N := answered(task)
+        ):  # an entry of z_L, wherever the chain leads
+            return Lookup(t, N, N, UNIFORM)
     return None
+
+
+def answered(task: Task) -> int:
+    """The tokens among which the answer stands: of a composition those of z_L, else all up to the cut."""
+    tables = task.composition if isinstance(task, Facts) else task
+    return tables.N(tables.L - 1) if isinstance(tables, Composition) else task.cut

@@ -23,10 +23,14 @@ Free = dict[str, int]  # the sizes of a proof
 
 _COARSELY, _FINELY = 20, 50  # halvings of the interval in which y = log₂(N/Θ) is sought
 _ROUNDS = {1: 0, 2: 10, 3: 20, 4: 30}  # of a search, by hops; beyond, none is made
+_FEW = 2**20  # values of which the largest Θ is sought exactly
 _KEPT, _MOVED, _NEARER = 12, 160, 0.8  # of each round: the best kept, new ones, how much less far they move
 _EXACT = 50.0  # bits of a number that a float holds as it is
 _HOPELESS = -4.0  # a score that some more rounds will hardly raise above 0
-CLEAR = 1e-4  # a gap of so many powers of two will stand in whole numbers, too
+CLEAR = 1e-4  # a gap of so many powers of two will stand in whole numbers, too, if these are large
+_WIDE = 64.0  # no search ends before its last round for such a gap
+_HARDER = ((8, CLEAR), (8, _WIDE), (9, _WIDE), (10, _WIDE), (12, _WIDE), (16, _WIDE))  # eighths of the bits
+_TRIED, _FAR = 3, -0.5  # rows that are rounded; a gap that no rounding turns
 _E = math.log2(math.e)
 
 
@@ -51,18 +55,19 @@ def free_sizes(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:
         if hops > task.L or hops > max(_ROUNDS):
             continue
         short, placed = Composition(task.m, task.n[: hops - 1]), bits.placed(μ, hops)
-        route, sizes = _best(short, placed)
         shown = {"hops": hops} if hops < task.L else {}
-        yield route, shown | {f"mu{a}": level for a, level in enumerate(μ)} | sizes
+        for route, sizes in _best(short, placed):
+            yield route, shown | {f"mu{a}": level for a, level in enumerate(μ)} | sizes
 
 
-def _best(task: Composition, bits: Levels) -> tuple[str, Free]:
+def _best(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:
     """The route for bits that are placed: with two hops W, where it applies, is never behind C."""
     if task.L == 1:
-        return "C", {"x0": task.m, "v": task.m}
-    if task.L == 2 and not bits.β[1]:
-        return "W", each_w(task, bits)
-    return "C", scheme_c(task, bits)
+        yield "C", {"x0": task.m, "v": task.m}
+    elif task.L == 2 and not bits.β[1]:
+        yield "W", each_w(task, bits)
+    else:
+        yield from (("C", sizes) for sizes in scheme_c(task, bits))
 
 
 def each_w(task: Composition, bits: Levels) -> Free:
@@ -97,8 +102,23 @@ def gap_w(bits: Levels, y: Logs, h: Logs, b: Logs, n_1: Logs | float, N_1: Logs 
         return np.asarray(n_1 + J + np.log2(N_1) - has)
 
 
-def scheme_c(task: Composition, bits: Levels) -> Free:
-    """x, w, v of route C by search, and the largest Θ that the checker will accept."""
+def scheme_c(task: Composition, bits: Levels) -> Iterator[Free]:
+    """x, w, v of route C by search, and the largest Θ that the checker will accept; the likeliest first.
+
+    Where sizes are small, rounding them costs more than a search in floats leaves: then it goes on for a
+    wider gap, and for more bits than there are.  What holds with more of them holds with fewer, sizes
+    unchanged: each D_l falls, and with it what a cover is asked for.
+    """
+    for more, enough in _HARDER:
+        score, best = _searched(task, Levels(*(tuple(-(-b * more // 8) for b in by) for by in bits)), enough)
+        for row in range(_TRIED):
+            yield _in_whole_numbers(task, bits, best, row)
+        if score < _FAR:
+            return
+
+
+def _searched(task: Composition, bits: Levels, enough: float) -> tuple[float, Rows]:
+    """The best rows for route C, and how wide the gap of the first one is."""
     L, rng = task.L, np.random.default_rng(1)
     m, n = math.log2(task.m), np.array([math.log2(n_l) for n_l in task.n])
     most = np.concatenate([[m], np.full(L - 1, m + n.sum() + 30), n, [m]])
@@ -111,15 +131,15 @@ def scheme_c(task: Composition, bits: Levels) -> Free:
         w = np.clip(θ[:, L:-1], 0, n)
         return Rows(x, w, v, np.full(len(θ), m), np.broadcast_to(n, w.shape))
 
-    _, best = climbed(lambda θ: gap_c(bits, rows(θ)), start, _ROUNDS[L], (m + n.sum()) / 8, rng, CLEAR)
-    return _in_whole_numbers(task, bits, rows(best))
+    score, best = climbed(lambda θ: gap_c(bits, rows(θ)), start, _ROUNDS[L], (m + n.sum()) / 8, rng, enough)
+    return score, rows(best)
 
 
-def _in_whole_numbers(task: Composition, bits: Levels, found: Rows) -> Free:
-    """The sizes of the first row, rounded."""
-    w = [rounded(l, most) for l, most in zip(found.w[0], task.n, strict=True)]
-    v = rounded(found.v[0], task.m)
-    x = [rounded(found.x[0, 0], v), *(rounded(l) for l in found.x[0, 1:])]
+def _in_whole_numbers(task: Composition, bits: Levels, found: Rows, row: int) -> Free:
+    """The sizes of one row, rounded."""
+    w = [rounded(l, most) for l, most in zip(found.w[row], task.n, strict=True)]
+    v = rounded(found.v[row], task.m)
+    x = [rounded(found.x[row, 0], v), *(rounded(l) for l in found.x[row, 1:])]
     Θ = [x[0]]
     c = Chain(task, bits, x, [1, *w], v, Θ)
     D = c.first()
@@ -137,6 +157,8 @@ def _in_whole_numbers(task: Composition, bits: Levels, found: Rows) -> Free:
 
 def _largest(T: int, N: int, Q: int) -> int:
     """The largest Θ that is surely covered, or a little less."""
+    if N <= _FEW:
+        return _bisected(lambda Θ: covers(T, N, Q, Θ), N)
     draws, values, rarity = (np.array([_log(i)]) for i in (T, N, Q))
     y = float(_thinned(draws, values, rarity, _FINELY)[0])
     guess = min(_whole(math.log2(N) - y), N) if y < math.inf else 1
@@ -145,6 +167,15 @@ def _largest(T: int, N: int, Q: int) -> int:
         if Θ > 1 and covers(T, N, Q, Θ):
             return Θ
     return 1
+
+
+def _bisected(holds: Callable[[int], bool], most: int) -> int:
+    """The largest number in 1..most up to which it holds: the values that are covered are an interval."""
+    low, high = 1, most + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 def gap_c(bits: Levels, s: Rows) -> Logs:

@@ -59,7 +59,7 @@ entries are less than half as many: so for some tuple g_i with Th_2 values the s
 queries, and without S_0 every query is the token's own), in layer 2 to w for each z_0 and h_v (by (4) and (5)
 its query is a function of these) and, if S_2 goes on, to z_0, and S_2 after z_1 for each h_v and g_i. Asked
 about: w_2·Th_2. Varying all of z_2 would cost x_2·N_1 replies: S F S F S of h=8, d=64, p=16 is excluded from
-2^68 tokens on instead of 2^86.
+2^68.4 tokens on instead of 2^86.
 
 Average cases. Inputs are uniform, each z_l, z_0 and w independent, as `composition` draws the plain ones. By
 Fano's inequality d(p‖1/N) ≤ log₂N - H(answer | what is known), and d is convex: bound the mean of the right
@@ -173,8 +173,10 @@ def candidates(case: Case) -> Iterator[Case]:
     reading = None if task is None else Reading.of(case.architecture, task.length)
     if task is None or reading is None:
         return
-    filled = (_filled(case, task, route, reading.stack(route)) for route in reading.exact(task.L))
-    cases = (*(each for each in filled if each is not None), *_averages(case, task, reading))
+    filled = (
+        each for route in reading.exact(task.L) for each in _filled(case, task, route, reading.stack(route))
+    )
+    cases = (*filled, *_averages(case, task, reading))
     yield from (each for _, each in sorted(_stated(cases), key=lambda pair: _rank(pair[0])))
 
 
@@ -217,14 +219,29 @@ def _rank(sides: Sides | Accuracy) -> tuple[bool, bool, float]:
     return sides.has >= sides.needs, False, min(sides.has, much) / sides.needs if sides.needs else math.inf
 
 
-def _filled(case: Case, task: Composition, route: Route, stack: Stack) -> Case | None:
-    """The case with the best free sizes; None where there are none."""
+def _filled(case: Case, task: Composition, route: Route, stack: Stack) -> Iterator[Case]:
+    """The case with the best free sizes; where these are too small to be rounded, those for more bits.
+
+    Each inequality is monotone in the bits: what holds with more of them holds with fewer, sizes unchanged.
+    """
     tables = _tables(task, route)
-    u = _best(lambda u: route.at(tables, stack, u).margin, route.free)
-    sizes = route.at(tables, stack, u).sizes
-    if not all(np.isfinite(size).all() for size in sizes.values()):
-        return None
-    return replace(case, route=route.name, sizes=_whole(sizes) | route.hops(task.L))
+    for eighths in _MORE_BITS if route.free else _MORE_BITS[:1]:
+        there = Stack(-(-stack.β * eighths // 8), tuple(-(-S_t * eighths // 8) for S_t in stack.S))
+        u = _best(lambda u, there=there: route.at(tables, there, u).margin, route.free)  # type: ignore[misc]
+        found = route.at(tables, there, u)
+        if not all(np.isfinite(size).all() for size in found.sizes.values()):
+            return
+        filled = replace(case, route=route.name, sizes=_whole(found.sizes) | route.hops(task.L))
+        yield filled
+        if not found.margin[0] > _NEAR or _excludes(filled):
+            return
+
+
+_MORE_BITS, _NEAR = (8, 9, 10, 12, 16), -0.5  # eighths of the bits; a margin that no rounding turns
+
+
+def _excludes(case: Case) -> bool:
+    return any(_rank(sides)[0] is False for sides, _ in _stated([case]))
 
 
 def _averages(case: Case, task: Composition, reading: Reading) -> Iterator[Case]:

@@ -26,6 +26,11 @@ of X_j from the state is right with a probability p_j with d(p_j ‖ 1/A) ≤ I(
 accuracy p has d(p ‖ 1/A) ≤ S/n.  For recall the values are those that the task draws, from the upper half of
 the alphabet.  This is Fano's inequality in its sharp form, with the state of every layer.
 
+Composition of L hops is such a lookup, too: cut after z_L.  The entry asked for, (w_{L-1}, i_{L-1}), is
+uniform, for w_{L-1} is, and i_{L-1}, an entry of z_{L-1}, is uniform and independent of it; and z_{L-1} …
+z_0, w, which choose it, are independent of z_L.  Given these, the guess is one of X_j from the state after
+z_L, and j runs over all N_{L-1} entries alike:  d(p ‖ 1/N_{L-1}) ≤ S/N_{L-1}.
+
 Constructive: `refute` collects the states that a model reaches after many prefixes (all, where they are few),
 and looks for two that are equal bit by bit.
 
@@ -40,6 +45,7 @@ from dataclasses import dataclass
 from limen.check.bound import stated
 from limen.check.case import Case
 from limen.check.collision import streams
+from limen.check.recurrent import answered
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
 from limen.core.model import Model
@@ -86,7 +92,9 @@ class StreamingState(Theorem):
         return (Need("any recurrence", f"state bits ≥ log₂({rows.formula})", rows.bits),)
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
-        average = stated("streaming_state", Case(task, architecture, steps, "average"))
+        t = answered(task)
+        sizes = {} if t == task.cut else {"t": t}
+        average = stated("streaming_state", Case(task, architecture, steps, "average", sizes))
         return Ceiling.of(average, "streaming_state: the state has too few bits for all that may be asked")
 
     def refute(self, task: Task, model: Predictor) -> Collision | None:
