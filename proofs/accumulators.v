@@ -1,4 +1,5 @@
-(** beta = H(d+1)p: the accumulators as vectors of D = H(d+1) naturals below 2^p
+(** beta = Dp: the accumulators as vectors of D naturals below 2^p; sums and normalisers
+    alone are D = H(d+1), and with the running maxima Limen counts D = H(d+2)
     (zero-padded addition is a monoid on ALL lists, so no dependent types). *)
 From Coq Require Import List Arith Lia Bool PeanoNat.
 Import ListNotations.

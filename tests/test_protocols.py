@@ -81,7 +81,7 @@ def test_no_message_has_more_numbers_or_bits_than_the_formula(task_text: str, ar
     for message in said.messages:
         mixer = model.frame.architecture.layers[message.layer].parts[message.part].mixer
         if message.what == "sums":
-            assert message.numbers == message.tokens * mixer.h * (mixer.d + 1)  # type: ignore[attr-defined]
+            assert message.numbers == message.tokens * mixer.h * (mixer.d + 2)  # type: ignore[attr-defined]
         if message.what == "state":
             sender = next(p for p in players if p.name == message.sender)
             assert message.numbers == mixer.state_bits(sender.tokens.stop, 1)

@@ -30,11 +30,17 @@ def projected(
 
 
 def softmax(w: dict[str, torch.Tensor], x: torch.Tensor, mixer: Softmax) -> tuple[list[Reply], torch.Tensor]:
-    """Σ e^⟨q,k⟩v and Σ e^⟨q,k⟩ of each group; the sums of all are what was asked."""
+    """The largest score of each group, and Σ e^(s-max)v and Σ e^(s-max): rescaled they add up."""
     scores, v = projected(mixer, w, x)
-    e = scores.exp()
-    replies = [[(e[:, g, None] * v[:, g]).sum(1), e[:, g].sum(1)] for g in GROUPS]
-    above, below = (sum(reply[i] for reply in replies) for i in (0, 1))
+    replies = []
+    for g in GROUPS:
+        top = scores[:, g].amax(1)
+        e = (scores[:, g] - top[:, None]).exp()
+        replies.append([top, (e[..., None] * v[:, g]).sum(1), e.sum(1)])
+    highest = torch.stack([top for top, _, _ in replies]).amax(0)
+    scales = [(top - highest).exp() for top, _, _ in replies]
+    above = sum(scale[:, None] * reply[1] for scale, reply in zip(scales, replies, strict=True))
+    below = sum(scale * reply[2] for scale, reply in zip(scales, replies, strict=True))
     return replies, above / below[:, None]
 
 

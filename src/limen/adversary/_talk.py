@@ -149,7 +149,7 @@ class Talk:
                     seen.shape[0]
                     * (1 if only_w else seen.shape[1])
                     * part.mixer.h
-                    * (part.mixer.d + 1)
+                    * (part.mixer.d + 2)
                     * (self.rule.most(self.task.length))
                 )
                 what = "sums"
@@ -178,7 +178,8 @@ class Talk:
             asked = q[at : at + _PAGE] if q.ndim == k.ndim else q.expand(len(k), *q.shape)
             pages.append(self.rule.told(asked, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool)))
         return [
-            np.concatenate([np.asarray(page[c]).reshape(len(page[c]), -1) for page in pages]) for c in (0, 1)
+            np.concatenate([np.asarray(page[c]).reshape(len(page[c]), -1) for page in pages])
+            for c in range(3)
         ]
 
     def after(self, heard: Heard, i: int, x: torch.Tensor, tellers: NDArray[np.int64]) -> torch.Tensor:

@@ -209,10 +209,9 @@ def _sides(case: Case, family: Family, message: Callable[[Part], int]) -> Sides 
 
 def _message_bits(part: Part) -> int:
     """H(d+2)p, or what is said."""
-    if part.bits is not None:
-        return part.bits
-    h, d, _, p = _sizes(part)
-    return h * (d + 2) * p
+    reply = part.reply_bits
+    assert reply is not None  # of softmax heads it is known
+    return reply
 
 
 def _query_bits(part: Part) -> int:

@@ -45,7 +45,7 @@ class Part:
         if self.kv is not None and not self.mixer.reads_kv_alone:
             raise BadInput(
                 f"{name} cannot read the keys and values of layer {self.kv}: what it keeps comes from its "
-                "own layer's input, too. Leave kv out; it is for softmax, hard, window, masked_softmax, linear"
+                "own layer's input, too. Leave kv out; softmax, hard, window, masked_softmax, linear take it"
             )
 
     @cached_property

@@ -81,7 +81,7 @@ class ConvSoftmax(Headed):
         return None
 
     def reply_bits(self, p: int) -> int | None:
-        return self.h * (self.d + 1) * p  # Σ e^⟨q,k⟩v and Σ e^⟨q,k⟩
+        return self.h * (self.d + 2) * p  # as `softmax`
 
     def query_state_bits(self, p: int) -> int | None:
         return (self.c - 1) * self.h * (2 * self.key_size + self.d) * p if self.c > 1 else None

@@ -76,7 +76,7 @@ class Softmax(Grouped):
         return None
 
     def reply_bits(self, p: int) -> int | None:
-        return self.h * (self.d + 1) * p  # Σ e^⟨q,k⟩v and Σ e^⟨q,k⟩
+        return self.h * (self.d + 2) * p  # max ⟨q,k⟩, Σ e^(⟨q,k⟩-max) and Σ e^(⟨q,k⟩-max)v
 
     def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
         if self.bidirectional:

@@ -1,10 +1,12 @@
 r"""Softmax attention in parts: what one group of tokens tells one query, and how the parts are put together.
 
-    floats     (max s_j,  Σ e^(s_j - max) v_j,  Σ e^(s_j - max))         h(d+2) numbers; merged up to rounding
-    integers   (Σ 2^e_j V_j,  Σ 2^e_j),   e_j = s_j·log₂e to the nearest    h(d+1) numbers; merged exactly
+    floats     (max s_j,  Σ e^(s_j - max) v_j,  Σ e^(s_j - max))                       merged up to rounding
+    integers   (max e_j,  Σ 2^(e_j - max) V_j,  Σ 2^(e_j - max)),  e_j ≈ s_j·log₂e     merged exactly
 
-In integers scores, values and weights are whole numbers of their units, so that sums do not depend on how
-the tokens are grouped: the conversation is the network, bit by bit.  Exponents are cut at ±window.
+The largest score, d sums and the normaliser: h(d+2) numbers for a query, as every theorem counts them.  In
+integers scores, values and weights are whole numbers of their units, so that sums do not depend on how the
+tokens are grouped: the conversation is the network, bit by bit.  Exponents are whole and cut at ±window, and
+the unit of the sums is 2^(-2·window).
 """
 
 from __future__ import annotations
@@ -35,11 +37,6 @@ class Arithmetic(ABC):
 
     precision: Precision
 
-    @property
-    @abstractmethod
-    def sums(self) -> int:
-        """Numbers of a message besides the d sums of values, a head and query."""
-
     @abstractmethod
     def told(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, visible: torch.Tensor) -> Content:
         """What tokens with these keys and values tell the queries: (…, r, d_k), (…, n, d_k), (…, n, d)."""
@@ -60,10 +57,6 @@ class Arithmetic(ABC):
 @dataclass(frozen=True)
 class Floats(Arithmetic):
     """The machine's formats: sums are rounded, so grouping matters a little."""
-
-    @property
-    def sums(self) -> int:
-        return 2  # the normaliser and the largest score
 
     def told(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, visible: torch.Tensor) -> Content:
         s = (q @ k.mT).masked_fill(~visible, -math.inf)
@@ -95,29 +88,28 @@ class Integers(Arithmetic):
     precision: Fixed
     window: int = 16
 
-    @property
-    def sums(self) -> int:
-        return 1  # the normaliser
-
     def __post_init__(self) -> None:
         if self.precision.top is None:
             raise BadInput(f"integers need a largest number: {self.precision} has no top")
 
     def told(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, visible: torch.Tensor) -> Content:
         e = (q @ k.mT * math.log2(math.e)).round().clamp(-self.window, self.window) + self.window
+        e = torch.where(visible, e.to(torch.int64), 0)  # whole: no rounding touches it
+        top = e.amax(-1, keepdim=True)  # 0 for a group of which nothing is visible
+        e = e - top + 2 * self.window
         V = (v * 2.0**self.precision.f).to(torch.int64)
         if 2 * self.window + int(V.abs().max().item() if V.numel() else 0).bit_length() + 20 <= _WORD:
-            a = torch.where(visible, torch.ones_like(e, dtype=torch.int64) << e.to(torch.int64), 0)
-            return a @ V, a.sum(-1, keepdim=True)
-        one = np.array(1, dtype=object)
-        weights = np.left_shift(one, e.to(torch.int64).numpy().astype(object))
+            a = torch.where(visible, torch.ones_like(e) << e, 0)
+            return top, a @ V, a.sum(-1, keepdim=True)
+        weights = np.left_shift(np.array(1, dtype=object), e.numpy().astype(object))
         a_ = np.where(np.broadcast_to(visible.numpy(), e.shape), weights, 0)
-        return a_ @ V.numpy().astype(object), a_.sum(-1, keepdims=True)
+        return top, a_ @ V.numpy().astype(object), a_.sum(-1, keepdims=True)
 
     def merged(self, parts: list[Content]) -> torch.Tensor:
         if any(isinstance(x, np.ndarray) for part in parts for x in part):
             parts = [tuple(np.asarray(x).astype(object) for x in part) for part in parts]
-        num, den = sum(part[0] for part in parts), sum(part[1] for part in parts)
+        shifts = [2 * self.window - part[0] for part in parts]  # what is shifted out again is zeros
+        num, den = (sum(p[i] >> by for p, by in zip(parts, shifts, strict=True)) for i in (1, 2))
         nearest = (2 * num + den) // (2 * den)
         units = torch.as_tensor(nearest.astype(np.int64)) if isinstance(nearest, np.ndarray) else nearest
         return units.to(torch.float64) * 2.0**-self.precision.f

@@ -80,7 +80,7 @@ def most_bits(message: Message, players: Sequence[Player], model: Model, how: st
     p = rule.precision.bits
     assert p is not None  # integers have a top, machine formats a size
     if message.what == "sums":
-        return int(message.tokens * mixer.h * (mixer.d + rule.sums) * rule.most(n))
+        return int(message.tokens * mixer.h * (mixer.d + 2) * rule.most(n))
     sender = next(player.tokens for player in players if player.name == message.sender)
     if message.what == "state":
         return int(mixer.state_bits(sender.stop, p))

@@ -1,7 +1,7 @@
 r"""The players -1, 0, …, L of composition: one epoch a full layer, sums from every earlier player [chen2025].
 
     epoch t: player i tells its queries to all players before it (free);
-             each player j > i answers every token of i with its sums: h(d+1)p bits a token and sender
+             each player j > i answers every token of i with its sums: h(d+2)p bits a token and sender
 
 Player l holds the table z_l, player 0 the token z_0, player -1 the token w; higher players stand earlier in
 the text, so that messages flow from high to low only.  Player i's vectors after t epochs are a function of

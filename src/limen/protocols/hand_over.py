@@ -1,6 +1,6 @@
 r"""The players of composition for a hybrid: sums in each full layer, one state in each recurrence [ye2026].
 
-    full layer:    h(d+1)p bits a token and sender, as in `autoregressive`
+    full layer:    h(d+2)p bits a token and sender, as in `autoregressive`
     recurrence:    state_bits at each boundary, once: player j+1 hands its state to player j
 
 The state at a boundary is a function of the tokens before it alone; it does not depend on what the receiver

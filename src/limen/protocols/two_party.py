@@ -3,7 +3,7 @@ r"""One cut: what is read before it tells what is read after it the states of th
     bits = Σ_layers state_bits        for stacks without full attention
 
 Alice holds the tokens before the task's cut, Bob the rest.  Full layers may be there too: then Alice also
-answers each query of Bob's tokens with her sums, h(d+1)p bits a token and layer.  This is the conversation of
+answers each query of Bob's tokens with her sums, h(d+2)p bits a token and layer.  This is the conversation of
 the streaming bound: what Alice's prefix was reaches Bob's answer through these bits alone.
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from limen.core.architecture import Architecture
-from limen.core.certificate import Bound, encode
+from limen.core.certificate import Bound, Fits, encode
 from limen.core.files import write_whole
 from limen.core.task import Task
 from limen.core.verdict import Verdict
@@ -57,15 +57,25 @@ def _lines(task: Task, architecture: Architecture, verdict: Verdict, steps: int)
     found = verdict.evidence and verdict.evidence.certificate
     if isinstance(found, Bound) and (which := inequality(found)):
         lines.append(f"  {which}")
+    lines += [f"  {said}" for said in _precision(found)]
     lines += [f"  {remark}" for remark in verdict.remarks]
     lines.append(f"  {_flip(verdict)}")
     if verdict.ceiling is not None:
         most = percent(verdict.ceiling.accuracy)
-        lines.append(
-            f"  on random inputs at most {most} right, whatever the weights ({verdict.ceiling.reason})"
-        )
+        lines.append(f"  on random inputs at most {most} right, whatever the weights")
+        lines.append(f"    ({verdict.ceiling.reason})")
         lines.append(f"    inputs: {verdict.ceiling.distribution}")
     return lines
+
+
+def _precision(found: object) -> list[str]:
+    """What p means: for CANNOT all that crosses, for CAN what is stored."""
+    if isinstance(found, Bound):
+        return ["p bounds every number that crosses, accumulators included"]
+    if isinstance(found, Fits):
+        sums = 53 if found.precision == "float64" else 24
+        return [f"results are stored in {found.precision}, sums inside an operation keep {sums} bits or more"]
+    return []
 
 
 def _flip(verdict: Verdict) -> str:

@@ -22,10 +22,10 @@ and of the sharp ones of check/sharp.py, `smallest` the fewest tokens that have 
 Model.  Tokens come in the order z_L … z_1, z_0, w, and then T tokens of thought, each any function of all
 that the one before holds.  Player l has the tokens of z_l, 0 that of z_0, -1 w and the thoughts.  A full
 component replies from each player to each later token, a function of the token's query and of the player's
-keys and values there: as many bits as the exact partial sums have.  A linear component hands a state from
-player to player.  A component's query reads components q, its keys, values or updates kv, and both the raw
-token.  λ(c), its level, is at least the W of core/graph.py, increasingly relabelled; a thought's levels
-start from the highest of the one before.  E_l: what has level < l.
+keys and values there: of each head the running maximum, the normaliser and d sums, h(d+2)p bits.  A linear
+component hands a state from player to player.  A component's query reads components q, its keys, values or
+updates kv, and both the raw token.  λ(c), its level, is at least the W of core/graph.py, increasingly
+relabelled; a thought's levels start from the highest of the one before.  E_l: what has level < l.
 
 Invariant, l ≥ 1.  There are small sets Z_0 … Z_{l-1} and a set R of many (z_l, …, z_L) such that for all w
 and all z_i ∈ Z_i (i < l) every member of R makes players ≥ l give the same replies to players < l at all
@@ -76,7 +76,7 @@ Sharper than the plain scheme.
   token z_0 and to the y·h·b pairs of entry and value (a raw query is local), and the states.  If there is
   no full component of level 1, w asks nothing more, no class is needed, and d = 0.  It contains A1, A2 and
   B1 of check/sharp.py, for any graph.  Where the plain scheme needs 2^62 tokens for two head-wise layers of
-  8 heads of size 64 in 16 bits, and 2^433 for three, these need 2^38.5 and 2^128.
+  8 heads of size 64 in 16 bits, and 2^433 for three, these need 2^38.7 and 2^126.3.
 
 Beyond the papers: the rule for graphs, head-wise layers, shared keys, chain of thought, and all finite
 sizes; in [ye2026] and [chen2025] stand the task, the idea of the invariant and the two cases named above.
