@@ -55,7 +55,7 @@ EXAMPLES = [
         0,
         "chk_sound",
     ),
-    ("composition(m=12,n1=1)", "softmax(h=1,d=4,p=8)", 0, "cannot_two_layers"),
+    ("composition(m=13,n1=1)", "softmax(h=1,d=4,p=8)", 0, "cannot_two_layers"),
     (
         "composition(m=2^19,n1=1)",
         "linear(h=8,d=64,p=16),softmax(h=8,d=64,p=16)|window(h=8,d=64,W=4,p=16)",
@@ -194,7 +194,7 @@ def test_two_layers_and_thinkers_have_a_proof_exactly_where_they_are_ruled_out(
 
 
 def test_no_proof_is_claimed_where_the_greedy_choice_falls_short() -> None:
-    task, stack = "composition(m=2048,n1=1)", "linear(h=1,d=4,p=8),softmax(h=1,d=4,p=8),linear(h=1,d=4,p=8)"
+    task, stack = "composition(m=2048,n1=2)", "linear(h=1,d=4,p=8),softmax(h=1,d=4,p=8),linear(h=1,d=4,p=8)"
     verdict = decide(Task.parse(task), Architecture.parse(stack))
     assert verdict.evidence is not None and isinstance(verdict.evidence.certificate, Bound)
     found = claimed(verdict.evidence.certificate)
