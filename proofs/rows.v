@@ -148,6 +148,47 @@ Proof.
     intros i Hi. apply E, in_seq. lia.
 Qed.
 
+(** ** Sparse averages: how many of the bits at q places are 1?  Of n bits the last q - 1 are 0, and are asked for. *)
+Definition averages (M : machine nat) (n q : nat) : Prop :=
+  exists bit query, (forall ys, query ys <> []) /\ forall z ys, length z = n -> Forall (fun v => v < 2) z ->
+    length ys = q -> Forall (fun y => y < n) ys -> NoDup ys ->
+    tells M (wrv bit 0 z ++ query ys) (list_sum (map (fun y => nth y z 0) ys)).
+Lemma sum_zeros k f : forall j c, length f <= j -> list_sum (map (fun y => nth y (f ++ repeat 0 k) 0) (seq j c)) = 0.
+Proof.
+  intros j c. revert j. induction c as [|c IH]; intros j Hj; [reflexivity|]. cbn [seq map list_sum fold_right].
+  fold (list_sum (map (fun y => nth y (f ++ repeat 0 k) 0) (seq (S j) c))). rewrite IH by lia.
+  rewrite app_nth2, nth_repeat by lia. reflexivity.
+Qed.
+Theorem average_state (M : machine nat) n q t k s : 0 < q -> k + q <= n + 1 -> k <= t -> t <= n ->
+  memory_bits M t s -> averages M n q -> 2 ^ k <= 2 ^ s.
+Proof.
+  intros Hq Hk Ht Hn HM [bit [query [Ha Hc]]]. rewrite <- nwords_length.
+  set (ys := fun i => i :: seq (n - q + 1) (q - 1)).
+  apply (rows M t s (nwords k 2) (seq 0 k) (fun f => wrv bit 0 (f ++ repeat 0 (t - k)))
+           (fun i => wrv bit t (repeat 0 (n - t)) ++ query (ys i)) (fun f i => nth i f 0)).
+  - exact HM.
+  - apply nwords_NoDup.
+  - intros f Hf. apply in_nwords in Hf. rewrite wrv_len, app_length, repeat_length. lia.
+  - intros i _ E. apply app_eq_nil in E. exact (Ha _ (proj2 E)).
+  - intros f i Hf Hi. apply in_nwords in Hf. destruct Hf as [Lf Ff]. apply in_seq in Hi.
+    set (z := f ++ repeat 0 (n - k)).
+    assert (Ez : wrv bit 0 (f ++ repeat 0 (t - k)) ++ wrv bit t (repeat 0 (n - t)) = wrv bit 0 z).
+    { unfold z. replace (n - k) with ((t - k) + (n - t)) by lia. rewrite repeat_app, app_assoc, (wrv_split bit (f ++ repeat 0 (t - k))).
+      replace (length (f ++ repeat 0 (t - k))) with t; [reflexivity|]. rewrite app_length, repeat_length. lia. }
+    assert (E : list_sum (map (fun y => nth y z 0) (ys i)) = nth i f 0).
+    { unfold ys, z. cbn [map list_sum fold_right].
+      fold (list_sum (map (fun y => nth y (f ++ repeat 0 (n - k)) 0) (seq (n - q + 1) (q - 1)))).
+      rewrite sum_zeros by lia. rewrite app_nth1 by lia. lia. }
+    rewrite <- E, app_assoc, Ez. apply Hc.
+    + unfold z. rewrite app_length, repeat_length. lia.
+    + apply Forall_app. split; [exact Ff|apply Forall_repeat; lia].
+    + unfold ys. cbn [length]. rewrite seq_length. lia.
+    + apply Forall_forall. intros y [<-|Hy]; [lia|]. apply in_seq in Hy. lia.
+    + constructor; [|apply seq_NoDup]. intros Hy. apply in_seq in Hy. lia.
+  - intros f g Hf Hg E. apply in_nwords in Hf, Hg. apply (nth_ext_on 0 f g k); [tauto|tauto|].
+    intros i Hi. apply E, in_seq. lia.
+Qed.
+
 (** ** Counting: does the symbol a occur at least k times among n symbols below S? *)
 Definition counts (M : machine bool) (n S : nat) : Prop :=
   exists symbol query, (forall a k, query a k <> []) /\ forall xs a k, length xs = n -> Forall (fun x => x < S) xs ->
@@ -282,6 +323,16 @@ Proof.
   change (N.to_nat 1) with 1%nat in *. pose proof (counting_state M _ _ _ _ H0 H1 HM C). lia.
 Qed.
 
+Definition chk_average (s n q t k : N) : bool :=
+  (0 <? q) && (k + q <=? n + 1) && (k <=? t) && (t <=? n) && (s <? k).
+Theorem cannot_average s n q t k : chk_average s n q t k = true ->
+  forall M, memory_bits M (N.to_nat t) (N.to_nat s) -> ~ averages M (N.to_nat n) (N.to_nat q).
+Proof.
+  unfold chk_average. rewrite !andb_true_iff, !N.ltb_lt, !N.leb_le. intros [[[[H0 H1] H2] H3] H4] M HM C.
+  apply to_nat_lt in H0, H4. apply to_nat_le in H1, H2, H3. rewrite !N2Nat.inj_add in H1.
+  pose proof (average_state M _ _ _ _ _ H0 H1 H2 H3 HM C) as E. apply Nat.pow_le_mono_r_iff in E; lia.
+Qed.
+
 (** Log-linear attention, at t = 2^r. *)
 Lemma merged_at {Ans} (M : log_linear Ans) r s t : t = 2 ^ r -> merged_bits M (N.to_nat r) (N.to_nat s) ->
   memory_bits (machine_of M) (N.to_nat t) (N.to_nat s).
@@ -306,6 +357,11 @@ Proof.
   apply to_nat_lt in H0, H2. apply to_nat_le in H1. rewrite N2Nat.inj_pow in H1, H2.
   pose proof (compare_state g _ _ _ _ Hg H0 H1 (merged_memory M _ _ HM) C). change (N.to_nat 2) with 2%nat in *. lia.
 Qed.
+Theorem cannot_average_log_linear s n q r k : chk_average s n q (2 ^ r) k = true ->
+  forall M, merged_bits M (N.to_nat r) (N.to_nat s) -> ~ averages (machine_of M) (N.to_nat n) (N.to_nat q).
+Proof. intros H M HM. apply (cannot_average _ _ _ _ _ H), (merged_at M r); [reflexivity|exact HM]. Qed.
+Print Assumptions cannot_average.
+Print Assumptions cannot_average_log_linear.
 Print Assumptions cannot_sum.
 Print Assumptions cannot_recall.
 Print Assumptions cannot_count.

@@ -11,6 +11,7 @@ from limen.core.catalogue import identifier
 from limen.core.theorem import NoStatement
 from limen.tasks.disjointness import Disjointness
 from limen.tasks.equality import Equality
+from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.tasks.recall import Recall
 
 
@@ -30,11 +31,16 @@ def _heads(theorem: str, case: Case, route: str = "") -> int | NoStatement:
 
 
 def values(case: Case) -> Values | NoStatement:
-    """Recall of one key by one layer."""
-    if not isinstance(case.task, Recall) or case.task.q != 1:
-        return NoStatement(f"{identifier(case.task)} is not stated in Coq for one layer")
+    """Recall of one key by one layer; a point is the key of its label."""
+    match case.task:
+        case Recall(n=n, V=V, q=1):
+            pass
+        case NearestNeighbor(n=n) if case.task.directions >= n:
+            V = 2
+        case _:
+            return NoStatement(f"{identifier(case.task)} is not stated in Coq for one layer")
     w = _heads("separate_tokens", case)
-    return w if isinstance(w, NoStatement) else Values(w, case.task.n, case.task.V)
+    return w if isinstance(w, NoStatement) else Values(w, n, V)
 
 
 def _recall(case: Case) -> Stated | NoStatement:

@@ -18,7 +18,9 @@ from limen.core.theorem import NoStatement
 from limen.tasks.counting import Counting
 from limen.tasks.disjointness import Disjointness
 from limen.tasks.equality import Equality
+from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.tasks.recall import Recall
+from limen.tasks.sparse_average import SparseAverage
 from limen.tasks.two_sum import TwoSum
 
 
@@ -48,6 +50,9 @@ def words(name: str, task: Task, t: int) -> Words | NoStatement:
         case "recall", Recall(n=n, V=V, q=1):
             k = min(t // 2, n)
             return Words(2 * k, k, V, (n, V), "recalls", f"which of {V} values stood behind any of {n} keys")
+        case "recall", NearestNeighbor(n=n) if task.directions >= n:  # a point asks for its own label
+            k = min(t // 2, n)
+            return Words(2 * k, k, 2, (n, 2), "recalls", f"which of 2 labels stood behind any of {n} points")
         case "count", Counting(n=n, S=S) if S > 1:
             t = min(t, n)
             return Words(
@@ -117,6 +122,28 @@ def _compare(case: Case) -> Stated | NoStatement:
     )
 
 
+def _average(merging: bool, case: Case) -> Stated | NoStatement:
+    task = case.task
+    if not isinstance(task, SparseAverage):
+        return NoStatement(f"{identifier(task)} is not stated in Coq as an average")
+    t = power_of_two(task) if merging else task.n
+    k = min(t, task.n + 1 - task.q)
+    s = has("log_linear_state" if merging else "streaming_state", case, {} if merging else {"t": t})
+    if isinstance(s, NoStatement):
+        return s
+    asks = f"averages {'(machine_of M)' if merging else 'M'} {nat(task.n)} {nat(task.q)}"
+    r = t.bit_length() - 1
+    bits = f"merged_bits M {nat(r)}" if merging else f"memory_bits M {nat(t)}"
+    name = "cannot_average_log_linear" if merging else "cannot_average"
+    return Stated(
+        f"forall M : {'log_linear' if merging else 'machine'} nat,\n  {bits} {nat(s)} -> ~ {asks}",
+        f"apply ({name} {s} {task.n} {task.q} {r if merging else t} {k})",
+        f"no {'log-linear stack' if merging else 'machine'} whose memory after {t} tokens has {s} bits\n"
+        f"    can say how many of any {task.q} of {task.n} bits are 1, however long it thinks aloud",
+        s < k,
+    )
+
+
 NAMES = ("sum", "recall", "count")
 FORMS = {
     f"cannot_{name}{'_log_linear' if merging else ''}": Form(
@@ -130,5 +157,11 @@ FORMS = {
 } | {
     "cannot_compare_log_linear": Form(
         "log_linear_state", "streaming_state log_linear_state rows", (), _compare
-    )
+    ),
+    "cannot_average": Form(
+        "streaming_state", "streaming_state log_linear_state rows", (), partial(_average, False)
+    ),
+    "cannot_average_log_linear": Form(
+        "log_linear_state", "streaming_state log_linear_state rows", (), partial(_average, True)
+    ),
 }

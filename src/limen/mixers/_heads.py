@@ -94,11 +94,6 @@ class Grouped(Headed):
         return self.kv_heads or self.h
 
     @property
-    def resolved(self) -> dict[str, int]:
-        """The sizes that follow from others where they are not said."""
-        return {"d_k": self.key_size, "kv_heads": self.kv_sets}
-
-    @property
     def group(self) -> int:
         """Heads that share a set."""
         return self.h // self.kv_sets

@@ -8,11 +8,13 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from limen.check.composition import levels_of
+from limen.check.composition import chain, levels_of
 from limen.core.architecture import Architecture, Layer, Part
 from limen.core.catalogue import identifier
+from limen.core.certificate import Bound
 from limen.core.errors import BadInput, counted
 from limen.core.graph import Component, Graph, Level
+from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.mixers.linear import Linear
 from limen.report.words import plural
@@ -165,7 +167,18 @@ def _certified(architecture: Architecture, hops: int, steps: int) -> dict[str, A
         return {"hops": hops, "n": None, "log2_n": None, "reason": reason}
     task = None if found.bound is None else found.bound.task
     log2_n = found.log2_n if math.isfinite(found.log2_n) else None
-    return {"hops": hops, "n": found.n, "log2_n": log2_n, "task": task}
+    shown = {"hops": hops, "n": found.n, "log2_n": log2_n, "task": task}
+    return shown | (_heard(architecture, found.bound) if found.bound else {})
+
+
+def _heard(architecture: Architecture, bound: Bound) -> dict[str, int]:
+    """Where an answer has more bits than the last token ever hears: that alone rules it out, at any depth."""
+    tables = chain(Task.parse(bound.task))
+    bits = None if tables is None else levels_of(architecture, tables.length, tables.L, bound.steps)
+    if tables is None or bits is None or isinstance(bits, NoStatement):
+        return {}
+    heard, answer = sum(bits.ω) + sum(bits.σ), tables.N(tables.L - 1).bit_length() - 1
+    return {"heard_bits": heard, "answer_bits": answer} if heard < answer else {}
 
 
 def _lines(shown: dict[str, Any]) -> list[str]:
@@ -189,7 +202,13 @@ def _lines(shown: dict[str, Any]) -> list[str]:
         size = "Proved from a length on that no float can write, not even its logarithm"
     too_many = f"{plural(certified['hops'], 'hop')}, if each depends on the question"
     worst = "(in the worst case; a random input may be easier, and shorter texts are not ruled out)"
-    return [*lines, f"  {too_many}: not in long texts.  {size}", f"  {worst}"]
+    lines += [f"  {too_many}: not in long texts.  {size}", f"  {worst}"]
+    if "heard_bits" in certified:
+        heard, answer = certified["heard_bits"], certified["answer_bits"]
+        lines.append(
+            f"  (there an answer has {answer} bits, and the last token hears {heard}: not for want of depth)"
+        )
+    return lines
 
 
 def _told(path: list[dict[str, Any]]) -> str:

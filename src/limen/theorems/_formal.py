@@ -169,6 +169,8 @@ CHOICES: dict[str, Callable[[Case], Sizes | NoStatement]] = {
     "cannot_evaluate": lambda case: _lookup(recurrence(case)),
     "cannot_compare": lambda case: {},
     "cannot_compare_log_linear": lambda case: {},
+    "cannot_average": lambda case: {},
+    "cannot_average_log_linear": lambda case: {},
     "cannot_compare_one_layer": lambda case: {},
     "cannot_recall_one_layer": _values,
     **{f"cannot_{name}": partial(_words, name=name, merging=False) for name in NAMES},

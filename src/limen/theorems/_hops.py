@@ -22,7 +22,8 @@ LEAST, _HIGHEST = (
     8,
 )  # hops from which on it is sharper than route C; hops beyond which nothing is searched for
 _ROUNDS, _KEPT, _MOVED, _NEARER = 100, 12, 160, 0.9  # the best kept, new ones, how much less far they move
-_SEEDS, _HOPELESS = 5, -50.0  # searches at a task, unless one ends with so much too little
+_SEEDS, _HOPELESS = 5, -1.0  # searches at a task, unless one ends with so much too little for each stage,
+_FAR = 3  # and hops beyond which the search itself may be at fault
 _TRIED, _ROUNDING = 500, 0.05  # rows in whole numbers near the best, unless these lack more than so much
 _HALVINGS = 14  # of the interval in which ρ is sought
 _FIRST, _LAST = 0.1, 0.001  # by how much of it a size is made smaller, at first and in the end
@@ -50,7 +51,7 @@ def free(task: Composition, bits: Wires) -> Free | None:
         for row in near if gained > -_ROUNDING else ():
             if (sizes := _whole(task, bits, np.clip(row, 0, most))) is not None:
                 return sizes
-        if gained < _HOPELESS:
+        if gained < _HOPELESS * L and L <= _FAR:
             break
     return None
 

@@ -62,7 +62,16 @@ class LogLinearState(Theorem):
             "rows.v", "cannot_compare_log_linear", "equality and disjointness: the verdict at its numbers"
         ),
         Formal("rows.v", "cannot_sum_log_linear", "two_sum by V^t of its sets: the verdict at its numbers"),
-        Formal("rows.v", "cannot_recall_log_linear", "recall of one key: the verdict at its numbers"),
+        Formal(
+            "rows.v",
+            "cannot_recall_log_linear",
+            "recall of one key, nearest_neighbor: the verdict at its numbers",
+        ),
+        Formal(
+            "rows.v",
+            "cannot_average_log_linear",
+            "sparse_average by 2^(n-q+1) rows: the verdict at its numbers",
+        ),
         Formal(
             "rows.v",
             "cannot_count_log_linear",

@@ -49,7 +49,9 @@ class SeparateTokens(Theorem):
 
     formal = (
         Formal(
-            "one_layer_numbers.v", "cannot_recall_one_layer", "recall of one key: the verdict at its numbers"
+            "one_layer_numbers.v",
+            "cannot_recall_one_layer",
+            "recall of one key, nearest_neighbor: the verdict at its numbers",
         ),
         Formal(
             "separate_tokens.v", "separate_tokens", "n values in tokens of their own, any of them asked for"
