@@ -148,6 +148,8 @@ def _fewest_bits(construction: Construction) -> int | None:
 
 def depth(architecture: Architecture, hops: int, steps: int) -> float | None:
     """c of b = n^c: bits of every state and reply against the fewest tokens at which they are ruled out."""
+    if any(p.full and not p.mixer.reply_is_all for layer in architecture.layers for p in layer.parts):
+        return None  # bits alone do not say what such a mixer tells
     points = []
     for e in _BITS:
         parts = (tuple(Part(p.mixer, bits=2**e) for p in layer.parts) for layer in architecture.layers)
