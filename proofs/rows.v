@@ -1,5 +1,5 @@
 (** Rows of other tasks, for machines that read once: prefixes of t tokens that some question tells apart.
-    2-Sum, recall, counting, and the comparisons at any cut.  Each is cut_bound of streaming_state.v with words
+    2-Sum, 3-Sum, recall, averages, counting, and the comparisons at any cut.  Each is cut_bound of streaming_state.v with words
     over an alphabet of V symbols, so that V^k rows are counted with few digits; there may be more rows (all
     sets, all multisets), which are counted in Python.  Log-linear attention has its few bits after 2^r
     tokens: the same theorems at t = 2^r. *)
@@ -109,6 +109,94 @@ Proof.
     rewrite <- E. rewrite app_assoc. replace t with (length (spread V 0 f)) at 1 by (rewrite spread_length; exact Lf).
     rewrite <- wrv_split. apply Hc; [|exact Fx|lia]. unfold xs, pad. rewrite app_length, spread_length, repeat_length. lia.
   - intros f g Hf Hg E. apply in_nwords in Hf, Hg. apply (nth_ext_on 0 f g t); [tauto|tauto|]. intros i Hi.
+    assert (Hgi : nth i g 0 < V).
+    { destruct Hg as [Lg Fg]. rewrite Forall_forall in Fg. apply Fg, nth_In. lia. }
+    specialize (E (i, nth i g 0)). cbn [fst snd] in E. rewrite Nat.eqb_refl in E. apply Nat.eqb_eq, E.
+    apply in_prod; apply in_seq; lia.
+Qed.
+
+(** ** 3-Sum: do two of n numbers below m make a sum of 0 with the one that is asked about?  The first number is
+    c = 2 d - 1, d = (m + 1) / 3, the others are below d: a sum of two of these is less than c + a. *)
+Fixpoint has_pair (m q : nat) (xs : list nat) : bool :=
+  match xs with [] => false | x :: xs => existsb (fun y => (x + y + q) mod m =? 0) xs || has_pair m q xs end.
+Definition three_sums (M : machine bool) (n m : nat) : Prop :=
+  exists number query, (forall q, query q <> []) /\ forall xs q, length xs = n -> Forall (fun x => x < m) xs -> q < m ->
+    tells M (wrv number 0 xs ++ query q) (has_pair m q xs).
+Lemma has_pair_none m q xs : (forall x y, In x xs -> In y xs -> (x + y + q) mod m <> 0) -> has_pair m q xs = false.
+Proof.
+  induction xs as [|x xs IH]; intros H; [reflexivity|]. cbn [has_pair]. rewrite IH by (intros; apply H; right; assumption).
+  rewrite orb_false_r. apply not_true_is_false. intros E. apply existsb_exists in E. destruct E as [y [Hy E]].
+  apply Nat.eqb_eq in E. revert E. apply H; [left; reflexivity|right; exact Hy].
+Qed.
+Lemma mod_apart m s y : 0 < y < m -> s < y + m -> s <> y -> (s + (m - y)) mod m <> 0.
+Proof.
+  intros Hy Hs N. destruct (le_lt_dec y s) as [G|G].
+  - replace (s + (m - y)) with ((s - y) + 1 * m) by lia. rewrite Nat.mod_add, Nat.mod_small by lia. lia.
+  - rewrite Nat.mod_small by lia. lia.
+Qed.
+(** The i-th of k numbers is one of V of its own. *)
+Definition apart (V : nat) (f : list nat) : list nat := map pred (spread V 0 f).
+Lemma apart_in V f : Forall (fun v => v < V) f -> forall i v, i < length f -> v < V ->
+  In (i * V + v) (apart V f) <-> nth i f 0 = v.
+Proof.
+  intros Ff i v Hi Hv. pose proof (spread_found V f Ff 0 i v Hv ltac:(lia)) as E. rewrite Nat.sub_0_r in E.
+  unfold apart. rewrite in_map_iff. split.
+  - intros [x [Ex Hx]]. apply Nat.eqb_eq. rewrite <- E. apply existsb_exists. exists x. split; [exact Hx|].
+    apply Nat.eqb_eq. assert (P : 0 < x); [|lia].
+    clear - Hx. revert Hx. generalize 0 at 1. induction f as [|u f IH]; intros j Hx; [destruct Hx|].
+    cbn [spread] in Hx. destruct Hx as [<-|Hx]; [lia|exact (IH _ Hx)].
+  - intros G. apply Nat.eqb_eq in G. rewrite G in E. apply existsb_exists in E. destruct E as [x [Hx Ex]].
+    exists x. split; [apply Nat.eqb_eq in Ex; subst; reflexivity|exact Hx].
+Qed.
+Theorem three_sum_state (M : machine bool) n m k s : 0 < k -> k < n -> memory_bits M (S k) s -> three_sums M n m ->
+  ((m + 1) / 3 / k) ^ k <= 2 ^ s.
+Proof.
+  intros Hk Hn HM [number [query [Hq Hc]]]. set (d := (m + 1) / 3). set (V := d / k).
+  assert (Hd : 3 * d <= m + 1) by (apply Nat.mul_div_le; lia). assert (HV : k * V <= d) by (apply Nat.mul_div_le; lia).
+  destruct (le_lt_dec V 0) as [G|G]; [replace V with 0 by lia; rewrite Nat.pow_0_l by lia; lia|].
+  set (c := 2 * d - 1). set (pad := repeat c (n - S k)). rewrite <- nwords_length.
+  apply (rows M (S k) s (nwords k V) (list_prod (seq 0 k) (seq 0 V)) (fun f => wrv number 0 (c :: apart V f))
+           (fun p => wrv number (S k) pad ++ query (m - (c + (fst p * V + snd p)))) (fun f p => nth (fst p) f 0 =? snd p)).
+  - exact HM.
+  - apply nwords_NoDup.
+  - intros f Hf. apply in_nwords in Hf. rewrite wrv_len. unfold apart. cbn [length].
+    rewrite map_length, spread_length. lia.
+  - intros p _ E. apply app_eq_nil in E. exact (Hq _ (proj2 E)).
+  - intros f [i v] Hf Hp. apply in_nwords in Hf. destruct Hf as [Lf Ff]. apply in_prod_iff in Hp. rewrite !in_seq in Hp.
+    cbn [fst snd]. set (a := i * V + v). assert (Ha : a < d) by (unfold a; nia).
+    set (xs := (c :: apart V f) ++ pad).
+    assert (Lx : length (c :: apart V f) = S k) by (unfold apart; cbn [length]; rewrite map_length, spread_length; lia).
+    assert (Below : forall x, In x (apart V f) -> x < d).
+    { intros x Hx. unfold apart in Hx. apply in_map_iff in Hx. destruct Hx as [y [<- Hy]].
+      pose proof (spread_below V f Ff 0 (d + 1) ltac:(nia)) as B. rewrite Forall_forall in B. specialize (B y Hy). lia. }
+    assert (In_xs : forall x, In x xs -> x = c \/ In x (apart V f)).
+    { intros x Hx. apply in_app_iff in Hx. destruct Hx as [[<-|Hx]|Hx]; auto. apply repeat_spec in Hx. auto. }
+    assert (E : has_pair m (m - (c + a)) xs = (nth i f 0 =? v)).
+    { destruct (nth i f 0 =? v) eqn:Ev.
+      - apply Nat.eqb_eq in Ev. unfold xs. cbn [app has_pair]. apply orb_true_iff. left. apply existsb_exists.
+        exists a. split; [apply in_app_iff; left; apply apart_in; auto; lia|]. apply Nat.eqb_eq.
+        replace (c + a + (m - (c + a))) with (1 * m) by (unfold c; lia). apply Nat.mod_mul. lia.
+      - apply Nat.eqb_neq in Ev. apply has_pair_none. intros x y Hx Hy. apply In_xs in Hx, Hy.
+        apply mod_apart; [unfold c; lia| |].
+        + assert (x <= c /\ y <= c) as [? ?].
+          { split; [destruct Hx as [->|Hx]|destruct Hy as [->|Hy]]; auto; [apply Below in Hx|apply Below in Hy];
+              unfold c; lia. }
+          unfold c in *. lia.
+        + intros E. apply Ev.
+          assert (Hin : In a (apart V f)).
+          { destruct Hx as [->|Hx], Hy as [->|Hy].
+            - exfalso. unfold c in E. lia.
+            - replace a with y by lia. exact Hy.
+            - replace a with x by lia. exact Hx.
+            - exfalso. apply Below in Hx, Hy. unfold c in E. lia. }
+          apply (apart_in V f Ff i v) in Hin; [exact Hin|lia|lia]. }
+    rewrite <- E, app_assoc.
+    replace (wrv number 0 (c :: apart V f) ++ wrv number (S k) pad) with (wrv number 0 xs)
+      by (unfold xs; rewrite wrv_split, Lx; reflexivity).
+    apply Hc; [unfold xs, pad; rewrite app_length, Lx, repeat_length; lia| |unfold c; lia].
+    apply Forall_forall. intros x Hx. apply In_xs in Hx. destruct Hx as [->|Hx]; [unfold c; lia|].
+    apply Below in Hx. lia.
+  - intros f g Hf Hg E. apply in_nwords in Hf, Hg. apply (nth_ext_on 0 f g k); [tauto|tauto|]. intros i Hi.
     assert (Hgi : nth i g 0 < V).
     { destruct Hg as [Lg Fg]. rewrite Forall_forall in Fg. apply Fg, nth_In. lia. }
     specialize (E (i, nth i g 0)). cbn [fst snd] in E. rewrite Nat.eqb_refl in E. apply Nat.eqb_eq, E.
@@ -305,6 +393,16 @@ Proof.
   apply power_exceeds_sound in H2. apply to_nat_lt in H0. apply to_nat_le in H1. divided_in H2.
   pose proof (two_sum_state M _ _ _ _ H0 H1 HM C). change (N.to_nat 1) with 1%nat in *. lia.
 Qed.
+Definition chk_three (s n m k a b : N) : bool :=
+  (0 <? k) && (k <? n) && power_exceeds s k ((m + 1) / 3 / k) a b.
+Theorem cannot_three s n m k a b : chk_three s n m k a b = true ->
+  forall M, memory_bits M (N.to_nat (k + 1)) (N.to_nat s) -> ~ three_sums M (N.to_nat n) (N.to_nat m).
+Proof.
+  unfold chk_three. rewrite !andb_true_iff, !N.ltb_lt. intros [[H0 H1] H2] M HM C.
+  apply power_exceeds_sound in H2. apply to_nat_lt in H0, H1. divided_in H2. divided_in HM. rewrite Nat.add_1_r in HM.
+  change (N.to_nat 1) with 1%nat in *. change (N.to_nat 3) with 3%nat in *.
+  pose proof (three_sum_state M _ _ _ _ H0 H1 HM C). lia.
+Qed.
 Definition chk_recall (s n V k a b : N) : bool := (k <=? n) && (0 <? V) && power_exceeds s k V a b.
 Theorem cannot_recall s n V k a b : chk_recall s n V k a b = true ->
   forall M, memory_bits M (N.to_nat (2 * k)) (N.to_nat s) -> ~ recalls M (N.to_nat n) (N.to_nat V).
@@ -360,6 +458,14 @@ Qed.
 Theorem cannot_average_log_linear s n q r k : chk_average s n q (2 ^ r) k = true ->
   forall M, merged_bits M (N.to_nat r) (N.to_nat s) -> ~ averages (machine_of M) (N.to_nat n) (N.to_nat q).
 Proof. intros H M HM. apply (cannot_average _ _ _ _ _ H), (merged_at M r); [reflexivity|exact HM]. Qed.
+Theorem cannot_three_log_linear s n m r a b : chk_three s n m (2 ^ r - 1) a b && (0 <? r) = true ->
+  forall M, merged_bits M (N.to_nat r) (N.to_nat s) -> ~ three_sums (machine_of M) (N.to_nat n) (N.to_nat m).
+Proof.
+  rewrite andb_true_iff, N.ltb_lt. intros [H Hr] M HM. apply (cannot_three _ _ _ _ _ _ H), (merged_at M r); [|exact HM].
+  pose proof (N.pow_nonzero 2 r). lia.
+Qed.
+Print Assumptions cannot_three.
+Print Assumptions cannot_three_log_linear.
 Print Assumptions cannot_average.
 Print Assumptions cannot_average_log_linear.
 Print Assumptions cannot_sum.

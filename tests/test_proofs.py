@@ -43,6 +43,8 @@ EXAMPLES = [
     ("sparse_average(n=200,q=3)", "linear(h=1,d=4,p=8)", 0, "cannot_average"),
     ("sparse_average(n=600,q=3)", "log_linear(h=1,d=4,p=8)", 0, "cannot_average_log_linear"),
     ("nearest_neighbor(n=200,D=2,g=40)", "linear(h=1,d=4,p=8)", 0, "cannot_recall"),
+    ("three_sum(n=64,M=2^16)", "linear(h=1,d=4,p=8)", 0, "cannot_three"),
+    ("three_sum(n=100,M=2^16)", "log_linear(h=1,d=4,p=8)", 0, "cannot_three_log_linear"),
     ("two_sum(n=64,M=2^16)", "linear(h=1,d=4,p=8)", 3, "cannot_sum"),
     ("recall(n=64,V=128)", "linear(h=1,d=4,p=8)", 0, "cannot_recall"),
     ("counting(n=1024,S=64)", "linear(h=1,d=4,p=8)", 0, "cannot_count"),

@@ -1,4 +1,4 @@
-"""2-Sum, recall and counting by machines that read once: what proofs/rows.v says at the sizes of a case.
+"""Machines that read once, on 2-Sum, 3-Sum, recall, averages, counting: what proofs/rows.v says of them.
 
 Words over an alphabet are counted there, fewer than the rows of the task: V^k for k numbers of V each.
 """
@@ -21,6 +21,7 @@ from limen.tasks.equality import Equality
 from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.tasks.recall import Recall
 from limen.tasks.sparse_average import SparseAverage
+from limen.tasks.three_sum import ThreeSum
 from limen.tasks.two_sum import TwoSum
 
 
@@ -47,6 +48,9 @@ def words(name: str, task: Task, t: int) -> Words | NoStatement:
                 "sums_to_zero",
                 f"whether one of {n} numbers below {M} is its partner",
             )
+        case "three", ThreeSum(n=n, M=M) if (k := min(t, n) - 1) > 0:
+            question = f"whether two of {n} numbers below {M} make a sum of 0 with it"
+            return Words(k + 1, k, (M + 1) // 3 // k, (n, M), "three_sums", question)
         case "recall", Recall(n=n, V=V, q=1):
             k = min(t // 2, n)
             return Words(2 * k, k, V, (n, V), "recalls", f"which of {V} values stood behind any of {n} keys")
@@ -89,7 +93,7 @@ def _at(name: str, merging: bool, case: Case) -> Stated | NoStatement:
         cut = t.bit_length() - 1
     else:
         model, bits, machine = f"machine {answers}", f"memory_bits M {nat(t)}", "M"
-        cut = k if asks == "recalls" else t
+        cut = k if asks in {"recalls", "three_sums"} else t
     form = f"cannot_{name}{'_log_linear' if merging else ''}"
     return Stated(
         f"forall M : {model},\n  {bits} {nat(s)} -> ~ {asks} {machine} {nat(n)} {nat(other)}",
@@ -144,7 +148,7 @@ def _average(merging: bool, case: Case) -> Stated | NoStatement:
     )
 
 
-NAMES = ("sum", "recall", "count")
+NAMES = ("sum", "three", "recall", "count")
 FORMS = {
     f"cannot_{name}{'_log_linear' if merging else ''}": Form(
         "log_linear_state" if merging else "streaming_state",

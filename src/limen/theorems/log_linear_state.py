@@ -49,6 +49,11 @@ class LogLinearState(Theorem):
 
     formal = (
         Formal(
+            "rows.v",
+            "cannot_three_log_linear",
+            "three_sum by V^(t-1) of its sets: the verdict at its numbers",
+        ),
+        Formal(
             "log_linear_state.v",
             "one_level",
             "after 2^r tokens one level is left, in all heads and layers, whatever the rule",
