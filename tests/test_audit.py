@@ -17,7 +17,8 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from limen.architectures.configs import read, reader_of
 from limen.architectures.configs.fields import Fields, defaults
-from limen.architectures.configs.stack import Bits, Engine, Use
+from limen.architectures.configs.stack import Bits, Stack, Use
+from limen.architectures.engines import Asked, engine
 from limen.audit import Request, audit
 from limen.core.architecture import Architecture
 from limen.core.errors import BadInput
@@ -42,7 +43,12 @@ def test_the_bytes_are_those_of_a_real_cache(model_type: str) -> None:
     stacks = [read(form, "config.json") for form in as_saved(config)]
     for n, sequences in ((3, 1), (8, 3), (25, 2)):
         held = cached_bytes(config, n, sequences)
-        assert {sequences * stack.bytes_after(n, Engine.TRANSFORMERS, Bits()) for stack in stacks} == {held}
+        assert {held_by_transformers(stack, n, sequences) for stack in stacks} == {held}
+
+
+def held_by_transformers(stack: Stack, n: int, sequences: int = 1) -> int:
+    asked = Asked(context=n, sequences=sequences)
+    return engine("transformers").bytes_of(stack.tensors, n, asked, Bits())
 
 
 @pytest.mark.parametrize(
@@ -55,7 +61,7 @@ def test_the_bytes_are_those_of_a_real_cache(model_type: str) -> None:
 def test_the_bytes_are_those_of_a_real_cache_at_full_size(model_type: str) -> None:
     """On the meta device; the config says nothing but its type."""
     stack = read({"model_type": model_type}, "config.json")
-    assert stack.bytes_after(20, Engine.TRANSFORMERS, Bits()) == default_bytes(model_type, 20)
+    assert held_by_transformers(stack, 20) == default_bytes(model_type, 20)
 
 
 def test_the_defaults_are_those_of_the_installed_transformers() -> None:
@@ -119,6 +125,13 @@ def test_layers_that_are_not_listed_follow_the_rule_of_the_class(model_type: str
         ),
         ({"model_type": "deepseek_v4", "num_hidden_layers": 3, "compress_ratios": [0, 4, 128]}, "WSS"),
         ({"model_type": "falcon_h1", "num_hidden_layers": 2}, "HH"),
+        ({"model_type": "mistral", "num_hidden_layers": 2, "sliding_window": None}, "FF"),  # v0.3, Nemo
+        ({"model_type": "mistral", "num_hidden_layers": 2}, "WW"),
+        (
+            {"model_type": "qwen2", "num_hidden_layers": 2, "use_sliding_window": None}
+            | {"max_window_layers": 0},
+            "FF",
+        ),
     ],
 )
 def test_configs_of_the_hub_are_read_as_they_are_written(
@@ -142,20 +155,57 @@ def test_gpt_oss_takes_73728_bytes_a_token_until_its_windows_are_full() -> None:
 def test_an_engine_that_keeps_less_is_counted_as_less() -> None:
     """A convolution over c tokens needs c-1 columns; transformers keeps c; limits never depend on it."""
     config = {"model_type": "mamba2"}
-    minimal, whole = (audit(config, "x", Request(engine=engine)) for engine in Engine)
+    minimal, whole = (audit(config, "x", Request(engine=name)) for name in ("minimal", "transformers"))
     columns = [found.bytes_of(lambda kept: kept.use is Use.CONVOLUTION) for found in (minimal, whole)]
     assert columns[0] * 4 == columns[1] * 3
     assert minimal.limits == whole.limits and minimal.held_bits_per_token(99) == whole.held_bits_per_token(99)
+
+
+def test_mimo_looks_at_so_many_earlier_tokens_and_at_itself() -> None:
+    """As transformers 5.22 and SGLang read sliding_window_size."""
+    config = {"model_type": "mimo_v2_flash", "sliding_window": 128, "sliding_window_size": 128}
+    theirs = CONFIG_MAPPING["mimo_v2_flash"].from_dict({**config, "swa_num_attention_heads": 64})
+    found = read({**config, "swa_num_attention_heads": 64, "swa_num_key_value_heads": 8}, "x")
+    windows = {dict(block.sizes)["window"] for layer in found.layers[1:2] for block in layer.blocks}
+    assert windows == {theirs.sliding_window} == {129}
 
 
 def test_precision_and_sequences_scale_what_they_should() -> None:
     config = json.loads((CONFIGS / "qwen3_next_80b.json").read_text())
     once = audit(config, "x", Request())
     assert once.kv_dtype == "bfloat16"  # the config's own
-    half = audit(config, "x", Request(sequences=3, kv_dtype="fp8", state_dtype="bf16"))
-    assert half.kv_bytes * 2 == once.kv_bytes * 3
-    recurrent = [found.bytes_of(lambda kept: kept.use is Use.RECURRENT) for found in (once, half)]
-    assert recurrent[1] * 2 == recurrent[0] * 3
+    keys = audit(config, "x", Request(sequences=3, kv_dtype="fp8"))
+    assert keys.kv_bytes * 2 == once.kv_bytes * 3
+    assert keys.recurrent_bytes == once.recurrent_bytes * 3  # keys in 8 bits shrink nothing else
+    assert keys.convolution_bytes == once.convolution_bytes * 3
+    states = audit(config, "x", Request(state_dtype="bf16", conv_dtype="float32"))
+    assert states.kv_bytes == once.kv_bytes and states.recurrent_bytes * 2 == once.recurrent_bytes
+    assert states.convolution_bytes == once.convolution_bytes * 2
+
+
+def test_a_precision_that_the_config_declares_is_followed_and_said() -> None:
+    scheme = {"kv_cache_scheme": {"num_bits": 8, "type": "float", "dynamic": False}}
+    config = {"model_type": "nemotron_h", "mamba_ssm_cache_dtype": "bfloat16", "quantization_config": scheme}
+    plain, found = (audit(c, "x", Request()) for c in ({"model_type": "nemotron_h"}, config))
+    assert (found.kv_dtype, found.state_dtype, found.conv_dtype) == ("float8", "bfloat16", "bfloat16")
+    assert found.kv_bytes * 2 == plain.kv_bytes and found.recurrent_bytes * 2 == plain.recurrent_bytes
+    assert found.convolution_bytes == plain.convolution_bytes
+    assert any("quantization_config.kv_cache_scheme declares: float8" in line for line in found.remarks)
+    assert any("mamba_ssm_cache_dtype declares: bfloat16" in line for line in found.remarks)
+    asked = audit(config, "x", Request(kv_dtype="bf16", state_dtype="float32"))
+    assert asked.cache_bytes == plain.cache_bytes and not asked.remarks[1:]
+    algorithm = {"model_type": "llama", "quantization_config": {"kv_cache_quant_algo": "FP8"}}
+    assert audit(algorithm, "x", Request()).kv_dtype == "float8"
+
+
+def test_more_tokens_than_the_model_was_made_for_is_a_remark() -> None:
+    within, beyond = (audit({"model_type": "llama"}, "x", Request(context=n)) for n in (2048, 2049))
+    assert not within.remarks
+    assert ["max_position_embeddings" in line and "2,048" in line for line in beyond.remarks] == [True]
+    assert any(
+        "max_position_embeddings" in line
+        for line in limen("audit", GPT_OSS, "--context", "1M").stdout.splitlines()
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,6 +216,7 @@ def test_precision_and_sequences_scale_what_they_should() -> None:
             "num_hidden_layers": 1,
             "num_heads": 2,
             "head_dim": 4,
+            "hidden_size": 4,
             "state_size": 4,
             "n_groups": 1,
         },
@@ -212,6 +263,26 @@ def test_layers_that_share_keys_keep_none() -> None:
             "num_hidden_layers is 3, but layer_types lists 1",
         ),
         ({"model_type": "llama", "layer_types": ["ful_attention"]}, "did you mean 'full_attention'?"),
+        (
+            {"model_type": "jamba", "layer_types": ["mamba", "sliding"]},
+            "Known: attention, full_attention, linear_attention, mamba, recurrent",
+        ),
+        (
+            {"model_type": "mamba2", "hidden_size": 2048, "head_dim": 64},
+            "num_heads × head_dim is 128 × 64 = 8192, but expand × hidden_size is 4096",
+        ),
+        (
+            {"model_type": "zamba2", "hidden_size": 3584, "mamba_headdim": 64},
+            "n_mamba_heads × mamba_headdim is 8 × 64 = 512, but mamba_expand × hidden_size is 7168",
+        ),
+        (
+            {"model_type": "gpt2", "n_embd": 768, "hidden_size": 1024},
+            "n_embd is 768, but hidden_size is 1024",
+        ),
+        (
+            {"model_type": "llama", "quantization_config": {"kv_cache_scheme": {"num_bits": 3}}},
+            "kv_cache_scheme of 3 bits",
+        ),
         (
             {"model_type": "nemotron_h", "hybrid_override_pattern": "--"},
             "at least one layer that mixes tokens",

@@ -1,6 +1,6 @@
 """A real model's config -> its cache, its state, its limits.
 
-Bytes are those of the tensors that an engine keeps (`architectures/configs/stack.py`).  The limits are about
+Bytes are those of the tensors that an engine keeps (`architectures/engines/`).  The limits are about
 the stack that the layers are in theory, whose states hold what crosses a cut (of a convolution over c tokens
 c-1 columns, of a window W-1 tokens); the sums inside attention count 32 bits a number, as kernels take them.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,48 +16,36 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from limen.architectures.configs import read, stored_dtype
-from limen.architectures.configs.stack import Bits, Engine, Kept, LastTokens, Stack, Use
+from limen.architectures.configs import read, type_of
+from limen.architectures.configs.dtypes import Declared, declared, dtype
+from limen.architectures.configs.stack import Bits, Kept, LastTokens, Stack, Use
+from limen.architectures.engines import Asked, Dtypes, Engine, Said, engine
 from limen.check import bound as bounds
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
-from limen.core.errors import BadInput, unknown
+from limen.core.errors import BadInput
 from limen.core.shown import html
 from limen.core.task import Task
 from limen.core.theorem import Theorem
 from limen.decide import theorems
 from limen.tasks._families import FAMILIES, LEAST
 
-BITS = {
-    "float32": Fraction(32),
-    "bfloat16": Fraction(16),
-    "float16": Fraction(16),
-    "float8": Fraction(8),
-    "int8": Fraction(8),
-    "int4": Fraction(4),
-    "q8_0": Fraction(17, 2),  # llama.cpp: 32 numbers of 8 bits and a scale of 16
-    "q4_0": Fraction(9, 2),
-}
-_SHORT = {"f32": "float32", "fp32": "float32", "bf16": "bfloat16", "f16": "float16", "fp16": "float16"}
-_SHORT |= {"fp8": "float8", "float8_e4m3fn": "float8", "float8_e5m2": "float8", "q8": "q8_0", "q4": "q4_0"}
-
 _MOST = 2**40  # the largest n that is looked at
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(Asked):
     """What is asked about every model."""
 
-    context: int = 131_072
-    sequences: int = 1
-    kv_dtype: str | None = None  # the config's own unless said, bfloat16 where it says none
-    state_dtype: str = "float32"
-    engine: Engine = Engine.MINIMAL
+    kv_dtype: str | None = None  # precisions are the config's or the engine's own unless said
+    conv_dtype: str | None = None
+    state_dtype: str | None = None
+    engine: str = "minimal"
 
-    def __post_init__(self) -> None:
-        for name, value in (("context", self.context), ("number of sequences", self.sequences)):
-            if value < 1:
-                raise BadInput(f"the {name} must be at least 1, got {value}")
+    @property
+    def said(self) -> Said:
+        names = (self.kv_dtype, self.conv_dtype, self.state_dtype)
+        return Said(*(None if name is None else dtype(name, "option") for name in names))
 
 
 @dataclass(frozen=True)
@@ -77,41 +64,59 @@ class Audit:
     source: str
     stack: Stack
     request: Request
-    kv_dtype: str
-    state_dtype: str
+    declared: Declared
+    dtypes: Dtypes
     limits: tuple[Limit, ...]
 
     def _repr_html_(self) -> str | None:
         return html(self)
 
-    @property
-    def bits(self) -> Bits:
-        return Bits(BITS[self.kv_dtype], BITS[self.state_dtype])
+    @cached_property
+    def engine(self) -> Engine:
+        return engine(self.request.engine)
 
     @cached_property
-    def tensors(self) -> list[tuple[Kept, int]]:
-        """Each tensor, and how many layers keep one like it."""
-        layers = self.stack.layers
-        return [*Counter(kept for layer in layers for block in layer.blocks for kept in block.kept).items()]
+    def bits(self) -> Bits:
+        return self.dtypes.bits
+
+    @property
+    def kv_dtype(self) -> str:
+        return self.dtypes.kv
+
+    @property
+    def state_dtype(self) -> str:
+        return self.dtypes.state or self._own(Use.RECURRENT)
+
+    @property
+    def conv_dtype(self) -> str:
+        return self.dtypes.conv or self._own(Use.CONVOLUTION)
+
+    def _own(self, use: Use) -> str:
+        """As the model's own code keeps it."""
+        wide = any(kept.wide for kept, _ in self.stack.tensors if kept.use is use)
+        return "float32" if wide else self.dtypes.model
 
     @property
     def kv_bytes_per_token(self) -> Fraction:
         """What one token more costs while no window is full."""
-        windows = (k.numbers * times for k, times in self.tensors if isinstance(k.rows, LastTokens))
-        return self.kv_bytes_per_late_token + sum(windows) * self.bits.kv / 8
+        windows = [(k, times) for k, times in self.stack.tensors if isinstance(k.rows, LastTokens)]
+        return self.kv_bytes_per_late_token + sum(self._row(k) * times for k, times in windows)
 
     @property
     def kv_bytes_per_late_token(self) -> Fraction:
         """What one token more costs once all windows are full."""
-        rows = (k.numbers * k.rows.late * times for k, times in self.tensors)
-        return sum(rows, Fraction(0)) * self.bits.kv / 8
+        rows = (self._row(k) * k.rows.late * times for k, times in self.stack.tensors)
+        return sum(rows, Fraction(0))
+
+    def _row(self, kept: Kept) -> Fraction:
+        """Bytes, on one rank."""
+        return self.engine.numbers(kept, self.request) * self.bits.of(kept) / 8
 
     def bytes_of(self, wanted: Callable[[Kept], bool], n: int | None = None) -> int:
-        """Of all sequences, after n tokens (the context unless said)."""
+        """Of all sequences on one rank, after n tokens (the context unless said)."""
         n = self.request.context if n is None else n
-        engine = self.request.engine
-        bits = (k.bits_after(n, engine, self.bits) * times for k, times in self.tensors if wanted(k))
-        return -(-sum(bits, Fraction(0)) // 8) * self.request.sequences
+        tensors = [(k, times) for k, times in self.stack.tensors if wanted(k)]
+        return self.engine.bytes_of(tensors, n, self.request, self.bits)
 
     @property
     def kv_bytes(self) -> int:
@@ -119,40 +124,66 @@ class Audit:
         return self.bytes_of(lambda k: k.use in (Use.KV, Use.INDEX))
 
     @property
+    def window_bytes(self) -> int:
+        """Keys and values of windows."""
+        return self.bytes_of(lambda k: not k.grows and k.use in (Use.KV, Use.INDEX))
+
+    @property
+    def recurrent_bytes(self) -> int:
+        return self.bytes_of(lambda k: k.use is Use.RECURRENT)
+
+    @property
+    def convolution_bytes(self) -> int:
+        return self.bytes_of(lambda k: k.use is Use.CONVOLUTION)
+
+    @property
     def state_bytes(self) -> int:
         """Whatever does not grow with the text: recurrences, convolutions, windows."""
         return self.bytes_of(lambda k: not k.grows)
+
+    @property
+    def padding_bytes(self) -> int:
+        return self.engine.padding(self.stack, self.request.context, self.request, self.bits)
 
     @property
     def cache_bytes(self) -> int:
         return self.cache_bytes_after(self.request.context)
 
     def cache_bytes_after(self, n: int) -> int:
-        return self.bytes_of(lambda _: True, n)
+        """All of it, with what the engine leaves unused."""
+        return self.bytes_of(lambda _: True, n) + self.engine.padding(self.stack, n, self.request, self.bits)
 
     def held_bits_per_token(self, n: int) -> float:
         """Bits that the part that does not grow holds of n tokens, at most, for each of them."""
-        bits = (
-            min(k.bits_after(n, engine, self.bits) for engine in Engine) * times  # both keep what is needed
-            for k, times in self.tensors
-            if not k.grows
-        )
+        bits = (k.crossing(n, self.bits) * times for k, times in self.stack.tensors if not k.grows)
         return float(sum(bits, Fraction(0)) / n)
+
+    @cached_property
+    def remarks(self) -> list[str]:
+        """What a reader of the figures should know."""
+        request, found = self.request, [*self.stack.remarks]
+        positions = self.stack.positions
+        if positions is not None and request.context > positions:
+            made = f"the model was made for at most {positions:,} (max_position_embeddings)"
+            found.append(f"{request.context:,} tokens are asked for; {made}")
+        said, declared = request.said, self.declared
+        for what, asked, own, taken, where in (
+            ("keys and values", said.kv, declared.kv, self.dtypes.kv, declared.kv_field),
+            ("recurrent states", said.state, declared.state, self.dtypes.state, declared.state_field),
+        ):
+            if own is not None and asked is None:
+                how = "as" if taken == own else f"in {taken}: {self.engine.name} does not follow"
+                found.append(f"{what} {how} {where} declares: {own}")
+        return found + self.engine.remarks(self.stack, request, self.dtypes)
 
 
 def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:
     """Reads a config and asks every theorem."""
-    kv = dtype(request.kv_dtype or stored_dtype(config) or "bfloat16", source)
-    state = dtype(request.state_dtype, source)
-    stack = read(config, source, Bits(BITS[kv], BITS[state]))
-    return Audit(source, stack, request, kv, state, limits(stack.architecture))
-
-
-def dtype(name: str, where: str) -> str:
-    name = _SHORT.get(name.removeprefix("torch."), name.removeprefix("torch."))
-    if name not in BITS:
-        raise unknown(f"dtype ({where})", name, BITS)
-    return name
+    said = declared(config, source)
+    kind = type_of(config, source)
+    dtypes = engine(request.engine).dtypes(request.said, said, kind)
+    stack = read(config, source, dtypes.bits)
+    return Audit(source, stack, request, said, dtypes, limits(stack.architecture))
 
 
 def limits(architecture: Architecture) -> tuple[Limit, ...]:

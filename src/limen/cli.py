@@ -242,14 +242,19 @@ def audit(
     paths: Annotated[
         list[str], typer.Argument(help="A config.json, a folder that has one, or a model's name on the hub.")
     ],
-    context: Annotated[int, typer.Option(help="Tokens of a sequence.", min=1)] = 131_072,
+    context: Annotated[str, typer.Option(help="Tokens of a sequence: 4096, 128k, 1M.")] = "128k",
     sequences: Annotated[int, typer.Option(help="Sequences at a time.", min=1)] = 1,
     kv_dtype: Annotated[
         str | None, typer.Option(help="Of keys and values; the config's own unless said: bfloat16, q8_0, …")
     ] = None,
-    state_dtype: Annotated[str, typer.Option(help="Of recurrent states.")] = "float32",
+    conv_dtype: Annotated[
+        str | None, typer.Option(help="Of convolutions; the engine's own unless said.")
+    ] = None,
+    state_dtype: Annotated[
+        str | None, typer.Option(help="Of recurrent states; the config's or the engine's own unless said.")
+    ] = None,
     engine: Annotated[
-        str, typer.Option(help="minimal: what the next token needs; transformers: what its cache holds.")
+        str, typer.Option(help="Who allocates; minimal: nobody, what the next token needs.")
     ] = "minimal",
     card: Annotated[Path | None, typer.Option(help="A file for a picture of it: .svg or .html.")] = None,
     as_json: Json = False,
@@ -258,11 +263,18 @@ def audit(
 
     Example: limen audit examples/configs/gpt_oss_120b.json --context 131072
     """
-    from limen.architectures.configs.stack import Engine
     from limen.audit import Request
+    from limen.core.quantities import tokens
     from limen.report.audit import audited
 
-    request = Request(context, sequences, kv_dtype, state_dtype, Engine.named(engine))
+    request = Request(
+        tokens(context),
+        sequences,
+        kv_dtype=kv_dtype,
+        conv_dtype=conv_dtype,
+        state_dtype=state_dtype,
+        engine=engine,
+    )
     shown, lines = audited(paths, request, card)
     _print("audit", shown, lines, as_json)
 

@@ -11,16 +11,11 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
+from limen.architectures.configs.dtypes import INSIDE
 from limen.architectures.configs.fields import Fields, defaults
 from limen.architectures.configs.reader import Reader
 from limen.architectures.configs.stack import Bits, ModelLayer, Stack, sharing
 from limen.core.errors import BadInput, unknown
-
-_INSIDE = (
-    "text_config",
-    "llm_config",
-    "language_config",
-)  # where a model of more than text keeps the decoder
 
 
 def families() -> dict[str, Reader]:
@@ -40,7 +35,10 @@ def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  
     """The stack that a config describes; states count in `bits`."""
     config, model_type = _decoder(config, where)
     reader, f = reader_of(model_type), Fields(config, model_type, where)
-    kinds = reader.kinds(f)
+    kinds, works = reader.kinds(f), reader.works_for(model_type)
+    for i, kind in enumerate(kinds):
+        if kind not in works:
+            raise f.unknown_kind(i, kind, works)
     layers = [ModelLayer(i, kind, reader.layer(f.of_layer(i), i, kind, bits)) for i, kind in enumerate(kinds)]
     layers = _shared(layers, f)
     if not any(layer.stages for layer in layers):
@@ -48,11 +46,9 @@ def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  
     return Stack(model_type, tuple(layers), f.maybe("max_position_embeddings"))
 
 
-def stored_dtype(config: Mapping[str, Any]) -> str | None:
-    """Of the weights, where the config says: what an engine takes for the cache, too."""
-    boxes = [config[name] for name in _INSIDE if isinstance(config.get(name), dict)] + [config]
-    found = (box[key] for box in boxes for key in ("dtype", "torch_dtype") if isinstance(box.get(key), str))
-    return next(found, None)
+def type_of(config: Mapping[str, Any], where: str) -> str:
+    """The type under which a config is read."""
+    return _decoder(config, where)[1]
 
 
 def _decoder(config: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any], str]:
@@ -62,7 +58,7 @@ def _decoder(config: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any], 
         raise BadInput(f"{where}: model_type is missing; expected one of {', '.join(sorted(defaults()))}")
     if model_type in defaults():
         return config, model_type
-    for name in _INSIDE:
+    for name in INSIDE:
         if isinstance(inner := config.get(name), dict):
             kind = inner.get("model_type", f"{model_type}_text")
             return _decoder({**inner, "model_type": kind}, f"{where}: {name}")
@@ -87,4 +83,4 @@ def _shared(layers: list[ModelLayer], f: Fields) -> list[ModelLayer]:
     ]
 
 
-__all__ = ["Fields", "Stack", "defaults", "families", "read", "reader_of", "stored_dtype"]
+__all__ = ["Fields", "Stack", "defaults", "families", "read", "reader_of", "type_of"]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from limen.architectures.configs.fields import Fields
 from limen.architectures.configs.reader import Reader, Stages
-from limen.architectures.configs.stack import SUMS, Bits, Block, EveryToken, Kept, LastTokens, Use
+from limen.architectures.configs.stack import SUMS, Bits, Block, EveryToken, Kept, LastTokens, Rows, Use
 from limen.core.architecture import Part
 from limen.mixers.softmax import Softmax
 from limen.mixers.window import Window
@@ -43,6 +43,9 @@ class Heads(NamedTuple):
         """As the mixers want it: nothing where it is the size of the values."""
         return None if self.d == self.d_v else self.d
 
+    def kept(self, rows: Rows) -> Kept:
+        return Kept(Use.KV, self.row, rows, pieces=((self.h_kv, self.d + self.d_v),))
+
     @property
     def sizes(self) -> tuple[tuple[str, int], ...]:
         return (("heads", self.h), ("kv_heads", self.h_kv), ("head_dim", self.d))
@@ -57,8 +60,6 @@ def heads(f: Fields) -> Heads:
 
 def attention(f: Fields, i: int, kind: str, bits: Bits, which: Heads | None = None) -> Block:
     """Of the kind that the config names, with the model's heads unless others are given."""
-    if kind not in _LIMITS:
-        raise f.unknown_kind(i, kind, tuple(_LIMITS))
     which = which or heads(f)
     if which.h % which.h_kv:
         raise f.wrong("num_key_value_heads", f"a divisor of num_attention_heads = {which.h}")
@@ -71,13 +72,12 @@ def attention(f: Fields, i: int, kind: str, bits: Bits, which: Heads | None = No
 
 def full(which: Heads) -> Block:
     part = Part(Softmax(which.h, which.d_v, d_k=which.d_k), p=SUMS)
-    return Block("full attention", part, (Kept(Use.KV, which.row, EveryToken()),), which.sizes)
+    return Block("full attention", part, (which.kept(EveryToken()),), which.sizes)
 
 
 def window(which: Heads, W: int, bits: Bits, what: str = "sliding window") -> Block:
     part = Part(Window(which.h_kv, which.d_v, W, d_k=which.d_k), p=ceil(bits.kv))
-    kept = Kept(Use.KV, which.row, LastTokens(W))
-    return Block(what, part, (kept,), (*which.sizes, ("window", W)))
+    return Block(what, part, (which.kept(LastTokens(W)),), (*which.sizes, ("window", W)))
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
@@ -88,7 +88,8 @@ def _kinds(f: Fields) -> tuple[str, ...]:
     """As listed; otherwise by the type's rule, or windows from some layer on, or in all of them."""
     if f.listed or (f.ruled and f["max_window_layers"] is None):
         return f.kinds()
-    sliding = f["use_sliding_window"] is not False and f.maybe("sliding_window") is not None
+    allowed = bool(f["use_sliding_window"]) or not f.says("use_sliding_window")
+    sliding = allowed and f.maybe("sliding_window") is not None
     others = (
         "sliding_attention" if sliding else "chunked_attention" if f.maybe("attention_chunk_size") else None
     )

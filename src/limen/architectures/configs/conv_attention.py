@@ -33,9 +33,11 @@ def _inkling(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     swa = "swa_" if kind == "sliding_attention" else ""
     h, h_kv, d = (f.integer(f"{swa}{name}") for name in names)
     which, c, width = Heads(h, h_kv, d, d), f.integer("conv_kernel_size"), f.integer("hidden_size")
-    columns = Kept(Use.CONVOLUTION, which.row, Columns(c), state=True)
+    columns = Kept(
+        Use.CONVOLUTION, which.row, Columns(c), wide=True, pieces=((which.h_kv, which.d + which.d_v),)
+    )
     behind = _behind(attention(f, i, kind, bits, which), which, c, (columns,))
-    after = convolution("convolution", width, c, bits, state=True)
+    after = convolution("convolution", width, c, bits, wide=True)
     return (behind,), (after,), (after,)
 
 
@@ -50,8 +52,6 @@ def _behind(block: Block, which: Heads, c: int, kept: tuple[Kept, ...]) -> Block
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
-    if kind not in _KINDS:
-        raise f.unknown_kind(i, kind, tuple(_KINDS))
     if f.model_type == "zaya":
         return ((_zaya(f, i, _KINDS[kind], bits),),)
     return _inkling(f, i, _KINDS[kind], bits)
@@ -65,4 +65,5 @@ READER = Reader(
         *("swa_num_attention_heads", "swa_num_key_value_heads", "swa_head_dim"),
     ),
     _layer,
+    works={"": tuple(_KINDS)},
 )

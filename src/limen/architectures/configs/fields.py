@@ -79,16 +79,28 @@ class Fields:
     where: str
 
     def __getitem__(self, name: str) -> Any:
-        """The config's value, under either name, or the class's default."""
+        """The config's value, under either name, or the class's default where it says nothing.
+
+        A null is a value: "no window", not "the default window".
+        """
         known = defaults()[self.model_type]
-        for key in (name, known.names.get(name, name)):
-            if self.config.get(key) is not None:
-                return self.config[key]
-        return known.fields.get(name)
+        said = [key for key in dict.fromkeys((known.names.get(name, name), name)) if key in self.config]
+        if len(said) == 2 and self.config[said[0]] != self.config[said[1]]:
+            raise self.contradiction(*(f"{key} is {self.config[key]!r}" for key in said))
+        return self.config[said[0]] if said else known.fields.get(name)
+
+    def says(self, name: str) -> bool:
+        """Whether the config itself has the field, be it null, or the class has it."""
+        known = defaults()[self.model_type]
+        return name in self.config or known.names.get(name, name) in self.config or name in known.fields
+
+    def contradiction(self, one: str, other: str) -> BadInput:
+        """Of two things that the config says and that cannot both hold."""
+        return BadInput(f"{self.where}: {self.model_type}: {one}, but {other}")
 
     def wrong(self, name: str, expected: str) -> BadInput:
         got = self[name]
-        said = "is missing" if got is None else f"is {got!r}"
+        said = f"is {got!r}" if got is not None else "is null" if name in self.config else "is missing"
         return BadInput(f"{self.where}: {self.model_type}: {name} {said}; expected {expected}")
 
     def integer(self, name: str, least: int = 1) -> int:
@@ -174,9 +186,10 @@ class Fields:
         if not isinstance(kinds, list) or not kinds or not all(isinstance(kind, str) for kind in kinds):
             raise self.wrong(name, "a list with the kind of each layer")
         if count is not None and count != len(kinds):
-            said = f"num_hidden_layers is {count}, but {name} lists {len(kinds)}"
-            raise BadInput(f"{self.where}: {self.model_type}: {said}")
+            raise self.contradiction(f"num_hidden_layers is {count}", f"{name} lists {len(kinds)}")
         return tuple(str(_OLD.get(kind, kind)) for kind in kinds)
 
-    def unknown_kind(self, i: int, kind: str, known: tuple[str, ...]) -> BadInput:
+    def unknown_kind(self, i: int, kind: str, works: tuple[str, ...]) -> BadInput:
+        """Lists all that work, by their older words as well."""
+        known = [*works, *(old for old, new in _OLD.items() if new in works)]
         return unknown(f"kind of layer for {self.model_type} ({self.where}, layer {i})", kind, known)

@@ -47,8 +47,6 @@ def _sizes(f: Fields) -> tuple[tuple[str, int], ...]:
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     if kind == "full_attention":
         return ((latent(f),),)
-    if kind != "indexed_attention":
-        raise f.unknown_kind(i, kind, ("full_attention", "indexed_attention"))
     types = f["indexer_types"]
     own = types[i] == "full" if types else f.model_type != "hy_v4" or i == 0 or (i - 1) % _EVERY == 0
     return ((indexed(f, own),),)
@@ -75,4 +73,5 @@ READER = Reader(
     (*FIELDS, "index_head_dim", "index_n_heads", "index_topk", "indexer_types"),
     _layer,
     _kinds,
+    {"": ("full_attention", "indexed_attention")},
 )
