@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import transformers
+from huggingface_hub.errors import StrictDataclassError
 from transformers import PreTrainedConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from limen.architectures.configs import families
 
@@ -33,6 +35,7 @@ PERIODS = {
     "qwen3_5_text": "full_attention_interval",
     "qwen3_next": "full_attention_interval",
 }
+OLDER = {"bloom": {"hidden_size": "n_embed"}}  # older names that a class takes, and no map of it says
 COUNTS = (64, 63, 62, 61, 48, 47, 30, 13, 12)  # numbers of layers at which a rule must hold
 
 
@@ -94,6 +97,7 @@ def facts(model_type: str, family: str) -> dict[str, Any]:
     if model_type in FIXED:
         fields["num_hidden_layers"] = len(cls().layer_types)
     aliases = {name: cls.attribute_map[name] for name in names if name in cls.attribute_map}
+    aliases |= OLDER.get(model_type, {})
     found = {"family": family, "names": aliases, "fields": fields, "layers": layers(model_type, cls)}
     return {key: value for key, value in found.items() if value}
 
@@ -106,5 +110,52 @@ def text() -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
+def boxes() -> dict[str, str]:
+    """The type of the decoder inside each model of more than text."""
+    known, found = {name for reader in READERS.values() for name in reader.types}, {}
+    for model_type in CONFIG_MAPPING:
+        try:
+            inner = CONFIG_MAPPING[model_type]().get_text_config(decoder=True).model_type
+        except (StrictDataclassError, ValueError, TypeError, AttributeError, ImportError):
+            continue  # a class that has no default, or no one decoder
+        if inner != model_type and inner in known:
+            found[model_type] = inner
+    return found
+
+
+def classes() -> dict[str, str]:
+    """The type of each class that `architectures` may name."""
+    known = {name for reader in READERS.values() for name in reader.types}
+    return OWN_CLASSES | {
+        cls: model_type
+        for model_type, cls in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.items()
+        if model_type in known and isinstance(cls, str)
+    }
+
+
+OWN_CLASSES = {  # of types that transformers has not
+    "QWenLMHeadModel": "qwen",
+    "BaichuanForCausalLM": "baichuan",
+    "ChatGLMModel": "chatglm",
+    "ChatGLMForConditionalGeneration": "chatglm",
+    "DeciLMForCausalLM": "nemotron-nas",
+    "MiMoForCausalLM": "mimo",
+    "Phi4MMForCausalLM": "phi4_multimodal",
+    "MiniMaxText01ForCausalLM": "minimax_text_01",
+    "MiniMaxM1ForCausalLM": "minimax_m1",
+    "BailingMoeLinearForCausalLM": "bailing_moe_linear",
+    "BailingMoeLinearV2ForCausalLM": "bailing_moe_linear",
+    "Plamo2ForCausalLM": "plamo2",
+    "YuanForCausalLM": "yuan",
+}
+
+
+def names() -> str:
+    found = {"boxes": boxes(), "architectures": classes()}
+    return json.dumps(found, indent=0, sort_keys=True) + "\n"
+
+
 if __name__ == "__main__":
+    transformers.logging.set_verbosity_error()
     FILE.write_text(text())
+    FILE.with_name("names.json").write_text(names())

@@ -19,7 +19,7 @@ from typing import Any
 from limen.architectures.configs import read, type_of
 from limen.architectures.configs.dtypes import Declared, declared, dtype
 from limen.architectures.configs.stack import Bits, Kept, LastTokens, Stack, Use
-from limen.architectures.engines import Asked, Dtypes, Engine, Said, engine
+from limen.architectures.engines import Asked, Dtypes, Engine, Plan, Said, engine
 from limen.check import bound as bounds
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
@@ -41,6 +41,7 @@ class Request(Asked):
     conv_dtype: str | None = None
     state_dtype: str | None = None
     engine: str = "minimal"
+    memory: int | None = None  # bytes that there are
 
     @property
     def said(self) -> Said:
@@ -73,7 +74,26 @@ class Audit:
 
     @cached_property
     def engine(self) -> Engine:
-        return engine(self.request.engine)
+        return engine(self.request.engine).of(self.stack.model_type)
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """How vLLM's blocks are laid out; None for other engines."""
+        return self.engine.plan(self.stack, self.request, self.bits)
+
+    @property
+    def block_tokens(self) -> int | None:
+        return self.plan and self.plan.block
+
+    @property
+    def block_bytes(self) -> int | None:
+        """Of a block in all layers that share it."""
+        return self.plan and self.plan.block_bytes
+
+    @property
+    def blocks(self) -> int | None:
+        """Of one request."""
+        return self.plan and self.plan.request(self.request.context, self.request)
 
     @cached_property
     def bits(self) -> Bits:
@@ -144,6 +164,18 @@ class Audit:
     @property
     def padding_bytes(self) -> int:
         return self.engine.padding(self.stack, self.request.context, self.request, self.bits)
+
+    @property
+    def concurrency(self) -> float | None:
+        """Requests of full length that a pool of `memory` bytes holds at a time, as vLLM prints it."""
+        if self.request.memory is None or self.plan is None or self.blocks is None:
+            return None
+        return self.request.memory // self.plan.block_bytes / self.blocks
+
+    @property
+    def tokens(self) -> int | None:
+        """ "GPU KV cache size" in vLLM's words: the concurrency in tokens."""
+        return None if self.concurrency is None else int(self.concurrency * self.request.context)
 
     @property
     def cache_bytes(self) -> int:

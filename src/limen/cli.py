@@ -256,6 +256,23 @@ def audit(
     engine: Annotated[
         str, typer.Option(help="Who allocates; minimal: nobody, what the next token needs.")
     ] = "minimal",
+    tensor_parallel: Annotated[
+        int, typer.Option(help="Ranks that share the heads; bytes are those of one rank.", min=1)
+    ] = 1,
+    memory: Annotated[str | None, typer.Option(help="What there is: 24GiB. Asks what fits.")] = None,
+    slots: Annotated[
+        int | None, typer.Option(help="Recurrent states in the pool; one a sequence unless said.", min=1)
+    ] = None,
+    checkpoints: Annotated[
+        int, typer.Option(help="llamacpp: states kept beside each, to go back to.", min=0)
+    ] = 0,
+    ubatch: Annotated[int, typer.Option(help="llamacpp: tokens of one pass.", min=1)] = 512,
+    unified: Annotated[
+        bool, typer.Option("--unified", help="llamacpp: the context is one pool for all sequences.")
+    ] = False,
+    speculative: Annotated[int, typer.Option(help="vllm: tokens drafted ahead.", min=0)] = 0,
+    batched: Annotated[int, typer.Option(help="vllm: tokens scheduled in one step.", min=1)] = 8192,
+    prefix_caching: Annotated[bool, typer.Option(help="vllm: keeps states at block boundaries.")] = True,
     card: Annotated[Path | None, typer.Option(help="A file for a picture of it: .svg or .html.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -264,12 +281,21 @@ def audit(
     Example: limen audit examples/configs/gpt_oss_120b.json --context 131072
     """
     from limen.audit import Request
-    from limen.core.quantities import tokens
+    from limen.core import quantities
     from limen.report.audit import audited
 
     request = Request(
-        tokens(context),
+        quantities.tokens(context),
         sequences,
+        tensor_parallel=tensor_parallel,
+        slots=slots,
+        checkpoints=checkpoints,
+        speculative=speculative,
+        ubatch=ubatch,
+        unified=unified,
+        batched=batched,
+        prefix_caching=prefix_caching,
+        memory=None if memory is None else quantities.memory(memory),
         kv_dtype=kv_dtype,
         conv_dtype=conv_dtype,
         state_dtype=state_dtype,

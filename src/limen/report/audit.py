@@ -137,6 +137,10 @@ def _fields(shown: Shown) -> dict[str, Any]:
         "convolution_bytes": found.convolution_bytes,
         "state_bytes": found.state_bytes,
         "padding_bytes": found.padding_bytes,
+        "block_tokens": found.block_tokens,
+        "memory": request.memory,
+        "tokens": found.tokens,
+        "concurrency": found.concurrency,
         "cache_bytes": found.cache_bytes,
         "state_bits_per_token": [{"tokens": n, "bits": held[n]} for n in sorted(held)],
         "depth": hops,
@@ -231,6 +235,8 @@ def _cache(found: Audit) -> list[str]:
         + [f"convolutions {found.conv_dtype}"] * (Use.CONVOLUTION in uses)
     )
     several = "" if request.sequences == 1 else f", {request.sequences:,} sequences"
+    if request.tensor_parallel > 1:
+        several += f", one of {request.tensor_parallel} ranks"
     rows = [("keys and values", _per_token(found))] if found.kv_bytes_per_token else []
     for name, wanted in (
         ("  of every token", lambda k: k.grows),
@@ -244,6 +250,9 @@ def _cache(found: Audit) -> list[str]:
         rows.append(("left unused", _exact(found.padding_bytes)))
     rows.append(("in all", _exact(found.cache_bytes)))
     head = f"Cache of {request.context:,} tokens{several} ({precision}; engine: {request.engine})"
+    if found.concurrency is not None and found.tokens is not None:
+        pool = f"a pool of {in_bytes(request.memory or 0)} for the cache holds {found.tokens:,} tokens"
+        rows.append(("vLLM prints", f"{pool}, {found.concurrency:.2f} requests of full length at a time"))
     remarks = [f"  note: {remark}" for remark in found.remarks]
     return [head, *(f"  {name:<17} {size}" for name, size in rows), *_held(found), *remarks]
 

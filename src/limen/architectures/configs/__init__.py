@@ -12,7 +12,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from limen.architectures.configs.dtypes import INSIDE
-from limen.architectures.configs.fields import Fields, defaults
+from limen.architectures.configs.fields import Fields, defaults, other_names
 from limen.architectures.configs.reader import Reader
 from limen.architectures.configs.stack import Bits, ModelLayer, Stack, sharing
 from limen.core.errors import BadInput, unknown
@@ -33,7 +33,7 @@ def reader_of(model_type: str) -> Reader:
 
 def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  # noqa: B008 - frozen
     """The stack that a config describes; states count in `bits`."""
-    config, model_type = _decoder(config, where)
+    config, model_type = decoder(config, where)
     reader, f = reader_of(model_type), Fields(config, model_type, where)
     kinds, works = reader.kinds(f), reader.works_for(model_type)
     for i, kind in enumerate(kinds):
@@ -48,23 +48,47 @@ def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  
 
 def type_of(config: Mapping[str, Any], where: str) -> str:
     """The type under which a config is read."""
-    return _decoder(config, where)[1]
+    return decoder(config, where)[1]
 
 
-def _decoder(config: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any], str]:
+def decoder(config: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any], str]:
     """The part of the config that describes the decoder of text, and its type."""
-    model_type = config.get("model_type")
-    if not isinstance(model_type, str):
-        raise BadInput(f"{where}: model_type is missing; expected one of {', '.join(sorted(defaults()))}")
-    if model_type in defaults():
-        return config, model_type
+    own, boxes = config.get("model_type"), other_names().boxes
+    if isinstance(own, str) and own in defaults():
+        return config, own
     for name in INSIDE:
         if isinstance(inner := config.get(name), dict):
-            kind = inner.get("model_type", f"{model_type}_text")
-            return _decoder({**inner, "model_type": kind}, f"{where}: {name}")
-    if f"{model_type}_text" in defaults():  # the decoder's fields without a box around them, or none at all
-        return config, f"{model_type}_text"
-    raise unknown(f"model type ({where})", model_type, defaults())
+            return _inner(inner, str(own), f"{where}: {name}")
+    if isinstance(own, str):  # the decoder's fields without a box around them, or none at all
+        for known in (boxes.get(own), f"{own}_text"):
+            if known in defaults():
+                return config, str(known)
+    if (known := _by_class(config)) is not None:
+        return config, known
+    if not isinstance(own, str):
+        raise BadInput(f"{where}: model_type is missing; expected one of {', '.join(sorted(defaults()))}")
+    raise unknown(f"model type ({where})", own, defaults())
+
+
+def _inner(inner: Mapping[str, Any], box: str, where: str) -> tuple[Mapping[str, Any], str]:
+    """By its own type, by its class, or by that which the model around it has."""
+    if "model_type" not in inner and "architectures" not in inner:
+        inner = {**inner, "model_type": other_names().boxes.get(box, f"{box}_text")}
+    try:
+        return decoder(inner, where)
+    except BadInput:
+        known = other_names().boxes.get(box)
+        if known is None:
+            raise
+        return inner, known
+
+
+def _by_class(config: Mapping[str, Any]) -> str | None:
+    """The type of a class named in `architectures`."""
+    classes = config.get("architectures")
+    named = [name for name in classes if isinstance(name, str)] if isinstance(classes, list) else []
+    known = other_names().architectures
+    return next((known[name] for name in named if name in known), None)
 
 
 def _shared(layers: list[ModelLayer], f: Fields) -> list[ModelLayer]:
@@ -83,4 +107,4 @@ def _shared(layers: list[ModelLayer], f: Fields) -> list[ModelLayer]:
     ]
 
 
-__all__ = ["Fields", "Stack", "defaults", "families", "read", "reader_of", "type_of"]
+__all__ = ["Fields", "Stack", "decoder", "defaults", "families", "read", "reader_of", "type_of"]

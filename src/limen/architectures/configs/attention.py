@@ -81,7 +81,14 @@ def window(which: Heads, W: int, bits: Bits, what: str = "sliding window") -> Bl
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
-    return ((attention(f, i, kind, bits),),)
+    if f["num_attention_heads_per_layer"] is None:
+        return ((attention(f, i, kind, bits),),)
+    h, which = f.integers("num_attention_heads_per_layer"), heads(f)
+    if len(h) != f.integer("num_hidden_layers"):
+        raise f.contradiction(
+            f"num_hidden_layers is {f['num_hidden_layers']}", f"num_attention_heads_per_layer lists {len(h)}"
+        )
+    return ((attention(f, i, kind, bits, which._replace(h=h[i])),),)
 
 
 def _kinds(f: Fields) -> tuple[str, ...]:
@@ -100,36 +107,25 @@ def _kinds(f: Fields) -> tuple[str, ...]:
 
 READER = Reader(
     (
-        *(
-            "afmoe",
-            "apertus",
-            "arcee",
-            "bitnet",
-            "cohere",
-            "cohere2",
-            "cwm",
-            "diffllama",
-            "dots1",
-            "ernie4_5",
-        ),
-        *(
-            "exaone4",
-            "flex_olmo",
-            "gemma",
-            "gemma2",
-            "gemma3_text",
-            "gemma3n_text",
-            "glm",
-            "glm4",
-            "glm4_moe",
-        ),
-        *("gpt2", "gpt_neox", "gpt_oss", "gptj", "granite", "granite_swa", "granitemoe", "granitemoeshared"),
-        *("helium", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "jais2", "llama", "llama4_text"),
-        *("minimax_m2", "ministral", "ministral3", "mistral", "mixtral", "nanochat", "nemotron", "olmo"),
-        *("olmo2", "olmo3", "olmoe", "opt", "persimmon", "phi", "phi3", "phimoe", "qwen2", "qwen2_moe"),
-        *("qwen3", "qwen3_moe", "seed_oss", "smollm3", "solar_open", "stablelm", "starcoder2", "vaultgemma"),
+        *("afmoe", "apertus", "arcee", "aria_text", "beam", "biogpt", "bitnet", "bloom", "codegen"),
+        *("cohere", "cohere2", "cohere2_moe", "cwm", "diffllama", "doge", "dots1", "ernie4_5"),
+        *("ernie4_5_moe", "exaone4", "exaone_moe", "flex_olmo", "flint", "gemma", "gemma2"),
+        *("gemma3_text", "gemma3n_text", "glm", "glm4", "glm4_moe", "glm4v_moe_text", "glm4v_text"),
+        *("glm_ocr_text", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite"),
+        *("granite_swa", "granitemoe", "granitemoe_swa", "granitemoeshared", "helium"),
+        *("hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "jais2", "kolibri1", "laguna"),
+        *("llama", "llama4_text", "mellum", "minimax_m2", "ministral", "ministral3", "mistral"),
+        *("mixtral", "modernbert-decoder", "molmo2_text", "moshi", "mpt", "nanochat", "nemotron", "olmo"),
+        *("olmo2", "olmo3", "olmoe", "opt", "persimmon", "phi", "phi3", "phi4_multimodal", "phimoe"),
+        *("qwen2", "qwen2_5_vl_text", "qwen2_moe", "qwen2_vl_text", "qwen3", "qwen3_moe"),
+        *("qwen3_vl_moe_text", "qwen3_vl_text", "seed_oss", "smollm3", "solar_open", "stablelm"),
+        *("starcoder2", "step3p5", "vaultgemma", "xglm"),
     ),
-    (*FIELDS, "attention_chunk_size", "use_sliding_window", "max_window_layers", "num_kv_shared_layers"),
+    (
+        *FIELDS,
+        *("attention_chunk_size", "use_sliding_window", "max_window_layers", "num_kv_shared_layers"),
+        "num_attention_heads_per_layer",
+    ),
     _layer,
     _kinds,
 )

@@ -27,7 +27,8 @@ _SHORT = {"f32": "float32", "fp32": "float32", "bf16": "bfloat16", "f16": "float
 _SHORT |= {"half": "float16", "q8": "q8_0", "q4": "q4_0"}
 _SHORT |= dict.fromkeys(("fp8", "f8", "fp8_e4m3", "fp8_e5m2", "float8_e4m3fn", "float8_e5m2"), "float8")
 
-INSIDE = ("text_config", "llm_config", "language_config")  # where a model of more than text keeps the decoder
+# where a model of more than text keeps the decoder
+INSIDE = ("text_config", "llm_config", "language_config", "thinker_config")
 _STATE = ("mamba_ssm_dtype", "mamba_ssm_cache_dtype")
 
 

@@ -1,6 +1,7 @@
 """The fields of a config.json: its own, and what transformers' class would say where it is silent.
 
-`defaults.json` holds those facts, made by `scripts/config_defaults.py` from the classes themselves:
+`defaults.json` holds those facts, made by `scripts/config_defaults.py` from the classes themselves; in
+`own.json` are those of types that transformers has not, from the code that their authors published:
 
     family  the file of this package that reads the type
     names   what the class calls a field, where that is not its usual name (hidden_size: n_embd)
@@ -56,8 +57,24 @@ class Defaults(msgspec.Struct, frozen=True):
 @cache
 def defaults() -> dict[str, Defaults]:
     """By model type."""
-    text = files("limen.architectures.configs").joinpath("defaults.json").read_bytes()
-    return msgspec.json.decode(text, type=dict[str, Defaults])
+    read = msgspec.json.Decoder(dict[str, Defaults]).decode
+    return read(_data("defaults.json")) | read(_data("own.json"))
+
+
+class Names(msgspec.Struct, frozen=True):
+    """By what else a type may be known: by that of the model around it, or by a class in `architectures`."""
+
+    boxes: dict[str, str]
+    architectures: dict[str, str]
+
+
+@cache
+def other_names() -> Names:
+    return msgspec.json.decode(_data("names.json"), type=Names)
+
+
+def _data(name: str) -> bytes:
+    return files("limen.architectures.configs").joinpath(name).read_bytes()
 
 
 # What older configs call the kinds of layers.

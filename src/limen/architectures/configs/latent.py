@@ -13,31 +13,43 @@ from limen.core.architecture import Part
 from limen.mixers.softmax import Softmax
 from limen.mixers.top_k import TopK
 
-FIELDS = ("num_attention_heads", "kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim")
+FIELDS = (
+    "hidden_size",
+    "num_attention_heads",
+    "kv_lora_rank",
+    "qk_rope_head_dim",
+    "qk_nope_head_dim",
+    "v_head_dim",
+)
 _EVERY = 4  # HY V4: the index of one layer serves the three after it, where the config does not say
 
 
 def latent(f: Fields) -> Block:
     """Every head reads values of size v_head_dim out of the latent vector."""
-    part = Part(Softmax(f.integer("num_attention_heads"), f.integer("v_head_dim"), d_k=_key_size(f)), p=SUMS)
+    part = Part(Softmax(f.integer("num_attention_heads"), _value_size(f), d_k=_key_size(f)), p=SUMS)
     return Block("latent attention", part, (_latents(f),), _sizes(f))
 
 
 def indexed(f: Fields, own_index: bool) -> Block:
     """The same, of the index_topk tokens that an index chooses; the index keys may be another layer's."""
     d_i = f.integer("index_head_dim")
-    h, d_v, k = f.integer("num_attention_heads"), f.integer("v_head_dim"), f.integer("index_topk")
+    h, d_v, k = f.integer("num_attention_heads"), _value_size(f), f.integer("index_topk")
     mixer = TopK(h, d_v, k, d_k=_key_size(f), h_i=f.integer("index_n_heads"), d_i=d_i)
     index = (Kept(Use.INDEX, d_i, EveryToken()),) if own_index else ()
     return Block("indexed attention", Part(mixer, p=SUMS), (_latents(f), *index), (*_sizes(f), ("top_k", k)))
 
 
 def _latents(f: Fields) -> Kept:
-    return Kept(Use.KV, f.integer("kv_lora_rank") + f.integer("qk_rope_head_dim"), EveryToken())
+    whole = f.integer("num_attention_heads") * (_key_size(f) + _value_size(f))
+    return Kept(Use.KV, f.integer("kv_lora_rank") + f.integer("qk_rope_head_dim"), EveryToken(), whole=whole)
 
 
 def _key_size(f: Fields) -> int:
     return f.integer("qk_nope_head_dim") + f.integer("qk_rope_head_dim")
+
+
+def _value_size(f: Fields) -> int:
+    return f.maybe("v_head_dim") or f.share("num_attention_heads", of="hidden_size")
 
 
 def _sizes(f: Fields) -> tuple[tuple[str, int], ...]:
@@ -69,6 +81,8 @@ READER = Reader(
         "axk1",
         "axk2",
         "youtu",
+        "minicpm3",
+        "mistral4",
     ),
     (*FIELDS, "index_head_dim", "index_n_heads", "index_topk", "indexer_types"),
     _layer,

@@ -31,8 +31,9 @@ SUMS = 32  # bits of the sums inside attention: kernels accumulate in float32, w
 
 @dataclass(frozen=True)
 class EveryToken:
-    """One row a token."""
+    """One row a token; `copies`: how often transformers keeps it."""
 
+    copies: int = 1
     late = Fraction(1)
 
     def needed(self, n: int) -> int:
@@ -155,6 +156,7 @@ class Kept:
     rows: Rows
     wide: bool = False
     pieces: tuple[tuple[int, int], ...] = ()
+    whole: int | None = None  # of a latent vector: the keys and values that are read from it
 
     @property
     def grows(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from limen.architectures.engines.engine import Asked, Dtypes, Engine, Said
+from limen.architectures.engines.engine import Asked, Dtypes, Engine, Plan, Said
 from limen.core.errors import unknown
 
 _NOT = ("engine",)
@@ -24,4 +24,4 @@ def engine(name: str) -> Engine:
     return found
 
 
-__all__ = ["Asked", "Dtypes", "Engine", "Said", "engine", "engines"]
+__all__ = ["Asked", "Dtypes", "Engine", "Plan", "Said", "engine", "engines"]

@@ -64,11 +64,50 @@ class Dtypes(NamedTuple):
         return Bits(BITS[self.kv], BITS[self.model], conv, state)
 
 
+class Kind(NamedTuple):
+    """Layers that are allocated alike: bytes a token of keys, or bytes of a state."""
+
+    what: str  # "full", "window" or "state"
+    size: int
+    W: int = 0
+
+
+class Plan(NamedTuple):
+    """How a model's layers share blocks."""
+
+    block: int  # tokens
+    page: int  # bytes of a block in one layer
+    layers: int  # of a group
+    groups: tuple[tuple[Kind, int], ...]  # how many groups of each kind
+
+    @property
+    def block_bytes(self) -> int:
+        """Of a block in all layers of a group."""
+        return self.page * self.layers
+
+    def of_kind(self, kind: Kind, n: int, asked: Asked) -> int:
+        """Blocks of one group for one request."""
+        if kind.what == "state":
+            return 1 + asked.speculative + asked.prefix_caching
+        if kind.what == "window":
+            size = self.page // kind.size
+            return -(-min(kind.W - 1 + asked.batched, n) // size) + 1
+        return -(-n // (self.page // kind.size))
+
+    def request(self, n: int, asked: Asked) -> int:
+        """Blocks of one request of n tokens."""
+        return sum(count * self.of_kind(kind, n, asked) for kind, count in self.groups)
+
+
 class Engine:
     """The rules of `minimal`, which every other engine changes in some point."""
 
     name = "minimal"
     follows = True  # whether a precision of the keys that a quantised checkpoint declares is followed
+
+    def of(self, model_type: str) -> Engine:
+        """The engine as it treats this type."""
+        return self
 
     def dtypes(self, said: Said, declared: Declared, model_type: str) -> Dtypes:
         """In the order: as asked, as declared, as the engine does it by itself."""
@@ -109,6 +148,10 @@ class Engine:
     def padding(self, stack: Stack, n: int, asked: Asked, bits: Bits) -> int:
         """Bytes that belong to no tensor."""
         return 0
+
+    def plan(self, stack: Stack, asked: Asked, bits: Bits) -> Plan | None:
+        """How layers share blocks, where an engine has them."""
+        return None
 
     def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
         """What is rounded up, and why."""

@@ -8,7 +8,7 @@ keys               in the dtype of the model, whatever a quantised checkpoint de
 from __future__ import annotations
 
 from limen.architectures.configs.dtypes import Declared
-from limen.architectures.configs.stack import Columns, Kept, LastTokens
+from limen.architectures.configs.stack import Columns, EveryToken, Kept, LastTokens
 from limen.architectures.engines.engine import Asked, Engine
 
 
@@ -22,6 +22,8 @@ class Transformers(Engine):
     def rows(self, kept: Kept, n: int, asked: Asked) -> int:
         if isinstance(kept.rows, LastTokens):
             return kept.rows.copies * min(n, kept.rows.W - 1) * asked.sequences
+        if isinstance(kept.rows, EveryToken):
+            return kept.rows.copies * n * asked.sequences
         if isinstance(kept.rows, Columns):
             return kept.rows.c * self.states(asked)
         return super().rows(kept, n, asked)
