@@ -7,7 +7,9 @@ as a rule: some first kinds, a cycle, a last kind.
 """
 
 import dataclasses
+import inspect
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,7 +37,8 @@ PERIODS = {
     "qwen3_5_text": "full_attention_interval",
     "qwen3_next": "full_attention_interval",
 }
-OLDER = {"bloom": {"hidden_size": "n_embed"}}  # older names that a class takes, and no map of it says
+# Other names in real files, which a class takes or means, and no map of it says.
+OLDER = {"bloom": {"hidden_size": "n_embed"}, "nemotron_h": {"n_groups": "mamba_num_groups"}}
 COUNTS = (64, 63, 62, 61, 48, 47, 30, 13, 12)  # numbers of layers at which a rule must hold
 
 
@@ -155,7 +158,27 @@ def names() -> str:
     return json.dumps(found, indent=0, sort_keys=True) + "\n"
 
 
+def known() -> str:
+    """Every field that a class takes, one line a type; under "" those of all of them.
+
+    What a class takes beside its fields is read from its code: keys taken out of the keyword arguments.
+    """
+    transformers.logging.set_verbosity_error()
+    fields: dict[str, set[str]] = {}
+    for model_type in sorted(name for reader in READERS.values() for name in reader.types):
+        cls = CONFIG_MAPPING[model_type]
+        code = "".join(inspect.getsource(base) for base in cls.__mro__ if issubclass(base, PreTrainedConfig))
+        older = re.findall(r"""kwargs\.(?:get|pop|setdefault)\(\s*["'](\w+)""", code)
+        named = {f.name for f in dataclasses.fields(cls)} | set(cls.attribute_map)
+        fields[model_type] = named | set(cls().to_dict()) | set(older)
+    common = set.intersection(*fields.values())
+    lines = {"": common, **{name: found - common for name, found in fields.items()}}
+    text = [f"{json.dumps(name)}: {json.dumps(sorted(found))}" for name, found in lines.items()]
+    return "{\n" + ",\n".join(text) + "\n}\n"
+
+
 if __name__ == "__main__":
     transformers.logging.set_verbosity_error()
     FILE.write_text(text())
     FILE.with_name("names.json").write_text(names())
+    FILE.with_name("known.json").write_text(known())

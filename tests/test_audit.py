@@ -67,7 +67,10 @@ def test_the_bytes_are_those_of_a_real_cache_at_full_size(model_type: str) -> No
 
 
 def test_the_defaults_are_those_of_the_installed_transformers() -> None:
-    assert _script().text() == (Path(_script().FILE)).read_text()
+    made = _script()
+    assert made.text() == made.FILE.read_text()
+    assert made.names() == made.FILE.with_name("names.json").read_text()
+    assert made.known() == made.FILE.with_name("known.json").read_text()
 
 
 @cache
@@ -200,6 +203,13 @@ def test_a_precision_that_the_config_declares_is_followed_and_said() -> None:
     assert audit(algorithm, "x", Request()).kv_dtype == "float8"
 
 
+def test_a_field_that_the_type_has_not_is_a_remark() -> None:
+    found = audit(
+        {"model_type": "llama", "favourite_colour": "blue", "rope_theta": 1e4}, "x", Request(context=9)
+    )
+    assert found.remarks == ["not fields of llama, left aside: favourite_colour"]
+
+
 def test_more_tokens_than_the_model_was_made_for_is_a_remark() -> None:
     within, beyond = (audit({"model_type": "llama"}, "x", Request(context=n)) for n in (2048, 2049))
     assert not within.remarks
@@ -289,6 +299,15 @@ def test_layers_that_share_keys_keep_none() -> None:
             {"model_type": "nemotron_h", "hybrid_override_pattern": "--"},
             "at least one layer that mixes tokens",
         ),
+        (
+            {"model_type": "qwen3_next", "full_attention_intervall": 2},
+            "has no field 'full_attention_intervall'; did you mean 'full_attention_interval'?",
+        ),
+        (
+            {"model_type": "jamba", "attn_layer_perod": 2},
+            "has no field 'attn_layer_perod'; did you mean 'attn_layer_period'?",
+        ),
+        ({"model_type": "gla", "num_kv_head": 2}, "has no field 'num_kv_head'; did you mean 'num_kv_heads'?"),
         ({"model_type": "llama", "dtype": "float12"}, "no dtype (config.json) named 'float12'"),
     ],
 )

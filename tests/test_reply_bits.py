@@ -22,7 +22,10 @@ def projected(
     mixer: Softmax | Hard | TopK, w: dict[str, torch.Tensor], x: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The last token's scores, (h, n), and the values, (h, n, d)."""
-    q, k, v = ((x @ w[name]).unflatten(-1, (mixer.h, -1)).transpose(0, 1) for name in "QKV")  # (h, n, d)
+    shared = getattr(mixer, "kv_sets", mixer.h)
+    sets = zip("QKV", (mixer.h, shared, shared), strict=True)
+    q, k, v = ((x @ w[name]).unflatten(-1, (h, -1)).transpose(0, 1) for name, h in sets)  # (h, n, d)
+    k, v = (part.repeat_interleave(mixer.h // shared, 0) for part in (k, v))
     return (k @ q[:, -1:].mT).squeeze(-1), v
 
 

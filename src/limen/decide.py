@@ -16,7 +16,7 @@ from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound, Fits, Machine
 from limen.core.construction import Construction, constructions_for
-from limen.core.errors import BadInput, unknown
+from limen.core.errors import BadInput, counted, unknown
 from limen.core.smallest import smallest
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, NoStatement, Theorem
@@ -60,8 +60,7 @@ class Found:
 
 def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | None = None) -> Verdict:
     """The verdict, the size from which on it is CANNOT, and the highest accuracy on random inputs."""
-    if steps < 0:
-        raise BadInput(f"the steps of chain of thought must be at least 0, got {steps}")
+    counted(steps)
     size = over or task.grows
     if size not in task.sizes:
         raise unknown(f"size of {task}", size, task.sizes)

@@ -122,7 +122,7 @@ class Talk:
     ) -> tuple[tuple[Any, ...], torch.Tensor]:
         """What these tokens would tell later ones, and their outputs, after what they were told."""
         if isinstance(mixer, Softmax):
-            q, k, v = (split(seen @ w[name], mixer.h) for name in "QKV")
+            q, k, v = mixer.heads(w, seen)
             n = seen.shape[-2]
             own = self.rule.told(q, k, v, torch.ones(n, n, dtype=torch.bool).tril())
             return (k, v), join(self.rule.merged([*([before] if before else []), own])) @ w["O"]

@@ -39,8 +39,11 @@ def last_logits(
     x = frame.embedding.embed(model.parts["embedding"], tokens[..., -1:], n - 1).squeeze(-2)  # (batch, width)
     for i, layer in enumerate(frame.architecture.layers):
         w = model.parts[f"{i}.0"]
-        h = layer.parts[0].mixer.h  # type: ignore[attr-defined]
-        Q, K, V = (w[name].unflatten(-1, (h, -1)) for name in "QKV")  # (width, h, d)
+        mixer = layer.parts[0].mixer
+        assert isinstance(mixer, Softmax)
+        Q = w["Q"].unflatten(-1, (mixer.h, -1))  # (width, h, d_k)
+        K, V = (w[name].unflatten(-1, (mixer.kv_sets, -1)) for name in "KV")
+        K, V = (part.repeat_interleave(mixer.group, dim=-2) for part in (K, V))  # (width, h, d)
         q = torch.einsum("bw,whd->bhd", x, Q)
         query = torch.einsum("bhd,whd->bhw", q, K)  # W_K absorbed
         seen = _attended(model, tokens, query)  # (batch, h, width)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from limen.core.architecture import Architecture
+from limen.core.errors import counted
 from limen.core.task import Task
 
 
@@ -19,6 +20,9 @@ class Case:
     steps: int = 0
     route: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        counted(self.steps)
 
 
 class Sides(NamedTuple):

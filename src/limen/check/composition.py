@@ -46,7 +46,7 @@ from limen.check.cover import covers
 from limen.check.sharp import SHARP
 from limen.core.architecture import Architecture
 from limen.core.bits import ceil_bits, power_bits
-from limen.core.errors import BadInput
+from limen.core.errors import BadInput, counted
 from limen.core.graph import Graph
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
@@ -114,6 +114,7 @@ def levels_of(architecture: Architecture, n: int, L: int, steps: int) -> Levels 
 
 def bits_by_level(graph: Graph, L: int, steps: int) -> Levels | NoStatement:
     """The same of any graph."""
+    counted(steps)
     if any(c.bits is None for c in graph.components):
         return NoStatement("some mixer keeps every token, and its replies have no fixed size", elsewhere=True)
     κ, φ = graph.κ, graph.φ

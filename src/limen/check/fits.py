@@ -11,6 +11,7 @@ from dataclasses import fields
 from limen.core.architecture import Architecture, Layer, Part
 from limen.core.certificate import Fits
 from limen.core.construction import Construction
+from limen.core.errors import counted
 from limen.core.mixer import Mixer
 from limen.core.numbers import Precision
 from limen.core.task import Task
@@ -23,6 +24,7 @@ _ZERO_AT_ZERO = ("relu", "identity")  # feature maps under which an unused key c
 
 def fits(construction: Construction, architecture: Architecture, steps: int) -> Fits | str:
     """The certificate, or the reason why the construction does not live here."""
+    counted(steps)
     if construction.steps > steps:
         return f"it takes {construction.steps} steps of chain of thought, there are {steps}"
     frame = construction.frame()
@@ -80,12 +82,14 @@ def _placed(wanted: tuple[Layer, ...], there: tuple[Layer, ...]) -> list[Part] |
 def _held(wanted: Layer, there: Layer) -> list[Part] | None:
     """The parts of a layer that hold the wanted ones, or None; heads are taken until none is left.
 
+    A head of the construction has keys and values of its own: where heads share them, it takes a group.
+
     A part that says itself how few bits its state takes does not set the precision.
     """
-    heads = [getattr(part.mixer, "h", 1) for part in there.parts]
+    heads = [_sets(part.mixer) for part in there.parts]
     used: list[Part] = []
     for want in wanted.parts:
-        h = getattr(want.mixer, "h", 1)
+        h = _sets(want.mixer)
         at = next((i for i, part in enumerate(there.parts) if heads[i] >= h and _within(want, part)), None)
         if at is None:
             return None
@@ -100,7 +104,17 @@ def _within(want: Part, part: Part) -> bool:
         return False
     if want.p is not None and want.p > (part.p or 16):
         return False
-    return all(_enough(want.mixer, part.mixer, f.name) for f in fields(want.mixer) if f.name != "h")
+    counted_heads = ("h", "kv_heads")
+    if getattr(want.mixer, "group", 1) > getattr(part.mixer, "group", 1):
+        return False
+    return all(
+        _enough(want.mixer, part.mixer, f.name) for f in fields(want.mixer) if f.name not in counted_heads
+    )
+
+
+def _sets(mixer: Mixer) -> int:
+    """Sets of keys and values; as many as heads, where none are shared."""
+    return getattr(mixer, "kv_sets", getattr(mixer, "h", 1))
 
 
 def _enough(want: Mixer, have: Mixer, name: str) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from limen.architectures.last import CHUNK, last_logits, reads_only_the_embedding
 from limen.core import exhaustive
-from limen.core.errors import BadInput
+from limen.core.errors import BadInput, counted
 from limen.core.model import Model
 from limen.core.numbers import Precision
 from limen.core.task import Task, Tokens
@@ -66,6 +66,7 @@ def run(
     progress: Callable[[int], None] = lambda done: None,
 ) -> Count:
     """Answers of the model, in this precision, against the task's definition."""
+    counted(steps)
     model = model.to(precision)
     tried, wrong, margin = 0, 0, float("inf")
     for tokens in batches:

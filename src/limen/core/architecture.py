@@ -9,7 +9,7 @@ softmax(h=4,d=64),softmax(h=4,d=64,kv=0)                reads the keys and value
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 from limen.core.catalogue import identifier, lookup
@@ -17,6 +17,7 @@ from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
 from limen.core.text import Call, build, parse_stack, spell, spell_stack
 
+_SERIES = ", or layers in series, as linear(state_bits=…),softmax(reply_bits=…)"
 P = 16  # bits per number where the text does not say: what models store
 
 
@@ -32,6 +33,20 @@ class Part:
     p: int | None = None
     bits: int | None = None
     kv: int | None = None
+
+    def __post_init__(self) -> None:
+        """What is said must be all that the theorems count."""
+        name = identifier(self.mixer)
+        if self.bits is not None and self.full and not self.mixer.reply_is_all:
+            sizes = ", ".join(f.name for f in fields(self.mixer))
+            raise BadInput(
+                f"{name} tells later tokens more than its replies: give its sizes {sizes}{_SERIES}"
+            )
+        if self.kv is not None and not self.mixer.reads_kv_alone:
+            raise BadInput(
+                f"{name} cannot read the keys and values of layer {self.kv}: what it keeps comes from its "
+                "own layer's input, too. Leave kv out; softmax, hard, window, masked_softmax, linear take it"
+            )
 
     @cached_property
     def full(self) -> bool:

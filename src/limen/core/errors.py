@@ -23,6 +23,12 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
     return BadInput(f"no {kind} named {name!r}{hint} Known: {', '.join(known) or 'none'}")
 
 
+def counted(steps: int) -> None:
+    """Raises unless so many steps of chain of thought can be: below 0 every count of bits would shrink."""
+    if steps < 0:
+        raise BadInput(f"the steps of chain of thought must be at least 0, got {steps}")
+
+
 def at_least(thing: Any, **least: int) -> None:
     """Raises unless each named field is an integer (or a tuple of integers) of at least the given value."""
     for field in dataclasses.fields(thing):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import lazy_loader
 
@@ -29,6 +29,12 @@ State = Any  # a (nested) tuple of tensors and Python integers; only tensors cou
 @dataclass(frozen=True)
 class Mixer(ABC):
     """`mix` is the paper's formula, `fast` the same values in chunks, `state_bits` what crosses a cut."""
+
+    reply_is_all: ClassVar[bool] = False
+    """Of one that keeps every token: whether a reply is all that its tokens ever tell a later one."""
+
+    reads_kv_alone: ClassVar[bool] = False
+    """Whether what it keeps is made of its keys and values alone: then they may be another layer's."""
 
     @property
     def sees_future(self) -> bool:

@@ -1,7 +1,7 @@
 r"""What a stack costs: bytes kept for one sequence, and FLOPs, in exact integers.
 
     cache    bits of all states after n tokens, where they are most; a layer that keeps every token keeps
-             n·h(d_k+d)·p bits of keys and values (and what its choice needs: below)
+             n·kv_heads(d_k+d)·p bits of keys and values (and what its choice needs: below)
     decode   FLOPs of the n-th token
     prefill  FLOPs of the tokens 1 … n, one after another: the decode costs added up
 
@@ -14,8 +14,7 @@ A FLOP is a multiplication or an addition of a matrix product, so 2 for each mul
 Not counted: gates, norms, exponentials and short convolutions, which go number by number; embedding and
 readout.  Kernels that read a text in chunks do more FLOPs than the recurrence, and are quicker.
 
-Every head has its own keys and values, as the text of the mixer says.  With g query heads to one head of keys
-and values a layer keeps what it keeps with g = 1, and its softmax reads g times as many FLOPs.
+Heads that share keys and values (kv_heads < h) keep one set a group, and each still reads it for itself.
 """
 
 from __future__ import annotations
@@ -154,7 +153,7 @@ def kept(mixer: Mixer, n: int) -> int:
 
 @kept.register
 def _(mixer: Softmax, n: int) -> int:
-    return n * _pair(mixer)
+    return n * mixer.kv_sets * (mixer.key_size + mixer.d)
 
 
 @kept.register

@@ -69,7 +69,11 @@ def without_full(architecture: Architecture) -> Architecture:
 
 def _windowed(part: Part, W: int) -> Part:
     mixer = part.mixer
-    return replace(part, mixer=Window(mixer.h, mixer.d, W)) if isinstance(mixer, Softmax) else part
+    return (
+        replace(part, mixer=Window(mixer.h, mixer.d, W, kv_heads=mixer.kv_heads))
+        if isinstance(mixer, Softmax)
+        else part
+    )
 
 
 def _halved_layer(layer: Layer) -> Layer:

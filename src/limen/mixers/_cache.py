@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
+from limen.mixers._heads import spread
+
 if TYPE_CHECKING:
     import jaxtyping as jt
     import torch
@@ -34,6 +36,10 @@ class Cache(NamedTuple):
     def drop(self, at: int) -> Cache:
         """All pairs but one."""
         return Cache(*(torch.cat([x[..., :at, :], x[..., at + 1 :, :]], dim=-2) for x in self))
+
+    def spread(self, group: int) -> Cache:
+        """As each head reads it, where so many share a set."""
+        return Cache(*(spread(x, group) for x in self))
 
     def read(self, q_t: jt.Float[torch.Tensor, "*batch h d_k"]) -> jt.Float[torch.Tensor, "*batch h d"]:
         """One query's softmax average of the values."""

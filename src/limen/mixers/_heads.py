@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.core.errors import at_least
+from limen.core.errors import BadInput, at_least
 from limen.core.mixer import Streaming
 from limen.core.weights import Shapes
 
@@ -56,3 +57,63 @@ class Headed(Streaming):
         """W_Q, W_K, W_V, W_O."""
         keys, values = self.h * self.key_size, self.h * self.d
         return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
+
+
+@dataclass(frozen=True)
+class Grouped(Headed):
+    """Heads that may share keys and values: `kv_heads` sets of them, one a head unless said.
+
+    h/kv_heads heads in a row read the same set, as in transformers' `repeat_kv` [ainslie2023].
+    """
+
+    _: KW_ONLY
+    kv_heads: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.whole_groups()
+
+    def whole_groups(self) -> None:
+        """Raises unless every set has as many heads."""
+        if self.h % self.kv_sets:
+            raise BadInput(f"kv_heads must be a divisor of h = {self.h}, got {self.kv_heads}")
+
+    @property
+    def kv_sets(self) -> int:
+        """Sets of keys and values."""
+        return self.kv_heads or self.h
+
+    @property
+    def group(self) -> int:
+        """Heads that share a set."""
+        return self.h // self.kv_sets
+
+    def projections(self, width: int) -> Shapes:
+        """W_Q, W_K, W_V, W_O."""
+        keys, values = self.kv_sets * self.key_size, self.kv_sets * self.d
+        return super().projections(width) | {"K": (width, keys), "V": (width, values)}
+
+    def heads(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """q, k and v of each head: (*batch, h, n, ·)."""
+        return split(x @ w["Q"], self.h), *self.keys_values(w, x)
+
+    def keys_values(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """k and v as each head reads them: (*batch, h, n, ·)."""
+        k, v = (spread(split(x @ w[name], self.kv_sets), self.group) for name in "KV")
+        return k, v
+
+    def token(
+        self, w: Mapping[str, torch.Tensor], x_t: jt.Num[torch.Tensor, "*batch width"]
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """q of each head, k and v of each set, of one token: (*batch, ·, d)."""
+        k, v = (split_t(x_t @ w[name], self.kv_sets) for name in "KV")
+        return split_t(x_t @ w["Q"], self.h), k, v
+
+
+def spread(x: jt.Num[torch.Tensor, "*batch sets n d"], group: int) -> jt.Num[torch.Tensor, "*batch h n d"]:
+    """Each set for every head of its group."""
+    return x if group == 1 else x.repeat_interleave(group, dim=-3)

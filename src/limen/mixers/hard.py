@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.mixers._cache import Cache, empty
-from limen.mixers._heads import Headed, join, split, split_t
+from limen.mixers._heads import Grouped, join
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -28,8 +28,11 @@ else:
 
 
 @dataclass(frozen=True)
-class Hard(Headed):
-    """h heads with values of size d and queries and keys of size d_k (d unless said)."""
+class Hard(Grouped):
+    """h heads with values of size d and queries and keys of size d_k (d unless said), in kv_heads sets."""
+
+    reply_is_all = True
+    reads_kv_alone = True
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         return self.projections(width)
@@ -37,7 +40,7 @@ class Hard(Headed):
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
     ) -> jt.Num[torch.Tensor, "*batch n width"]:
-        q, k, v = (split(x @ w[name], self.h) for name in "QKV")  # (*batch, h, n, d)
+        q, k, v = self.heads(w, x)  # (*batch, h, n, d)
         scores = q @ k.mT  # (*batch, h, n, n)
         n = x.shape[-2]
         future = torch.ones(n, n, dtype=torch.bool, device=x.device).triu(1)
@@ -53,20 +56,21 @@ class Hard(Headed):
         return self.h * (self.d + 1) * p  # the best score and its value
 
     def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
-        return empty(w["K"], batch, self.h, self.key_size, self.d)
+        return empty(w["K"], batch, self.kv_sets, self.key_size, self.d)
 
     def step(
         self, w: Mapping[str, torch.Tensor], state: Cache, x_t: jt.Num[torch.Tensor, "*batch width"]
     ) -> tuple[Cache, jt.Num[torch.Tensor, "*batch width"]]:
-        q, k, v = (split_t(x_t @ w[name], self.h) for name in "QKV")  # (*batch, h, d)
+        q, k, v = self.token(w, x_t)  # (*batch, h or kv_sets, d)
         state = state.append(k, v)
-        j = _leftmost((state.k @ q.unsqueeze(-1)).squeeze(-1))  # (*batch, h)
-        y = torch.take_along_dim(state.v, j[..., None, None], dim=-2).squeeze(-2)  # (*batch, h, d)
+        read = state.spread(self.group)
+        j = _leftmost((read.k @ q.unsqueeze(-1)).squeeze(-1))  # (*batch, h)
+        y = torch.take_along_dim(read.v, j[..., None, None], dim=-2).squeeze(-2)  # (*batch, h, d)
         return state, y.flatten(-2) @ w["O"]
 
     @classmethod
     def examples(cls) -> tuple[Hard, ...]:
-        return cls(), cls(h=1, d=3, d_k=5), cls(h=3, d=1, d_k=2)
+        return cls(), cls(h=1, d=3, d_k=5), cls(h=4, d=1, d_k=2, kv_heads=2)
 
 
 def _leftmost(scores: jt.Num[torch.Tensor, "*any n"]) -> jt.Int64[torch.Tensor, "*any"]:

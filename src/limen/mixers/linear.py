@@ -38,6 +38,8 @@ class Sums(NamedTuple):
 class Linear(Headed):
     """h heads with values of size d and queries and keys of size d_k (d unless said), seen through phi."""
 
+    reads_kv_alone = True
+
     _: KW_ONLY
     phi: FeatureMap = ELU1
     normalise: bool = True

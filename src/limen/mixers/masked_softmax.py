@@ -21,7 +21,7 @@ import lazy_loader
 
 from limen.core.errors import at_least
 from limen.mixers._cache import Cache, empty
-from limen.mixers._heads import Headed, join, split, split_t
+from limen.mixers._heads import Grouped, join
 from limen.mixers._masked import attend, attend_ends, ends
 
 if TYPE_CHECKING:
@@ -33,16 +33,18 @@ else:
 
 
 @dataclass(frozen=True)
-class MaskedSoftmax(Headed):
+class MaskedSoftmax(Grouped):
     """h heads of sizes d and d_k (d unless said) that see the `first` and the `last` tokens, own included."""
+
+    reads_kv_alone = True
 
     first: int = 2
     last: int = 3
 
     def __post_init__(self) -> None:
         at_least(self, h=1, d=1, first=0, last=1)
-        if self.d_k is not None:
-            at_least(self, d_k=1)
+        at_least(self, **{name: 1 for name in ("d_k", "kv_heads") if getattr(self, name) is not None})
+        self.whole_groups()
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         return self.projections(width)
@@ -50,32 +52,32 @@ class MaskedSoftmax(Headed):
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        q, k, v = (split(x @ w[name], self.h) for name in "QKV")  # (*batch, h, n, d)
+        q, k, v = self.heads(w, x)  # (*batch, h, n, d)
         visible = ends(x.shape[-2], self.first, self.last, x.device)  # (n, n)
         return join(attend(q, k, v, visible)) @ w["O"]
 
     def fast(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        q, k, v = (split(x @ w[name], self.h) for name in "QKV")
+        q, k, v = self.heads(w, x)
         return join(attend_ends(q, k, v, self.first, self.last)) @ w["O"]
 
     def state_bits(self, n: int, p: int) -> int | None:
-        return min(n, self.first + self.last - 1) * self.h * (self.key_size + self.d) * p
+        return min(n, self.first + self.last - 1) * self.kv_sets * (self.key_size + self.d) * p
 
     def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
-        return empty(w["K"], batch, self.h, self.key_size, self.d)
+        return empty(w["K"], batch, self.kv_sets, self.key_size, self.d)
 
     def step(
         self, w: Mapping[str, torch.Tensor], state: Cache, x_t: jt.Float[torch.Tensor, "*batch width"]
     ) -> tuple[Cache, jt.Float[torch.Tensor, "*batch width"]]:
-        q, k, v = (split_t(x_t @ w[name], self.h) for name in "QKV")  # (*batch, h, d)
+        q, k, v = self.token(w, x_t)  # (*batch, h or kv_sets, d)
         state = state.append(k, v)
-        y = state.read(q)  # (*batch, h, d)
+        y = state.spread(self.group).read(q)  # (*batch, h, d)
         full = state.pairs == self.first + self.last
         # The first tokens stay; of the last ones the oldest is out of the next token's sight.
         return state.drop(self.first) if full else state, y.flatten(-2) @ w["O"]
 
     @classmethod
     def examples(cls) -> tuple[MaskedSoftmax, ...]:
-        return cls(), cls(h=1, d=3, first=0, last=5, d_k=5), cls(h=3, d=2, first=4, last=1)
+        return cls(), cls(h=1, d=3, first=0, last=5, d_k=5), cls(h=4, d=2, first=4, last=1, kv_heads=2)

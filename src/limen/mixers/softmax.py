@@ -17,7 +17,7 @@ import lazy_loader
 
 from limen.core.errors import BadInput
 from limen.mixers._cache import Cache, empty
-from limen.mixers._heads import Headed, join, split, split_t
+from limen.mixers._heads import Grouped, join
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -28,8 +28,11 @@ else:
 
 
 @dataclass(frozen=True)
-class Softmax(Headed):
-    """h heads with values of size d and queries and keys of size d_k (d unless said)."""
+class Softmax(Grouped):
+    """h heads with values of size d and queries and keys of size d_k (d unless said), in kv_heads sets."""
+
+    reply_is_all = True
+    reads_kv_alone = True
 
     _: KW_ONLY
     bidirectional: bool = False
@@ -44,14 +47,14 @@ class Softmax(Headed):
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        v = split(x @ w["V"], self.h)  # (*batch, h, n, d)
+        _, v = self.keys_values(w, x)  # (*batch, h, n, d)
         return join(self.attention(w, x) @ v) @ w["O"]
 
     def attention(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch h n n"]:
         """α: how much each position looks at each."""
-        q, k = (split(x @ w[name], self.h) for name in "QK")  # (*batch, h, n, d_k)
+        q, k, _ = self.heads(w, x)  # (*batch, h, n, d_k)
         scores = q @ k.mT  # (*batch, h, n, n)
         if not self.bidirectional:
             n = x.shape[-2]
@@ -62,7 +65,7 @@ class Softmax(Headed):
     def fast(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        q, k, v = (split(x @ w[name], self.h) for name in "QKV")
+        q, k, v = self.heads(w, x)
         q_, k_, v_ = (part.reshape(-1, *part.shape[-3:]) for part in (q, k, v))  # the kernel wants one axis
         y = torch.nn.functional.scaled_dot_product_attention(
             q_, k_, v_, is_causal=not self.bidirectional, scale=1.0
@@ -78,15 +81,15 @@ class Softmax(Headed):
     def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
         if self.bidirectional:
             raise BadInput(f"{self} reads tokens that come later: it cannot be run one token at a time")
-        return empty(w["K"], batch, self.h, self.key_size, self.d)
+        return empty(w["K"], batch, self.kv_sets, self.key_size, self.d)
 
     def step(
         self, w: Mapping[str, torch.Tensor], state: Cache, x_t: jt.Float[torch.Tensor, "*batch width"]
     ) -> tuple[Cache, jt.Float[torch.Tensor, "*batch width"]]:
-        q, k, v = (split_t(x_t @ w[name], self.h) for name in "QKV")  # (*batch, h, d)
+        q, k, v = self.token(w, x_t)  # (*batch, h or kv_sets, d)
         state = state.append(k, v)
-        return state, state.read(q).flatten(-2) @ w["O"]
+        return state, state.spread(self.group).read(q).flatten(-2) @ w["O"]
 
     @classmethod
     def examples(cls) -> tuple[Softmax, ...]:
-        return cls(), cls(h=1, d=3, d_k=5), cls(bidirectional=True)
+        return cls(), cls(h=1, d=3, d_k=5), cls(bidirectional=True), cls(h=6, d=3, d_k=2, kv_heads=2)

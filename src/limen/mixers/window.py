@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.mixers._cache import Cache, empty
-from limen.mixers._heads import Headed, join, split, split_t
+from limen.mixers._heads import Grouped, join
 from limen.mixers._masked import attend, attend_ends, ends
 
 if TYPE_CHECKING:
@@ -27,8 +27,10 @@ else:
 
 
 @dataclass(frozen=True)
-class Window(Headed):
+class Window(Grouped):
     """h heads with values of size d and queries and keys of size d_k (d unless said); W tokens in sight."""
+
+    reads_kv_alone = True
 
     W: int = 4
 
@@ -38,31 +40,31 @@ class Window(Headed):
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        q, k, v = (split(x @ w[name], self.h) for name in "QKV")  # (*batch, h, n, d)
+        q, k, v = self.heads(w, x)  # (*batch, h, n, d)
         visible = ends(x.shape[-2], 0, self.W, x.device)  # (n, n)
         return join(attend(q, k, v, visible)) @ w["O"]
 
     def fast(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        q, k, v = (split(x @ w[name], self.h) for name in "QKV")
+        q, k, v = self.heads(w, x)
         return join(attend_ends(q, k, v, 0, self.W)) @ w["O"]
 
     def state_bits(self, n: int, p: int) -> int | None:
-        return min(n, self.W - 1) * self.h * (self.key_size + self.d) * p
+        return min(n, self.W - 1) * self.kv_sets * (self.key_size + self.d) * p
 
     def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
-        return empty(w["K"], batch, self.h, self.key_size, self.d)
+        return empty(w["K"], batch, self.kv_sets, self.key_size, self.d)
 
     def step(
         self, w: Mapping[str, torch.Tensor], state: Cache, x_t: jt.Float[torch.Tensor, "*batch width"]
     ) -> tuple[Cache, jt.Float[torch.Tensor, "*batch width"]]:
-        q, k, v = (split_t(x_t @ w[name], self.h) for name in "QKV")  # (*batch, h, d)
+        q, k, v = self.token(w, x_t)  # (*batch, h or kv_sets, d)
         state = state.append(k, v)
-        y = state.read(q)  # (*batch, h, d)
+        y = state.spread(self.group).read(q)  # (*batch, h, d)
         kept = state if state.pairs < self.W else state.drop(0)  # the next token does not see the oldest
         return kept, y.flatten(-2) @ w["O"]
 
     @classmethod
     def examples(cls) -> tuple[Window, ...]:
-        return cls(), cls(h=1, d=3, W=1, d_k=5), cls(h=3, d=2, W=19)
+        return cls(), cls(h=1, d=3, W=1, d_k=5), cls(h=3, d=2, W=19), cls(h=4, d=2, W=5, kv_heads=2)

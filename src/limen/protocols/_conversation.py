@@ -167,6 +167,8 @@ def _asked(
 
 def _pair(mixer: Softmax | BlockSparse, w: Weights, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The keys and values of some tokens: (*batch, h, n, ·)."""
+    if isinstance(mixer, Softmax):
+        return mixer.keys_values(w, x)
     return split(x @ w["K"], mixer.h), split(x @ w["V"], mixer.h)
 
 

@@ -17,6 +17,7 @@ from limen.core.errors import BadInput
 from limen.core.files import load
 from limen.core.task import Task
 from limen.report.proof import proof_checked
+from limen.report.words import inequality, thought
 
 
 def checked(path: Path, folder: Path) -> dict[str, Any]:
@@ -44,9 +45,12 @@ def _judged(certificate: Witness, folder: Path, path: Path) -> tuple[str | None,
             return check_collision(c, load(folder)), said, True
         case Bound() as c:
             sides = f"{c.has_bits} bits < {c.needs_bits}" if c.ceiling is None else f"accuracy ≤ {c.ceiling}"
-            return check_bound(c), f"{task} cannot be done by {c.architecture}: {c.theorem}, {sides}", True
+            by = f"{c.architecture}{thought(c.steps)}"
+            where = f" by {inequality(c)}" if c.route or c.sizes else ""
+            return check_bound(c), f"{task} cannot be done by {by}: {c.theorem}, {sides}{where}", True
         case Fits() as c:
-            said = f"{task} can be done by {c.architecture}: {c.construction} in {c.precision}"
+            by = f"{c.architecture}{thought(c.steps)}"
+            said = f"{task} can be done by {by}: {c.construction} in {c.precision}"
             return check_fits(c, construct(Task.parse(task), c.construction)), said, True
         case Transcript() as c:
             bits = sum(message.bits for message in c.messages)

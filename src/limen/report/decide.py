@@ -14,6 +14,7 @@ from limen.core.task import Task
 from limen.core.verdict import Verdict
 from limen.decide import decide, percent
 from limen.report.proof import proved
+from limen.report.words import inequality, thought
 
 
 def decided(
@@ -51,12 +52,10 @@ def fields(task: Task, architecture: Architecture, verdict: Verdict) -> dict[str
 
 
 def _lines(task: Task, architecture: Architecture, verdict: Verdict, steps: int) -> list[str]:
-    thought = f" and {steps} steps of chain of thought" if steps else ""
-    lines = [f"{verdict.answer.upper()}  {task}  by  {architecture}{thought}", f"  {verdict.reason}"]
+    lines = [f"{verdict.answer.upper()}  {task}  by  {architecture}{thought(steps)}", f"  {verdict.reason}"]
     found = verdict.evidence and verdict.evidence.certificate
-    if isinstance(found, Bound) and found.sizes:
-        chosen = ", ".join(f"{key} = {value:,}" for key, value in found.sizes.items())
-        lines.append(f"  inequality {found.route} at {chosen}" if found.route else f"  at {chosen}")
+    if isinstance(found, Bound) and (which := inequality(found)):
+        lines.append(f"  {which}")
     lines += [f"  {remark}" for remark in verdict.remarks]
     lines.append(f"  {_flip(verdict)}")
     if verdict.ceiling is not None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from limen.check.composition import levels_of
 from limen.core.architecture import Architecture, Layer, Part
 from limen.core.catalogue import identifier
-from limen.core.errors import BadInput
+from limen.core.errors import BadInput, counted
 from limen.core.graph import Component, Graph, Level
 from limen.core.theorem import NoStatement
 from limen.mixers.linear import Linear
@@ -32,8 +32,7 @@ class Stop(NamedTuple):
 
 def depth(text: str, steps: int) -> tuple[dict[str, Any], list[str]]:
     """The fields, and lines for people."""
-    if steps < 0:
-        raise BadInput(f"the steps of chain of thought must be at least 0, got {steps}")
+    counted(steps)
     return depth_of(Architecture.parse(text), steps)
 
 

@@ -12,6 +12,7 @@ from limen.core.errors import BadInput
 from limen.core.files import write_whole
 from limen.core.theorem import NoStatement
 from limen.core.verdict import Verdict
+from limen.report.words import thought
 from limen.theorems._formal import claimed
 
 
@@ -38,7 +39,6 @@ def proof_checked(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is not text: {error}") from error
     claim, reason = check_proof(text)
-    said = (
-        f"Coq proves, from no axioms, that {claim.task} cannot be done with the bits of {claim.architecture}"
-    )
+    by = f"{claim.architecture}{thought(claim.steps)}"
+    said = f"Coq proves, from no axioms, that {claim.task} cannot be done with the bits of {by}"
     return {"valid": reason is None, "robust": True, "kind": "proof", "reason": reason or said}

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from limen.core.certificate import Bound
+
 
 def plural(count: int, what: str) -> str:
     """1 layer, 2 layers."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def thought(steps: int) -> str:
+    """What a sentence about an architecture adds for its chain of thought."""
+    return f" with {plural(steps, 'step')} of chain of thought" if steps else ""
+
+
+def inequality(bound: Bound) -> str:
+    """Which inequality of its theorem a bound is, and at which free sizes; empty where there is one alone."""
+    chosen = ", ".join(f"{name} = {size:,}" for name, size in bound.sizes.items())
+    return " ".join(filter(None, (bound.route and f"inequality {bound.route}", chosen and f"at {chosen}")))
 
 
 def in_bytes(count: int) -> str:

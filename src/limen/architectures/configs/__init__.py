@@ -17,6 +17,8 @@ from limen.architectures.configs.reader import Reader
 from limen.architectures.configs.stack import Bits, ModelLayer, Stack, sharing
 from limen.core.errors import BadInput, unknown
 
+_SHOWN = 8  # strange fields that are named
+
 
 def families() -> dict[str, Reader]:
     """By the name of its file: every one of this package that has a READER."""
@@ -35,6 +37,7 @@ def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  
     """The stack that a config describes; states count in `bits`."""
     config, model_type = decoder(config, where)
     reader, f = reader_of(model_type), Fields(config, model_type, where)
+    others = f.strange(reader.fields)
     kinds, works = reader.kinds(f), reader.works_for(model_type)
     for i, kind in enumerate(kinds):
         if kind not in works:
@@ -43,7 +46,10 @@ def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  
     layers = _shared(layers, f)
     if not any(layer.stages for layer in layers):
         raise f.wrong("layer_types", "at least one layer that mixes tokens")
-    return Stack(model_type, tuple(layers), f.maybe("max_position_embeddings"))
+    more = "" if len(others) <= _SHOWN else f" and {len(others) - _SHOWN} more"
+    named = f"not fields of {model_type}, left aside: {', '.join(others[:_SHOWN])}{more}"
+    remarks = (named,) if others else ()
+    return Stack(model_type, tuple(layers), f.maybe("max_position_embeddings"), remarks)
 
 
 def type_of(config: Mapping[str, Any], where: str) -> str:

@@ -47,6 +47,11 @@ class Heads(NamedTuple):
         return Kept(Use.KV, self.row, rows, pieces=((self.h_kv, self.d + self.d_v),))
 
     @property
+    def kv_heads(self) -> int | None:
+        """As the mixers want it: nothing where every head has its own."""
+        return None if self.h == self.h_kv else self.h_kv
+
+    @property
     def sizes(self) -> tuple[tuple[str, int], ...]:
         return (("heads", self.h), ("kv_heads", self.h_kv), ("head_dim", self.d))
 
@@ -71,12 +76,12 @@ def attention(f: Fields, i: int, kind: str, bits: Bits, which: Heads | None = No
 
 
 def full(which: Heads) -> Block:
-    part = Part(Softmax(which.h, which.d_v, d_k=which.d_k), p=SUMS)
+    part = Part(Softmax(which.h, which.d_v, d_k=which.d_k, kv_heads=which.kv_heads), p=SUMS)
     return Block("full attention", part, (which.kept(EveryToken()),), which.sizes)
 
 
 def window(which: Heads, W: int, bits: Bits, what: str = "sliding window") -> Block:
-    part = Part(Window(which.h_kv, which.d_v, W, d_k=which.d_k), p=ceil(bits.kv))
+    part = Part(Window(which.h, which.d_v, W, d_k=which.d_k, kv_heads=which.kv_heads), p=ceil(bits.kv))
     return Block(what, part, (which.kept(LastTokens(W)),), (*which.sizes, ("window", W)))
 
 

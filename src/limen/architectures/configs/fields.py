@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -73,6 +74,12 @@ def other_names() -> Names:
     return msgspec.json.decode(_data("names.json"), type=Names)
 
 
+@cache
+def _known() -> dict[str, frozenset[str]]:
+    """Every field that a type's class takes; "" has those of all types."""
+    return msgspec.json.decode(_data("known.json"), type=dict[str, frozenset[str]])
+
+
 def _data(name: str) -> bytes:
     return files("limen.architectures.configs").joinpath(name).read_bytes()
 
@@ -84,6 +91,10 @@ _OLD = {
     "recurrent": "linear_attention",
     "deepseek_sparse_attention": "indexed_attention",
 }
+# Keys that every file may have, whatever its class: of the weights, of tokens, of dtypes.
+_USUAL = {"auto_map", "quantization_config", "mamba_ssm_dtype", "mamba_ssm_cache_dtype", "torch_dtype"}
+_USUAL |= {"bos_token_id", "eos_token_id", "pad_token_id", "tie_word_embeddings", "tokenizer_class"}
+_NEAR = 0.9  # how alike a misspelled field is
 _LISTS = ("layer_types", "layers_block_type")
 
 
@@ -165,6 +176,25 @@ class Fields:
         """With what the config says of this layer alone."""
         own = self.nested("per_layer_config").config.get(str(i), {})
         return replace(self, config={**self.config, **own}) if own else self
+
+    def strange(self, read: tuple[str, ...]) -> list[str]:
+        """Fields that the type has not; an error where one is nearly one that decides what is kept.
+
+        `read` are the fields that the family reads.
+        """
+        facts, known = defaults()[self.model_type], _known()
+        taken = known[""] | known.get(self.model_type, frozenset())
+        period = (facts.layers.period,) if facts.layers and facts.layers.period else ()
+        deciding = {*facts.fields, *facts.names.values(), *period, *_LISTS, "num_hidden_layers"}
+        deciding |= {name for name in read if name in taken or self.model_type not in known}
+        usual = taken | deciding | _USUAL | set(read)
+        others = [key for key in self.config if key not in usual and not key.startswith("_")]
+        for key in others:
+            missing = [name for name in deciding if name not in self.config]
+            if near := get_close_matches(key, missing, n=1, cutoff=_NEAR):
+                said = f"{self.where}: {self.model_type} has no field {key!r}"
+                raise BadInput(f"{said}; did you mean {near[0]!r}?")
+        return others if self.model_type in known else []
 
     @property
     def listed(self) -> bool:

@@ -25,8 +25,9 @@ _EVERY = 4  # HY V4: the index of one layer serves the three after it, where the
 
 
 def latent(f: Fields) -> Block:
-    """Every head reads values of size v_head_dim out of the latent vector."""
-    part = Part(Softmax(f.integer("num_attention_heads"), _value_size(f), d_k=_key_size(f)), p=SUMS)
+    """Every head reads values of size v_head_dim out of the latent vector; that holds one set for sure."""
+    h, d = f.integer("num_attention_heads"), _value_size(f)
+    part = Part(Softmax(h, d, d_k=_key_size(f), kv_heads=None if h == 1 else 1), p=SUMS)
     return Block("latent attention", part, (_latents(f),), _sizes(f))
 
 
