@@ -21,6 +21,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from limen.architectures.configs import families
+from limen.architectures.configs.parameters import FIELDS, SHAPES
 
 FILE = Path(__file__).parents[1] / "src/limen/architectures/configs/defaults.json"
 READERS = families()
@@ -95,7 +96,8 @@ WINDOWS_LATE = (
 
 def facts(model_type: str, family: str) -> dict[str, Any]:
     cls = CONFIG_MAPPING[model_type]
-    names = [*ALWAYS, *READERS[family].fields]
+    counted = FIELDS if model_type in SHAPES else ()
+    names = [*ALWAYS, *dict.fromkeys((*READERS[family].fields, *counted))]
     fields = {name: value for name in names if (value := default(cls, name)) is not None}
     if model_type in FIXED:
         fields["num_hidden_layers"] = len(cls().layer_types)

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from speed import loads_torch, seconds
 from test_cli import LIMEN, limen
-from tiny_models import cached_bytes, default_bytes, tiny
+from tiny_models import cached_bytes, default_bytes, model_of, tiny
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from limen.architectures.configs import read, reader_of
 from limen.architectures.configs.fields import Fields, defaults
+from limen.architectures.configs.parameters import SHAPES
 from limen.architectures.configs.stack import Bits, Stack, Use
 from limen.architectures.engines import Asked, engine
 from limen.audit import Request, audit
@@ -155,6 +157,14 @@ def test_gpt_oss_takes_73728_bytes_a_token_until_its_windows_are_full() -> None:
     assert found[128]["full_layers"] == 18
     assert [layer["keeps_every_token"] for layer in found[128]["layers"]] == [False, True] * 18
     assert {layer["window"] for layer in found[128]["layers"][::2]} == {128}
+
+
+def test_the_documents_say_how_many_types_there_are() -> None:
+    root = Path(__file__).parents[1]
+    assert f"byte-exact for {len(defaults())} model types" in (root / "README.md").read_text()
+    page = (root / "docs/audit.md").read_text()
+    assert f"each of the {len(TYPES)} model types" in page
+    assert f"\n{len(defaults()) - len(TYPES)} types more" in page
 
 
 def test_an_engine_that_keeps_less_is_counted_as_less() -> None:
@@ -386,6 +396,42 @@ def test_an_audit_takes_few_times_the_start_of_its_libraries() -> None:
     assert answer < 4 * libraries
 
 
+@pytest.mark.parametrize("model_type", sorted(SHAPES))
+def test_the_parameters_are_those_of_transformers(model_type: str) -> None:
+    """On the meta device, at the class's own sizes and at others."""
+    for sizes in ({}, {"num_hidden_layers": 3, "tie_word_embeddings": True, "vocab_size": 1000}):
+        theirs = CONFIG_MAPPING[model_type](**{**sizes, "pad_token_id": None})
+        with torch.device("meta"):
+            model = model_of(theirs)
+        config = json.loads(json.dumps({**as_saved(theirs)[1], "model_type": model_type}))
+        assert read(config, "x").parameters == sum(p.numel() for p in model.parameters())
+
+
+def test_what_fits_beside_the_weights_is_the_most_that_does() -> None:
+    config = {"model_type": "llama", "num_key_value_heads": 8}
+    found = audit(config, "x", Request(context=4096, memory=24 * GIB, weights_dtype="int8"))
+    assert found.weights_bytes == found.stack.parameters and found.room == 24 * GIB - found.weights_bytes
+    for name, most in (("context", found.longest_context), ("sequences", found.largest_batch)):
+        assert found.asking(**{name: most}).cache_bytes <= found.room
+        assert found.asking(**{name: most + 1}).cache_bytes > found.room
+    assert audit({"model_type": "rwkv7"}, "x", Request(memory=GIB)).longest_context is None
+    said = audit({"model_type": "rwkv7"}, "x", Request(memory=GIB, weights=GIB // 2))
+    assert said.room == GIB // 2 and said.longest_context == 2**40
+
+
+def test_a_gate_fails_with_its_reason(tmp_path: Path) -> None:
+    small = str(CONFIGS / "mamba2_2.7b.json")
+    held = limen("audit", small, "--context", "128k", "--max-cache", "163MiB", "--needs", "eva(n=1000)")
+    assert held.returncode == 0 and "FAILS" not in held.stdout
+    large = limen("audit", small, "--max-cache", "161MiB")
+    assert large.returncode == 1 and "FAILS: the cache takes 169,836,544 bytes" in large.stdout
+    lost = limen("audit", small, "--needs", "eva(n=60000000)", "--json")
+    assert lost.returncode == 1
+    assert "eva(n=60000000) is ruled out by streaming_state" in json.loads(lost.stdout)["failures"][0]
+    wrong = limen("audit", small, "--max-cache", "4 parsecs")
+    assert wrong.returncode == 2 and wrong.stderr.count("\n") == 1
+
+
 GIB = 2**30
 QWEN35 = {  # Qwen3.5-35B-A3B: 10 full layers and 30 of the gated delta rule
     "model_type": "qwen3_5_moe_text",
@@ -432,6 +478,7 @@ def test_vllm_makes_a_block_as_large_as_a_state() -> None:
     assert (found.block_tokens, found.blocks, found.tokens) == (2096, 69, 567978)
     assert round(found.concurrency, 2) == 4.33
     assert found.cache_bytes == 69 * found.block_bytes == 69 * 10 * 2096 * 1024
+    assert found.minimal_bytes == found.cache_bytes - found.padding_bytes
     assert engine_audit(QWEN35, "vllm", **asked, prefix_caching=False).blocks == 66
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from limen.architectures.configs import read, type_of
-from limen.architectures.configs.dtypes import Declared, declared, dtype
+from limen.architectures.configs.dtypes import BITS, Declared, declared, dtype
 from limen.architectures.configs.stack import Bits, Kept, LastTokens, Stack, Use
 from limen.architectures.engines import Asked, Dtypes, Engine, Plan, Said, engine
 from limen.check import bound as bounds
@@ -41,7 +41,11 @@ class Request(Asked):
     conv_dtype: str | None = None
     state_dtype: str | None = None
     engine: str = "minimal"
-    memory: int | None = None  # bytes that there are
+    memory: int | None = None  # bytes that there are, on each rank
+    weights: int | None = None  # bytes of the weights on each rank, where they are known
+    weights_dtype: str | None = None
+    max_cache: int | None = None  # bytes that the cache may take
+    needs: tuple[str, ...] = ()  # tasks that must not be ruled out
 
     @property
     def said(self) -> Said:
@@ -181,6 +185,12 @@ class Audit:
     def cache_bytes(self) -> int:
         return self.cache_bytes_after(self.request.context)
 
+    @property
+    def minimal_bytes(self) -> int:
+        """What the next token needs, in the same precisions: nothing rounded up, nothing kept for later."""
+        asked = replace(self.request, slots=None)
+        return engine("minimal").bytes_of(self.stack.tensors, asked.context, asked, self.bits)
+
     def cache_bytes_after(self, n: int) -> int:
         """All of it, with what the engine leaves unused."""
         return self.bytes_of(lambda _: True, n) + self.engine.padding(self.stack, n, self.request, self.bits)
@@ -189,6 +199,67 @@ class Audit:
         """Bits that the part that does not grow holds of n tokens, at most, for each of them."""
         bits = (k.crossing(n, self.bits) * times for k, times in self.stack.tensors if not k.grows)
         return float(sum(bits, Fraction(0)) / n)
+
+    @property
+    def weights_bytes(self) -> int | None:
+        """As said, or the parameters in their dtype, shared by the ranks; None where they are not counted."""
+        if self.request.weights is not None or self.stack.parameters is None:
+            return self.request.weights
+        name = self.request.weights_dtype
+        bits = BITS[self.dtypes.model if name is None else dtype(name, "option")]
+        return -(-self.stack.parameters * bits // (8 * self.request.tensor_parallel))
+
+    @property
+    def room(self) -> int | None:
+        """What the weights leave of the memory to the cache."""
+        if self.request.memory is None or self.weights_bytes is None:
+            return None
+        return self.request.memory - self.weights_bytes
+
+    @cached_property
+    def longest_context(self) -> int | None:
+        """The most tokens a sequence whose cache fits beside the weights."""
+        return self._most(lambda n: self.asking(context=n).cache_bytes)
+
+    @cached_property
+    def largest_batch(self) -> int | None:
+        """The most sequences of the context asked for."""
+        return self._most(lambda count: self.asking(sequences=count).cache_bytes)
+
+    def asking(self, **other: Any) -> Audit:
+        """The same model under a request that differs in this."""
+        return replace(self, request=replace(self.request, **other))
+
+    def _most(self, size: Callable[[int], int]) -> int | None:
+        """The largest number up to 2**40 whose size has room."""
+        if (room := self.room) is None:
+            return None
+        low, high = 0, _MOST + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if size(middle) <= room else (low, middle)
+        return low
+
+    @cached_property
+    def failures(self) -> list[str]:
+        """What was required and does not hold."""
+        found, request = [], self.request
+        if request.max_cache is not None and self.cache_bytes > request.max_cache:
+            found.append(
+                f"the cache takes {self.cache_bytes:,} bytes; at most {request.max_cache:,} are allowed"
+            )
+        if (room := self.room) is not None and self.cache_bytes > room:
+            took = f"weights of {self.weights_bytes:,} and a cache of {self.cache_bytes:,} bytes"
+            found.append(f"{took} do not fit into {request.memory:,}")
+        for text in request.needs:
+            task = Task.parse(text)
+            for name, theorem in theorems():
+                bound = _excluded(theorem, task, self.stack.architecture)
+                if bound is not None and bounds.accepted(bound):
+                    needs = f"it needs {bound.needs_bits:,} bits and has {bound.has_bits:,}"
+                    found.append(f"{task} is ruled out by {name}: {needs}")
+                    break
+        return found
 
     @cached_property
     def remarks(self) -> list[str]:

@@ -260,6 +260,16 @@ def audit(
         int, typer.Option(help="Ranks that share the heads; bytes are those of one rank.", min=1)
     ] = 1,
     memory: Annotated[str | None, typer.Option(help="What there is: 24GiB. Asks what fits.")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="Bytes of the weights, where they are not counted: 15GiB.")
+    ] = None,
+    weights_dtype: Annotated[
+        str | None, typer.Option(help="Of the weights; the config's unless said.")
+    ] = None,
+    max_cache: Annotated[str | None, typer.Option(help="Exit code 1 if the cache is larger: 4GiB.")] = None,
+    needs: Annotated[
+        list[str] | None, typer.Option(help="Exit code 1 if a theorem rules this task out; repeatable.")
+    ] = None,
     slots: Annotated[
         int | None, typer.Option(help="Recurrent states in the pool; one a sequence unless said.", min=1)
     ] = None,
@@ -296,6 +306,10 @@ def audit(
         batched=batched,
         prefix_caching=prefix_caching,
         memory=None if memory is None else quantities.memory(memory),
+        weights=None if weights is None else quantities.memory(weights),
+        weights_dtype=weights_dtype,
+        max_cache=None if max_cache is None else quantities.memory(max_cache),
+        needs=tuple(needs or ()),
         kv_dtype=kv_dtype,
         conv_dtype=conv_dtype,
         state_dtype=state_dtype,
@@ -303,6 +317,8 @@ def audit(
     )
     shown, lines = audited(paths, request, card)
     _print("audit", shown, lines, as_json)
+    failed = any(one["failures"] for one in shown.get("models", [shown]))
+    raise typer.Exit(1 if failed else 0)
 
 
 @app.command()

@@ -139,9 +139,16 @@ def _fields(shown: Shown) -> dict[str, Any]:
         "padding_bytes": found.padding_bytes,
         "block_tokens": found.block_tokens,
         "memory": request.memory,
+        "parameters": found.stack.parameters,
+        "weights_bytes": found.weights_bytes,
+        "fits": None if found.room is None else found.cache_bytes <= found.room,
+        "longest_context": found.longest_context,
+        "largest_batch": found.largest_batch,
+        "failures": found.failures,
         "tokens": found.tokens,
         "concurrency": found.concurrency,
         "cache_bytes": found.cache_bytes,
+        "minimal_bytes": found.minimal_bytes,
         "state_bits_per_token": [{"tokens": n, "bits": held[n]} for n in sorted(held)],
         "depth": hops,
         "remarks": found.remarks,
@@ -249,12 +256,29 @@ def _cache(found: Audit) -> list[str]:
     if found.padding_bytes:
         rows.append(("left unused", _exact(found.padding_bytes)))
     rows.append(("in all", _exact(found.cache_bytes)))
+    if found.minimal_bytes != found.cache_bytes:
+        rows.append(("of this needed", _exact(found.minimal_bytes)))
     head = f"Cache of {request.context:,} tokens{several} ({precision}; engine: {request.engine})"
     if found.concurrency is not None and found.tokens is not None:
         pool = f"a pool of {in_bytes(request.memory or 0)} for the cache holds {found.tokens:,} tokens"
         rows.append(("vLLM prints", f"{pool}, {found.concurrency:.2f} requests of full length at a time"))
-    remarks = [f"  note: {remark}" for remark in found.remarks]
+    rows += _fit(found)
+    remarks = [f"  FAILS: {reason}" for reason in found.failures]
+    remarks += [f"  note: {remark}" for remark in found.remarks]
     return [head, *(f"  {name:<17} {size}" for name, size in rows), *_held(found), *remarks]
+
+
+def _fit(found: Audit) -> list[tuple[str, str]]:
+    """Beside the weights, in the memory that there is."""
+    if found.request.memory is None:
+        return []
+    if found.weights_bytes is None or found.room is None:
+        return [("weights", f"not counted for {found.stack.model_type}; say --weights 15GiB")]
+    rows = [("weights", _exact(found.weights_bytes)), ("left of memory", _exact(max(found.room, 0)))]
+    most = found.longest_context or 0
+    many = f"{found.largest_batch or 0:,} sequences of {found.request.context:,} tokens"
+    ever = "any context" if most >= 2**40 else f"a context of at most {most:,} tokens"
+    return [*rows, ("what fits", f"{ever}, or {many}")]
 
 
 def _per_token(found: Audit) -> str:

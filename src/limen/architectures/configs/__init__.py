@@ -13,6 +13,7 @@ from typing import Any
 
 from limen.architectures.configs.dtypes import INSIDE
 from limen.architectures.configs.fields import Fields, defaults, other_names
+from limen.architectures.configs.parameters import parameters
 from limen.architectures.configs.reader import Reader
 from limen.architectures.configs.stack import Bits, ModelLayer, Stack, sharing
 from limen.core.errors import BadInput, unknown
@@ -49,7 +50,8 @@ def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  
     more = "" if len(others) <= _SHOWN else f" and {len(others) - _SHOWN} more"
     named = f"not fields of {model_type}, left aside: {', '.join(others[:_SHOWN])}{more}"
     remarks = (named,) if others else ()
-    return Stack(model_type, tuple(layers), f.maybe("max_position_embeddings"), remarks)
+    positions = f.maybe("max_position_embeddings")
+    return Stack(model_type, tuple(layers), positions, remarks, parameters(f))
 
 
 def type_of(config: Mapping[str, Any], where: str) -> str:

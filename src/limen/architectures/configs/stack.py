@@ -210,6 +210,7 @@ class Stack:
     layers: tuple[ModelLayer, ...]
     positions: int | None  # the longest text that it was made for, where the config says
     remarks: tuple[str, ...] = ()
+    parameters: int | None = None  # where they are counted
 
     @property
     def architecture(self) -> Architecture:
