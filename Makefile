@@ -43,6 +43,12 @@ bench: .venv/installed  ## the speeds that docs/ quotes, side by side
 defaults: .venv/installed  ## what transformers' config classes say by themselves, for the audit
 	$(BIN)/python scripts/config_defaults.py
 
+configs: .venv/installed  ## reads a folder of config.json files and compares with transformers: make configs FOLDER=…
+	PYTHONPATH=tests $(BIN)/python scripts/read_configs.py $(FOLDER)
+
+engines: .venv/installed  ## figures that engines printed beside the audit's: make engines FILE=… CONFIGS=…
+	$(BIN)/python scripts/engine_figures.py $(FILE) $(CONFIGS)
+
 # Reinstalled only when what is to be installed has changed. Torch comes first and pinned: any looser
 # requirement would fetch gigabytes of GPU packages.
 .venv/installed: pyproject.toml constraints.txt
@@ -52,4 +58,4 @@ defaults: .venv/installed  ## what transformers' config classes say by themselve
 	$(BIN)/python -m compileall -q src
 	touch $@
 
-.PHONY: run test proofs proofs-kernel proofs-verdicts see look fix bench defaults
+.PHONY: run test proofs proofs-kernel proofs-verdicts see look fix bench defaults configs engines

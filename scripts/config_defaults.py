@@ -7,16 +7,21 @@ as a rule: some first kinds, a cycle, a last kind.
 """
 
 import dataclasses
+import inspect
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import transformers
+from huggingface_hub.errors import StrictDataclassError
 from transformers import PreTrainedConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from limen.architectures.configs import families
+from limen.architectures.configs.parameters import FIELDS, SHAPES
 
 FILE = Path(__file__).parents[1] / "src/limen/architectures/configs/defaults.json"
 READERS = families()
@@ -33,6 +38,8 @@ PERIODS = {
     "qwen3_5_text": "full_attention_interval",
     "qwen3_next": "full_attention_interval",
 }
+# Other names in real files, which a class takes or means, and no map of it says.
+OLDER = {"bloom": {"hidden_size": "n_embed"}, "nemotron_h": {"n_groups": "mamba_num_groups"}}
 COUNTS = (64, 63, 62, 61, 48, 47, 30, 13, 12)  # numbers of layers at which a rule must hold
 
 
@@ -89,11 +96,13 @@ WINDOWS_LATE = (
 
 def facts(model_type: str, family: str) -> dict[str, Any]:
     cls = CONFIG_MAPPING[model_type]
-    names = [*ALWAYS, *READERS[family].fields]
+    counted = FIELDS if model_type in SHAPES else ()
+    names = [*ALWAYS, *dict.fromkeys((*READERS[family].fields, *counted))]
     fields = {name: value for name in names if (value := default(cls, name)) is not None}
     if model_type in FIXED:
         fields["num_hidden_layers"] = len(cls().layer_types)
     aliases = {name: cls.attribute_map[name] for name in names if name in cls.attribute_map}
+    aliases |= OLDER.get(model_type, {})
     found = {"family": family, "names": aliases, "fields": fields, "layers": layers(model_type, cls)}
     return {key: value for key, value in found.items() if value}
 
@@ -106,5 +115,72 @@ def text() -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
+def boxes() -> dict[str, str]:
+    """The type of the decoder inside each model of more than text."""
+    known, found = {name for reader in READERS.values() for name in reader.types}, {}
+    for model_type in CONFIG_MAPPING:
+        try:
+            inner = CONFIG_MAPPING[model_type]().get_text_config(decoder=True).model_type
+        except (StrictDataclassError, ValueError, TypeError, AttributeError, ImportError):
+            continue  # a class that has no default, or no one decoder
+        if inner != model_type and inner in known:
+            found[model_type] = inner
+    return found
+
+
+def classes() -> dict[str, str]:
+    """The type of each class that `architectures` may name."""
+    known = {name for reader in READERS.values() for name in reader.types}
+    return OWN_CLASSES | {
+        cls: model_type
+        for model_type, cls in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.items()
+        if model_type in known and isinstance(cls, str)
+    }
+
+
+OWN_CLASSES = {  # of types that transformers has not
+    "QWenLMHeadModel": "qwen",
+    "BaichuanForCausalLM": "baichuan",
+    "ChatGLMModel": "chatglm",
+    "ChatGLMForConditionalGeneration": "chatglm",
+    "DeciLMForCausalLM": "nemotron-nas",
+    "MiMoForCausalLM": "mimo",
+    "Phi4MMForCausalLM": "phi4_multimodal",
+    "MiniMaxText01ForCausalLM": "minimax_text_01",
+    "MiniMaxM1ForCausalLM": "minimax_m1",
+    "BailingMoeLinearForCausalLM": "bailing_moe_linear",
+    "BailingMoeLinearV2ForCausalLM": "bailing_moe_linear",
+    "Plamo2ForCausalLM": "plamo2",
+    "YuanForCausalLM": "yuan",
+}
+
+
+def names() -> str:
+    found = {"boxes": boxes(), "architectures": classes()}
+    return json.dumps(found, indent=0, sort_keys=True) + "\n"
+
+
+def known() -> str:
+    """Every field that a class takes, one line a type; under "" those of all of them.
+
+    What a class takes beside its fields is read from its code: keys taken out of the keyword arguments.
+    """
+    transformers.logging.set_verbosity_error()
+    fields: dict[str, set[str]] = {}
+    for model_type in sorted(name for reader in READERS.values() for name in reader.types):
+        cls = CONFIG_MAPPING[model_type]
+        code = "".join(inspect.getsource(base) for base in cls.__mro__ if issubclass(base, PreTrainedConfig))
+        older = re.findall(r"""kwargs\.(?:get|pop|setdefault)\(\s*["'](\w+)""", code)
+        named = {f.name for f in dataclasses.fields(cls)} | set(cls.attribute_map)
+        fields[model_type] = named | set(cls().to_dict()) | set(older)
+    common = set.intersection(*fields.values())
+    lines = {"": common, **{name: found - common for name, found in fields.items()}}
+    text = [f"{json.dumps(name)}: {json.dumps(sorted(found))}" for name, found in lines.items()]
+    return "{\n" + ",\n".join(text) + "\n}\n"
+
+
 if __name__ == "__main__":
+    transformers.logging.set_verbosity_error()
     FILE.write_text(text())
+    FILE.with_name("names.json").write_text(names())
+    FILE.with_name("known.json").write_text(known())

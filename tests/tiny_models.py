@@ -1,11 +1,13 @@
 """Small random models of transformers, one for each type that the audit reads, and the bytes they cache."""
 
+import inspect
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import torch
 import transformers
-from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedConfig
+from transformers import AutoModel, AutoModelForCausalLM, DynamicCache, PreTrainedConfig, PreTrainedModel
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 L, F, S = "linear_attention", "full_attention", "sliding_attention"
@@ -68,6 +70,36 @@ OWN: dict[str, dict[str, Any]] = {
     "youtu": LATENT,
     "dots1": {"n_shared_experts": 1},
     "gptj": {"rotary_dim": 4},
+    "codegen": {"rotary_dim": 4},
+    "falcon": {"new_decoder_architecture": True, "num_kv_heads": 2},
+    "qwen2_vl_text": {
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 2, 2]}
+    },
+    "qwen2_5_vl_text": {
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 2, 2]}
+    },
+    "glm4v_text": {
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 2, 2]}
+    },
+    "glm4v_moe_text": {
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 1]}
+    },
+    "glm_ocr_text": {
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 2, 2]}
+    },
+    "minimax_m3_vl_text": {
+        "layer_types": [F, "minimax_m3_sparse"] * 2,
+        "index_block_size": 4,
+        "index_topk_blocks": 2,
+    },
+    "gemma4_unified_text": {
+        "layer_types": [S, F, S, F],
+        "global_head_dim": 24,
+        "num_global_key_value_heads": 1,
+        "attention_k_eq_v": True,
+    },
+    "mllama_text_model": {"cross_attention_layers": [1]},
+    "laguna": {"layer_types": [F, S, S, F], "num_attention_heads_per_layer": [4, 8, 8, 4]},
     "helium": {"head_dim": 12},
     "stablelm": {"hidden_size": 64},
     "deepseek_v4": {
@@ -158,6 +190,8 @@ SAME_HEADS = (
     "glm_moe_dsa",
     "hy_v4",
     "kimi_linear",
+    "minicpm3",
+    "mistral4",
     "youtu",
 )
 
@@ -187,7 +221,7 @@ def cached_bytes(
     config: PreTrainedConfig, n: int, sequences: int, dtype: torch.dtype = torch.bfloat16
 ) -> int:
     """What a model of this config holds after n tokens of so many sequences."""
-    model = AutoModelForCausalLM.from_config(config, dtype=dtype).eval()
+    model = model_of(config, dtype)
     tokens = torch.arange(sequences * n).reshape(sequences, n) % 60 + 3
     with torch.no_grad():
         extra = (
@@ -201,14 +235,42 @@ def cached_bytes(
     return _bytes(held)
 
 
+def model_of(config: PreTrainedConfig, dtype: torch.dtype = torch.bfloat16) -> PreTrainedModel:
+    """The decoder of this config, by whichever of transformers' classes makes it."""
+    for auto in (AutoModelForCausalLM, AutoModel):
+        if type(config) in auto._model_mapping:
+            return auto.from_config(config, dtype=dtype).eval()
+    code = import_module(type(config).__module__.replace("configuration_", "modeling_"))
+    fitting = [
+        cls
+        for cls in vars(code).values()
+        if isinstance(cls, type)
+        and issubclass(cls, PreTrainedModel)
+        and cls.config_class is type(config)
+        and "input_ids" in inspect.signature(cls.forward).parameters
+    ]
+    return fitting[0]._from_config(config, dtype=dtype).eval()
+
+
 def default_bytes(model_type: str, n: int) -> int:
-    """What a model of default sizes holds after n tokens, in bfloat16: shapes alone, on the meta device."""
-    config = CONFIG_MAPPING[model_type]()
+    """What a model of default sizes holds after n tokens, in bfloat16."""
+    return bytes_on_meta(CONFIG_MAPPING[model_type](), n)
+
+
+def bytes_on_meta(config: PreTrainedConfig, n: int) -> int:
+    """What a model of any size holds after n tokens, in bfloat16: shapes alone, on the meta device."""
     with torch.device("meta"), torch.no_grad():
-        model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).eval()
-        output = model(input_ids=torch.zeros(1, n, dtype=torch.long), use_cache=True)
-    cache = getattr(output, "past_key_values", None) or output.cache_params
-    return sum(t.numel() * t.element_size() for t in _tensors(cache) if t.is_floating_point())
+        model = model_of(config)
+        extra = (
+            {"past_key_values": DynamicCache(config=config)} if config.model_type == "recurrent_gemma" else {}
+        )
+        output = model(input_ids=torch.zeros(1, n, dtype=torch.long), use_cache=True, **extra)
+    names = ("past_key_values", "cache_params", "state")
+    held: list[Any] = [extra.get("past_key_values") or getattr(output, name, None) for name in names]
+    for module in model.modules():  # RecurrentGemma keeps its states in its layers
+        held += [vars(module).get(name) for name in ("recurrent_states", "conv1d_state")]
+    seen = {id(t): t.numel() * t.element_size() for t in _tensors(held) if t.is_floating_point()}
+    return sum(seen.values())
 
 
 def _bytes(held: Any) -> int:

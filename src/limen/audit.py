@@ -1,6 +1,6 @@
 """A real model's config -> its cache, its state, its limits.
 
-Bytes are those of the tensors that an engine keeps (`architectures/configs/stack.py`).  The limits are about
+Bytes are those of the tensors that an engine keeps (`architectures/engines/`).  The limits are about
 the stack that the layers are in theory, whose states hold what crosses a cut (of a convolution over c tokens
 c-1 columns, of a window W-1 tokens); the sums inside attention count 32 bits a number, as kernels take them.
 """
@@ -8,19 +8,20 @@ c-1 columns, of a window W-1 tokens); the sums inside attention count 32 bits a 
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from limen.architectures.configs import read, stored_dtype
-from limen.architectures.configs.stack import Bits, Engine, Kept, LastTokens, Stack, Use
+from limen.architectures.configs import read, type_of
+from limen.architectures.configs.dtypes import BITS, Declared, declared, dtype
+from limen.architectures.configs.stack import Bits, Kept, LastTokens, Stack, Use
+from limen.architectures.engines import Asked, Dtypes, Engine, Plan, Said, engine
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
-from limen.core.errors import BadInput, unknown
+from limen.core.errors import BadInput
 from limen.core.folder import content_of
 from limen.core.kernel import Accepted, accept
 from limen.core.shown import html
@@ -30,36 +31,27 @@ from limen.core.theorem import Theorem
 from limen.decide import theorems
 from limen.tasks._families import FAMILIES, LEAST
 
-BITS = {
-    "float32": Fraction(32),
-    "bfloat16": Fraction(16),
-    "float16": Fraction(16),
-    "float8": Fraction(8),
-    "int8": Fraction(8),
-    "int4": Fraction(4),
-    "q8_0": Fraction(17, 2),  # llama.cpp: 32 numbers of 8 bits and a scale of 16
-    "q4_0": Fraction(9, 2),
-}
-_SHORT = {"f32": "float32", "fp32": "float32", "bf16": "bfloat16", "f16": "float16", "fp16": "float16"}
-_SHORT |= {"fp8": "float8", "float8_e4m3fn": "float8", "float8_e5m2": "float8", "q8": "q8_0", "q4": "q4_0"}
-
 _MOST = 2**40  # the largest n that is looked at
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(Asked):
     """What is asked about every model."""
 
-    context: int = 131_072
-    sequences: int = 1
-    kv_dtype: str | None = None  # the config's own unless said, bfloat16 where it says none
-    state_dtype: str = "float32"
-    engine: Engine = Engine.MINIMAL
+    kv_dtype: str | None = None  # precisions are the config's or the engine's own unless said
+    conv_dtype: str | None = None
+    state_dtype: str | None = None
+    engine: str = "minimal"
+    memory: int | None = None  # bytes that there are, on each rank
+    weights: int | None = None  # bytes of the weights on each rank, where they are known
+    weights_dtype: str | None = None
+    max_cache: int | None = None  # bytes that the cache may take
+    needs: tuple[str, ...] = ()  # tasks that must not be ruled out
 
-    def __post_init__(self) -> None:
-        for name, value in (("context", self.context), ("number of sequences", self.sequences)):
-            if value < 1:
-                raise BadInput(f"the {name} must be at least 1, got {value}")
+    @property
+    def said(self) -> Said:
+        names = (self.kv_dtype, self.conv_dtype, self.state_dtype)
+        return Said(*(None if name is None else dtype(name, "option") for name in names))
 
 
 @dataclass(frozen=True)
@@ -78,41 +70,78 @@ class Audit:
     source: str
     stack: Stack
     request: Request
-    kv_dtype: str
-    state_dtype: str
+    declared: Declared
+    dtypes: Dtypes
     limits: tuple[Limit, ...]
 
     def _repr_html_(self) -> str | None:
         return html(self)
 
-    @property
-    def bits(self) -> Bits:
-        return Bits(BITS[self.kv_dtype], BITS[self.state_dtype])
+    @cached_property
+    def engine(self) -> Engine:
+        return engine(self.request.engine).of(self.stack.model_type)
 
     @cached_property
-    def tensors(self) -> list[tuple[Kept, int]]:
-        """Each tensor, and how many layers keep one like it."""
-        layers = self.stack.layers
-        return [*Counter(kept for layer in layers for block in layer.blocks for kept in block.kept).items()]
+    def plan(self) -> Plan | None:
+        """How vLLM's blocks are laid out; None for other engines."""
+        return self.engine.plan(self.stack, self.request, self.bits)
+
+    @property
+    def block_tokens(self) -> int | None:
+        return self.plan and self.plan.block
+
+    @property
+    def block_bytes(self) -> int | None:
+        """Of a block in all layers that share it."""
+        return self.plan and self.plan.block_bytes
+
+    @property
+    def blocks(self) -> int | None:
+        """Of one request."""
+        return self.plan and self.plan.request(self.request.context, self.request)
+
+    @cached_property
+    def bits(self) -> Bits:
+        return self.dtypes.bits
+
+    @property
+    def kv_dtype(self) -> str:
+        return self.dtypes.kv
+
+    @property
+    def state_dtype(self) -> str:
+        return self.dtypes.state or self._own(Use.RECURRENT)
+
+    @property
+    def conv_dtype(self) -> str:
+        return self.dtypes.conv or self._own(Use.CONVOLUTION)
+
+    def _own(self, use: Use) -> str:
+        """As the model's own code keeps it."""
+        wide = any(kept.wide for kept, _ in self.stack.tensors if kept.use is use)
+        return "float32" if wide else self.dtypes.model
 
     @property
     def kv_bytes_per_token(self) -> Fraction:
         """What one token more costs while no window is full."""
-        windows = (k.numbers * times for k, times in self.tensors if isinstance(k.rows, LastTokens))
-        return self.kv_bytes_per_late_token + sum(windows) * self.bits.kv / 8
+        windows = [(k, times) for k, times in self.stack.tensors if isinstance(k.rows, LastTokens)]
+        return self.kv_bytes_per_late_token + sum(self._row(k) * times for k, times in windows)
 
     @property
     def kv_bytes_per_late_token(self) -> Fraction:
         """What one token more costs once all windows are full."""
-        rows = (k.numbers * k.rows.late * times for k, times in self.tensors)
-        return sum(rows, Fraction(0)) * self.bits.kv / 8
+        rows = (self._row(k) * k.rows.late * times for k, times in self.stack.tensors)
+        return sum(rows, Fraction(0))
+
+    def _row(self, kept: Kept) -> Fraction:
+        """Bytes, on one rank."""
+        return self.engine.numbers(kept, self.request) * self.bits.of(kept) / 8
 
     def bytes_of(self, wanted: Callable[[Kept], bool], n: int | None = None) -> int:
-        """Of all sequences, after n tokens (the context unless said)."""
+        """Of all sequences on one rank, after n tokens (the context unless said)."""
         n = self.request.context if n is None else n
-        engine = self.request.engine
-        bits = (k.bits_after(n, engine, self.bits) * times for k, times in self.tensors if wanted(k))
-        return -(-sum(bits, Fraction(0)) // 8) * self.request.sequences
+        tensors = [(k, times) for k, times in self.stack.tensors if wanted(k)]
+        return self.engine.bytes_of(tensors, n, self.request, self.bits)
 
     @property
     def kv_bytes(self) -> int:
@@ -120,40 +149,145 @@ class Audit:
         return self.bytes_of(lambda k: k.use in (Use.KV, Use.INDEX))
 
     @property
+    def window_bytes(self) -> int:
+        """Keys and values of windows."""
+        return self.bytes_of(lambda k: not k.grows and k.use in (Use.KV, Use.INDEX))
+
+    @property
+    def recurrent_bytes(self) -> int:
+        return self.bytes_of(lambda k: k.use is Use.RECURRENT)
+
+    @property
+    def convolution_bytes(self) -> int:
+        return self.bytes_of(lambda k: k.use is Use.CONVOLUTION)
+
+    @property
     def state_bytes(self) -> int:
         """Whatever does not grow with the text: recurrences, convolutions, windows."""
         return self.bytes_of(lambda k: not k.grows)
 
     @property
+    def padding_bytes(self) -> int:
+        return self.engine.padding(self.stack, self.request.context, self.request, self.bits)
+
+    @property
+    def concurrency(self) -> float | None:
+        """Requests of full length that a pool of `memory` bytes holds at a time, as vLLM prints it."""
+        if self.request.memory is None or self.plan is None or self.blocks is None:
+            return None
+        return self.request.memory // self.plan.block_bytes / self.blocks
+
+    @property
+    def tokens(self) -> int | None:
+        """ "GPU KV cache size" in vLLM's words: the concurrency in tokens."""
+        return None if self.concurrency is None else int(self.concurrency * self.request.context)
+
+    @property
     def cache_bytes(self) -> int:
         return self.cache_bytes_after(self.request.context)
 
+    @property
+    def minimal_bytes(self) -> int:
+        """What the next token needs, in the same precisions: nothing rounded up, nothing kept for later."""
+        asked = replace(self.request, slots=None)
+        return engine("minimal").bytes_of(self.stack.tensors, asked.context, asked, self.bits)
+
     def cache_bytes_after(self, n: int) -> int:
-        return self.bytes_of(lambda _: True, n)
+        """All of it, with what the engine leaves unused."""
+        return self.bytes_of(lambda _: True, n) + self.engine.padding(self.stack, n, self.request, self.bits)
 
     def held_bits_per_token(self, n: int) -> float:
         """Bits that the part that does not grow holds of n tokens, at most, for each of them."""
-        bits = (
-            min(k.bits_after(n, engine, self.bits) for engine in Engine) * times  # both keep what is needed
-            for k, times in self.tensors
-            if not k.grows
-        )
+        bits = (k.crossing(n, self.bits) * times for k, times in self.stack.tensors if not k.grows)
         return float(sum(bits, Fraction(0)) / n)
+
+    @property
+    def weights_bytes(self) -> int | None:
+        """As said, or the parameters in their dtype, shared by the ranks; None where they are not counted."""
+        if self.request.weights is not None or self.stack.parameters is None:
+            return self.request.weights
+        name = self.request.weights_dtype
+        bits = BITS[self.dtypes.model if name is None else dtype(name, "option")]
+        return -(-self.stack.parameters * bits // (8 * self.request.tensor_parallel))
+
+    @property
+    def room(self) -> int | None:
+        """What the weights leave of the memory to the cache."""
+        if self.request.memory is None or self.weights_bytes is None:
+            return None
+        return self.request.memory - self.weights_bytes
+
+    @cached_property
+    def longest_context(self) -> int | None:
+        """The most tokens a sequence whose cache fits beside the weights."""
+        return self._most(lambda n: self.asking(context=n).cache_bytes)
+
+    @cached_property
+    def largest_batch(self) -> int | None:
+        """The most sequences of the context asked for."""
+        return self._most(lambda count: self.asking(sequences=count).cache_bytes)
+
+    def asking(self, **other: Any) -> Audit:
+        """The same model under a request that differs in this."""
+        return replace(self, request=replace(self.request, **other))
+
+    def _most(self, size: Callable[[int], int]) -> int | None:
+        """The largest number up to 2**40 whose size has room."""
+        if (room := self.room) is None:
+            return None
+        low, high = 0, _MOST + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if size(middle) <= room else (low, middle)
+        return low
+
+    @cached_property
+    def failures(self) -> list[str]:
+        """What was required and does not hold."""
+        found, request = [], self.request
+        if request.max_cache is not None and self.cache_bytes > request.max_cache:
+            found.append(
+                f"the cache takes {self.cache_bytes:,} bytes; at most {request.max_cache:,} are allowed"
+            )
+        if (room := self.room) is not None and self.cache_bytes > room:
+            took = f"weights of {self.weights_bytes:,} and a cache of {self.cache_bytes:,} bytes"
+            found.append(f"{took} do not fit into {request.memory:,}")
+        for text in request.needs:
+            task = Task.parse(text)
+            for name, theorem in theorems():
+                bound = _excluded(theorem, task, self.stack.architecture)
+                if bound is not None and isinstance(accept(bound), Accepted):
+                    needs = f"it needs {bound.needs_bits:,} bits and has {bound.has_bits:,}"
+                    found.append(f"{task} is ruled out by {name}: {needs}")
+                    break
+        return found
+
+    @cached_property
+    def remarks(self) -> list[str]:
+        """What a reader of the figures should know."""
+        request, found = self.request, [*self.stack.remarks]
+        positions = self.stack.positions
+        if positions is not None and request.context > positions:
+            made = f"the model was made for at most {positions:,} (max_position_embeddings)"
+            found.append(f"{request.context:,} tokens are asked for; {made}")
+        said, declared = request.said, self.declared
+        for what, asked, own, taken, where in (
+            ("keys and values", said.kv, declared.kv, self.dtypes.kv, declared.kv_field),
+            ("recurrent states", said.state, declared.state, self.dtypes.state, declared.state_field),
+        ):
+            if own is not None and asked is None:
+                how = "as" if taken == own else f"in {taken}: {self.engine.name} does not follow"
+                found.append(f"{what} {how} {where} declares: {own}")
+        return found + self.engine.remarks(self.stack, request, self.dtypes)
 
 
 def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:
     """Reads a config and asks every theorem."""
-    kv = dtype(request.kv_dtype or stored_dtype(config) or "bfloat16", source)
-    state = dtype(request.state_dtype, source)
-    stack = read(config, source, Bits(BITS[kv], BITS[state]))
-    return Audit(source, stack, request, kv, state, limits(stack.architecture))
-
-
-def dtype(name: str, where: str) -> str:
-    name = _SHORT.get(name.removeprefix("torch."), name.removeprefix("torch."))
-    if name not in BITS:
-        raise unknown(f"dtype ({where})", name, BITS)
-    return name
+    said = declared(config, source)
+    kind = type_of(config, source)
+    dtypes = engine(request.engine).dtypes(request.said, said, kind)
+    stack = read(config, source, dtypes.bits)
+    return Audit(source, stack, request, said, dtypes, limits(stack.architecture))
 
 
 def limits(architecture: Architecture) -> tuple[Limit, ...]:

@@ -254,15 +254,47 @@ def audit(
     paths: Annotated[
         list[str], typer.Argument(help="A config.json, a folder that has one, or a model's name on the hub.")
     ],
-    context: Annotated[int, typer.Option(help="Tokens of a sequence.", min=1)] = 131_072,
+    context: Annotated[str, typer.Option(help="Tokens of a sequence: 4096, 128k, 1M.")] = "128k",
     sequences: Annotated[int, typer.Option(help="Sequences at a time.", min=1)] = 1,
     kv_dtype: Annotated[
         str | None, typer.Option(help="Of keys and values; the config's own unless said: bfloat16, q8_0, …")
     ] = None,
-    state_dtype: Annotated[str, typer.Option(help="Of recurrent states.")] = "float32",
+    conv_dtype: Annotated[
+        str | None, typer.Option(help="Of convolutions; the engine's own unless said.")
+    ] = None,
+    state_dtype: Annotated[
+        str | None, typer.Option(help="Of recurrent states; the config's or the engine's own unless said.")
+    ] = None,
     engine: Annotated[
-        str, typer.Option(help="minimal: what the next token needs; transformers: what its cache holds.")
+        str, typer.Option(help="Who allocates; minimal: nobody, what the next token needs.")
     ] = "minimal",
+    tensor_parallel: Annotated[
+        int, typer.Option(help="Ranks that share the heads; bytes are those of one rank.", min=1)
+    ] = 1,
+    memory: Annotated[str | None, typer.Option(help="What there is: 24GiB. Asks what fits.")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="Bytes of the weights, where they are not counted: 15GiB.")
+    ] = None,
+    weights_dtype: Annotated[
+        str | None, typer.Option(help="Of the weights; the config's unless said.")
+    ] = None,
+    max_cache: Annotated[str | None, typer.Option(help="Exit code 1 if the cache is larger: 4GiB.")] = None,
+    needs: Annotated[
+        list[str] | None, typer.Option(help="Exit code 1 if a theorem rules this task out; repeatable.")
+    ] = None,
+    slots: Annotated[
+        int | None, typer.Option(help="Recurrent states in the pool; one a sequence unless said.", min=1)
+    ] = None,
+    checkpoints: Annotated[
+        int, typer.Option(help="llamacpp: states kept beside each, to go back to.", min=0)
+    ] = 0,
+    ubatch: Annotated[int, typer.Option(help="llamacpp: tokens of one pass.", min=1)] = 512,
+    unified: Annotated[
+        bool, typer.Option("--unified", help="llamacpp: the context is one pool for all sequences.")
+    ] = False,
+    speculative: Annotated[int, typer.Option(help="vllm: tokens drafted ahead.", min=0)] = 0,
+    batched: Annotated[int, typer.Option(help="vllm: tokens scheduled in one step.", min=1)] = 8192,
+    prefix_caching: Annotated[bool, typer.Option(help="vllm: keeps states at block boundaries.")] = True,
     card: Annotated[Path | None, typer.Option(help="A file for a picture of it: .svg or .html.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -270,13 +302,35 @@ def audit(
 
     Example: limen audit examples/configs/gpt_oss_120b.json --context 131072
     """
-    from limen.architectures.configs.stack import Engine
     from limen.audit import Request
+    from limen.core import quantities
     from limen.report.audit import audited
 
-    request = Request(context, sequences, kv_dtype, state_dtype, Engine.named(engine))
+    request = Request(
+        quantities.tokens(context),
+        sequences,
+        tensor_parallel=tensor_parallel,
+        slots=slots,
+        checkpoints=checkpoints,
+        speculative=speculative,
+        ubatch=ubatch,
+        unified=unified,
+        batched=batched,
+        prefix_caching=prefix_caching,
+        memory=None if memory is None else quantities.memory(memory),
+        weights=None if weights is None else quantities.memory(weights),
+        weights_dtype=weights_dtype,
+        max_cache=None if max_cache is None else quantities.memory(max_cache),
+        needs=tuple(needs or ()),
+        kv_dtype=kv_dtype,
+        conv_dtype=conv_dtype,
+        state_dtype=state_dtype,
+        engine=engine,
+    )
     shown, lines = audited(paths, request, card)
     _print("audit", shown, lines, as_json)
+    failed = any(one["failures"] for one in shown.get("models", [shown]))
+    raise typer.Exit(1 if failed else 0)
 
 
 @app.command()

@@ -126,16 +126,34 @@ def _fields(shown: Shown) -> dict[str, Any]:
         "context": request.context,
         "trained_for": found.stack.positions,
         "sequences": request.sequences,
-        "engine": request.engine.value,
+        "engine": request.engine,
+        "tensor_parallel": request.tensor_parallel,
         "kv_dtype": found.kv_dtype,
+        "conv_dtype": found.conv_dtype,
         "state_dtype": found.state_dtype,
         "kv_bytes_per_token": _number(found.kv_bytes_per_token),
         "kv_bytes_per_late_token": _number(found.kv_bytes_per_late_token),
         "kv_bytes": found.kv_bytes,
+        "window_bytes": found.window_bytes,
+        "recurrent_bytes": found.recurrent_bytes,
+        "convolution_bytes": found.convolution_bytes,
         "state_bytes": found.state_bytes,
+        "padding_bytes": found.padding_bytes,
+        "block_tokens": found.block_tokens,
+        "memory": request.memory,
+        "parameters": found.stack.parameters,
+        "weights_bytes": found.weights_bytes,
+        "fits": None if found.room is None else found.cache_bytes <= found.room,
+        "longest_context": found.longest_context,
+        "largest_batch": found.largest_batch,
+        "failures": found.failures,
+        "tokens": found.tokens,
+        "concurrency": found.concurrency,
         "cache_bytes": found.cache_bytes,
+        "minimal_bytes": found.minimal_bytes,
         "state_bits_per_token": [{"tokens": n, "bits": held[n]} for n in sorted(held)],
         "depth": hops,
+        "remarks": found.remarks,
         "limits": [*map(_limit_fields, found.limits), _hops_fields(hops)],
     }
 
@@ -219,8 +237,15 @@ def _words(block: Block) -> str:
 
 def _cache(found: Audit) -> list[str]:
     request = found.request
-    precision = f"{found.kv_dtype}, recurrences {found.state_dtype}"
+    uses = {kept.use for kept, _ in found.stack.tensors}
+    precision = ", ".join(
+        [found.kv_dtype] * bool(uses & {Use.KV, Use.INDEX})
+        + [f"recurrences {found.state_dtype}"] * (Use.RECURRENT in uses)
+        + [f"convolutions {found.conv_dtype}"] * (Use.CONVOLUTION in uses)
+    )
     several = "" if request.sequences == 1 else f", {request.sequences:,} sequences"
+    if request.tensor_parallel > 1:
+        several += f", one of {request.tensor_parallel} ranks"
     rows = [("keys and values", _per_token(found))] if found.kv_bytes_per_token else []
     for name, wanted in (
         ("  of every token", lambda k: k.grows),
@@ -230,9 +255,32 @@ def _cache(found: Audit) -> list[str]:
     ):
         if size := found.bytes_of(wanted):
             rows.append((name, _exact(size)))
+    if found.padding_bytes:
+        rows.append(("left unused", _exact(found.padding_bytes)))
     rows.append(("in all", _exact(found.cache_bytes)))
-    head = f"Cache of {request.context:,} tokens{several} ({precision}; engine: {request.engine.value})"
-    return [head, *(f"  {name:<17} {size}" for name, size in rows), *_held(found)]
+    if found.minimal_bytes != found.cache_bytes:
+        rows.append(("of this needed", _exact(found.minimal_bytes)))
+    head = f"Cache of {request.context:,} tokens{several} ({precision}; engine: {request.engine})"
+    if found.concurrency is not None and found.tokens is not None:
+        pool = f"a pool of {in_bytes(request.memory or 0)} for the cache holds {found.tokens:,} tokens"
+        rows.append(("vLLM prints", f"{pool}, {found.concurrency:.2f} requests of full length at a time"))
+    rows += _fit(found)
+    remarks = [f"  FAILS: {reason}" for reason in found.failures]
+    remarks += [f"  note: {remark}" for remark in found.remarks]
+    return [head, *(f"  {name:<17} {size}" for name, size in rows), *_held(found), *remarks]
+
+
+def _fit(found: Audit) -> list[tuple[str, str]]:
+    """Beside the weights, in the memory that there is."""
+    if found.request.memory is None:
+        return []
+    if found.weights_bytes is None or found.room is None:
+        return [("weights", f"not counted for {found.stack.model_type}; say --weights 15GiB")]
+    rows = [("weights", _exact(found.weights_bytes)), ("left of memory", _exact(max(found.room, 0)))]
+    most = found.longest_context or 0
+    many = f"{found.largest_batch or 0:,} sequences of {found.request.context:,} tokens"
+    ever = "any context" if most >= 2**40 else f"a context of at most {most:,} tokens"
+    return [*rows, ("what fits", f"{ever}, or {many}")]
 
 
 def _per_token(found: Audit) -> str:
@@ -302,9 +350,7 @@ def _side_by_side(shown: list[Shown]) -> list[str]:
         f"{name:<17}" + "  ".join(f"{cell:>{w}}" for cell, w in zip(cells, wide, strict=True))
         for name, cells in rows.items()
     ]
-    head = (
-        f"{request.context:,} tokens, {plural(request.sequences, 'sequence')}, engine {request.engine.value}"
-    )
+    head = f"{request.context:,} tokens, {plural(request.sequences, 'sequence')}, engine {request.engine}"
     strips = [f"{one.name}: {one.strip[:WIDTH]}" for one in shown]
     used = {letter for one in shown for letter in one.strip}
     return [head, *table, *strips, ", ".join(f"{k} {LETTERS[k]}" for k in LETTERS if k in used)]

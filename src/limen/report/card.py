@@ -53,7 +53,7 @@ def card(shown: list[Shown]) -> str:
     body = [
         f'<text class="title" x="{_LEFT}" y="30">{escape(names)}</text>',
         f'<text class="small" x="{_LEFT}" y="48">{request.context:,} tokens{several}, engine '
-        f"{request.engine.value}; all of it from config.json, no weights read</text>",
+        f"{request.engine}; all of it from config.json, no weights read</text>",
     ]
     y = 72
     for i, one in enumerate(shown):

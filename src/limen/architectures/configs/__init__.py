@@ -11,16 +11,14 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from limen.architectures.configs.fields import Fields, defaults
+from limen.architectures.configs.dtypes import INSIDE
+from limen.architectures.configs.fields import Fields, defaults, other_names
+from limen.architectures.configs.parameters import parameters
 from limen.architectures.configs.reader import Reader
 from limen.architectures.configs.stack import Bits, ModelLayer, Stack, sharing
 from limen.core.errors import BadInput, unknown
 
-_INSIDE = (
-    "text_config",
-    "llm_config",
-    "language_config",
-)  # where a model of more than text keeps the decoder
+_SHOWN = 8  # strange fields that are named
 
 
 def families() -> dict[str, Reader]:
@@ -38,37 +36,67 @@ def reader_of(model_type: str) -> Reader:
 
 def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  # noqa: B008 - frozen
     """The stack that a config describes; states count in `bits`."""
-    config, model_type = _decoder(config, where)
+    config, model_type = decoder(config, where)
     reader, f = reader_of(model_type), Fields(config, model_type, where)
-    kinds = reader.kinds(f)
+    others = f.strange(reader.fields)
+    kinds, works = reader.kinds(f), reader.works_for(model_type)
+    for i, kind in enumerate(kinds):
+        if kind not in works:
+            raise f.unknown_kind(i, kind, works)
     layers = [ModelLayer(i, kind, reader.layer(f.of_layer(i), i, kind, bits)) for i, kind in enumerate(kinds)]
     layers = _shared(layers, f)
     if not any(layer.stages for layer in layers):
         raise f.wrong("layer_types", "at least one layer that mixes tokens")
-    return Stack(model_type, tuple(layers), f.maybe("max_position_embeddings"))
+    more = "" if len(others) <= _SHOWN else f" and {len(others) - _SHOWN} more"
+    named = f"not fields of {model_type}, left aside: {', '.join(others[:_SHOWN])}{more}"
+    remarks = (named,) if others else ()
+    positions = f.maybe("max_position_embeddings")
+    return Stack(model_type, tuple(layers), positions, remarks, parameters(f))
 
 
-def stored_dtype(config: Mapping[str, Any]) -> str | None:
-    """Of the weights, where the config says: what an engine takes for the cache, too."""
-    boxes = [config[name] for name in _INSIDE if isinstance(config.get(name), dict)] + [config]
-    found = (box[key] for box in boxes for key in ("dtype", "torch_dtype") if isinstance(box.get(key), str))
-    return next(found, None)
+def type_of(config: Mapping[str, Any], where: str) -> str:
+    """The type under which a config is read."""
+    return decoder(config, where)[1]
 
 
-def _decoder(config: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any], str]:
+def decoder(config: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any], str]:
     """The part of the config that describes the decoder of text, and its type."""
-    model_type = config.get("model_type")
-    if not isinstance(model_type, str):
-        raise BadInput(f"{where}: model_type is missing; expected one of {', '.join(sorted(defaults()))}")
-    if model_type in defaults():
-        return config, model_type
-    for name in _INSIDE:
+    own, boxes = config.get("model_type"), other_names().boxes
+    if isinstance(own, str) and own in defaults():
+        return config, own
+    for name in INSIDE:
         if isinstance(inner := config.get(name), dict):
-            kind = inner.get("model_type", f"{model_type}_text")
-            return _decoder({**inner, "model_type": kind}, f"{where}: {name}")
-    if f"{model_type}_text" in defaults():  # the decoder's fields without a box around them, or none at all
-        return config, f"{model_type}_text"
-    raise unknown(f"model type ({where})", model_type, defaults())
+            return _inner(inner, str(own), f"{where}: {name}")
+    if isinstance(own, str):  # the decoder's fields without a box around them, or none at all
+        for known in (boxes.get(own), f"{own}_text"):
+            if known in defaults():
+                return config, str(known)
+    if (known := _by_class(config)) is not None:
+        return config, known
+    if not isinstance(own, str):
+        raise BadInput(f"{where}: model_type is missing; expected one of {', '.join(sorted(defaults()))}")
+    raise unknown(f"model type ({where})", own, defaults())
+
+
+def _inner(inner: Mapping[str, Any], box: str, where: str) -> tuple[Mapping[str, Any], str]:
+    """By its own type, by its class, or by that which the model around it has."""
+    if "model_type" not in inner and "architectures" not in inner:
+        inner = {**inner, "model_type": other_names().boxes.get(box, f"{box}_text")}
+    try:
+        return decoder(inner, where)
+    except BadInput:
+        known = other_names().boxes.get(box)
+        if known is None:
+            raise
+        return inner, known
+
+
+def _by_class(config: Mapping[str, Any]) -> str | None:
+    """The type of a class named in `architectures`."""
+    classes = config.get("architectures")
+    named = [name for name in classes if isinstance(name, str)] if isinstance(classes, list) else []
+    known = other_names().architectures
+    return next((known[name] for name in named if name in known), None)
 
 
 def _shared(layers: list[ModelLayer], f: Fields) -> list[ModelLayer]:
@@ -87,4 +115,4 @@ def _shared(layers: list[ModelLayer], f: Fields) -> list[ModelLayer]:
     ]
 
 
-__all__ = ["Fields", "Stack", "defaults", "families", "read", "reader_of", "stored_dtype"]
+__all__ = ["Fields", "Stack", "decoder", "defaults", "families", "read", "reader_of", "type_of"]

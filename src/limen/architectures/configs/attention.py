@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from limen.architectures.configs.fields import Fields
 from limen.architectures.configs.reader import Reader, Stages
-from limen.architectures.configs.stack import SUMS, Bits, Block, EveryToken, Kept, LastTokens, Use
+from limen.architectures.configs.stack import SUMS, Bits, Block, EveryToken, Kept, LastTokens, Rows, Use
 from limen.core.architecture import Part
 from limen.mixers.softmax import Softmax
 from limen.mixers.window import Window
@@ -43,6 +43,9 @@ class Heads(NamedTuple):
         """As the mixers want it: nothing where it is the size of the values."""
         return None if self.d == self.d_v else self.d
 
+    def kept(self, rows: Rows) -> Kept:
+        return Kept(Use.KV, self.row, rows, pieces=((self.h_kv, self.d + self.d_v),))
+
     @property
     def kv_heads(self) -> int | None:
         """As the mixers want it: nothing where every head has its own."""
@@ -62,8 +65,6 @@ def heads(f: Fields) -> Heads:
 
 def attention(f: Fields, i: int, kind: str, bits: Bits, which: Heads | None = None) -> Block:
     """Of the kind that the config names, with the model's heads unless others are given."""
-    if kind not in _LIMITS:
-        raise f.unknown_kind(i, kind, tuple(_LIMITS))
     which = which or heads(f)
     if which.h % which.h_kv:
         raise f.wrong("num_key_value_heads", f"a divisor of num_attention_heads = {which.h}")
@@ -76,24 +77,31 @@ def attention(f: Fields, i: int, kind: str, bits: Bits, which: Heads | None = No
 
 def full(which: Heads) -> Block:
     part = Part(Softmax(which.h, which.d_v, d_k=which.d_k, kv_heads=which.kv_heads), p=SUMS)
-    return Block("full attention", part, (Kept(Use.KV, which.row, EveryToken()),), which.sizes)
+    return Block("full attention", part, (which.kept(EveryToken()),), which.sizes)
 
 
 def window(which: Heads, W: int, bits: Bits, what: str = "sliding window") -> Block:
     part = Part(Window(which.h, which.d_v, W, d_k=which.d_k, kv_heads=which.kv_heads), p=ceil(bits.kv))
-    kept = Kept(Use.KV, which.row, LastTokens(W))
-    return Block(what, part, (kept,), (*which.sizes, ("window", W)))
+    return Block(what, part, (which.kept(LastTokens(W)),), (*which.sizes, ("window", W)))
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
-    return ((attention(f, i, kind, bits),),)
+    if f["num_attention_heads_per_layer"] is None:
+        return ((attention(f, i, kind, bits),),)
+    h, which = f.integers("num_attention_heads_per_layer"), heads(f)
+    if len(h) != f.integer("num_hidden_layers"):
+        raise f.contradiction(
+            f"num_hidden_layers is {f['num_hidden_layers']}", f"num_attention_heads_per_layer lists {len(h)}"
+        )
+    return ((attention(f, i, kind, bits, which._replace(h=h[i])),),)
 
 
 def _kinds(f: Fields) -> tuple[str, ...]:
     """As listed; otherwise by the type's rule, or windows from some layer on, or in all of them."""
     if f.listed or (f.ruled and f["max_window_layers"] is None):
         return f.kinds()
-    sliding = f["use_sliding_window"] is not False and f.maybe("sliding_window") is not None
+    allowed = bool(f["use_sliding_window"]) or not f.says("use_sliding_window")
+    sliding = allowed and f.maybe("sliding_window") is not None
     others = (
         "sliding_attention" if sliding else "chunked_attention" if f.maybe("attention_chunk_size") else None
     )
@@ -104,36 +112,25 @@ def _kinds(f: Fields) -> tuple[str, ...]:
 
 READER = Reader(
     (
-        *(
-            "afmoe",
-            "apertus",
-            "arcee",
-            "bitnet",
-            "cohere",
-            "cohere2",
-            "cwm",
-            "diffllama",
-            "dots1",
-            "ernie4_5",
-        ),
-        *(
-            "exaone4",
-            "flex_olmo",
-            "gemma",
-            "gemma2",
-            "gemma3_text",
-            "gemma3n_text",
-            "glm",
-            "glm4",
-            "glm4_moe",
-        ),
-        *("gpt2", "gpt_neox", "gpt_oss", "gptj", "granite", "granite_swa", "granitemoe", "granitemoeshared"),
-        *("helium", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "jais2", "llama", "llama4_text"),
-        *("minimax_m2", "ministral", "ministral3", "mistral", "mixtral", "nanochat", "nemotron", "olmo"),
-        *("olmo2", "olmo3", "olmoe", "opt", "persimmon", "phi", "phi3", "phimoe", "qwen2", "qwen2_moe"),
-        *("qwen3", "qwen3_moe", "seed_oss", "smollm3", "solar_open", "stablelm", "starcoder2", "vaultgemma"),
+        *("afmoe", "apertus", "arcee", "aria_text", "beam", "biogpt", "bitnet", "bloom", "codegen"),
+        *("cohere", "cohere2", "cohere2_moe", "cwm", "diffllama", "doge", "dots1", "ernie4_5"),
+        *("ernie4_5_moe", "exaone4", "exaone_moe", "flex_olmo", "flint", "gemma", "gemma2"),
+        *("gemma3_text", "gemma3n_text", "glm", "glm4", "glm4_moe", "glm4v_moe_text", "glm4v_text"),
+        *("glm_ocr_text", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite"),
+        *("granite_swa", "granitemoe", "granitemoe_swa", "granitemoeshared", "helium"),
+        *("hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "jais2", "kolibri1", "laguna"),
+        *("llama", "llama4_text", "mellum", "minimax_m2", "ministral", "ministral3", "mistral"),
+        *("mixtral", "modernbert-decoder", "molmo2_text", "moshi", "mpt", "nanochat", "nemotron", "olmo"),
+        *("olmo2", "olmo3", "olmoe", "opt", "persimmon", "phi", "phi3", "phi4_multimodal", "phimoe"),
+        *("qwen2", "qwen2_5_vl_text", "qwen2_moe", "qwen2_vl_text", "qwen3", "qwen3_moe"),
+        *("qwen3_vl_moe_text", "qwen3_vl_text", "seed_oss", "smollm3", "solar_open", "stablelm"),
+        *("starcoder2", "step3p5", "vaultgemma", "xglm"),
     ),
-    (*FIELDS, "attention_chunk_size", "use_sliding_window", "max_window_layers", "num_kv_shared_layers"),
+    (
+        *FIELDS,
+        *("attention_chunk_size", "use_sliding_window", "max_window_layers", "num_kv_shared_layers"),
+        "num_attention_heads_per_layer",
+    ),
     _layer,
     _kinds,
 )

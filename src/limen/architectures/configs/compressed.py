@@ -42,8 +42,6 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     window = Block(window.what, window.part, (Kept(Use.KV, d, LastTokens(W, copies)),), window.sizes)
     if kind == "sliding_attention":
         return ((window,),)
-    if kind not in _RATES:
-        raise f.unknown_kind(i, kind, (*_RATES, "sliding_attention"))
     r = f.nested("compress_rates").either(kind, f.either(_LEGACY[kind], _RATES[kind]))
     sizes: tuple[tuple[str, int], ...] = (("heads", h), ("head_dim", d), ("block", r))
     part = Part(BlockSparse(h, d, r, 1), p=SUMS)  # rows may mix tokens of two players: no reply is known
@@ -75,4 +73,5 @@ READER = Reader(
     (*FIELDS, "index_head_dim", "index_topk", "compress_rates"),
     _layer,
     _kinds,
+    {"": ("sliding_attention", *_RATES)},
 )

@@ -1,6 +1,7 @@
 """The fields of a config.json: its own, and what transformers' class would say where it is silent.
 
-`defaults.json` holds those facts, made by `scripts/config_defaults.py` from the classes themselves:
+`defaults.json` holds those facts, made by `scripts/config_defaults.py` from the classes themselves; in
+`own.json` are those of types that transformers has not, from the code that their authors published:
 
     family  the file of this package that reads the type
     names   what the class calls a field, where that is not its usual name (hidden_size: n_embd)
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -58,8 +60,30 @@ class Defaults(msgspec.Struct, frozen=True):
 @cache
 def defaults() -> dict[str, Defaults]:
     """By model type."""
-    text = files("limen.architectures.configs").joinpath("defaults.json").read_bytes()
-    return msgspec.json.decode(text, type=dict[str, Defaults])
+    read = msgspec.json.Decoder(dict[str, Defaults]).decode
+    return read(_data("defaults.json")) | read(_data("own.json"))
+
+
+class Names(msgspec.Struct, frozen=True):
+    """By what else a type may be known: by that of the model around it, or by a class in `architectures`."""
+
+    boxes: dict[str, str]
+    architectures: dict[str, str]
+
+
+@cache
+def other_names() -> Names:
+    return msgspec.json.decode(_data("names.json"), type=Names)
+
+
+@cache
+def _known() -> dict[str, frozenset[str]]:
+    """Every field that a type's class takes; "" has those of all types."""
+    return msgspec.json.decode(_data("known.json"), type=dict[str, frozenset[str]])
+
+
+def _data(name: str) -> bytes:
+    return files("limen.architectures.configs").joinpath(name).read_bytes()
 
 
 # What older configs call the kinds of layers.
@@ -69,6 +93,10 @@ _OLD = {
     "recurrent": "linear_attention",
     "deepseek_sparse_attention": "indexed_attention",
 }
+# Keys that every file may have, whatever its class: of the weights, of tokens, of dtypes.
+_USUAL = {"auto_map", "quantization_config", "mamba_ssm_dtype", "mamba_ssm_cache_dtype", "torch_dtype"}
+_USUAL |= {"bos_token_id", "eos_token_id", "pad_token_id", "tie_word_embeddings", "tokenizer_class"}
+_NEAR = 0.9  # how alike a misspelled field is
 _LISTS = ("layer_types", "layers_block_type")
 
 
@@ -81,16 +109,28 @@ class Fields:
     where: str
 
     def __getitem__(self, name: str) -> Any:
-        """The config's value, under either name, or the class's default."""
+        """The config's value, under either name, or the class's default where it says nothing.
+
+        A null is a value: "no window", not "the default window".
+        """
         known = defaults()[self.model_type]
-        for key in (name, known.names.get(name, name)):
-            if self.config.get(key) is not None:
-                return self.config[key]
-        return known.fields.get(name)
+        said = [key for key in dict.fromkeys((known.names.get(name, name), name)) if key in self.config]
+        if len(said) == 2 and self.config[said[0]] != self.config[said[1]]:
+            raise self.contradiction(*(f"{key} is {self.config[key]!r}" for key in said))
+        return self.config[said[0]] if said else known.fields.get(name)
+
+    def says(self, name: str) -> bool:
+        """Whether the config itself has the field, be it null, or the class has it."""
+        known = defaults()[self.model_type]
+        return name in self.config or known.names.get(name, name) in self.config or name in known.fields
+
+    def contradiction(self, one: str, other: str) -> BadInput:
+        """Of two things that the config says and that cannot both hold."""
+        return BadInput(f"{self.where}: {self.model_type}: {one}, but {other}")
 
     def wrong(self, name: str, expected: str) -> BadInput:
         got = self[name]
-        said = "is missing" if got is None else f"is {shortened(got)}"
+        said = f"is {shortened(got)}" if got is not None else "is null" if name in self.config else "is missing"
         return BadInput(f"{self.where}: {self.model_type}: {name} {said}; expected {expected}")
 
     def integer(self, name: str, least: int = 1) -> int:
@@ -143,6 +183,25 @@ class Fields:
             raise self.wrong("per_layer_config", "an object for each layer")
         return replace(self, config={**self.config, **own}) if own else self
 
+    def strange(self, read: tuple[str, ...]) -> list[str]:
+        """Fields that the type has not; an error where one is nearly one that decides what is kept.
+
+        `read` are the fields that the family reads.
+        """
+        facts, known = defaults()[self.model_type], _known()
+        taken = known[""] | known.get(self.model_type, frozenset())
+        period = (facts.layers.period,) if facts.layers and facts.layers.period else ()
+        deciding = {*facts.fields, *facts.names.values(), *period, *_LISTS, "num_hidden_layers"}
+        deciding |= {name for name in read if name in taken or self.model_type not in known}
+        usual = taken | deciding | _USUAL | set(read)
+        others = [key for key in self.config if key not in usual and not key.startswith("_")]
+        for key in others:
+            missing = [name for name in deciding if name not in self.config]
+            if near := get_close_matches(key, missing, n=1, cutoff=_NEAR):
+                said = f"{self.where}: {self.model_type} has no field {key!r}"
+                raise BadInput(f"{said}; did you mean {near[0]!r}?")
+        return others if self.model_type in known else []
+
     @property
     def listed(self) -> bool:
         """Whether the config lists the kind of each layer."""
@@ -183,9 +242,12 @@ class Fields:
         if len(kinds) > _LAYERS:
             raise BadInput(f"{self.where}: {name} lists {len(kinds)} layers, at most {_LAYERS} are read")
         if count is not None and count != len(kinds):
-            said = f"num_hidden_layers is {shortened(count)}, but {name} lists {len(kinds)}"
-            raise BadInput(f"{self.where}: {self.model_type}: {said}")
+            raise self.contradiction(
+                f"num_hidden_layers is {shortened(count)}", f"{name} lists {len(kinds)}"
+            )
         return tuple(str(_OLD.get(kind, kind)) for kind in kinds)
 
-    def unknown_kind(self, i: int, kind: str, known: tuple[str, ...]) -> BadInput:
+    def unknown_kind(self, i: int, kind: str, works: tuple[str, ...]) -> BadInput:
+        """Lists all that work, by their older words as well."""
+        known = [*works, *(old for old, new in _OLD.items() if new in works)]
         return unknown(f"kind of layer for {self.model_type} ({self.where}, layer {i})", kind, known)

@@ -16,6 +16,7 @@ from limen.architectures.configs.fields import Fields
 from limen.architectures.configs.latent import FIELDS as LATENT
 from limen.architectures.configs.latent import latent
 from limen.architectures.configs.mamba import behind_convolution
+from limen.architectures.configs.reader import ATTENTION as KINDS
 from limen.architectures.configs.reader import Reader, Stages
 from limen.architectures.configs.stack import Bits, Block
 from limen.mixers.gated_delta import GatedDelta
@@ -56,7 +57,8 @@ def _sizes(f: Fields) -> Sizes:
 def _delta(f: Fields, bits: Bits) -> Block:
     h_k, h_v, d_k, d_v, c = _sizes(f)
     what = "kimi delta attention" if f.model_type in _KDA else "gated delta rule"
-    return behind_convolution(what, GatedDelta(), h_v * d_k * d_v, (2 * h_k * d_k + h_v * d_v, c), bits)
+    state, channels = ((h_v, d_k * d_v),), ((h_k, 2 * d_k), (h_v, d_v))
+    return behind_convolution(what, GatedDelta(), state, (channels, c), bits)
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
@@ -86,4 +88,5 @@ READER = Reader(
     ),
     _layer,
     _kinds,
+    {"": ("linear_attention", *KINDS)} | dict.fromkeys(_KDA, ("linear_attention", "full_attention")),
 )

@@ -20,7 +20,7 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
 
 
 READER = Reader(
-    ("gemma4_text",),
+    ("gemma4_text", "gemma4_unified_text"),
     (*FIELDS, "global_head_dim", "num_global_key_value_heads", "attention_k_eq_v", "num_kv_shared_layers"),
     _layer,
 )

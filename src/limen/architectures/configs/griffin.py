@@ -12,11 +12,9 @@ from limen.mixers.gated_linear import GatedLinear
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     if kind == "full_attention":  # "attention" in the config, and always of a window
         return ((window(heads(f), f.integer("sliding_window", 2), bits),),)
-    if kind != "linear_attention":
-        raise f.unknown_kind(i, kind, ("recurrent", "attention"))
     width, c = f.either("lru_width", f.integer("hidden_size")), f.integer("conv1d_width")
     columns = Kept(Use.CONVOLUTION, width, Fixed(c - 1))  # of transformers' models the one that keeps no more
-    kept = Kept(Use.RECURRENT, width, Fixed(), state=True), columns
+    kept = Kept(Use.RECURRENT, width, Fixed(), wide=True), columns
     sizes = (("state_numbers", width), ("convolution", c))
     return ((recurrence("gated recurrence", GatedLinear(), kept, bits, sizes),),)
 
@@ -27,4 +25,10 @@ def _kinds(f: Fields) -> tuple[str, ...]:
     return f.cycled("block_types", count)
 
 
-READER = Reader(("recurrent_gemma",), (*FIELDS, "lru_width", "conv1d_width", "block_types"), _layer, _kinds)
+READER = Reader(
+    ("recurrent_gemma",),
+    (*FIELDS, "lru_width", "conv1d_width", "block_types"),
+    _layer,
+    _kinds,
+    {"": ("linear_attention", "full_attention")},
+)

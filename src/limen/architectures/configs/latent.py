@@ -13,13 +13,20 @@ from limen.core.architecture import Part
 from limen.mixers.softmax import Softmax
 from limen.mixers.top_k import TopK
 
-FIELDS = ("num_attention_heads", "kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim")
+FIELDS = (
+    "hidden_size",
+    "num_attention_heads",
+    "kv_lora_rank",
+    "qk_rope_head_dim",
+    "qk_nope_head_dim",
+    "v_head_dim",
+)
 _EVERY = 4  # HY V4: the index of one layer serves the three after it, where the config does not say
 
 
 def latent(f: Fields) -> Block:
     """Every head reads values of size v_head_dim out of the latent vector; that holds one set for sure."""
-    h, d = f.integer("num_attention_heads"), f.integer("v_head_dim")
+    h, d = f.integer("num_attention_heads"), _value_size(f)
     part = Part(Softmax(h, d, d_k=_key_size(f), kv_heads=None if h == 1 else 1), p=SUMS)
     return Block("latent attention", part, (_latents(f),), _sizes(f))
 
@@ -27,18 +34,23 @@ def latent(f: Fields) -> Block:
 def indexed(f: Fields, own_index: bool) -> Block:
     """The same, of the index_topk tokens that an index chooses; the index keys may be another layer's."""
     d_i = f.integer("index_head_dim")
-    h, d_v, k = f.integer("num_attention_heads"), f.integer("v_head_dim"), f.integer("index_topk")
+    h, d_v, k = f.integer("num_attention_heads"), _value_size(f), f.integer("index_topk")
     mixer = TopK(h, d_v, k, d_k=_key_size(f), h_i=f.integer("index_n_heads"), d_i=d_i)
     index = (Kept(Use.INDEX, d_i, EveryToken()),) if own_index else ()
     return Block("indexed attention", Part(mixer, p=SUMS), (_latents(f), *index), (*_sizes(f), ("top_k", k)))
 
 
 def _latents(f: Fields) -> Kept:
-    return Kept(Use.KV, f.integer("kv_lora_rank") + f.integer("qk_rope_head_dim"), EveryToken())
+    whole = f.integer("num_attention_heads") * (_key_size(f) + _value_size(f))
+    return Kept(Use.KV, f.integer("kv_lora_rank") + f.integer("qk_rope_head_dim"), EveryToken(), whole=whole)
 
 
 def _key_size(f: Fields) -> int:
     return f.integer("qk_nope_head_dim") + f.integer("qk_rope_head_dim")
+
+
+def _value_size(f: Fields) -> int:
+    return f.maybe("v_head_dim") or f.share("num_attention_heads", of="hidden_size")
 
 
 def _sizes(f: Fields) -> tuple[tuple[str, int], ...]:
@@ -48,8 +60,6 @@ def _sizes(f: Fields) -> tuple[tuple[str, int], ...]:
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     if kind == "full_attention":
         return ((latent(f),),)
-    if kind != "indexed_attention":
-        raise f.unknown_kind(i, kind, ("full_attention", "indexed_attention"))
     types = f["indexer_types"]
     own = types[i] == "full" if types else f.model_type != "hy_v4" or i == 0 or (i - 1) % _EVERY == 0
     return ((indexed(f, own),),)
@@ -72,8 +82,11 @@ READER = Reader(
         "axk1",
         "axk2",
         "youtu",
+        "minicpm3",
+        "mistral4",
     ),
     (*FIELDS, "index_head_dim", "index_n_heads", "index_topk", "indexer_types"),
     _layer,
     _kinds,
+    {"": ("full_attention", "indexed_attention")},
 )

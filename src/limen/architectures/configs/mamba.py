@@ -14,12 +14,22 @@ from limen.architectures.configs.stack import Bits, Block, Columns, Fixed, Kept,
 from limen.core.mixer import Mixer
 from limen.mixers.mamba import Mamba
 
+Pieces = tuple[tuple[int, int], ...]  # (heads, numbers a head)
 
-def behind_convolution(what: str, mixer: Mixer, state: int, conv: tuple[int, int], bits: Bits) -> Block:
-    """A recurrence of `state` numbers behind a convolution of (channels, tokens)."""
+
+def behind_convolution(what: str, mixer: Mixer, state: Pieces, conv: tuple[Pieces, int], bits: Bits) -> Block:
+    """A recurrence with these numbers behind a convolution of (channels, tokens)."""
     channels, c = conv
-    kept = Kept(Use.RECURRENT, state, Fixed(), state=True), Kept(Use.CONVOLUTION, channels, Columns(c))
-    return recurrence(what, mixer, kept, bits, (("state_numbers", state), ("convolution", c)))
+    numbers = _numbers(state)
+    kept = (
+        Kept(Use.RECURRENT, numbers, Fixed(), wide=True, pieces=state),
+        Kept(Use.CONVOLUTION, _numbers(channels), Columns(c), pieces=channels),
+    )
+    return recurrence(what, mixer, kept, bits, (("state_numbers", numbers), ("convolution", c)))
+
+
+def _numbers(pieces: Pieces) -> int:
+    return sum(heads * size for heads, size in pieces)
 
 
 def _mamba(f: Fields, bits: Bits) -> Block:
@@ -29,7 +39,7 @@ def _mamba(f: Fields, bits: Bits) -> Block:
     else:
         channels = int(f.number("mamba_expand") * f.integer("hidden_size"))
         s, c = f.integer("mamba_d_state"), f.integer("mamba_d_conv")
-    return behind_convolution("mamba", Mamba(), channels * s, (channels, c), bits)
+    return behind_convolution("mamba", Mamba(), ((channels, s),), (((channels, 1),), c), bits)
 
 
 def shared_attention(f: Fields) -> Block:
@@ -67,4 +77,9 @@ READER = Reader(
     ),
     _layer,
     _kinds,
+    {
+        "": ("linear_attention",),
+        "jamba": ("linear_attention", "full_attention"),
+        "zamba": ("linear_attention", "hybrid"),
+    },
 )

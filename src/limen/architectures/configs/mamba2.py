@@ -43,15 +43,27 @@ _NAMES = {
     "falcon_h1": _BAMBA,
     "granitemoehybrid": _BAMBA,
 }
+_FREE = ("nemotron_h",)  # whose heads need not make up expand × hidden_size
 _ONE_LIST = ("nemotron_h", "zamba2")  # whose class has a list for one number of layers only
 _NEMOTRON = {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"}
 
 
 def _mamba2(f: Fields, bits: Bits) -> Block:
     names = _NAMES[f.model_type]
-    h, s, g, c = (f.integer(name) for name in (names.h, names.s, names.g, names.c))
-    d = f.integer(names.d) if f[names.d] not in (None, "auto") else _channels(f, names) // h
-    return behind_convolution("mamba2", Mamba2(), h * d * s, (h * d + 2 * g * s, c), bits)
+    s, g, c = (f.integer(name) for name in (names.s, names.g, names.c))
+    channels = _channels(f, names)
+    h = channels // f.integer(names.d) if _of_fla(f) else f.integer(names.h)
+    d = f.integer(names.d) if f[names.d] not in (None, "auto") else channels // h
+    if h * d != channels and f.model_type not in _FREE:
+        wide = "mamba_d_ssm" if f.maybe("mamba_d_ssm") else f"{names.expand} × hidden_size"
+        raise f.contradiction(f"{names.h} × {names.d} is {h} × {d} = {h * d}", f"{wide} is {channels}")
+    return behind_convolution("mamba2", Mamba2(), ((h, d * s),), (((h, d), (g, 2 * s)), c), bits)
+
+
+def _of_fla(f: Fields) -> bool:
+    """flash-linear-attention's class of this name works the heads out; its configs have these switches."""
+    switches = ("fuse_norm", "fuse_cross_entropy")
+    return f.model_type == "mamba2" and "num_heads" not in f.config and any(s in f.config for s in switches)
 
 
 def _channels(f: Fields, names: Names) -> int:
@@ -93,4 +105,11 @@ READER = Reader(
     ),
     _layer,
     _kinds,
+    {
+        "": ("linear_attention", "full_attention"),
+        "mamba2": ("linear_attention",),
+        "falcon_h1": ("hybrid",),
+        "zamba2": ("linear_attention", "hybrid"),
+        "nemotron_h": ("linear_attention", "full_attention", "mlp", "moe"),
+    },
 )

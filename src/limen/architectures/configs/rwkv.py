@@ -15,7 +15,7 @@ from limen.mixers.gated_linear import GatedLinear
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     width = f.integer("hidden_size")
     state, shift = 3 * f.either("attention_hidden_size", width), 2 * width
-    kept = Kept(Use.RECURRENT, state, Fixed(), state=True), Kept(Use.CONVOLUTION, shift, Fixed())
+    kept = Kept(Use.RECURRENT, state, Fixed(), wide=True), Kept(Use.CONVOLUTION, shift, Fixed())
     return ((recurrence("rwkv", GatedLinear(), kept, bits, (("state_numbers", state),)),),)
 
 
@@ -23,4 +23,6 @@ def _kinds(f: Fields) -> tuple[str, ...]:
     return ("linear_attention",) * f.integer("num_hidden_layers")
 
 
-READER = Reader(("rwkv",), ("hidden_size", "attention_hidden_size"), _layer, _kinds)
+READER = Reader(
+    ("rwkv",), ("hidden_size", "attention_hidden_size"), _layer, _kinds, {"": ("linear_attention",)}
+)

@@ -9,9 +9,9 @@ from limen.architectures.configs.stack import Bits, Block, Columns, Kept, Use, r
 from limen.mixers.linear import Linear
 
 
-def convolution(what: str, channels: int, c: int, bits: Bits, state: bool = False) -> Block:
+def convolution(what: str, channels: int, c: int, bits: Bits, wide: bool = False) -> Block:
     """In theory a recurrence whose state are the c-1 last columns."""
-    kept = Kept(Use.CONVOLUTION, channels, Columns(c), state)
+    kept = Kept(Use.CONVOLUTION, channels, Columns(c), wide, pieces=((channels, 1),))
     return recurrence(what, Linear(), (kept,), bits, (("convolution", c),))
 
 
@@ -30,4 +30,10 @@ def _kinds(f: Fields) -> tuple[str, ...]:
     return tuple("full_attention" if i in full else "conv" for i in range(f.integer("num_hidden_layers")))
 
 
-READER = Reader(("lfm2", "lfm2_moe"), (*FIELDS, "conv_L_cache", "full_attn_idxs"), _layer, _kinds)
+READER = Reader(
+    ("lfm2", "lfm2_moe"),
+    (*FIELDS, "conv_L_cache", "full_attn_idxs"),
+    _layer,
+    _kinds,
+    {"": ("conv", "full_attention")},
+)

@@ -1,12 +1,12 @@
-"""A real model's layers: what each is in theory, and what an engine keeps of the past for it.
+"""A real model's layers: what each is in theory, and what the next token needs of the past.
 
-A layer keeps tensors.  One of them has so many rows after n tokens, each of so many numbers, at so many bits
-a number; all that an engine decides is how many rows it holds (`late`: rows a token in a long text):
+A layer keeps tensors.  One of them has so many rows after n tokens, each of so many numbers; how many rows an
+engine holds, and in which precision, is the engine's affair (`architectures/engines/`):
 
-    rows after n tokens          minimal        transformers
+    rows after n tokens          needed         crossing a cut
     EveryToken                   n              n
     LastTokens(W)                min(n, W)      min(n, W-1)      the newest row is written, then read
-    Columns(c)                   c-1            c                a convolution reads c-1 columns of the past
+    Columns(c)                   c-1            c-1              a convolution reads c-1 columns of the past
     Fixed(r)                     r              r
     EveryBlock(r)                ⌊n/r⌋          ⌊n/r⌋
     OpenBlock(r)                 n mod r        n mod r
@@ -15,38 +15,28 @@ a number; all that an engine decides is how many rows it holds (`late`: rows a t
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 from math import ceil
 
 from limen.core.architecture import Architecture, Layer, Part
-from limen.core.errors import unknown
+from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
 
 SUMS = 32  # bits of the sums inside attention: kernels accumulate in float32, whatever they store
 
 
-class Engine(StrEnum):
-    """Who holds the cache."""
-
-    MINIMAL = "minimal"  # no more than the next token needs, as llama.cpp
-    TRANSFORMERS = "transformers"  # what transformers' cache holds between two tokens
-
-    @classmethod
-    def named(cls, name: str) -> Engine:
-        if name not in {engine.value for engine in cls}:
-            raise unknown("engine", name, [engine.value for engine in cls])
-        return cls(name)
-
-
 @dataclass(frozen=True)
 class EveryToken:
-    """One row a token."""
+    """One row a token; `copies`: how often transformers keeps it."""
 
+    copies: int = 1
     late = Fraction(1)
 
-    def after(self, n: int, engine: Engine) -> int:
+    def needed(self, n: int) -> int:
         return n
 
 
@@ -54,15 +44,17 @@ class EveryToken:
 class LastTokens:
     """A row for each token in a window of W, the one that looks included.
 
-    `copies`: transformers may keep what is key and value in one as two tensors.
+    `copies`: transformers may keep what is key and value in one as two tensors; `said`: the config's own
+    number, where W is another.
     """
 
     W: int
     copies: int = 1
+    said: int | None = None
     late = Fraction(0)
 
-    def after(self, n: int, engine: Engine) -> int:
-        return min(n, self.W) if engine is Engine.MINIMAL else self.copies * min(n, self.W - 1)
+    def needed(self, n: int) -> int:
+        return min(n, self.W)
 
 
 @dataclass(frozen=True)
@@ -72,8 +64,8 @@ class Columns:
     c: int
     late = Fraction(0)
 
-    def after(self, n: int, engine: Engine) -> int:
-        return self.c - 1 if engine is Engine.MINIMAL else self.c
+    def needed(self, n: int) -> int:
+        return self.c - 1
 
 
 @dataclass(frozen=True)
@@ -83,7 +75,7 @@ class Fixed:
     r: int = 1
     late = Fraction(0)
 
-    def after(self, n: int, engine: Engine) -> int:
+    def needed(self, n: int) -> int:
         return self.r
 
 
@@ -97,7 +89,7 @@ class EveryBlock:
     def late(self) -> Fraction:
         return Fraction(1, self.r)
 
-    def after(self, n: int, engine: Engine) -> int:
+    def needed(self, n: int) -> int:
         return n // self.r
 
 
@@ -108,7 +100,7 @@ class OpenBlock:
     r: int
     late = Fraction(0)
 
-    def after(self, n: int, engine: Engine) -> int:
+    def needed(self, n: int) -> int:
         return n % self.r
 
 
@@ -119,7 +111,7 @@ class LastBlock:
     r: int
     late = Fraction(0)
 
-    def after(self, n: int, engine: Engine) -> int:
+    def needed(self, n: int) -> int:
         return self.r if n >= self.r else 0
 
 
@@ -137,28 +129,51 @@ class Use(StrEnum):
 
 @dataclass(frozen=True)
 class Bits:
-    """Bits of a number: what is stored of tokens, and what is stored of recurrences."""
+    """Bits of a number: of keys and values; of the model; of convolutions and recurrences, where said."""
 
     kv: Fraction = Fraction(16)
-    state: Fraction = Fraction(32)
+    model: Fraction = Fraction(16)
+    conv: Fraction | None = None
+    state: Fraction | None = None
+
+    def of(self, kept: Kept) -> Fraction:
+        """As said, or as the model's own code keeps it: in its dtype, or in float32 what is `wide`."""
+        if kept.use in (Use.KV, Use.INDEX):
+            return self.kv
+        said = self.conv if kept.use is Use.CONVOLUTION else self.state
+        return said if said is not None else Fraction(32) if kept.wide else self.model
 
 
 @dataclass(frozen=True)
 class Kept:
-    """One tensor: rows of so many numbers; `state` says which of the two precisions it is in."""
+    """One tensor: rows of so many numbers; `wide` if the model's own code keeps it in float32.
+
+    `pieces` are (heads, numbers a head): of each so many heads go to one of several ranks, at least one.
+    """
 
     use: Use
     numbers: int
     rows: Rows
-    state: bool = False
+    wide: bool = False
+    pieces: tuple[tuple[int, int], ...] = ()
+    whole: int | None = None  # of a latent vector: the keys and values that are read from it
 
     @property
     def grows(self) -> bool:
         """Whether it holds the more the longer a text is, however long."""
         return self.rows.late > 0
 
-    def bits_after(self, n: int, engine: Engine, bits: Bits) -> Fraction:
-        return self.rows.after(n, engine) * self.numbers * (bits.state if self.state else bits.kv)
+    def share(self, ranks: int) -> int:
+        """Numbers of a row that one of so many ranks keeps; what has no heads, or fewer, is repeated."""
+        for heads, _ in self.pieces:
+            if heads % ranks and ranks % heads:
+                raise BadInput(f"tensor parallelism over {ranks} ranks does not divide {heads} heads")
+        return sum(max(heads // ranks, 1) * size for heads, size in self.pieces) or self.numbers
+
+    def crossing(self, n: int, bits: Bits) -> Fraction:
+        """Bits of it that a cut after n tokens passes on."""
+        rows = min(n, self.rows.W - 1) if isinstance(self.rows, LastTokens) else self.rows.needed(n)
+        return rows * self.numbers * bits.of(self)
 
 
 @dataclass(frozen=True)
@@ -194,6 +209,8 @@ class Stack:
     model_type: str
     layers: tuple[ModelLayer, ...]
     positions: int | None  # the longest text that it was made for, where the config says
+    remarks: tuple[str, ...] = ()
+    parameters: int | None = None  # where they are counted
 
     @property
     def architecture(self) -> Architecture:
@@ -201,18 +218,19 @@ class Stack:
         stages = [stage for layer in self.layers for stage in layer.stages]
         return Architecture(tuple(Layer(tuple(block.part for block in stage)) for stage in stages))
 
-    def bytes_after(self, n: int, engine: Engine, bits: Bits, uses: frozenset[Use] = frozenset(Use)) -> int:
-        """Of one sequence of n tokens."""
-        tensors = (kept for layer in self.layers for block in layer.blocks for kept in block.kept)
-        total = sum((k.bits_after(n, engine, bits) for k in tensors if k.use in uses), Fraction(0))
-        return ceil(total / 8)
+    @cached_property
+    def tensors(self) -> list[tuple[Kept, int]]:
+        """Each tensor, and how many layers keep one like it."""
+        return [
+            *Counter(kept for layer in self.layers for block in layer.blocks for kept in block.kept).items()
+        ]
 
 
 def recurrence(
     what: str, mixer: Mixer, kept: tuple[Kept, ...], bits: Bits, sizes: tuple[tuple[str, int], ...]
 ) -> Block:
     """A mixer whose state is all that it keeps: in theory any one of so many bits."""
-    held = sum((tensor.bits_after(0, Engine.MINIMAL, bits) for tensor in kept), Fraction(0))
+    held = sum((tensor.crossing(0, bits) for tensor in kept), Fraction(0))
     return Block(what, Part(mixer, bits=ceil(held)), kept, sizes)
 
 

@@ -36,4 +36,5 @@ READER = Reader(
     ("hidden_size", "embedding_dim", "num_blocks", "num_heads", "qk_dim_factor", "v_dim_factor"),
     _layer,
     _kinds,
+    {"": ("linear_attention",)},
 )

@@ -1,0 +1,41 @@
+"""Sizes as people write them: 24GiB, 128k."""
+
+from __future__ import annotations
+
+import re
+
+from limen.core.errors import BadInput
+
+_MEMORY = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+_MEMORY |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_TOKENS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*([a-zA-Z]*)")
+
+
+def memory(text: str) -> int:
+    """Bytes: GiB are 2**30, GB are 10**9.
+
+    >>> memory("24GiB"), memory("1.5 GB"), memory("512")
+    (25769803776, 1500000000, 512)
+    """
+    return _size(text, {"": 1, **_MEMORY}, "a size of memory, such as 24GiB, 80GB or 512MiB")
+
+
+def tokens(text: str) -> int:
+    """A length: k is 1,024.
+
+    >>> tokens("128k"), tokens("1M"), tokens("4096")
+    (131072, 1048576, 4096)
+    """
+    return _size(text, _TOKENS, "a number of tokens, such as 4096, 128k or 1M")
+
+
+def _size(text: str, units: dict[str, int], expected: str) -> int:
+    found = _SIZE.fullmatch(text.strip())
+    if found is None or found[2].lower() not in units:
+        raise BadInput(f"{text!r} is no size; expected {expected}")
+    whole, _, part = found[1].partition(".")
+    unit, scale = units[found[2].lower()], int("1" + "0" * len(part))
+    if unit == 1 and int(part or "0"):
+        raise BadInput(f"{text!r} is no whole number; expected {expected}")
+    return int(whole + part) * unit // scale
