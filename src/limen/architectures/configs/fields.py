@@ -130,7 +130,8 @@ class Fields:
 
     def wrong(self, name: str, expected: str) -> BadInput:
         got = self[name]
-        said = f"is {shortened(got)}" if got is not None else "is null" if name in self.config else "is missing"
+        none = "is null" if name in self.config else "is missing"
+        said = none if got is None else f"is {shortened(got)}"
         return BadInput(f"{self.where}: {self.model_type}: {name} {said}; expected {expected}")
 
     def integer(self, name: str, least: int = 1) -> int:
