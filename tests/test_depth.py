@@ -292,7 +292,7 @@ def test_a_plan_by_stages_takes_all_that_there_is(L: int, bits: Wires) -> None:
         (f"3*(softmax{LARGE}|linear{LARGE})", 0, 3, 126.3),  # 433
         (f"2*softmax{LARGE}", 0, 3, 27.4),  # a hop more than it takes, by the first two
         (f"linear{LARGE},3*softmax{LARGE}", 0, 4, 172),  # sizes in closed form: 4773
-        (f"linear{SMALL},4*softmax{SMALL}", 0, 5, 1082),
+        ("linear(state_bits=160),4*softmax(reply_bits=40)", 0, 5, 1082),
     ],
 )
 def test_the_smallest_certified_length(stack: str, steps: int, hops: int, log2_n: float) -> None:
