@@ -262,6 +262,17 @@ def test_a_stack_that_keeps_every_token_has_no_limit_by_its_state() -> None:
     assert fields["depth"]["hops"] == 18 and any("asymptotic" in line for line in lines)
 
 
+def test_decide_and_depth_take_a_config_for_an_architecture() -> None:
+    text = json.loads(limen("audit", GPT_OSS, "--json").stdout)["architecture"]
+    assert "kv_heads=8" in text  # 64 heads on 8 sets of keys
+    for command in (("decide", "eva(n=100)"), ("depth",)):
+        found = [limen(*command, stack, "--json") for stack in (GPT_OSS, text)]
+        assert found[0].stdout == found[1].stdout and found[0].returncode == found[1].returncode
+        assert json.loads(found[0].stdout)["architecture"] == text
+    lost = limen("depth", "nowhere/config.json")
+    assert lost.returncode == 2 and lost.stderr.count("\n") == 1
+
+
 def test_layers_that_share_keys_keep_none() -> None:
     config = as_saved(tiny("gemma3n_text"))[0]
     stack = read(config, "x")

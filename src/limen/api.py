@@ -20,6 +20,7 @@ from limen.core.task import Task
 from limen.core.verdict import Verdict
 from limen.decide import decide as _decide
 from limen.report import notebook
+from limen.report.stack import stack_of
 
 if TYPE_CHECKING:
     from limen.audit import Audit
@@ -34,7 +35,7 @@ def decide(
     task: str | Task, architecture: str | Architecture, steps: int = 0, over: str | None = None
 ) -> Verdict:
     """CAN, CANNOT or OPEN, with its certificate."""
-    stack = Architecture.parse(architecture) if isinstance(architecture, str) else architecture
+    stack = stack_of(architecture) if isinstance(architecture, str) else architecture
     return _decide(_task(task), stack, steps, over)
 
 

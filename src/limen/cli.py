@@ -163,7 +163,7 @@ def solve(
 @app.command()
 def decide(
     task: Annotated[str, typer.Argument(help="The task in its text form.")],
-    architecture: Annotated[str, typer.Argument(help="The architecture in its text form.")],
+    architecture: Annotated[str, typer.Argument(help="The architecture in its text form, or a config.json.")],
     steps: Annotated[int, typer.Option(help="Steps of chain of thought.", min=0, max=_STEPS)] = 0,
     over: Annotated[
         str | None,
@@ -188,7 +188,7 @@ def decide(
 
 @app.command()
 def depth(
-    architecture: Annotated[str, typer.Argument(help="The architecture in its text form.")],
+    architecture: Annotated[str, typer.Argument(help="The architecture in its text form, or a config.json.")],
     steps: Annotated[int, typer.Option(help="Steps of chain of thought.", min=0, max=_THOUGHT)] = 0,
     as_json: Json = False,
 ) -> None:

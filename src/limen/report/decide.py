@@ -18,6 +18,7 @@ from limen.core.task import Task
 from limen.core.verdict import Verdict
 from limen.decide import decide, percent
 from limen.report.proof import proved
+from limen.report.stack import stack_of
 from limen.report.words import inequality, thought
 
 
@@ -25,7 +26,7 @@ def decided(
     task: str, architecture: str, steps: int, over: str | None, save: Path | None, proof: Path | None = None
 ) -> tuple[dict[str, Any], list[str]]:
     """The fields of the verdict, and lines; the certificate and the proof are written where asked."""
-    asked, stack = Task.parse(task), Architecture.parse(architecture)
+    asked, stack = Task.parse(task), stack_of(architecture)
     for path in filter(None, (save, proof)):
         ready_file(path)
     verdict = decide(asked, stack, steps, over)

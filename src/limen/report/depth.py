@@ -17,6 +17,7 @@ from limen.core.graph import Component, Graph, Level
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.mixers.linear import Linear
+from limen.report.stack import stack_of
 from limen.report.words import plural
 from limen.theorems.composition_depth import smallest
 
@@ -35,7 +36,7 @@ class Stop(NamedTuple):
 def depth(text: str, steps: int) -> tuple[dict[str, Any], list[str]]:
     """The fields, and lines for people."""
     counted(steps)
-    return depth_of(Architecture.parse(text), steps)
+    return depth_of(stack_of(text), steps)
 
 
 def depth_of(
