@@ -384,7 +384,7 @@ FULL = "softmax(h={},kv_heads={},d={},d_k={},bidirectional={},p={})"
 )
 def test_fits(there: tuple[Any, ...], precision: str, fits: bool) -> None:
     m = packed(EVA.frame(), EVA.weights())
-    held = "relu_rnn(d=4,p=16)," + FULL.format(*there)
+    held = "relu_rnn(d=4,stages=1,p=16)," + FULL.format(*there)
     c = _certificate(EVA, m, kind="fits", architecture=held, precision=precision, margin="1")
     if fits:
         assert check_fits(c, m).startswith(held)

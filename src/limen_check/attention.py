@@ -52,13 +52,13 @@ class Scores:
             elif table:
                 self.S[x, y] = table
         total = sum((q.cap(c) * k.cap(c) for c in shared), ZERO)
-        self.err = sum((q.cap(c) * k.width(c) + k.cap(c) * q.width(c) for c in shared), ZERO)
+        # (Q + e)(K + e') - QK = (Q + e)e' + K·e, and K, without its error, may be larger than K + e'
+        self.err = sum((q.cap(c) * k.width(c) + k.size(c) * q.width(c) for c in shared), ZERO)
         steps = [(q.step(c), k.step(c)) for c in shared if q.cap(c) * k.cap(c)]
         known = [a * b for a, b in steps if a and b]
         step = min(known, default=ONE) if len(known) == len(steps) else None
         self.err += f.inside(total, len(steps), step)
         self.rounded_once = not self.err and step is not None
-        need(2 * (total + self.err) <= f.largest, "a score overflows")
         if self.err or step is None or total * f.u > step or step < power(f.least - f.t + 1):
             # else every score is a number of the format
             self.err = above(self.err + f.u * (total + self.err)) + power(f.least - f.t)
@@ -126,16 +126,28 @@ class Head:
 
     @classmethod
     def of(cls, state: State, K: Matrix, V: Matrix, both: bool) -> Head:
+        """Weights are at most 1, perhaps before they are divided by their sum: so are n of them at most n."""
         key, value = ({c.name: state.x[c.name].times(W, state.f) for c in state.text} for W in (K, V))
+        largest = max((v.cap(c) for v in value.values() for c in v.columns()), default=ZERO)
+        need(2 * state.length * largest <= state.f.most, "a sum of values overflows")
         return cls(state, key, value, frozenset(c for row in V.values() for c in row), both)
 
 
 class Ask:
-    """The tokens of class c ask a head with the query q."""
+    """The tokens of class c ask a head with the query q.
+
+    Whatever is claimed of the head, no score overflows, also of itself and of tokens that are masked: an
+    infinite one makes weights NaN, and 0·NaN is NaN.  No part of a score's sum is larger than `top` and its
+    roundings, and no difference of two scores larger than twice that.
+    """
 
     def __init__(self, head: Head, c: Class, Q: Matrix) -> None:
         self.head, self.c, self.state, self.f = head, c, head.state, head.state.f
         self.q = self.state.x[c.name].times(Q, self.f)
+        caps = {i: self.q.cap(i) for i in self.q.columns()}
+        for k in head.key.values():
+            top = sum((caps[i] * k.cap(i) for i in k.columns() if i in caps), ZERO)
+            need(2 * (top + self.f.inside(top, len(caps), None)) <= self.f.largest, "a score overflows")
 
     def scores(self, d: Class) -> Scores:
         return Scores(self.q, self.head.key[d.name], self.f)
@@ -200,13 +212,15 @@ class Ask:
 
     def _missed(self, scores: Scores, e: Class) -> Fraction:
         """What every token of class e misses where the task promises that none of them is asked for."""
-        promised = {
-            facts for many, name, facts in self.state.spec.promises if (many, name) == ("none", e.name)
-        }
-        if not promised or self.head.both:
+        if self.head.both or not any(name == e.name for _, name, _ in self.state.spec.promises):
             return ZERO
         m = Match.of(scores)
-        return m.cost or ZERO if relation(self.state, m, self.c, e) in promised else ZERO
+        return m.cost or ZERO if self.promised("none", e, relation(self.state, m, self.c, e)) else ZERO
+
+    def promised(self, many: str, d: Class, facts: Facts) -> bool:
+        """Whether the task promises it to who asks: facts in the same words of another token say nothing."""
+        spec = self.state.spec
+        return self.c.name in spec.asks and (many, d.name, facts) in spec.promises
 
     def one(self, d: Class) -> Vec:
         """R1.  A token of d has all digits asked for iff it satisfies the facts, and exactly one does: it is
@@ -227,7 +241,7 @@ class Ask:
     def unique(self, facts: Facts, d: Class) -> None:
         """Exactly one token of d that c sees satisfies the facts: by the task's promise, or by its place."""
         c = self.c
-        if ("one", d.name, facts) in self.state.spec.promises:  # which speaks of earlier tokens alone
+        if self.promised("one", d, facts):  # which speaks of earlier tokens alone
             need(d.before(c), "it may come later")
             return
         if not facts and d.count == 1:
@@ -305,7 +319,10 @@ def _alike(values: list[Vec]) -> Vec:
 
 
 def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
-    """A vector of THE token of class d, as its reader of class c names it."""
+    """A vector of THE token of class d, as its reader of class c names it.
+
+    Two names may become one, where the token had read its own number elsewhere: their tables are added.
+    """
 
     def number(n: Number) -> Number:
         return Number(expr(n.of), n.div, n.mod)
@@ -323,7 +340,11 @@ def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
     def field(n: Any) -> Hashable:
         return Joint(tuple(map(field, n.fields))) if isinstance(n, Joint) else number(n)
 
-    return Vec(v.const, {field(n): rows for n, rows in v.terms.items()}, v.err)
+    terms: dict[Hashable, Rows] = {}
+    for n, rows in v.terms.items():
+        name = field(n)
+        terms[name] = terms[name].plus(rows) if name in terms else rows
+    return Vec(v.const, terms, v.err)
 
 
 def relation(state: State, m: Match, c: Class, d: Class) -> Facts:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from limen_check import architecture
 from limen_check.files import Model, claimed, expect, need, rational
 from limen_check.text import Call, Value, parse_stack
 from limen_check.weights import RULES, margin
@@ -36,6 +37,7 @@ def check_solves(c: Mapping[str, Any], model: Model) -> str:
 
 def check_fits(c: Mapping[str, Any], model: Model) -> str:
     """The same, and the architecture holds the model's layers in a precision that is enough."""
+    architecture.read(c["architecture"])  # also what is not used has to exist
     sentence = check_solves(c, model)
     bits = _placed(parse_stack(model.header["architecture"]), parse_stack(c["architecture"]))
     name = next((name for least, name in _FORMATS if least <= bits), None)

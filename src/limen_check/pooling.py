@@ -174,7 +174,7 @@ def exists(ask: Ask, d: Class, blank: Class, asked: Asks = _asked) -> Vec:
 def found(ask: Ask, d: Class, blank: Class) -> Vec:
     """R8: R2 where at most one token is asked for, so that L3 gives its value, or else the blank's."""
     on, none_there, one_there = _cases(ask, d, blank, _asked, frozenset())
-    need(("at most one", d.name, on.facts) in ask.state.spec.promises, "several tokens may be asked for")
+    need(ask.promised("at most one", d, on.facts), "several tokens may be asked for")
     need(d.before(ask.c) and ask.before(blank) and blank.count == 1, "it may come later")
     rest = ask.weight(d.count - 1, on.low - on.off - 2 * on.err) if d.count > 1 else ZERO
     v, none = ask.head.value[d.name], _fixed(ask.head.value[blank.name])

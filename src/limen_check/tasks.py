@@ -148,8 +148,9 @@ class Piece(NamedTuple):
 class Spec:
     """`answer` says the same in one or more ways.
 
-    A promise is (how many, class, facts): of the tokens of the class at or before the asking one exactly
-    "one", "at most one" or "none" satisfies the facts.  Of a chain of thought: the ids that a class may
+    A promise is (how many, class, facts), made to the tokens of the classes in `asks` and to no other: of the
+    tokens of the class at or before the asking one exactly "one", "at most one" or "none" satisfies the
+    facts, in which the asking token's numbers stand.  Of a chain of thought: the ids that a class may
     have, or the pieces that its token is written of, and segments that are not yet there.
     """
 

@@ -100,6 +100,11 @@ class Format:
     def largest(self) -> Fraction:
         return (2 - power(1 - self.t)) * power(self.top)
 
+    @cached_property
+    def most(self) -> Fraction:
+        """No sum up to here overflows in the accumulator."""
+        return power(1023 if self.t > 24 else 127)
+
     def rn(self, x: Fraction) -> Fraction:
         """The nearest number of the format, ties to even."""
         n, d = x.numerator.bit_length(), x.denominator.bit_length()
@@ -165,6 +170,14 @@ class Rows:
             return False
         return all(column.rows() == other.columns[c].rows() for c, column in self.columns.items())
 
+    def plus(self, other: Rows) -> Rows:
+        """The sum of two tables of one field."""
+        need(self.keys == other.keys, "two tables of one field have different rows")
+        both = self.columns | other.columns
+        for c in self.columns.keys() & other.columns.keys():
+            both[c] = Column.sum([(self.columns[c], ONE), (other.columns[c], ONE)])
+        return Rows(self.keys, both)
+
 
 @dataclass(frozen=True, eq=False)
 class Vec:
@@ -199,8 +212,12 @@ class Vec:
         return min(values) + lo, max(values) + hi
 
     def cap(self, c: int) -> Fraction:
-        """The largest size of a column."""
+        """The largest size of a column, error included: 0 if an error takes all of it away."""
         return max(map(abs, self.ends(c)))
+
+    def size(self, c: int) -> Fraction:
+        """The largest size of a column without its error."""
+        return max(map(abs, self.values(c)[0]))
 
     def width(self, c: int) -> Fraction:
         """The largest size of a column's error."""
@@ -231,17 +248,20 @@ class Vec:
         return Vec(const, terms, err).tidy().rounded(f)
 
     def _product_error(self, parts: list[tuple[int, Fraction]], f: Format) -> Interval:
-        """Errors that are passed on, and those of the sum."""
+        """Errors that are passed on, and those of the sum, to which what is surely 0 adds nothing.
+
+        A column may be 0 by its error, -32 of 32: it is no summand, but its error is passed on.
+        """
         used = [(r, w) for r, w in parts if self.cap(r)]
-        lo = sum((min(w * e for e in self.err[r]) for r, w in used if r in self.err), ZERO)
-        hi = sum((max(w * e for e in self.err[r]) for r, w in used if r in self.err), ZERO)
+        lo = sum((min(w * e for e in self.err[r]) for r, w in parts if r in self.err), ZERO)
+        hi = sum((max(w * e for e in self.err[r]) for r, w in parts if r in self.err), ZERO)
         total = sum((self.cap(r) * abs(w) for r, w in used), ZERO)
-        need(total <= f.largest, "a sum overflows")
         if len(used) == 1 and grain(used[0][1]) == abs(used[0][1]):
             e = ZERO if (self.step(*used[0]) or ZERO) >= f.tiny else f.tiny  # times a power of two: exact
         else:
             steps = [self.step(r, w) for r, w in used]
             e = f.inside(total, len(used), None if None in steps else min(filter(None, steps), default=None))
+        need(total + e <= f.largest, "a sum overflows")  # nor does a part of it
         return lo - e, hi + e
 
     def tidy(self) -> Vec:
@@ -284,12 +304,7 @@ class Vec:
         for c, (lo, hi) in other.err.items():
             err[c] = err.get(c, NONE)[0] + lo, err.get(c, NONE)[1] + hi
         for name, rows in other.terms.items():
-            mine = terms.get(name, Rows(rows.keys, {}))
-            need(mine.keys == rows.keys, "two tables of one field have different rows")
-            both = mine.columns | rows.columns
-            for c in mine.columns.keys() & rows.columns.keys():
-                both[c] = Column.sum([(mine.columns[c], ONE), (rows.columns[c], ONE)])
-            terms[name] = Rows(rows.keys, both)
+            terms[name] = terms[name].plus(rows) if name in terms else rows
         return Vec(const, terms, err).tidy()
 
     def without(self, c: int, e: Interval) -> Vec:
