@@ -21,7 +21,7 @@ from limen_check.files import Malformed, Refused, expect, need, typed
 from limen_check.pooling import On, exists
 from limen_check.state import State
 from limen_check.tasks import NO_FACTS, PLACE, TOKEN, Equal, Exists, Number, Part, Piece, Spec, spec
-from limen_check.text import parse_call
+from limen_check.text import parse_call, parse_stack
 from limen_check.vectors import NONE, ONE, ZERO, Class, Column, Format, Interval, Joint, Rows, Vec
 
 _ROWS = 1 << 16  # of all fields that an answer reads
@@ -37,8 +37,11 @@ def margin(
 ) -> Fraction:
     """The least margin of all written tokens and of the answer."""
     call, digits = parse_call(task), Digits.of(header)
+    mixers = [part for layer in parse_stack(header["architecture"]) for part in layer]
+    ahead = any(part.arguments.get("bidirectional", False) for part in mixers)
     if call.name == "composition":
         return _composition(spec(task), steps, forward, digits)
+    need(not ahead, "who writes sees tokens that are not yet there")  # these run the whole text at once
     sizes: dict[str, Any] = call.arguments
     for name, value in sizes.items():
         expect(name == "program" or (type(value) is int and 2 <= value < 1 << 32), f"{call.name}: {name}")
@@ -62,7 +65,7 @@ class Digits(NamedTuple):
         first, bits = (call.arguments[key] for key in ("first", "bits"))
         if type(first) is not int or type(bits) is not int or not 1 <= bits <= 62:
             raise Malformed("binary: first and bits are numbers")
-        expect(first + bits <= header["width"], "binary: beyond the width")
+        expect(0 <= first <= header["width"] - bits, "binary: beyond the width")
         need(header["answers"] == 1 << bits, "tokens that cannot be written")
         return cls(first, bits)
 
@@ -75,6 +78,7 @@ class Digits(NamedTuple):
             return Fraction(2)
         logit = self.bits * max(map(abs, ends))
         error = f.inside(logit, self.bits, None)
+        need(2 * logit <= f.largest, "a logit overflows")
         least = 2 * min(ends) - 2 * (error + f.u * (logit + error))
         need(least > 0, "no positive margin at some token of the chain")
         return least
@@ -241,11 +245,12 @@ def latest(ask: Ask, d: Class, blank: Class) -> Vec:
     """The symbol in the head's cell: of the latest token of d that wrote there, or else the blank's.
 
     Keys and queries agree in all digits iff the cell written is the head's.  Every score is a sum without
-    error that is rounded once, and whoever agrees scores `base` and what its place adds, which rises from
-    place to place: the latest is ahead of the others who agree, of all who do not, and of the blank; if
-    nobody agrees, the blank is ahead of all.  Rounding is monotone: this is seen on rounded scores.  Then L3.
+    error, which is rounded once or not at all, all scores alike.  Whoever agrees scores `base` and what its
+    place adds, which rises from place to place: the latest is ahead of the others who agree, of all who do
+    not, and of the blank; if nobody agrees, the blank is ahead of all.  This is seen on exact scores and on
+    rounded ones (rounding is monotone, so the ends suffice).  Then L3.
     """
-    state, scores, there, rn = ask.state, ask.scores(d), ask.scores(blank), ask.f.rn
+    state, scores, there = ask.state, ask.scores(d), ask.scores(blank)
     m, machine = Match.of(scores), state.spec.machine
     if machine is None or not {"head", "wrote"} <= machine.cells.keys():
         raise Refused("there is no tape")
@@ -258,13 +263,16 @@ def latest(ask: Ask, d: Class, blank: Class) -> Vec:
     exact = scores.rounded_once and there.rounded_once and not there.S
     need(exact and all(len(set(levels)) == 1 for levels in fixed), "scores that vary")
     base = scores.s + sum((gain[0] for gain in m.gain.values()), ZERO)
-    none = rn(there.s + sum((levels[0] for levels in fixed[: -len(m.gain) or None]), ZERO))
+    none = there.s + sum((levels[0] for levels in fixed[: -len(m.gain) or None]), ZERO)
     adds = _added({y: b for y, b in scores.B.items() if y not in {z for _, z, _ in m.pairs}}, scores, d)
-    agree, miss = [rn(base + v) for v in adds], rn(base + max(adds) - (m.cost or ZERO))
-    ahead = min((b - a for a, b in pairwise(agree)), default=agree[0] - none)
-    yes = ask.weight(d.count, ahead) + ask.weight(d.count, agree[0] - miss) + ask.weight(1, agree[0] - none)
-    no = ask.weight(d.count, none - miss)
-    return ask.blurred(_symbols(ask.head.value[d.name], ask.head.value[blank.name]), max(yes, no))
+    stray = []
+    for done in (Fraction, ask.f.rn):  # as it is, or rounded
+        agree, blanks = [done(base + v) for v in adds], done(none)
+        miss = done(base + max(adds) - (m.cost or ZERO))
+        behind = [ask.weight(d.count, min(b - a for a, b in pairwise(agree)))] if d.count > 1 else []
+        behind += [ask.weight(d.count, agree[0] - miss), ask.weight(1, agree[0] - blanks)]
+        stray += [sum(behind, ZERO), ask.weight(d.count, blanks - miss)]
+    return ask.blurred(_symbols(ask.head.value[d.name], ask.head.value[blank.name]), max(stray))
 
 
 def _added(free: Mapping[Hashable, list[Fraction]], scores: Scores, d: Class) -> list[Fraction]:
@@ -272,15 +280,13 @@ def _added(free: Mapping[Hashable, list[Fraction]], scores: Scores, d: Class) ->
     need(d.count <= _PLACES and d.step == 1, "too many places to look at")
     adds = [ZERO] * d.count
     for y, b in free.items():
+        if len(set(b)) == 1:
+            adds = [v + b[0] for v in adds]
+            continue
+        if not isinstance(y, Number) or y.of != PLACE or not y.mod:
+            raise Refused("more than the place changes scores")
         row = dict(zip(scores.k.terms[y].keys, b, strict=True))
-        need(
-            len(set(b)) == 1 or (isinstance(y, Number) and y.of == PLACE),
-            "more than the place changes scores",
-        )
-        for i in range(d.count):
-            adds[i] += (
-                row[(d.start + i) // y.div % y.mod] if isinstance(y, Number) and y.of == PLACE else b[0]
-            )
+        adds = [v + row[(d.start + i) // y.div % y.mod] for i, v in enumerate(adds)]
     return adds
 
 
@@ -330,14 +336,15 @@ def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int
     x, q, s = (
         Class("x", 0, 0, 1, n, 0, M),
         Class("q", n, 0, 1, 1, 0, M),
-        Class("s", n + 1, 0, 1, n, 0, 1 << 62),
+        Class("s", n + 1, 0, 1, n, 0, 1 << digits.bits),
     )
     ids = frozenset(2 * e + flag for e in total for flag in (0, 1))
     state = forward(Spec((n, 1, n), (x, q, s), ("s",), 2, (), ids={"s": ids}))
     partner = tuple((e, -total[e] % M) for e in sorted(total))
-    facts: Any = frozenset({("hit", partner)})
+    facts: Any = frozenset({("hit", Number(TOKEN, 2), partner)})
     found = Number(TOKEN, 1, 2), Number(Exists("x", facts))
-    first, then = Cell(("at", 0), M), Cell(("at", tuple((t, (t + 1) % n) for t in range(n))), M)
+    following = tuple((t, (t + 1) % n) for t in range(n))
+    first, then = Cell(("at", "x", None, 0), M), Cell(("at", "x", Number(PLACE), following), M)
     least = []
     for name, summand, flags in (("q", first, ()), ("s", then, found)):
         pair = Number(summand, 1, 1 << D), Number(Cell("q", M), 1, 1 << D)
@@ -352,8 +359,9 @@ def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int
 
 
 class Asked(NamedTuple):
-    """For each row of a query field the key number asked for (or that number alone), as in R1."""
+    """The key number asked for: by rows (query number, key number) of `by`; or by nobody, always `rows`."""
 
+    by: Number | None
     rows: Any
     cost: Fraction
     base: Fraction
@@ -384,22 +392,25 @@ def _asked(ask: Ask, scores: Scores, d: Class, of: Any, skip: frozenset[Hashable
     need(min(costs, default=ZERO) > 0, "nothing is asked for")
     fields = {x for _, x, _ in digits if x is not None}
     need(len(fields) <= 1, "several fields ask for one number")
-    rows: Any = sum(b * y.div for y, _, b in digits) if not fields else None
     for x in fields:
+        need(isinstance(x, Number), "several numbers at once ask")
         keys = ask.q.terms[x].keys
         rows = tuple((a, sum((b if z is None else b[a]) * y.div for y, z, b in digits)) for a in keys)
-    return Asked(rows, min(costs), base, m.gain)
+        return Asked(ask.state.plain(x, ask.c), rows, min(costs), base, m.gain)
+    return Asked(None, sum(b * y.div for y, _, b in digits), min(costs), base, m.gain)
 
 
 def pair(ask: Ask, d: Class, e: Class) -> Vec:
     """Half of THE token of d at the place asked for, half of the one of e: they score the same, exactly.
 
-    Both weigh e^0 = 1, and 2 and the sums of their values are numbers of the format, so L3 holds with their
-    mean for v: the normaliser is 2 ≤ Z ≤ 2 + 4σ', and 1/Z is rounded to 1/2 where it was to 1.
+    Both weigh e^0 = 1, and 2 and the means of their values are exact in any sum, so L3 holds with their mean
+    for v and 2σ for σ: a sum that holds one of them, or both, errs by no more than what else is in it, so the
+    normaliser is 2 ≤ Z ≤ 2 + 4σ', the others add 4σ' of the largest value to a sum of values, and 1/Z is
+    rounded to 1/2 where it was to 1.  The cell that is read says the class, who asks, and for which places.
     """
     scores, other = ask.scores(d), ask.scores(e)
     asked = _asked(ask, scores, d, PLACE, frozenset())
-    numbers = [asked.rows] if isinstance(asked.rows, int) else [b for _, b in asked.rows]
+    numbers = [asked.rows] if asked.by is None else [b for _, b in asked.rows]
     there = min(numbers) >= 0 and max(numbers) < d.count and (d.start, d.step) == (0, 1)
     need(there, "there is no such token")
     need(ask.before(d) and ask.before(e) and e.count == 1 and not other.S, "it may come later")
@@ -415,9 +426,10 @@ def pair(ask: Ask, d: Class, e: Class) -> Vec:
         values = [v for v in (ask.head.value[d.name], ask.head.value[e.name]) if v.cap(column)]
         steps, total = [v.step(column) for v in values], sum((v.cap(column) for v in values), ZERO)
         known = total == 0 or None not in steps
-        need(known and not ask.f.inside(total, 2, min(filter(None, steps), default=ONE)), "sums not exact")
-    half = Vec()
-    for name, cell in ((d.name, Cell(("at", asked.rows), d.high)), (e.name, Cell(e.name, e.high))):
+        step = min(filter(None, steps), default=ONE)
+        need(known and not ask.f.inside(total / 2, 2, step / 2), "sums not exact")
+    half, read = Vec(), Cell(("at", d.name, asked.by, asked.rows), d.high)
+    for name, cell in ((d.name, read), (e.name, Cell(e.name, e.high))):
         half = half.joined(_halved(ask.head.value[name], cell))
     return ask.blurred(half, 2 * stray)
 
@@ -436,28 +448,36 @@ def _halved(v: Vec, cell: Cell) -> Vec:
 
 def hit(ask: Ask, d: Class, blank: Class) -> Vec:
     """R2 and R9 where a token asks for an id by rows of a table, at another place than its own."""
+    need({d, blank} <= {*ask.seen}, "a class that is not seen")
     return exists(ask, d, blank, _elsewhere)
 
 
 def _elsewhere(ask: Ask, d: Class, blank: Fraction) -> On:
-    """By all digits of the place: what they score at its own, more at another one at least, and at most."""
+    """By all digits of the place: what they score at its own, more at another one at least, and at most.
+
+    A digit of the place meets itself alone: no other field of the query speaks to it, and it speaks to no
+    other field of the key.  So a score is what the digits of the id add (`_asked`) and what these add.  They
+    are digits in mixed radix, and all of them: two places differ in one.
+    """
     scores, c, own = ask.scores(d), ask.c, dict[Hashable, tuple[Fraction, Fraction, Fraction]]()
     need((c.start, c.step, c.count) == (d.start, d.step, d.count) == (0, 1, d.count), "other places")
     pairs = [x for x, y in scores.S if x == y and isinstance(x, Number) and x.of == PLACE]
+    need(all(x == y or not {x, y} & {*pairs} for x, y in scores.S), "a place and other fields meet")
+    weight = 1
     for x in sorted(pairs, key=lambda x: x.div):
+        need(x.div == weight and x.mod > 1, "a digit of the place is left out")
         asks, keys = scores.q.terms[x].keys, scores.k.terms[x].keys
         A, B = (dict(zip(*side, strict=True)) for side in ((asks, scores.A[x]), (keys, scores.B[x])))
         scored = [(a == b, A[a] + B[b] + v) for a, b, v in scores.S[x, x].all(asks, keys)]
         here, apart = ({v for same, v in scored if same is there} for there in (True, False))
-        need(len(here) == 1 and min(apart) > min(here), "its own place is not excluded")
-        need(x.div == prod(y.mod for y in pairs if y.div < x.div), "a digit of the place is left out")
-        own[x] = min(here), min(apart) - min(here), max(apart)
-    whole = ask.state.plain(Number(PLACE, 1, prod(x.mod for x in pairs)), c).mod == 0
+        need(len(here) == 1 and min(apart, default=ZERO) > min(here), "its own place is not excluded")
+        own[x], weight = (min(here), min(apart) - min(here), max(apart)), weight * x.mod
+    whole = ask.state.plain(Number(PLACE, 1, weight), c).mod == 0
     need(bool(own) and whole, "a digit of the place is left out")
     asked = _asked(ask, scores, d, TOKEN, frozenset(own))
     gain = asked.gain | {x: [ZERO] * len(scores.A[x]) for x in own}  # it is in `own`
     same, most = (sum((scored[i] for scored in own.values()), asked.base) for i in (0, 2))
-    facts: Any = frozenset({("hit", asked.rows)})
+    facts: Any = frozenset({("hit", asked.by, asked.rows)})
     low, off = same + min(more for _, more, _ in own.values()), max(most - asked.cost, same)
     return On(facts, low, off, gain, scores.err, even=False)
 

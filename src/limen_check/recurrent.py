@@ -42,11 +42,37 @@ def linear(s: State, m: Mixer) -> dict[str, Vec]:
     need("p" not in m.sizes or how[0] == "identity", "a linear state whose numbers are not looked at")
     Q, K, V, O = (s.matrix(m.name(name)) for name in "QKVO")
     head, out = Head.of(s, K, V, both=False), {}
-    for c in s.classes.values():
-        ask, look = Ask(head, c, Q), s.looks.get((m.layer, m.part, 0, c.name), [])
+    asks = [Ask(head, c, Q) for c in s.classes.values()]
+    _finite(head, [ask.q for ask in asks], normalised=how[0] == "relu")
+    for ask in asks:
+        c = ask.c
+        look = s.looks.get((m.layer, m.part, 0, c.name), [])
         got = _carried(ask) if how[0] == "relu" else _written(ask, look, m.size("p", 64))
         out[c.name] = got.times(O, s.f)
     return out
+
+
+def _finite(head: Head, queries: list[Vec], normalised: bool) -> None:
+    """Every number on the way is finite, whoever asks for it: 0·∞ is no number.
+
+    |φ(x)| ≤ |x|.  By the largest sizes of queries, keys and values, of all tokens: the scores, the state
+    Σ k vᵀ, and what is read of either.  Sums of sizes bound all partial sums, but for roundings: a sum in one
+    operation grows by 8/7 at most, one from chunk to chunk to its double, as an addition errs by no more than
+    its smaller summand, and two such sums are added at the end.  All that is less than a factor 8.
+    """
+    s, most = head.state, head.state.f.largest / 8
+    q = {c: max(x.cap(c) for x in queries) for x in queries for c in x.columns()}
+    keys = {d: {c: head.key[d.name].cap(c) for c in head.key[d.name].columns()} for d in s.text}
+    scores = [sum((q.get(c, ZERO) * k for c, k in key.items()), ZERO) for key in keys.values()]
+    need(max(scores) <= most, "a score overflows")
+    for v in [*head.columns, None] if normalised else head.columns:  # None: the ones that count
+        state: dict[int, Fraction] = {}
+        for d, key in keys.items():
+            size = d.count * (ONE if v is None else head.value[d.name].cap(v))
+            for c, k in key.items() if size else ():
+                state[c] = state.get(c, ZERO) + k * size
+        need(max(state.values(), default=ZERO) <= most, "a linear state overflows")
+        need(sum((q.get(c, ZERO) * k for c, k in state.items()), ZERO) <= most, "a sum overflows")
 
 
 def _carried(ask: Ask) -> Vec:
@@ -84,7 +110,8 @@ def _written(ask: Ask, look: list[Any], p: int) -> Vec:
     if not ask.q.columns():
         return Vec()
     known = {d.name: d for d in ask.seen}
-    expect(len(look) == 2 and look[0] == "written" and look[1] in known, "hints: no such rule, or class")
+    expect(len(look) == 2 and isinstance(look[1], str), "hints: no such rule, or class")
+    expect(look[0] == "written" and look[1] in known, "hints: no such rule, or class")
     d, head = known[look[1]], ask.head
     key, value = head.key[d.name], head.value[d.name]
     silent = [e for e in ask.seen if not (head.key[e.name].columns() and head.value[e.name].columns())]
@@ -155,6 +182,7 @@ def relu_rnn(s: State, m: Mixer) -> dict[str, Vec]:
     r, out = Recurrence(s, W, m.size("stages", 1)), {}
     need(W["O"].keys() <= {c for at in cells.values() for c in at}, "a column of no cell is read")
     after = r.follow(machine, cells, order)
+    r.finite(cells, after, order)
     for c in s.classes.values():
         home = next(k for k in order if k.first + k.last >= c.first + c.last)
         need(home.first + home.start <= c.first + c.start, "a view of two classes")
@@ -206,6 +234,32 @@ class Recurrence:
             after[c.name] = now
         return after
 
+    def finite(self, cells: Cells, after: Mapping[str, Standing], order: Iterable[Class]) -> None:
+        """Every number on the way is finite, also what no cell needs: 0·∞ is no number.
+
+        The next state depends on the cells' columns alone, whose numbers are known: 0 before the first
+        token, then what `follow` found.  So every unit of every stage is bounded by sums of sizes.  Roundings
+        make a sum 8/7 of itself at most, then two more follow: that is less than twice the sizes, but for
+        subnormal numbers, which the 1 covers.
+        """
+        owned = {c for columns in cells.values() for c in columns}
+        need({a for row in self.into[0].values() for a in row} <= owned, "a column of no cell is read")
+        sizes: dict[int, Fraction] = {}
+        for cell, found in ((i, found) for now in after.values() for i, found in now.items()):
+            for ids in found.values():
+                for c, i in zip(cells[cell], ids, strict=True):
+                    sizes[c] = max(sizes.get(c, ZERO), *map(abs, self.intervals[i]))
+        for text in order:
+            u = self.s.x[text.name].times(self.U, self.f).plus(Vec(dict(self.b[0])), self.f)
+            adds, now = {a: u.cap(a) for a in u.columns()}, sizes
+            for stage, into in enumerate(self.into):
+                adds = {a: abs(v) for a, v in self.b[stage].items()} if stage else adds
+                made = {a: adds.get(a, ZERO) for a in into.keys() | adds.keys()}
+                for a, row in into.items():
+                    made[a] += sum((now.get(r, ZERO) * abs(w) for r, w in row.items()), ZERO)
+                now = {a: 2 * size + 1 for a, size in made.items()}
+                need(max(now.values(), default=ZERO) <= self.f.largest, "a unit overflows")
+
     def vector(self, m: Machine, cells: Cells, standing: Standing) -> Vec:
         """The state after a token of a class; a cell that stands there in binary, bit by bit."""
         out = Vec()
@@ -238,8 +292,8 @@ class Recurrence:
                 a, b = sorted((self.intervals[i][0] * w, self.intervals[i][1] * w))
                 lo, hi, size, exact = lo + a, hi + b, size + max(-a, b), exact and a == b
                 steps += [grain(a)] if a else []
-            need(size <= self.f.largest, "a sum overflows")
             e = self.f.inside(size, len(ids), min(steps) if exact else None)
+            need(size + e <= self.f.largest, "a sum overflows")
             (low, high), rn = self.intervals[add], self.f.rn
             ends = rn(rn(lo - e) + low), rn(rn(hi + e) + high)
             self.made[key] = self.name(max(ZERO, ends[0]), max(ZERO, ends[1]))
@@ -273,7 +327,9 @@ class _Step:
         acts = [named.get(number, number) for number in wanted]  # one that no column shows may be any
         for number in acts:
             if number not in keys:
-                keys[number] = x.terms[number].keys if number in x.terms else r.s.rows(number, c)
+                shown = number in x.terms
+                need(shown or number.mod > 0 or c.name not in r.s.spec.ids, "no column shows what acts")
+                keys[number] = x.terms[number].keys if shown else r.s.rows(number, c)
         many = prod(map(len, keys.values()))
         r.work += many * len(units)
         need(many <= _LETTERS and r.work <= _WORK, f"{c.name} has too many letters")
