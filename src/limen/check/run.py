@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 else:
     torch = lazy_loader.load("torch")
 
+_SHORT = 64  # tokens up to which a model is run in its own order of operations; longer, as in last.py
 _NUMBERS = 2**24  # a batch is as large as keeps its largest tensor below this
 _LARGEST = 2**28  # numbers in a tensor: 2 GB in float64
 _TRIED = 2**24  # inputs
@@ -53,7 +54,7 @@ def batch_size(model: Model, task: Task, steps: int) -> int:
     """How many inputs at a time."""
     frame, n = model.frame, task.length + steps
     heads = max(getattr(part.mixer, "h", 1) for layer in frame.architecture.layers for part in layer.parts)
-    if steps == 0 and task.asks == 1 and reads_only_the_embedding(model):
+    if steps == 0 and task.asks == 1 and n > _SHORT and reads_only_the_embedding(model):
         largest = max(min(n, CHUNK) * frame.width, n * heads, frame.answers)
     else:
         largest = n * max(frame.width, n * heads, frame.answers)
@@ -120,7 +121,7 @@ def run(
 
 def logits(model: Model, task: Task, tokens: torch.Tensor, steps: int) -> torch.Tensor:
     """The logits where the answers are due, after the chain of thought: (batch, asks, answers)."""
-    if steps == 0 and task.asks == 1:
+    if steps == 0 and task.asks == 1 and task.length > _SHORT:
         return last_logits(model, tokens).unsqueeze(-2)
     if steps:
         tokens = torch.cat([tokens, model.decode(tokens, steps)], -1)
