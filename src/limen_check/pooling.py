@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from limen_check.attention import Ask, Gain, Match, Scores, relation
 from limen_check.files import need
 from limen_check.tasks import PLACE, TOKEN, Among, Count, Exists, Facts, Found, Number, Other
-from limen_check.vectors import NONE, ZERO, Class, Column, Rows, Vec, above, power
+from limen_check.vectors import NONE, ZERO, Class, Column, Interval, Rows, Vec, above, power
 
 
 class On(NamedTuple):
@@ -144,6 +144,11 @@ def _fixed(v: Vec) -> dict[int, Fraction]:
     return const
 
 
+def _part(e: Interval) -> Interval:
+    """An error, or any part of it."""
+    return min(ZERO, e[0]), max(ZERO, e[1])
+
+
 def exists(ask: Ask, d: Class, blank: Class, asked: Asks = _asked) -> Vec:
     """R2.  All of d has the value v, the blank has v', and no value is negative.
 
@@ -153,6 +158,7 @@ def exists(ask: Ask, d: Class, blank: Class, asked: Asks = _asked) -> Vec:
     whole number, and exact, where the ones in it score the same and all others vanish, as in R10.
     """
     need(d.before(ask.c) or not ask.head.both, "later tokens are seen")  # Exists speaks of earlier ones
+    need({d, blank} <= {*ask.seen}, "it comes later")
     values = {e.name: _fixed(ask.head.value[e.name]) for e in ask.seen}
     same = {e for e in ask.seen if e not in (d, blank) and values[e.name] == values[blank.name]}
     on, *cases = _cases(ask, d, blank, asked, frozenset(same if asked != _asked else ()))
@@ -188,7 +194,8 @@ def found(ask: Ask, d: Class, blank: Class) -> Vec:
     if not isinstance(number, Number):
         raise AssertionError
     name = Number(Found(d.name, on.facts, number))
-    got = Vec({}, {name: Rows((*rows.keys, number.mod), columns)}, v.err).tidy()
+    err = {c: _part(e) for c, e in v.err.items()}  # the blank has none
+    got = Vec({}, {name: Rows((*rows.keys, number.mod), columns)}, err).tidy()
     return ask.blurred(got, max(none_there.stray, one_there.stray + rest))
 
 
@@ -230,7 +237,7 @@ def share(ask: Ask, d: Class) -> Vec:
             (always + κ * one + rest * (d.count - κ) * two) / (fixed + κ + rest * (d.count - κ))
             for κ in range(d.count + 1)
         ]
-        off, (lo, hi) = above((slack + 2 * stray) * ask.cap(c)), value.err.get(c, NONE)
+        off, (lo, hi) = above((slack + 2 * stray) * ask.cap(c)), _part(value.err.get(c, NONE))
         columns[c], err[c] = Column.of(means), (lo - off, hi + off)
     return Vec({}, {Number(Count(d.name, facts)): Rows(tuple(range(d.count + 1)), columns)}, err).tidy()
 

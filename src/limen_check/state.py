@@ -125,7 +125,8 @@ class State:
             found = {(c.start + i * c.step) % (number.mod or c.last + 1) for i in range(min(c.count, period))}
             return tuple(sorted(found))
         if number.of == TOKEN and c.name in self.spec.ids:
-            return tuple(sorted({i // number.div % number.mod for i in self.spec.ids[c.name]}))
+            found = {i // number.div for i in self.spec.ids[c.name]}
+            return tuple(sorted({i % number.mod for i in found} if number.mod else found))
         low, high = self.span(Part(number), c)
         need(high - low <= MOST_ROWS, "a field has too many values")
         return tuple(range(low, high))
@@ -229,7 +230,7 @@ def _recoded(field: Number, columns: dict[int, Column], size: int, radices: list
 
 
 def _looks(hints: Mapping[str, Any]) -> Looks:
-    """[layer, part, head, asking class, rule, …]: where each class looks; untrusted."""
+    """[layer, part, head, asking class, rule, …], … classes or numbers: where each class looks; untrusted."""
     looks: Looks = {}
     listed = hints.get("looks", [])
     expect(isinstance(listed, list), "hints: looks must be a list")
@@ -238,6 +239,7 @@ def _looks(hints: Mapping[str, Any]) -> Looks:
             isinstance(look, list)
             and len(look) >= 6
             and [type(v) for v in look[:5]] == [int, int, int, str, str]
+            and all(type(v) in (int, str) for v in look[5:])
         )
         expect(well, "hints: a look is [layer, part, head, class, rule, …]")
         looks[look[0], look[1], look[2], look[3]] = look[4:]

@@ -50,7 +50,8 @@ assert all(root**32 >= power(i) for i, root in enumerate(_ROOTS))  # so root i i
 
 
 def exp_above(x: Fraction) -> Fraction:
-    """At least e^x, and at most 3 % more, since 1.4426950408 < log₂e < 1.4426950409."""
+    """At least e^x, and down to e^-65536 at most 3 % more, since 1.4426950408 < log₂e < 1.4426950409."""
+    x = max(x, Fraction(-1 << 16))  # keeps numbers short
     whole, part = divmod(ceil(32 * x * Fraction(14426950408 + (x > 0), 10**10)), 32)
     return power(whole) * _ROOTS[part]
 

@@ -16,7 +16,7 @@ from limen_check import chain, pooling, recurrent
 from limen_check.attention import Ask, Head
 from limen_check.files import Malformed, Model, Refused, expect, need
 from limen_check.state import Mixer, Rule, Shapes, State
-from limen_check.tasks import Decision, NotBelow, Number, Spec, spec
+from limen_check.tasks import Decision, Number, Spec, spec
 from limen_check.text import parse_call, parse_stack
 from limen_check.vectors import NONE, ZERO, Class, Format, Matrix, Rows, Vec, grain
 
@@ -185,13 +185,9 @@ def _margin(state: State, c: Class, x: Vec) -> Fraction:
     fields = {state.plain(n, c): rows for n, rows in logits.terms.items() if isinstance(n, Number)}
     varies = sum(len(rows.keys) > 1 for rows in logits.terms.values())
     for way in state.spec.answer:
-        numbers = (
-            way.numbers
-            if isinstance(way, Decision)
-            else (way.count, way.threshold)
-            if isinstance(way, NotBelow)
-            else ()
-        )
+        if isinstance(way, Number):
+            continue  # of which logits are not known to be linear
+        numbers = way.numbers if isinstance(way, Decision) else (way.count, way.threshold)
         used = [fields[n] for n in numbers if n in fields]
         if len(used) == len(numbers) and sum(len(rows.keys) > 1 for rows in used) == varies:
             return (
