@@ -39,6 +39,7 @@ bench: .venv/installed  ## the speeds that docs/ quotes, side by side
 	$(BIN)/python benchmarks/samplers.py
 	$(BIN)/python benchmarks/constructions.py
 	$(BIN)/python benchmarks/decompositions.py
+	$(BIN)/python benchmarks/kernel.py --large
 
 defaults: .venv/installed  ## what transformers' config classes say by themselves, for the audit
 	$(BIN)/python scripts/config_defaults.py

@@ -127,7 +127,7 @@ def second_head(f: Forged) -> int:
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_scores_of_a_head_of_which_nothing_is_claimed_overflow(precision: str, tmp_path: Any) -> None:
-    """FIND 1 (R3): `average` looks at no score; inf - inf is NaN, and NaN·0 is NaN."""
+    """`average` looks at no score; inf - inf is NaN, and NaN·0 is NaN."""
     f = Forged.of("eva(n=4)", "softmax")
     k = second_head(f)
     f.w["0.0.Q"][:, k] = f.w["0.0.K"][:, k] = 2.0**70
@@ -135,7 +135,7 @@ def test_scores_of_a_head_of_which_nothing_is_claimed_overflow(precision: str, t
 
 
 def test_scores_of_the_only_token_overflow(tmp_path: Any) -> None:
-    """FIND 1b (R1): a token that sees itself alone weighs 1 "whatever it scores", but not if that is inf."""
+    """a token that sees itself alone weighs 1 "whatever it scores", but not if that is inf."""
     layers = ",".join(["softmax(h=1,d=1,d_k=1,kv_heads=1,bidirectional=false)"] * 2)
     data, query = [("token", 1, "bit", 0), ("place", 1, "one", 1)], [("place", 1, "one", 2)]
     f = made("index(n=1,S=2)", 4, 2, layers, [(1, 1)] * 2, [(1, data), (1, query)], "binary(first=3,bits=1)")
@@ -146,7 +146,7 @@ def test_scores_of_the_only_token_overflow(tmp_path: Any) -> None:
 
 
 def test_scores_of_tokens_that_come_later_overflow(tmp_path: Any) -> None:
-    """FIND 1c: where d_k ≠ d torch adds the mask -inf to the scores: +inf of a later token gives NaN."""
+    """where d_k ≠ d torch adds the mask -inf to the scores: +inf of a later token gives NaN."""
     layers = "softmax(h=1,d=1,d_k=2,kv_heads=1,bidirectional=false)"
     data = [("token", 1, "bit", 0), ("place", 1, "sgn", 1), ("place", 1, "one", 2)]
     query = [("token", 1, "sgn", 3), ("place", 1, "one", 4)]
@@ -167,7 +167,7 @@ def test_scores_of_tokens_that_come_later_overflow(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_linear_state_that_nobody_asks_overflows(precision: str, tmp_path: Any) -> None:
-    """FIND 1d (R4, R11): the query is 0, but the state Σ k vᵀ is inf, and 0·inf is NaN."""
+    """R4, R11: the query is 0, but the state Σ k vᵀ is inf, and 0·inf is NaN."""
     f = Forged.of("eva(n=40)", "linear")
     f.header["architecture"] += "|" + f.header["architecture"]
     f.w |= {f"0.1.{name}": np.zeros_like(f.w[f"0.0.{name}"]) for name in "QKVO"}
@@ -177,7 +177,7 @@ def test_a_linear_state_that_nobody_asks_overflows(precision: str, tmp_path: Any
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_an_inner_unit_that_no_cell_needs_overflows(precision: str, tmp_path: Any) -> None:
-    """FIND 1e (R12): units whose row of W2 is 0 are not followed; one of them is inf, and inf·0 is NaN."""
+    """R12: no cell needs a unit whose row of W2 is 0, but it is inf, and inf·0 is NaN."""
     f = Forged.of("dyck(n=4,k=1,D=1)", "relu_rnn")
     f.header["architecture"] = f.header["architecture"].replace("inner=4", "inner=5")
     for name in ("0.0.W1", "0.0.U"):
@@ -190,7 +190,7 @@ def test_an_inner_unit_that_no_cell_needs_overflows(precision: str, tmp_path: An
 
 @pytest.mark.parametrize("precision", ["float64", "float32", "bfloat16"])
 def test_a_column_of_the_state_that_belongs_to_no_cell_is_read_out(precision: str, tmp_path: Any) -> None:
-    """FIND 2 (R12): `vector` has the cells' columns alone, so another column times O counts as 0."""
+    """R12: `vector` has the cells' columns alone; another column times O is not 0."""
     f = Forged.of("dyck(n=4,k=1,D=1)", "relu_rnn")
     f.header["architecture"] = f.header["architecture"].replace("d=2,", "d=3,")
     f.w["0.0.W1"] = np.vstack([f.w["0.0.W1"], np.zeros((1, f.w["0.0.W1"].shape[1]))])
@@ -202,7 +202,7 @@ def test_a_column_of_the_state_that_belongs_to_no_cell_is_read_out(precision: st
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_two_names_of_one_number_become_one_and_a_table_is_lost(precision: str, tmp_path: Any) -> None:
-    """FIND 3 (`moved`): z(q) and z(q) as another token read it become one name: one table is dropped."""
+    """z(q) and z(q) as another token read it become one name: one table is dropped."""
     data = [("token", 1, "bit", 0), ("place", 1, "sgn", 1), ("place", 1, "one", 3)]
     query = [("token", 1, "sgn", 2), ("place", 1, "one", 4)]
     f = made(
@@ -226,7 +226,7 @@ def test_two_names_of_one_number_become_one_and_a_table_is_lost(precision: str, 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_promise_about_the_query_is_used_by_a_pair(precision: str, tmp_path: Any) -> None:
-    """FIND 4 (`unique`): "exactly one pair has the key" is promised to the query alone."""
+    """"exactly one pair has the key" is promised to the query alone."""
     pair = [("token", 1, "sgn", 0), ("token", 2, "sgn", 1), ("token", 1, "bit", 2)]
     query = [("token", 1, "sgn", 3), ("place", 1, "one", 4)]
     f = made(
@@ -242,7 +242,7 @@ def test_a_promise_about_the_query_is_used_by_a_pair(precision: str, tmp_path: A
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_promise_about_the_last_token_is_used_by_the_one_before(precision: str, tmp_path: Any) -> None:
-    """FIND 4b (`unique`), causal: the gram of c - 1 symbols is promised to the last asking token alone."""
+    """, causal: the gram of c - 1 symbols is promised to the last asking token alone."""
     f = Forged.of("cgram(n=6,c=3,V=2)", "softmax")
     at: Any = construct(Task.parse(f.task), "softmax").columns  # type: ignore[attr-defined]
     width, w = at.width, f.w
@@ -272,7 +272,7 @@ def test_a_promise_about_the_last_token_is_used_by_the_one_before(precision: str
 
 
 def test_an_error_as_large_as_the_number_itself(tmp_path: Any) -> None:
-    """FIND 5 (`Scores`): 8192 + 32 - 8192 is 0 in bfloat16; 32 up to -32 has the size 0, and a score of
+    """8192 + 32 - 8192 is 0 in bfloat16; 32 up to -32 has the size 0, and a score of
     (32 - 32)² is taken for 32² without error.
     """
     data = [("token", 1, "bit", 0), ("place", 1, "sgn", 1)]
@@ -298,7 +298,7 @@ def some(task: str) -> Any:
 
 
 def test_the_next_number_is_asked_for_by_the_token_instead_of_its_place(tmp_path: Any) -> None:
-    """FIND 6 (`pair`): Cell(("at", rows)) does not name the field: 0 … 6 are places, or ids."""
+    """`pair`: the rows 0 … 6 may be places, or ids: what is read must say which."""
     f = Forged.of("three_sum(n=7,M=3)", "chain_of_thought")
     for code in f.header["embedding"]["segments"][2]["codes"]:
         if code["table"] == "next":
@@ -307,7 +307,7 @@ def test_the_next_number_is_asked_for_by_the_token_instead_of_its_place(tmp_path
 
 
 def test_a_partner_is_asked_for_by_the_place_instead_of_the_token(tmp_path: Any) -> None:
-    """FIND 6b (`hit`): the same with ("hit", rows)."""
+    """`hit`: the same of the rows by which a partner is asked for."""
     f = Forged.of("three_sum(n=7,M=3)", "chain_of_thought")
     for table in f.header["embedding"]["tables"]:
         if table[0] == "partner":
@@ -320,7 +320,7 @@ def test_a_partner_is_asked_for_by_the_place_instead_of_the_token(tmp_path: Any)
 
 
 def test_two_fields_of_the_query_ask_for_the_place(tmp_path: Any) -> None:
-    """FIND 7 (`_elsewhere`): what other fields add to the places' digits is passed over."""
+    """`_elsewhere`: another field of the query adds to the places' digits."""
     f = Forged.of("three_sum(n=7,M=3)", "chain_of_thought")
     c: Any = construct(Task.parse(f.task), "chain_of_thought")
     f.w["0.1.Q"][c.columns["partner"].start, c.D : c.D + c.P] = -4096
@@ -328,7 +328,7 @@ def test_two_fields_of_the_query_ask_for_the_place(tmp_path: Any) -> None:
 
 
 def test_scores_that_only_rounding_tells_apart(tmp_path: Any) -> None:
-    """FIND 8 (`latest`): 4112 and 4112 + 2^-9 are 32 apart in bfloat16, but torch does not round scores."""
+    """`latest`: 4112 and 4112 + 2^-9 are 32 apart in bfloat16, but torch does not round scores."""
     f = Forged.of("turing(n=2,program=increment)", "recurrence")
     c: Any = construct(Task.parse(f.task), "recurrence")
     at, P = c.columns, c.P
@@ -348,7 +348,7 @@ def test_scores_that_only_rounding_tells_apart(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_the_first_token_reads_what_is_yet_to_be_written(precision: str, tmp_path: Any) -> None:
-    """FIND 11 (R13): with bidirectional=true the whole chain is taken as seen, also before it is written."""
+    """with bidirectional=true the whole chain is taken as seen, also before it is written."""
     f = Forged.of("three_sum(n=3,M=3)", "chain_of_thought")
     c: Any = construct(Task.parse(f.task), "chain_of_thought")
     at, P, digit = c.columns, c.P, c.columns["token"].start + 1
@@ -370,7 +370,7 @@ def test_the_first_token_reads_what_is_yet_to_be_written(precision: str, tmp_pat
 
 
 def test_a_run_has_the_arithmetic_of_the_model(tmp_path: Any) -> None:
-    """OBSERVATION 12: kernel and `Model.logits` agree, `run` does not: with W_K in the query
+    """kernel and `Model.logits` agree, `run` does not: with W_K in the query
     256 + 1 is rounded.  A valid certificate is then refuted by `limen check`'s own run.
     """
     data = [("token", 1, "bit", 0), ("place", 1, "sgn", 1), *(("place", 1, "big", i) for i in (2, 3, 4))]
@@ -392,12 +392,89 @@ def test_a_run_has_the_arithmetic_of_the_model(tmp_path: Any) -> None:
     assert sure <= run(load(tmp_path), task, Precision.parse("bfloat16"), inputs(task, None, 0, 64)).margin
 
 
+def test_places_that_two_digits_of_one_weight_do_not_tell_apart(tmp_path: Any) -> None:
+    """`_elsewhere`: residues modulo 2 and 8 are no digits of 10 places, though 2·8 ≥ 10: 0 and 8 are one."""
+    f = Forged.of("three_sum(n=10,M=3)", "chain_of_thought")
+    c: Any = construct(Task.parse(f.task), "chain_of_thought")
+    at, e, width = c.columns, f.header["embedding"], c.columns.width
+    f.header["width"] = e["width"] = width + 4
+    e["tables"] += [["two", 2, 1], ["eight", 8, 3]]
+    f.w["embedding.two"], f.w["embedding.eight"] = (
+        BIT,
+        (np.arange(8)[:, None] >> np.arange(3) & 1).astype(float),
+    )
+    x, _, s = (segment["codes"] for segment in e["segments"])
+    s[:] = [code for code in s if code["column"] != at["excluded"].start]
+    for codes, first in ((x, width), (s, at["excluded"].start)):
+        for table, column in (("two", first), ("eight", first + 1)):
+            codes.append({"of": "place", "div": 1, "table": table, "column": column})
+    for name, w in f.w.items():
+        if name[0] == "0":
+            rows, columns = w.shape if w.ndim > 1 else (0, *w.shape)
+            pad = (0, 4 * (rows == width)), (0, 4 * (columns == width))
+            f.w[name] = np.pad(w, pad if w.ndim > 1 else pad[1:])
+    K = f.w["0.1.K"]
+    K[width:, c.D : c.D + 4], K[at["position"], c.D : c.D + 4] = np.eye(4), 0
+    f.sound("float32", tmp_path, [[1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1]])
+
+
+def test_what_is_read_of_tokens_that_are_not_yet_written(tmp_path: Any) -> None:
+    """A chain whose first layer sees both ways: x_t reads s_t, which is not there when s_0 is written."""
+    f = Forged.of("three_sum(n=2,M=3)", "chain_of_thought")
+    c: Any = construct(Task.parse(f.task), "chain_of_thought")
+    at, width = c.columns, c.columns.width
+    f.header["width"] = f.header["embedding"]["width"] = width + 1
+    f.header["architecture"] = (
+        "softmax(h=1,d=1,d_k=3,kv_heads=1,bidirectional=true)," + f.header["architecture"]
+    )
+    f.header["locals"] = [None, *f.header["locals"]]
+    old = {name: f.w.pop(name) for name in list(f.w) if name[0] == "0"}
+    for name, w in old.items():
+        rows, columns = w.shape if w.ndim > 1 else (0, *w.shape)
+        pad = (0, int(rows == width)), (0, int(columns == width))
+        f.w["1" + name[1:]] = np.pad(w, pad if w.ndim > 1 else pad[1:])
+    Q, K, V, O = (
+        np.zeros(shape) for shape in ((width + 1, 3), (width + 1, 3), (width + 1, 1), (1, width + 1))
+    )
+    Q[at["position"], 0], Q[at["data"], 0] = 128, -64  # 64(1 - H) on s, H of the two places
+    Q[at["position"], 1], Q[at["data"], 1] = -64, 64
+    K[at["excluded"], 0] = K[at["chain"], 1] = K[at["query"], 2] = 1
+    for asks in ("query", "chain"):
+        Q[at[asks], 2] = 64  # q and s read q, so all have 1 in the new column
+    V[at["chain"]], V[at["query"]], O[0, width] = 1, 1, 1
+    f.w |= {"0.0.Q": Q, "0.0.K": K, "0.0.V": V, "0.0.O": O}
+    key = f.w["1.0.K"]
+    key[width], key[at["data"], -2] = key[at["data"]] * (np.arange(key.shape[1]) == key.shape[1] - 2), 0
+    key[at["query"], -2] = key[at["chain"], -2] = -1
+    for look in f.hints["looks"]:
+        look[0] = 1
+    f.hints["looks"] += [[0, 0, 0, a, "one", d] for a, d in (("x", "s"), ("q", "q"), ("s", "q"))]
+    f.sound("float32", tmp_path)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_column_of_no_cell_grows_from_token_to_token(precision: str, tmp_path: Any) -> None:
+    """R12: it feeds itself alone and is not read out, but it is inf in the end, and inf·0 is NaN."""
+    f = Forged.of("dyck(n=4,k=1,D=1)", "relu_rnn")
+    f.header["architecture"] = f.header["architecture"].replace("d=2,", "d=3,").replace("inner=4", "inner=5")
+    for name, pad in {
+        "W1": ((0, 1), (0, 1)),
+        "U": ((0, 0), (0, 1)),
+        "W2": ((0, 1), (0, 1)),
+        "O": ((0, 1), (0, 0)),
+    }.items():
+        f.w[f"0.0.{name}"] = np.pad(f.w[f"0.0.{name}"], pad)
+    f.w["0.0.b1"], f.w["0.0.b2"] = np.append(f.w["0.0.b1"], 0.0), np.append(f.w["0.0.b2"], 1.0)
+    f.w["0.0.W1"][2, 4], f.w["0.0.W2"][4, 2] = 2.0**60, 1
+    f.sound(precision, tmp_path)
+
+
 @pytest.mark.parametrize(
     "more",
     ["banana(x=1),{}", "{},softmax(h=3,d=9,d_k=9,kv_heads=2,bidirectional=false,p=16)", "{}|window(kv=7)"],
 )
 def test_an_architecture_that_does_not_exist_can(more: str) -> None:
-    """FIND 9 (`check_fits`): layers that hold nothing of the model are not looked at."""
+    """layers that hold nothing of the model are not looked at."""
     f = Forged.of("eva(n=4)", "softmax")
     model = files.model(*f.files())
     c = {
@@ -410,7 +487,7 @@ def test_an_architecture_that_does_not_exist_can(more: str) -> None:
 
 
 def test_hints_end_in_a_refusal_not_in_a_crash() -> None:
-    """FIND 10: three hints or layouts that raise TypeError, KeyError, ZeroDivisionError."""
+    """three hints or layouts that raise TypeError, KeyError, ZeroDivisionError."""
     f = Forged.of("eva(n=4)", "linear")
     f.hints = {"looks": [[0, 0, 0, "data", "written", ["x"]]]}
     g = Forged.of("two_sum_any(n=4,M=7)", "softmax")

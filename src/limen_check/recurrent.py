@@ -44,10 +44,12 @@ def linear(s: State, m: Mixer) -> dict[str, Vec]:
     head, out = Head.of(s, K, V, both=False), {}
     asks = [Ask(head, c, Q) for c in s.classes.values()]
     _finite(head, [ask.q for ask in asks], normalised=how[0] == "relu")
+    looked_at = any(ask.q.columns() for ask in asks) or not any(_writes(head, d) for d in s.text)
+    need("p" not in m.sizes or looked_at, "a linear state whose numbers are not looked at")
     for ask in asks:
         c = ask.c
         look = s.looks.get((m.layer, m.part, 0, c.name), [])
-        got = _carried(ask) if how[0] == "relu" else _written(ask, look, m.size("p", 64))
+        got = _carried(ask) if how[0] == "relu" else _written(ask, look, min(64, m.size("p", 64)))
         out[c.name] = got.times(O, s.f)
     return out
 
@@ -104,8 +106,9 @@ def _written(ask: Ask, look: list[Any], p: int) -> Vec:
 
     Of all that may be seen, the other classes write nothing: their key or their value is 0.  In class d two
     tokens never have the same key, as they never have the same place.  So row c of the state is the value of
-    the token whose key is e_c, plus zeros, and so is the output: exactly, in any order and grouping.  Numbers
-    of the state are 0 or a value: they take p bits if a column has at most 2^p of them.
+    the token whose key is e_c, plus zeros, and so is the output: exactly, in any order and grouping.  If no
+    class at all writes but d, numbers of the state are 0 or a value, from the first token to the last: they
+    take p bits if a column has at most 2^p of them.
     """
     if not ask.q.columns():
         return Vec()
@@ -114,8 +117,8 @@ def _written(ask: Ask, look: list[Any], p: int) -> Vec:
     expect(look[0] == "written" and look[1] in known, "hints: no such rule, or class")
     d, head = known[look[1]], ask.head
     key, value = head.key[d.name], head.value[d.name]
-    silent = [e for e in ask.seen if not (head.key[e.name].columns() and head.value[e.name].columns())]
-    need({d, *silent} == {*ask.seen}, "another class writes into the state")
+    writes = [e for e in (ask.seen if p == 64 else ask.state.text) if _writes(head, e)]
+    need({*writes} <= {d}, "another class writes into the state")
     (x, at), (y, under) = _units(ask.q), _units(key)
     apart = y.of == PLACE and y.div == 1 and ask.state.plain(y, d).mod == 0
     row = dict(zip(under, key.terms[y].keys, strict=True))
@@ -128,6 +131,10 @@ def _written(ask: Ask, look: list[Any], p: int) -> Vec:
     facts = relation(ask.state, Match([(x, y, asked)], None, ZERO, ZERO, {}), ask.c, d)
     ask.unique(facts, d)
     return moved(value, d, facts, ask.c)
+
+
+def _writes(head: Head, d: Class) -> bool:
+    return bool(head.key[d.name].columns() and head.value[d.name].columns())
 
 
 def _units(x: Vec) -> tuple[Number, list[int]]:

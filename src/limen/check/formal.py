@@ -52,7 +52,10 @@ def formal(claim: Claim) -> Stated | NoStatement:
     if (reason := too_large(claim)) is not None:
         return NoStatement(reason)
     task, architecture = Task.parse(claim.task), Architecture.parse(claim.architecture)
-    if (str(task), str(architecture)) != (claim.task, claim.architecture):
+    if claim.task not in (str(task), task.spelled) or claim.architecture not in (
+        str(architecture),
+        architecture.spelled,
+    ):
         raise BadInput(f"the claim must be written as {task} by {architecture}")
     return form.at(Case(task, architecture, claim.steps, sizes=claim.sizes))
 

@@ -243,9 +243,7 @@ class Fields:
         if len(kinds) > _LAYERS:
             raise BadInput(f"{self.where}: {name} lists {len(kinds)} layers, at most {_LAYERS} are read")
         if count is not None and count != len(kinds):
-            raise self.contradiction(
-                f"num_hidden_layers is {shortened(count)}", f"{name} lists {len(kinds)}"
-            )
+            raise self.contradiction(f"num_hidden_layers is {shortened(count)}", f"{name} lists {len(kinds)}")
         return tuple(str(_OLD.get(kind, kind)) for kind in kinds)
 
     def unknown_kind(self, i: int, kind: str, works: tuple[str, ...]) -> BadInput:
