@@ -375,7 +375,7 @@ def test_hints_end_in_a_refusal_not_in_a_crash() -> None:
 
 
 def eva(K: float = 1.0) -> Forged:
-    """By hand, right as it stands: columns bit, place, one | sign of the query, one | answer, for eva(n=2)."""
+    """Right as it stands.  Columns: bit, place, one | sign of the query, one | answer."""
     data = [("token", 1, "bit", 0), ("place", 1, "sgn", 1), ("place", 1, "one", 2)]
     query = [("token", 1, "sgn", 3), ("place", 1, "one", 4)]
     f = made(
