@@ -54,7 +54,7 @@ COLUMNS: dict[str, Column] = {
             "two_sum",
             "2-Sum",
             "n numbers are read, then one more: does one of them make a sum of 0 with it?",
-            ("two_sum(n=2^20,M=2^40)",),
+            ("two_sum(n=2^20,M=2^24)", "two_sum(n=2^20,M=2^40)"),
             "two_sum(n=4,M=7)",
             "two_sum(n=16,M=9)",
             "two_sum(n=4096,M=2^24)",
