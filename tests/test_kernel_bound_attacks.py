@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import limen
 from limen_check.bound import check_bound, derived
 from limen_check.depth import Sides
 from limen_check.files import SCHEMA, Malformed, Refused
@@ -73,6 +75,13 @@ def test_a_log_linear_of_some_bits_is_not_any_machine() -> None:
         assert accepted(bound(task, levels, "log_linear_state"))
     with pytest.raises((Refused, Malformed)):
         check_machine(machine(task, "log_linear(state_bits=700)", 665))
+
+
+def test_a_config_whose_sizes_are_known_is_not_any_machine() -> None:
+    """Mamba-2 with these sizes is OPEN; the same read from its config is CAN, for its sizes are forgotten."""
+    task, config = "dyck(n=100,k=2,D=5)", Path(__file__).parents[1] / "examples/configs/mamba2_2.7b.json"
+    sized, read = (limen.decide(task, a) for a in ("64*mamba2(h=80,d=64,s=128,c=4)", str(config)))
+    assert sized.answer == read.answer
 
 
 # --- attacks that the kernel refuses ------------------------------------------------------------------------
