@@ -10,16 +10,19 @@ from __future__ import annotations
 from limen.core.architecture import Architecture
 from limen.core.certificate import Machine
 from limen.core.task import Task
+from limen.mixers.lstm import Lstm
+from limen.mixers.relu_rnn import ReluRnn
 
 _CUTS = 2**12  # tokens of a task whose cuts are all looked at
 
 
 def machine(task: Task, architecture: Architecture) -> Machine | str:
     """The certificate, or the reason why there is none."""
-    said = [part.bits for layer in architecture.layers for part in layer.parts if not part.full]
+    parts = [part for layer in architecture.layers for part in layer.parts]
+    said = [part.bits for part in parts if isinstance(part.mixer, Lstm | ReluRnn)]  # no other rule is free
     bits = max((b for b in said if b is not None), default=None)  # one recurrence does it, others idle
     if bits is None:
-        return "no recurrence of which only the bits are said"
+        return "no lstm or relu_rnn of which only the bits are said"
     if task.length > _CUTS:
         return f"{task.length} cuts are too many to look at"
     needed = 0

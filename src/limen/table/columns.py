@@ -67,7 +67,7 @@ COLUMNS: dict[str, Column] = {
             "composition",
             "L-SeqComp",
             "L facts that must be chained, one after the other, the last token saying which: here L = 2.",
-            ("composition(m=2^20,n1=16)",),
+            ("composition(m=2^16,n1=16)",),
             "composition(m=2,n1=2)",
             "composition(m=2,n1=2)",
             "composition(m=32,n1=8)",

@@ -66,7 +66,8 @@ def cell(row: Row, column: Column, full: bool = False) -> Cell:
     else:
         made = _open(row, column, found)
     claim = CLAIMS.get((row.id, column.id))
-    if claim is not None and claim.answer is not made.answer:
+    argued = claim is not None and claim.answer is Answer.CAN and made.argued
+    if claim is not None and claim.answer is not made.answer and not argued:
         raise EvidenceError(
             f"{row.name}, {column.title}: {claim.cite} say {claim.answer}, the evidence says {made.answer}"
         )
