@@ -285,8 +285,11 @@ def test_layers_that_share_keys_keep_none() -> None:
     [
         ({}, "model_type is missing"),
         ({"model_type": "gpt_os"}, "did you mean 'gpt_oss'? Known: "),
-        ({"model_type": "llama", "num_hidden_layers": 0}, "num_hidden_layers is 0; expected an integer ≥ 1"),
-        ({"model_type": "llama", "hidden_size": "wide"}, "hidden_size is 'wide'; expected an integer ≥ 1"),
+        (
+            {"model_type": "llama", "num_hidden_layers": 0},
+            "num_hidden_layers is 0; expected an integer from 1",
+        ),
+        ({"model_type": "llama", "hidden_size": "wide"}, "hidden_size is 'wide'; expected an integer from 1"),
         ({"model_type": "llama", "hidden_size": 65}, "expected a divisor of hidden_size = 65"),
         ({"model_type": "llama", "num_key_value_heads": 5}, "expected a divisor of num_attention_heads = 32"),
         ({"model_type": "zamba2", "num_hidden_layers": 9}, "layers_block_type is missing; expected a list"),
