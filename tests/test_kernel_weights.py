@@ -59,7 +59,7 @@ def derived(c: Construction, precision: str) -> Fraction:
 
 
 def covered() -> list[Construction]:
-    """Every construction of softmax layers alone that has hints, in all its examples; others have their own."""
+    """Every construction of softmax layers alone that has hints, in all its examples."""
     found: list[Construction] = []
     for name in ids("constructions"):
         for c in lookup("constructions", name, Construction).examples():
