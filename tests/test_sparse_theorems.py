@@ -304,7 +304,7 @@ def test_a_certificate_cannot_claim_that_a_model_embeds_no_positions() -> None:
     task, architecture = "two_sum(n=128,M=64)", "block_sparse(h=1,d=1,B=32,k=3,p=24)"
     forged = Bound(
         task=task,
-        architecture=architecture,
+        architecture=Architecture.parse(architecture).spelled,
         theorem="block_messages",
         route="shared",
         needs_bits=49,
