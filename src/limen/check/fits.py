@@ -28,6 +28,7 @@ _FORMATS = {64: "float64", 32: "float32", 16: "bfloat16"}  # the format with at 
 _MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; h is counted
 _ZERO_AT_ZERO = ("relu", "identity")  # feature maps under which an unused key column stays unused
 _KEPT = 32  # constructions whose files are remembered
+_LOOKED_AT = 2**23  # weights that the kernel is asked about: some seconds
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,9 @@ def solves(offered: Offer) -> Solves | str:
     hints = construction.hints()
     if hints is None:
         return "it has no rule for these weights"
+    count = sum(math.prod(shape) for shape in frame_of(offered).shapes().values())
+    if count > _LOOKED_AT:
+        return f"{count:,} weights, it is asked about at most {_LOOKED_AT:,}"
     try:
         model = limen_check.files.model(*files_of(offered))
         margin = limen_check.weights.margin(
