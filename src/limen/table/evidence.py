@@ -96,15 +96,18 @@ def test_of(column: Column) -> None:
 
 
 def _decided(row: Row, column: Column) -> Decided:
-    """At the first size that is decided; else where it flips to CANNOT; else open at the first size."""
+    """At the first size that is decided; else argued; else where it flips to CANNOT; else open at the first."""
     first: Decided | None = None
     for text in column.at:
         task = Task.parse(text)
         verdict = _verdict(task, row, column)
         if verdict.answer is not Answer.OPEN:
             return Decided(task, verdict)
-        first = first or Decided(task, verdict)
+        if first is None or (verdict.argued and not first.verdict.argued):
+            first = Decided(task, verdict)
     assert first is not None  # a column has a size
+    if first.verdict.argued:
+        return first
     later = _ruled_out(first, row)
     return first if later is None else Decided(later, _verdict(later, row, column))
 
