@@ -96,7 +96,7 @@ def test_of(column: Column) -> None:
 
 
 def _decided(row: Row, column: Column) -> Decided:
-    """At the first size that is decided; else argued; else where it flips to CANNOT; else open at the first."""
+    """At the first size that is decided; else argued; else where it flips to CANNOT; else open."""
     first: Decided | None = None
     for text in column.at:
         task = Task.parse(text)
