@@ -56,7 +56,7 @@ def transcript(
         tokens=tuple(map(int, tokens)),
         messages=tuple(_message(said, players, rule) for said in talk.said),
     )
-    return certificate, talk.outputs()
+    return certificate, talk.outputs
 
 
 def _message(said: Said, players: Sequence[Player], rule: Arithmetic) -> Message:
