@@ -1,14 +1,13 @@
 """Verdicts as a user meets them: what is ruled out, what is built, where it flips, what can be forged."""
 
 import json
-import time
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from judged import refused
 from msgspec.structs import replace
-from speed import loads_torch, seconds
+from speed import loads_torch, loops, seconds
 from test_cli import limen
 
 from limen.core.architecture import Architecture
@@ -176,9 +175,8 @@ def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str) -> None
 )
 @pytest.mark.parametrize("stack", ["linear(h=1,d=16)", "softmax(h=1,d=16)", "2*softmax(h=1,d=16)"])
 def test_absurd_sizes_end_soon_and_right(task: str, stack: str) -> None:
-    start = time.perf_counter()
+    assert loops(lambda: verdict(task, stack)) < 100
     found = verdict(task, stack)
-    assert time.perf_counter() - start < 5
     if stack.startswith("linear"):
         assert found.answer is Answer.CANNOT
     if task.startswith("two_sum") and stack.startswith("softmax"):

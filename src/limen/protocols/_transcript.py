@@ -48,8 +48,8 @@ def transcript(
     rule = arithmetic(how)
     talk = converse(model, torch.as_tensor(tokens), [p.tokens for p in players], rule)
     certificate = Transcript(
-        task=str(task),
-        architecture=str(model.frame.architecture),
+        task=task.spelled,
+        architecture=model.frame.architecture.sized,
         weights=digest(model),
         arithmetic=how,
         players=tuple(len(p.tokens) for p in players),
