@@ -1,5 +1,7 @@
 """Laws over the catalogue: a new mixer file is tested by existing."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from laws import (
     streamed,
 )
 
+import limen
 from limen.core.catalogue import ids, lookup
 from limen.core.mixer import Mixer, Streaming
 from limen.core.numbers import Precision
@@ -138,3 +141,12 @@ def test_integers_stay_exact(text: str, seed: int) -> None:
     assert isinstance(mixer, Streaming) and torch.equal(streamed(mixer, w, x), y)
     floats = mixer.mix({k: v.to(F64) for k, v in w.items()}, x.to(F64))
     assert torch.equal(floats, y.to(F64)), "small integers are exact in float64 too"
+
+
+def test_every_module_that_annotates_shapes_is_checked_while_tests_run(pytestconfig: pytest.Config) -> None:
+    *hooked, _checker = pytestconfig.getoption("--jaxtyping-packages").split(",")
+    source = Path(limen.__file__).parent
+    shaped = [path for path in source.rglob("*.py") if re.search(r"\bjt\.[A-Z]", path.read_text())]
+    modules = [".".join(path.relative_to(source.parent).with_suffix("").parts) for path in shaped]
+    assert len(modules) > 20
+    assert not [m for m in modules if not any(m == h or m.startswith(f"{h}.") for h in hooked)]
