@@ -113,7 +113,7 @@ def test_a_forged_certificate_is_refused() -> None:
     machine = Machine(task="eva(n=8)", architecture="lstm(state_bits=24)", bits=24)
     assert refused(machine) is None
     fewer = Machine(task="eva(n=8)", architecture="lstm(state_bits=23)", bits=24)
-    assert "24 bits are needed, one recurrence has 23" in str(refused(fewer))
+    assert "24 bits are needed" in str(refused(fewer))
 
 
 def test_decide_writes_a_certificate_that_check_accepts(tmp_path: Path) -> None:
