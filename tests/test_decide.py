@@ -194,3 +194,20 @@ def test_absurd_sizes_end_soon_and_right(task: str, stack: str) -> None:
 def test_layers_of_other_mixers_do_not_hide_a_construction(stack: str) -> None:
     found = verdict("composition(m=2048,n1=32)", stack)
     assert found.answer is Answer.CAN and "composition_by_stack" in found.reason
+
+
+def test_a_folder_is_checked_whole_and_its_worst_certificate_is_its_exit_code(tmp_path: Path) -> None:
+    for i, n in enumerate((488, 600)):
+        save = ("--save", str(tmp_path / str(i) / "certificate.json"))
+        (tmp_path / str(i)).mkdir()
+        assert limen("decide", f"eva(n={n})", "linear(h=1,d=16,p=16)", *save).returncode == 0
+    found = limen("check", str(tmp_path))
+    assert found.returncode == 0 and found.stdout.splitlines()[-1] == "2 valid"
+    path = tmp_path / "0" / "certificate.json"
+    path.write_text(path.read_text().replace("488", "487"))
+    found = limen("check", str(tmp_path))
+    assert found.returncode == 1 and found.stdout.splitlines()[-1] == "1 NOT valid, 1 valid"
+    (tmp_path / "notes.json").write_text("{}")
+    found = limen("check", str(tmp_path))
+    assert found.returncode == 2 and "notes.json: malformed: NOT a certificate." in found.stdout
+    assert limen("check", str(tmp_path / "none")).returncode == 2

@@ -421,7 +421,8 @@ def table(
 @app.command("check")
 def check_(
     certificate: Annotated[
-        Path, typer.Argument(help="A certificate, as JSON; or a proof, *.v, which Coq checks.")
+        Path,
+        typer.Argument(help="A certificate, as JSON; a folder of them; or a proof, *.v, which Coq checks."),
     ],
     model: Annotated[
         Path | None, typer.Option(help="The folder of the model; the certificate's own if left out.")
@@ -432,12 +433,17 @@ def check_(
 
     Example: limen check weights/certificate.json
     """
-    from limen.report.check import checked
+    from limen.report.check import all_checked, checked, exit_code, lines_of
 
-    shown = checked(certificate, model or certificate.parent)
-    line = f"{shown['kind']}: {'valid' if shown['valid'] else 'NOT valid'}. {shown['reason']}"
-    _print("check", shown, [line], as_json)
-    raise typer.Exit(0 if shown["valid"] else 1)
+    if certificate.is_dir() and model is not None:
+        raise BadInput("--model is for one certificate; those of a folder have their models beside them")
+    shown = (
+        all_checked(certificate)
+        if certificate.is_dir()
+        else checked(certificate, model or certificate.parent)
+    )
+    _print("check", shown, lines_of(shown), as_json)
+    raise typer.Exit(exit_code(shown))
 
 
 def _print(kind: str, fields: Mapping[str, Any], lines: list[str], as_json: bool) -> None:
