@@ -14,7 +14,8 @@ once, token by token, for the last token alone, as a conversation; and may note 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, reduce
 from math import prod
@@ -28,7 +29,7 @@ from limen.core.embedding import Codes, Embedding
 from limen.core.errors import BadInput, at_least, shortened
 from limen.core.local import Local
 from limen.core.mixer import Mixer, Streaming
-from limen.core.numbers import Precision
+from limen.core.numbers import Precision, rounds_each_operation
 from limen.core.readout import Linear, Readout
 from limen.core.weights import Shapes, random_weights
 
@@ -131,8 +132,12 @@ Mix = Callable[[Place, "torch.Tensor"], "torch.Tensor"]
 
 
 def at_once(place: Place, seen: torch.Tensor) -> torch.Tensor:
-    """The mixer on all positions, in its fast form."""
-    return place.mixer.fast(place.weights, seen)
+    """The mixer on all positions: in its fast form, or by its definition where every operation is rounded.
+
+    A fused kernel is one operation: inside it nothing would be rounded.
+    """
+    run = place.mixer.mix if rounds_each_operation() else place.mixer.fast
+    return run(place.weights, seen)
 
 
 @dataclass(frozen=True)
@@ -218,13 +223,30 @@ class Model:
     ) -> jt.Int[torch.Tensor, "*batch {steps}"]:
         """Chain of thought: `steps` tokens, each the likeliest after all before it.
 
-        Each step reads the whole sequence again, which suits few steps after a long prompt.
+        The text is read once, then each token is read from the state.
         """
-        n = tokens.shape[-1]
-        for _ in range(steps):
-            likeliest = self.logits(tokens)[..., -1, :].argmax(-1, keepdim=True)  # the first of equals
-            tokens = torch.cat([tokens, likeliest.to(tokens.dtype)], dim=-1)
-        return tokens[..., n:]
+        if not steps:
+            return tokens[..., :0]
+        state, row = self.absorb(tokens)
+        written = [row.argmax(-1)]  # the first of equals
+        with _one_thread():
+            while len(written) < steps:
+                state, row = self.step(state, written[-1])
+                written.append(row.argmax(-1))
+        return torch.stack(written, -1).to(tokens.dtype)
+
+    def absorb(
+        self, tokens: jt.Int[torch.Tensor, "*batch n"]
+    ) -> tuple[State, jt.Num[torch.Tensor, "*batch answers"]]:
+        """Reads a text at once: the state after it and the output at its last position."""
+        layers: list[list[Any]] = [[] for _ in self.frame.architecture.layers]
+
+        def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
+            layers[place.layer].append(_streaming(place).absorb(place.weights, seen))
+            return at_once(place, seen)
+
+        x = self.through(self.embedded(tokens), mix)
+        return State(tokens.shape[-1], tuple(map(tuple, layers))), self.read(x[..., -1, :])
 
     def seen(self, i: int, x: torch.Tensor) -> torch.Tensor:
         """What the mixers of layer i read."""
@@ -240,6 +262,17 @@ class Model:
         """The output of a position whose vector has passed all layers."""
         x = self._normed(x, "readout", "norm")
         return self.frame.readout.logits(self.parts["readout"], x, self.frame.answers)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One token's work is too small to share: on a busy machine threads that wait for each other cost 50×."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _streaming(place: Place) -> Streaming:

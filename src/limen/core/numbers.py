@@ -177,6 +177,14 @@ class Fixed(Precision):
         return spell(self, name="fixed")
 
 
+def rounds_each_operation() -> bool:
+    """Whether some `arithmetic()` is entered whose precision the machine does not have itself."""
+    from torch.utils._python_dispatch import _get_current_dispatch_mode
+
+    mode = _get_current_dispatch_mode()
+    return mode is not None and getattr(mode, "rounds_each_operation", False)
+
+
 _T = 53  # significant bits of the carrier, float64
 
 
