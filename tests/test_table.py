@@ -82,6 +82,29 @@ def test_the_two_inputs_of_a_refutation_are_confused_and_differ(whole: Table) ->
                 assert found.numbers["left_answer"] != found.numbers["right_answer"]
 
 
+@pytest.mark.parametrize(
+    ("ours", "papers", "mark"),
+    [
+        ("Ω(n log n)", "Ω(n)", "sharper"),
+        ("Ω(n)", "Ω(n log n)", "weaker"),
+        ("Ω(B log n)", "Ω(B log n)", "confirmed"),
+        ("O(log n)", "O(log² n)", "sharper"),
+        ("O(n)", "O(poly log n)", "weaker"),
+        ("O(log² n)", "O(poly log n)", "confirmed"),
+        ("Ω(n log n)", "Ω(poly n)", "confirmed"),
+        ("Ω(log n)", "Ω(poly n)", "weaker"),
+    ],
+)
+def test_an_order_is_compared_with_the_papers_in_both_directions(ours: str, papers: str, mark: str) -> None:
+    assert growth.compared(ours, papers) == mark
+
+
+def test_orders_that_are_not_of_one_kind_are_not_compared() -> None:
+    for ours, papers in (("Ω(n)", "O(n)"), ("Ω(n)", "Ω(B n)")):
+        with pytest.raises(ValueError, match="cannot be compared"):
+            growth.compared(ours, papers)
+
+
 def test_orders_are_read_off_values() -> None:
     n = {float(k): 2**k for k in growth.LOWER}
     assert growth.grows_as(n) == "n"

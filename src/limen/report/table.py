@@ -16,7 +16,7 @@ from limen.table.rows import ROWS
 
 SIGN = {Answer.CAN: "✓", Answer.CANNOT: "✗", Answer.OPEN: "?"}
 CHECKED, ARGUED = "∎", "ᵃ"
-MARK = {"sharper": "⁺", "corrected": "*", "confirmed": "", "": ""}
+MARK = {"sharper": "⁺", "weaker": "⁻", "corrected": "*", "confirmed": "", "": ""}
 _COLOUR = {Answer.CAN: "green", Answer.CANNOT: "red", Answer.OPEN: "dim"}
 _SHORT = {
     "composition": "L-Seq",

@@ -28,9 +28,9 @@ class Formula:
     of: str
     inequality: str
     source: str  # the id of a theorem or a construction
-    mark: str = ""  # confirmed, sharper, corrected; empty where the papers say nothing
+    mark: str = ""  # confirmed, sharper, weaker, corrected; empty where the papers say nothing
     paper: str = ""  # their order, and who says so
-    note: str = ""  # the source's own words about the difference
+    note: str = ""  # what is to be said of the difference
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from limen.core.certificate import Bound
 from limen.core.construction import Construction
 from limen.core.task import Task
 from limen.core.theorem import Theorem
-from limen.table import growth, words
+from limen.table import growth
 from limen.table.cell import Formula
-from limen.table.columns import COLUMNS, Column
+from limen.table.columns import Column
 from limen.table.papers import CLAIMS
 from limen.table.rows import Row
 from limen.table.weights import ways
@@ -45,7 +45,6 @@ def lower(row: Row, column: Column, bound: Bound) -> Formula:
             of,
             "" if need is None else f"{need.mixer}: {need.inequality}",
             bound.theorem,
-            note=words.differs("theorems", bound.theorem, column.title, _titles(column)),
         ),
     )
 
@@ -86,15 +85,11 @@ def _sizes(construction: Construction) -> str:
 
 
 def _compared(row: Row, column: Column, formula: Formula) -> Formula:
-    """Beside the papers' order: as there, or another one, with the source's own words about it."""
+    """Beside the papers' order: corrected where it does not hold as it stands, else as the two compare."""
     claim = CLAIMS.get((row.id, column.id))
-    if claim is None or not claim.order:
-        return replace(formula, note="")
-    started = "O(log" if claim.order == "O(poly log n)" else claim.order
-    same = (formula.order or "").startswith(started)
-    mark = "corrected" if formula.note.startswith("Corrected") else "confirmed" if same else "sharper"
-    return replace(formula, mark=mark, paper=f"{claim.order} {claim.cite}")
-
-
-def _titles(column: Column) -> tuple[str, ...]:
-    return tuple(other.title for other in COLUMNS.values() if other.id != column.id)
+    if claim is None or not claim.order or formula.order is None:
+        return formula
+    mark = "corrected" if claim.corrected else growth.compared(formula.order, claim.order)
+    return replace(
+        formula, mark=mark, paper=f"{claim.order} {claim.cite}", note=claim.corrected or claim.note
+    )

@@ -118,6 +118,29 @@ def rank(order: str) -> int:
     return list(_MENU).index(order[2:-1])
 
 
+def compared(ours: str, papers: str) -> str:
+    """sharper, confirmed or weaker: more bits needed, or fewer used, than the papers say.
+
+    >>> compared("Ω(n log n)", "Ω(n)"), compared("Ω(n)", "Ω(n log n)"), compared("O(log n)", "O(log² n)")
+    ('sharper', 'weaker', 'sharper')
+
+    poly log n and poly n are any power; an order of that kind is not sharper than the kind.
+    """
+    if ours[0] != papers[0] or ("B" in ours) != ("B" in papers):
+        raise ValueError(f"{ours} and {papers} cannot be compared")
+    (low, high), (least, most) = _class(ours), _class(papers)
+    if low <= most and least <= high:
+        return "confirmed"
+    return "sharper" if (low > most) == (ours[0] == "Ω") else "weaker"
+
+
+def _class(order: str) -> tuple[int, int]:
+    """From where to where in the menu it reaches."""
+    menu, f = list(_MENU), order[2:-1].removeprefix("B ")
+    ends = {"poly log n": ("log n", "log³ n"), "poly n": ("n", "n²")}.get(f, (f, f))
+    return menu.index(ends[0]), menu.index(ends[1])
+
+
 def sizes(construction: Construction, at: Callable[[int], Task]) -> str | None:
     """O of the numbers that its heads handle times the bits of each."""
     found: dict[float, int] = {}

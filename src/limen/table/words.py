@@ -31,15 +31,3 @@ def why(kind: str, name: str) -> str:
     why = next((p for p in others if p.startswith(_WHY[kind])), None)
     told = re.split(r"(?<=[.∎]) (?=[^a-z(])", " ".join((why or others[0] if others else first).split()))
     return " ".join(told[bool(why) :][:_SENTENCES]).replace(" ∎", "")
-
-
-def differs(kind: str, name: str, title: str, others: tuple[str, ...]) -> str:
-    """What the source says of its difference from the papers, unless that is about another task."""
-    text = " ".join(_docstring(kind, name).split())
-    for start in ("Corrected: ", "Sharper than [", "Ours.  ", "Ours. "):
-        found = re.search(rf"(?:^|[.∎] ){re.escape(start)}.*?\.(?= [A-Z]|$)", text)
-        if found is not None:
-            said = found[0].lstrip(".∎ ")
-            if title in said or not any(other in said for other in others):
-                return said
-    return ""
