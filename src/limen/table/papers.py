@@ -46,7 +46,7 @@ CLAIMS: dict[tuple[str, str], Claim] = {
         CANNOT,
         "[ye2026]",
         "Ω(B log n)",
-        note="They have one layer with one map for all blocks; ours allows maps that differ, and more layers.",
+        note="They have one layer with one map for all blocks; ours allows different maps, and more layers.",
     ),
     ("hybrid", "composition"): Claim(
         CANNOT,
