@@ -63,6 +63,7 @@ def _finite(head: Head, queries: list[Vec], normalised: bool) -> None:
     its smaller summand, and two such sums are added at the end.  All that is less than a factor 8.
     """
     s, most = head.state, head.state.f.largest / 8
+    need(s.short, "the input is too long for sums in this precision")
     q = {c: max(x.cap(c) for x in queries) for x in queries for c in x.columns()}
     keys = {d: {c: head.key[d.name].cap(c) for c in head.key[d.name].columns()} for d in s.text}
     scores = [sum((q.get(c, ZERO) * k for c, k in key.items()), ZERO) for key in keys.values()]

@@ -23,7 +23,7 @@ from limen_check.tasks import (
     Spec,
 )
 from limen_check.text import Value
-from limen_check.vectors import MOST_ROWS, Class, Column, Format, Joint, Matrix, Rows, Vec
+from limen_check.vectors import MOST_ROWS, Class, Column, Format, Joint, Matrix, Rows, Vec, exp_above
 
 Looks = dict[tuple[int, int, int, str], list[Any]]
 Shapes = dict[str, tuple[int, ...]]
@@ -71,7 +71,10 @@ class State:
         self.classes = {c.name: c for c in spec.classes}
         self.text = [c for c in spec.classes if not c.view]  # each token once
         self.length = sum(spec.segments)
-        need(0 < self.length * f.acc * 8 <= 1, "the input is too long for sums in this precision")
+        room = self.length * f.acc
+        self.short = room * 8 <= 1  # then sums of n numbers ≥ 0 are within 1/8
+        need(self.length > 0 and room <= 64, "the input is too long for sums in this precision")
+        self.grown = 1 / (1 - room) if self.short else exp_above(room)  # at least (1 + acc)^n
         self.known: dict[float, Fraction] = {}
         self._matrices: dict[str, Matrix] = {}
         self.x = self._embedded()

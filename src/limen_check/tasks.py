@@ -67,6 +67,15 @@ class Sum:
 
 
 @dataclass(frozen=True)
+class Mapped:
+    """(query number, key number) is one of these rows; without a query number, (None, key number)."""
+
+    key: Number
+    query: Number | None
+    rows: tuple[tuple[int | None, int], ...]
+
+
+@dataclass(frozen=True)
 class Among:
     """The key token's numbers, in the order of their text, are one of these rows."""
 
@@ -76,10 +85,10 @@ class Among:
 
 @dataclass(frozen=True)
 class Other:
-    """Not the asking token itself."""
+    """Not at the asking token's own place, so not itself."""
 
 
-Facts = frozenset[Equal | Sum | Among | Other]
+Facts = frozenset[Equal | Sum | Mapped | Among | Other]
 NO_FACTS: Facts = frozenset()
 
 

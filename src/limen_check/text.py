@@ -26,6 +26,13 @@ class Call(NamedTuple):
     name: str
     arguments: dict[str, Value]
 
+    def number(self, key: str, least: int = 0, most: int = 1 << 62, default: Value = "") -> int:
+        """An argument that is an integer."""
+        value = self.arguments.get(key, default)
+        well = isinstance(value, int) and type(value) is int and least <= value <= most
+        expect(well, f"{self.name}: {key} must be a number ≥ {least}")
+        return int(value)
+
 
 Stack = list[tuple[Call, ...]]  # one tuple a layer; what a count repeats is one object
 

@@ -136,12 +136,31 @@ class Column:
     at: tuple[int, ...]
 
     def rows(self) -> list[Fraction]:
-        return [self.levels[i] for i in self.at]
+        return list(map(self.levels.__getitem__, self.at))
+
+    @cached_property
+    def least(self) -> Fraction:
+        return min(self.levels)
+
+    @cached_property
+    def most(self) -> Fraction:
+        return max(self.levels)
+
+    @property
+    def fixed(self) -> bool:
+        return len(self.levels) == 1
+
+    @classmethod
+    def same(cls, v: Fraction, rows: int) -> Column:
+        return cls((v,), (0,) * rows)
+
+    def plus(self, other: Column, w: Fraction = ONE) -> Column:
+        return Column.sum([(self, ONE), (other, w)])
 
     @classmethod
     def of(cls, values: Sequence[Fraction]) -> Column:
         number = {v: i for i, v in enumerate(dict.fromkeys(values))}
-        return cls(tuple(number), tuple(number[v] for v in values))
+        return cls(tuple(number), tuple(map(number.__getitem__, values)))
 
     @classmethod
     def sum(cls, parts: Sequence[tuple[Column, Fraction]]) -> Column:
@@ -149,6 +168,11 @@ class Column:
         if len(parts) == 1:
             column, w = parts[0]
             return column if w == 1 else cls(tuple(v * w for v in column.levels), column.at)
+        moved = sum((column.levels[0] * w for column, w in parts if column.fixed), ZERO)
+        vary = [(column, w) for column, w in parts if not column.fixed]
+        if len(vary) < 2:
+            column, w = vary[0] if vary else parts[0]
+            return cls(tuple(v * w + moved for v in column.levels) if vary else (moved,), column.at)
         rows = list(zip(*(column.at for column, _ in parts), strict=True))
         sums = {
             row: sum((c.levels[i] * w for i, (c, w) in zip(row, parts, strict=True)), ZERO)
@@ -156,7 +180,7 @@ class Column:
         }
         number = {v: i for i, v in enumerate(dict.fromkeys(sums.values()))}
         at = {row: number[v] for row, v in sums.items()}
-        return cls(tuple(number), tuple(at[row] for row in rows))
+        return cls(tuple(number), tuple(map(at.__getitem__, rows)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,6 +346,15 @@ class Vec:
             {c + by: v for c, v in self.const.items()}, terms, {c + by: e for c, e in self.err.items()}
         )
 
+    def scaled(self, w: Fraction) -> Vec:
+        """w ≠ 0 times x, exactly."""
+        terms = {
+            n: Rows(r.keys, {c: Column.sum([(x, w)]) for c, x in r.columns.items()})
+            for n, r in self.terms.items()
+        }
+        err = {c: (min(a * w, b * w), max(a * w, b * w)) for c, (a, b) in self.err.items()}
+        return Vec({c: v * w for c, v in self.const.items()}, terms, err)
+
     def plus(self, other: Vec, f: Format) -> Vec:
         """x + y, rounded."""
         return self.joined(other).rounded(f)
@@ -388,7 +421,7 @@ class Best(NamedTuple):
     """For each query row the key row that scores highest, its score, and by how much any other is behind."""
 
     choice: tuple[int, ...]
-    top: tuple[Fraction, ...]
+    top: Column
     miss: Fraction
 
 
@@ -396,10 +429,19 @@ class Table:
     """⟨q[a], k[b]⟩ for all rows a, b of two tables, in integers over one denominator."""
 
     def __init__(self, q: Rows, k: Rows, shared: Sequence[int]) -> None:
-        self.q, dq = _integers(q, shared)
-        self.k, dk = _integers(k, shared)
-        self.den = dq * dk
-        self.words = Words.of(self.q, self.k) if len(self.q) * len(self.k) > 1 << 10 else None
+        columns = [(q.columns[c], k.columns[c]) for c in shared]
+        dens = [lcm(*(v.denominator for pair in columns for v in pair[side].levels)) for side in (0, 1)]
+        self.den = prod(dens)
+        whole = [
+            [([int(v * den) for v in column.levels], column.at) for column in side]
+            for side, den in zip(zip(*columns, strict=True), dens, strict=True)
+        ]
+        rows = [zip(*(map(levels.__getitem__, at) for levels, at in side), strict=True) for side in whole]
+        self.q, self.k = map(list, rows)
+        long = len(self.q) * len(self.k) > 1 << 10
+        self.words = (
+            Words.of([[levels for levels, _ in side] for side in whole], self.q, self.k) if long else None
+        )
 
     @classmethod
     def of(cls, q: Rows, k: Rows) -> Table | None:
@@ -407,44 +449,37 @@ class Table:
         shared = sorted(q.columns.keys() & k.columns.keys())
         return cls(q, k, shared) if shared else None
 
-    def best(self, B: Sequence[Fraction]) -> Best:
+    def best(self, B: Column) -> Best:
         """The highest ⟨q[a], k[b]⟩ + B[b]."""
-        if self.words is not None and len(set(B)) == 1:
-            score, miss = self.words.top / self.den + B[0], self.words.cost / self.den
-            return Best(self.words.choice, (score,) * len(self.q), miss)
+        if self.words is not None and B.fixed:
+            score, miss = self.words.top / self.den + B.least, self.words.cost / self.den
+            return Best(self.words.choice, Column.same(score, len(self.q)), miss)
         need(len(self.q) * len(self.k) <= MOST_PAIRS, "two tables have too many pairs of rows")
-        scale = lcm(*(v.denominator for v in B))
-        add = [int(v * scale) * self.den for v in B]
-        den, choice, top, misses = self.den * scale, [], [], []
+        scale = lcm(*(v.denominator for v in B.levels))
+        adds = [int(v * scale) * self.den for v in B.levels]
+        add, den, choice, top, misses = [adds[i] for i in B.at], self.den * scale, [], [], []
         for x in self.q:
             scores = [sum(map(mul, x, y)) * scale + z for y, z in zip(self.k, add, strict=True)]
             first = max(scores)
-            at = scores.index(first)
-            choice.append(at)
-            top.append(Fraction(first, den))
-            del scores[at]
+            choice.append(scores.index(first))
+            top.append(first)
+            del scores[choice[-1]]
             misses.append(first - max(scores, default=0))
-        return Best(tuple(choice), tuple(top), Fraction(min(misses), den))
+        tops = Column.of(top)
+        exact = Column(tuple(Fraction(v, den) for v in tops.levels), tops.at)
+        return Best(tuple(choice), exact, Fraction(min(misses), den))
 
-    def tops(self, B: Sequence[Fraction]) -> list[Fraction]:
+    def tops(self, B: Column) -> Column:
         """The highest score of each query row, or more."""
         if self.words is not None:
-            return [self.words.top / self.den + max(B)] * len(self.q)
-        return list(self.best(B).top)
+            return Column.same(self.words.top / self.den + B.most, len(self.q))
+        return self.best(B).top
 
     def all(self, asked: Sequence[Any], keys: Sequence[Any]) -> Iterator[tuple[Any, Any, Fraction]]:
         """Every score, with the names of its rows."""
         need(len(self.q) * len(self.k) <= 1 << 17, "two tables have too many pairs of rows")
         for (a, x), (b, y) in product(zip(asked, self.q, strict=True), zip(keys, self.k, strict=True)):
             yield a, b, Fraction(sum(map(mul, x, y)), self.den)
-
-
-def _integers(rows: Rows, shared: Sequence[int]) -> tuple[list[tuple[int, ...]], int]:
-    """The rows in some columns, times a common denominator."""
-    columns = [rows.columns[c] for c in shared]
-    den = lcm(*(v.denominator for column in columns for v in column.levels))
-    whole = [([int(v * den) for v in column.levels], column.at) for column in columns]
-    return list(zip(*([levels[i] for i in at] for levels, at in whole), strict=True)), den
 
 
 class Words(NamedTuple):
@@ -464,26 +499,31 @@ class Words(NamedTuple):
     cost: Fraction
 
     @classmethod
-    def of(cls, q: list[tuple[int, ...]], k: list[tuple[int, ...]]) -> Words | None:
-        index = {row: b for b, row in enumerate(k)}
-        sides = [[(min(column), max(column)) for column in zip(*rows, strict=True)] for rows in (q, k)]
-        c = next((Fraction(b - a, y - x) for (a, b), (x, y) in zip(*sides, strict=True) if y > x), ZERO)
-        if len(index) < len(k) or c <= 0:
-            return None
+    def of(cls, levels: list[list[list[int]]], q: list[Any], k: list[Any]) -> Words | None:
+        """From the rows of q and k, and what their columns hold."""
+        ends = [[(min(column), max(column)) for column in side] for side in levels]
+        c = next((Fraction(b - a, y - x) for (a, b), (x, y) in zip(*ends, strict=True) if y > x), ZERO)
         up, down = c.numerator, c.denominator  # r is over `down`
-        r = [b * down - up * y for (_, b), (_, y) in zip(*sides, strict=True)]
-        norms, along = {sum(map(mul, y, y)) for y in k}, {sum(map(mul, r, y)) for y in k}
-        asked = []
-        for column, o in zip(zip(*q, strict=True), r, strict=True):
-            parts = {v: divmod(v * down - o, up) for v in set(column)}
-            asked.append({v: None if rest else whole for v, (whole, rest) in parts.items()})
-        choice = [index.get(tuple(map(dict.__getitem__, asked, x))) for x in q]  # type: ignore[arg-type]
-        found = tuple(b for b in choice if b is not None)
-        if len(norms) > 1 or len(along) > 1 or len(found) < len(q):
+        r = [b * down - up * y for (_, b), (_, y) in zip(*ends, strict=True)]
+        flat = all(len({v * v for v in column}) == 1 for column in levels[1])  # then all rows are as long
+        norms = {sum(map(mul, y, y)) for y in (k[:1] if flat else k)}
+        along = {sum(map(mul, r, y)) for y in (k if any(r) else k[:1])}
+        index = {row: b for b, row in enumerate(k)}
+        if len(index) < len(k) or c <= 0 or len(norms) > 1 or len(along) > 1:
             return None
-        g = gcd(*(v for y in k for v in y))
-        two = all(len(set(column)) <= 2 for column in zip(*k, strict=True))
-        δ = min((y - x for x, y in sides[1] if y > x), default=0) if two else 0
-        return cls(
-            found, c * norms.pop() + Fraction(along.pop(), down), c * max(Fraction(g * g), Fraction(δ * δ, 2))
+        asked: list[dict[int, Any]] = []
+        for column, o in zip(levels[0], r, strict=True):
+            parts = {v: divmod(v * down - o, up) for v in column}
+            asked.append({v: None if rest else whole for v, (whole, rest) in parts.items()})
+        words = zip(
+            *(map(to.__getitem__, at) for to, at in zip(asked, zip(*q, strict=True), strict=True)),
+            strict=True,
         )
+        choice = tuple(index.get(word, -1) for word in words)
+        if -1 in choice:
+            return None
+        g = gcd(*(v for column in levels[1] for v in column))
+        two = all(len(column) <= 2 for column in levels[1])
+        δ = min((y - x for x, y in ends[1] if y > x), default=0) if two else 0
+        cost = c * max(Fraction(g * g), Fraction(δ * δ, 2))
+        return cls(choice, c * norms.pop() + Fraction(along.pop(), down), cost)

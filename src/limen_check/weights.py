@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from itertools import accumulate, product
 from math import prod
 from typing import Any
 
-from limen_check import chain, pooling, recurrent
+from limen_check import chain, pooling, readout, recurrent
 from limen_check.attention import Ask, Head
-from limen_check.files import Malformed, Model, Refused, expect, need
+from limen_check.files import Model, Refused, expect, need
 from limen_check.state import Mixer, Rule, Shapes, State
-from limen_check.tasks import Decision, Number, Spec, spec
+from limen_check.tasks import Spec, spec
 from limen_check.text import parse_call, parse_stack
-from limen_check.vectors import NONE, ZERO, Class, Format, Matrix, Rows, Vec, grain
+from limen_check.vectors import NONE, ZERO, Format, Matrix, Vec, grain
 
 
 def _projections(m: Mixer, width: int) -> Shapes:
@@ -51,6 +50,13 @@ def _cut(W: Matrix, first: int, size: int) -> Matrix:
     return {r: row for r, row in rows.items() if row}
 
 
+_ONE = {"one": Ask.one, "share": pooling.share}
+_TWO = {
+    "exists": pooling.exists, "found": pooling.found, "hit": pooling.hit,
+    "latest": chain.latest, "pair": chain.pair,
+}  # fmt: skip
+
+
 def _read(ask: Ask, look: list[Any]) -> Vec:
     """By the rule that the hints name."""
     rule, *rest = look
@@ -60,12 +66,10 @@ def _read(ask: Ask, look: list[Any]) -> Vec:
     if rule == "back" and len(rest) == 1:
         return ask.back(rest[0])
     expect(all(isinstance(name, str) and name in known for name in rest), "hints: no such class of keys")
+    expect(len(rest) == 1 + (rule in _TWO) and rule in _ONE | _TWO, "hints: no such rule")
     classes = [known[name] for name in rest]
-    if len(classes) == 1 and rule in ("one", "share"):
-        return ask.one(classes[0]) if rule == "one" else pooling.share(ask, classes[0])
-    rules = {"exists": pooling.exists, "found": pooling.found} | chain.RULES
-    expect(len(classes) == 2 and rule in rules, "hints: no such rule")
-    return rules[rule](ask, *classes)
+    need({*classes} <= {*ask.seen}, "a class that is not seen")
+    return _TWO[rule](ask, *classes) if rule in _TWO else _ONE[rule](ask, *classes)
 
 
 RULES: dict[str, Rule] = {
@@ -90,12 +94,15 @@ def margin(model: Model, task: str, precision: str, steps: int, hints: Mapping[s
         return _run(State(model, text, f, hints), layers, hidden)
 
     if steps:
-        return chain.margin(task, steps, forward, header, hints)
+        return _positive(chain.margin(task, steps, forward, header, hints))
     asked = spec(task)
     if asked is None:
         raise Refused("no rule speaks of this task")
     state = forward(asked)
-    least = min(_margin(state, state.classes[name], state.x[name]) for name in asked.asks)
+    return _positive(min(readout.margin(state, state.classes[name]) for name in asked.asks))
+
+
+def _positive(least: Fraction) -> Fraction:
     need(least > 0, "no positive margin")
     return least
 
@@ -174,125 +181,3 @@ def _local(state: State, i: int, x: Vec) -> Vec:
             if W2[writes[0]][c] * w == -1 and grain(w) == w >= 1:
                 x, y = x.without(c, (low, ZERO)), y.without(c, NONE)
     return x.plus(y, f)
-
-
-def _margin(state: State, c: Class, x: Vec) -> Fraction:
-    """R6: the answer stands in binary, or logits are linear; right minus best wrong, in every case."""
-    need(state.header["answers"] == state.spec.answers, "other answers than the task has")
-    if state.header["readout"] != "linear":
-        return min(_binary(state, c, x, way) for way in state.spec.answer)
-    logits = x.times(state.matrix("readout.U"), state.f).plus(_vector(state.matrix("readout.u")), state.f)
-    fields = {state.plain(n, c): rows for n, rows in logits.terms.items() if isinstance(n, Number)}
-    varies = sum(len(rows.keys) > 1 for rows in logits.terms.values())
-    for way in state.spec.answer:
-        if isinstance(way, Number):
-            continue  # of which logits are not known to be linear
-        numbers = way.numbers if isinstance(way, Decision) else (way.count, way.threshold)
-        used = [fields[n] for n in numbers if n in fields]
-        if len(used) == len(numbers) and sum(len(rows.keys) > 1 for rows in used) == varies:
-            return (
-                _decided(state.spec.answers, logits, used, way)
-                if isinstance(way, Decision)
-                else _compared(logits, *used)
-            )
-    raise Refused("the logits read what does not decide, or do not read what does")
-
-
-def _ends(logits: Vec, a: int, used: list[Rows]) -> tuple[Fraction, Fraction]:
-    """The ends of a logit, but for what the fields in use add; all others have one row."""
-    others = [rows.columns[a] for rows in logits.terms.values() if rows not in used and a in rows.columns]
-    base = logits.const.get(a, ZERO) + sum((column.levels[0] for column in others), ZERO)
-    lo, hi = logits.err.get(a, NONE)
-    return base + lo, base + hi
-
-
-def _column(rows: Rows, a: int) -> list[Fraction]:
-    return rows.columns[a].rows() if a in rows.columns else [ZERO] * len(rows.keys)
-
-
-def _decided(answers: int, logits: Vec, fields: list[Rows], way: Decision) -> Fraction:
-    """All rows of the numbers that decide."""
-    need(answers * prod(len(rows.keys) for rows in fields) <= 1 << 20, "too many rows decide")
-    ends = [_ends(logits, a, fields) for a in range(answers)]
-    added = [[_column(rows, a) for rows in fields] for a in range(answers)]
-    margins = []
-    for at in product(*(range(len(rows.keys)) for rows in fields)):
-        right = way.right(tuple(rows.keys[i] for rows, i in zip(fields, at, strict=True)))
-        more = [
-            sum((column[i] for column, i in zip(added[a], at, strict=True)), ZERO) for a in range(answers)
-        ]
-        wrong = [ends[a][1] + more[a] for a in range(answers) if a != right]
-        margins.append(ends[right][0] + more[right] - max(wrong))
-    return min(margins)
-
-
-def _compared(logits: Vec, count: Rows, threshold: Rows) -> Fraction:
-    """1 iff κ ≥ k.  The difference of the logits is A[κ] + B[k] + an interval: the worst κ for each k."""
-    need(count.keys == tuple(range(len(count.keys))), "a count is left out")
-    (lo0, hi0), (lo1, hi1) = _ends(logits, 0, [count, threshold]), _ends(logits, 1, [count, threshold])
-    A, B = (
-        [b - a for a, b in zip(_column(rows, 0), _column(rows, 1), strict=True)]
-        for rows in (count, threshold)
-    )
-    above = list(accumulate(reversed(A), min))[::-1]  # the least from κ on
-    below = list(accumulate(A, max))  # the most up to κ
-    thresholds = list(zip(threshold.keys, B, strict=True))
-    need(
-        all(isinstance(k, int) and 1 <= k < len(A) for k, _ in thresholds), "a threshold that no count meets"
-    )
-    yes = min(b + above[k] for k, b in thresholds) + lo1 - hi0
-    no = -max(b + below[k - 1] for k, b in thresholds) - hi1 + lo0
-    return Fraction(min(yes, no))
-
-
-def _binary(state: State, c: Class, x: Vec, answer: Any) -> Fraction:
-    """Digit i stands in a column as 0 or 1, up to an error: answers differ in a digit, by 2|2x - 1| or more.
-
-    The column must be bit i of the answer's own expression in every row: a row of (e // div) % mod with
-    div = div₀·2^j shows the bits from j on, below a modulus 2^k; of another modulus only the answer's own.
-    """
-    f, call = state.f, parse_call(state.header["readout"])
-    expect(call.name == "binary" and call.arguments.keys() == {"first", "bits"}, "no such readout")
-    first, bits = (call.arguments[key] for key in ("first", "bits"))
-    if type(first) is not int or type(bits) is not int or not 1 <= bits <= 64:
-        raise Malformed("binary: first and bits are numbers")
-    expect(first + bits <= state.width, "binary: beyond the width")
-    need(isinstance(answer, Number) and state.spec.answers <= 1 << bits, "no number that is read in binary")
-    ends: list[Fraction] = []
-    for i in range(bits):
-        _digit(state, c, x, first + i, i, answer)
-        for v in (ZERO, Fraction(1)):
-            for e in x.err.get(first + i, NONE):
-                ends.append(f.rn(f.rn(2 * (v + e)) - 1) * (2 * v - 1))
-    if set(ends) == {1} and bits * f.u <= 1:
-        return Fraction(2)  # whole numbers up to `bits`: exact
-    logit = Fraction(bits * max(ends))
-    error = f.inside(logit, bits, None)
-    return 2 * min(ends) - 2 * (error + f.u * (logit + error))
-
-
-def _digit(state: State, c: Class, x: Vec, column: int, i: int, answer: Number) -> None:
-    """The column is bit i of the answer, without its error."""
-    fields = [(n, col) for n, col in x.of(column).items() if len(col.levels) > 1]
-    one = [col.levels[0] for col in x.of(column).values() if len(col.levels) == 1]
-    base = sum(one, x.const.get(column, ZERO))
-    if not fields:
-        need(base == 0 and state.spec.answers <= 1 << i, f"digit {i} is constant")
-        return
-    need(len(fields) == 1, f"digit {i} mixes fields")
-    n, col = fields[0]
-    if not isinstance(n, Number):
-        raise Refused(f"digit {i} is of several numbers")
-    j = (n.div // answer.div).bit_length() - 1
-    need(
-        n.of == answer.of and n.div == answer.div << max(0, j) and 0 <= j <= i,
-        f"digit {i} is of another number",
-    )
-    whole = state.plain(n, c).mod == 0 and not answer.mod
-    power_of_two = not answer.mod and n.mod.bit_count() == 1 and n.mod > 1 << i - j
-    need(whole or power_of_two or (j == 0 and n.mod == answer.mod), f"digit {i} is of a remainder")
-    keys = x.terms[n].keys
-    need(
-        all(base + v == (r >> i - j & 1) for r, v in zip(keys, col.rows(), strict=True)),
-        f"digit {i} is wrong",
-    )
