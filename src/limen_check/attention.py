@@ -14,7 +14,7 @@ from math import gcd, prod
 from operator import mul
 from typing import Any
 
-from limen_check.files import Refused, expect, need
+from limen_check.files import expect, need
 from limen_check.state import State
 from limen_check.tasks import NO_FACTS, PLACE, TOKEN, At, Back, Equal, Facts, Mapped, Number, Part, Sum
 from limen_check.vectors import (
@@ -26,7 +26,6 @@ from limen_check.vectors import (
     Format,
     Joint,
     Matrix,
-    Rows,
     Table,
     Vec,
     above,
@@ -41,7 +40,7 @@ class Scores:
     """⟨q, k⟩ of two classes, and how far a computed score may be from it (`err`)."""
 
     def __init__(self, q: Vec, k: Vec, f: Format) -> None:
-        self.q, self.k, shared = q, k, q.columns() & k.columns()
+        self.q, self.k, shared = q, k, q.forms.keys() & k.forms.keys()
         self.s = sum((v * k.const[c] for c, v in q.const.items() if c in k.const), ZERO)
         self.A = {x: _against(q, x, k.const) for x in q.terms}
         self.B = {y: _against(k, y, q.const) for y in k.terms}
@@ -52,10 +51,12 @@ class Scores:
                 self.A[x] = self.A[x].plus(table.best(Column.same(ZERO, 1)).top)
             elif table:
                 self.S[x, y] = table
-        total = sum((q.cap(c) * k.cap(c) for c in shared), ZERO)
+        total = sum((q.form(c).cap * k.form(c).cap for c in shared), ZERO)
         # (Q + e)(K + e') - QK = (Q + e)e' + K·e, and K, without its error, may be larger than K + e'
-        self.err = sum((q.cap(c) * k.width(c) + k.size(c) * q.width(c) for c in shared), ZERO)
-        steps = [(q.step(c), k.step(c)) for c in shared if q.cap(c) * k.cap(c)]
+        self.err = sum(
+            (q.form(c).cap * k.form(c).width + k.form(c).size * q.form(c).width for c in shared), ZERO
+        )
+        steps = [(q.form(c).step, k.form(c).step) for c in shared if q.form(c).cap * k.form(c).cap]
         known = [a * b for a, b in steps if a and b]
         step = min(known, default=ONE) if len(known) == len(steps) else None
         self.err += f.inside(total, len(steps), step)
@@ -143,9 +144,9 @@ class Head:
     def of(cls, state: State, K: Matrix, V: Matrix, both: bool) -> Head:
         """Weights are at most 1, perhaps before they are divided by their sum: so are n of them at most n."""
         key, value = ({c.name: state.x[c.name].times(W, state.f) for c in state.text} for W in (K, V))
-        largest = max((v.cap(c) for v in value.values() for c in v.columns()), default=ZERO)
+        largest = max((v.form(c).cap for v in value.values() for c in v.forms), default=ZERO)
         need(2 * state.length * largest <= state.f.most, "a sum of values overflows")
-        return cls(state, key, value, frozenset(c for row in V.values() for c in row), both)
+        return cls(state, key, value, frozenset(V), both)
 
 
 class Ask:
@@ -159,9 +160,9 @@ class Ask:
     def __init__(self, head: Head, c: Class, Q: Matrix) -> None:
         self.head, self.c, self.state, self.f = head, c, head.state, head.state.f
         self.q, self._scores = self.state.x[c.name].times(Q, self.f), dict[str, Scores]()
-        caps = {i: self.q.cap(i) for i in self.q.columns()}
+        caps = {i: self.q.form(i).cap for i in self.q.forms}
         for k in head.key.values():
-            top = sum((caps[i] * k.cap(i) for i in k.columns() if i in caps), ZERO)
+            top = sum((caps[i] * k.form(i).cap for i in k.forms if i in caps), ZERO)
             need(2 * (top + self.f.inside(top, len(caps), None)) <= self.f.largest, "a score overflows")
 
     def scores(self, d: Class) -> Scores:
@@ -180,16 +181,16 @@ class Ask:
 
     def cap(self, column: int) -> Fraction:
         """The largest value."""
-        return max(self.head.value[d.name].cap(column) for d in self.seen)
+        return max(self.head.value[d.name].form(column).cap for d in self.seen)
 
     def average(self) -> Vec:
         """R3, no claim: an average of values, 1/Z and a sum of n being each within a factor of `grown`."""
         err, room = {}, 2 if self.state.short else 4 * above(self.state.grown) ** 4
         for column in self.head.columns:
-            ends = [self.head.value[d.name].ends(column) for d in self.seen]
+            ends = [self.head.value[d.name].form(column).ends for d in self.seen]
             low, high = min(ZERO, *(low for low, _ in ends)), max(ZERO, *(high for _, high in ends))
             err[column] = room * low, room * high
-        return Vec({}, {}, err)
+        return Vec.of({}, {}, err)
 
     def weight(self, n: int, gap: Fraction) -> Fraction:
         """At least the computed weight of n tokens that score `gap` less than another, relative to it.
@@ -215,7 +216,7 @@ class Ask:
         need(stray < Fraction(1, 64), "too much weight elsewhere")
         share = 4 * stray + (0 if 4 * stray < u else (1 + u) ** 2 * (1 + 4 * acc) - 1)
         reach = {column: above(share * self.cap(column)) for column in self.head.columns}
-        return v.joined(Vec({}, {}, {column: (-e, e) for column, e in reach.items()}))
+        return v.joined(Vec.of({}, {}, {column: (-e, e) for column, e in reach.items()}))
 
     def behind(self, e: Class, base: Fraction, gain: Gain, err: Fraction) -> Fraction:
         """How far class e is behind a token that scores base + gain, up to err."""
@@ -319,12 +320,12 @@ class Ask:
 
 def _named(v: Vec, o: int) -> Vec:
     """A vector of the token o positions before, in the words of its reader."""
-    terms: dict[Hashable, Rows] = {}
-    for n, rows in v.terms.items():
-        if not isinstance(n, Number) or n.of != TOKEN:
-            raise Refused("something else than ids is read")
-        terms[Number(Back(o, TOKEN), n.div, n.mod)] = rows
-    return Vec(v.const, terms, v.err)
+
+    def name(n: Any) -> Hashable:
+        need(isinstance(n, Number) and n.of == TOKEN, "something else than ids is read")
+        return Number(Back(o, TOKEN), n.div, n.mod)
+
+    return v.renamed(name)
 
 
 def _alike(values: list[Vec]) -> Vec:
@@ -334,7 +335,8 @@ def _alike(values: list[Vec]) -> Vec:
         same = v.const == first.const and v.terms.keys() == first.terms.keys()
         need(same and all(v.terms[n].same(first.terms[n]) for n in v.terms), "values of different kinds")
     ends = {c: [v.err.get(c, NONE) for v in values] for v in values for c in v.err}
-    return Vec(first.const, first.terms, {c: (min(e)[0], max(hi for _, hi in e)) for c, e in ends.items()})
+    err = {c: (min(e)[0], max(hi for _, hi in e)) for c, e in ends.items()}
+    return Vec.of(first.const, first.terms, err)
 
 
 def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
@@ -359,11 +361,7 @@ def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
     def field(n: Any) -> Hashable:
         return Joint(tuple(map(field, n.fields))) if isinstance(n, Joint) else number(n)
 
-    terms: dict[Hashable, Rows] = {}
-    for n, rows in v.terms.items():
-        name = field(n)
-        terms[name] = terms[name].plus(rows) if name in terms else rows
-    return Vec(v.const, terms, v.err)
+    return v.renamed(field)
 
 
 Digits = list[tuple[Number, Number, dict[Any, Any]]]  # of the key, of the query, which one is asked for

@@ -87,7 +87,7 @@ def _composition(asked: Spec | None, steps: int, forward: Forward, digits: Digit
 
 def _behind(n: Number, c: Class, behind: Class) -> Number:
     """A number of the one token of class c, in the words of the one token of a class behind it."""
-    (said,) = moved(Vec({}, {n: Rows((0,), {})}), c, NO_FACTS, behind).terms
+    (said,) = moved(Vec.of({}, {n: Rows((0,), {0: Column.same(ONE, 1)})}), c, NO_FACTS, behind).terms
     if not isinstance(said, Number):
         raise Refused("several numbers at once are written")
     return said
@@ -176,18 +176,17 @@ def _symbols(v: Vec, none: Vec) -> Vec:
     """The value as a function of the symbol, of tokens and of the blank, whose symbol is 2."""
     need(len(v.terms) <= 1 and not v.err and not none.err, "values of several numbers, or not exact")
     columns: dict[int, Column] = {}
-    for c in v.columns() | none.columns():
-        need(len(none.values(c)[0]) == 1, "the blank's value varies")
-        found = {2: none.ends(c)[0]}
+    for c in v.forms | none.forms.keys():
+        need(len(none.form(c).values[0]) == 1, "the blank's value varies")
+        found = {2: none.form(c).ends[0]}
         for n, rows in v.terms.items():
             need(isinstance(n, Number) and n.of == TOKEN and n.div == 1 and n.mod % 4 == 0, "no symbols")
-            values = rows.columns[c].rows() if c in rows.columns else [ZERO] * len(rows.keys)
-            for key, value in zip(rows.keys, values, strict=True):
+            for key, value in zip(rows.keys, rows.column(c).rows(), strict=True):
                 got = v.const.get(c, ZERO) + value
                 need(found.setdefault(key % 4, got) == got, "a symbol has two values")
         need(found.keys() == {0, 1, 2}, "a symbol has no value")
         columns[c] = Column.of([found[a] for a in range(3)])
-    return Vec({}, {Number(Cell("read", 3)): Rows((0, 1, 2), columns)}).tidy()
+    return Vec.of({}, {Number(Cell("read", 3)): Rows((0, 1, 2), columns)})
 
 
 def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int, M: int) -> Fraction:
@@ -262,8 +261,8 @@ def pair(ask: Ask, d: Class, e: Class) -> Vec:
     stray = ask.others([d, e], base, m.gain, ZERO) + ask.weight(d.count - 1, m.cost or ZERO)
     both = ask.head.value[d.name], ask.head.value[e.name]
     for column in ask.head.columns:
-        values = [v for v in both if v.cap(column)]
-        steps, total = [v.step(column) for v in values], sum((v.cap(column) for v in values), ZERO)
+        values = [v for v in both if v.form(column).cap]
+        steps, total = [v.form(column).step for v in values], sum((v.form(column).cap for v in values), ZERO)
         known = total == 0 or None not in steps
         step = min(filter(None, steps), default=ONE)
         need(known and not ask.f.inside(total / 2, 2, step / 2), "sums not exact")

@@ -140,10 +140,7 @@ def _cases(ask: Ask, d: Class, blank: Class, facts_of: Reads, same: set[Class]) 
 def _fixed(v: Vec) -> dict[int, Fraction]:
     """The value of all tokens of a class."""
     need(not v.err and all(len(rows.keys) == 1 for rows in v.terms.values()), "values vary")
-    const = dict(v.const)
-    for c, column in ((c, column) for rows in v.terms.values() for c, column in rows.columns.items()):
-        const[c] = const.get(c, ZERO) + column.levels[0]
-    return const
+    return {c: form.ends[0] for c, form in v.forms.items()}
 
 
 def _part(e: Interval) -> Interval:
@@ -177,7 +174,7 @@ def exists(ask: Ask, d: Class, blank: Class, facts_of: Reads = relation) -> Vec:
         low = min(v / (1 + case.stray) / more - v for v, case, more in each)
         high = max((v + case.stray * most) * more - v for v, case, more in each)
         columns[c], err[c] = Column.of(pair), (-above(-low), above(high))
-    return Vec({}, {Number(Exists(d.name, on.facts)): Rows((0, 1), columns)}, err).tidy()
+    return Vec.of({}, {Number(Exists(d.name, on.facts)): Rows((0, 1), columns)}, err)
 
 
 def hit(ask: Ask, d: Class, blank: Class) -> Vec:
@@ -197,13 +194,13 @@ def found(ask: Ask, d: Class, blank: Class) -> Vec:
     need(isinstance(number, Number) and rows.keys == tuple(range(number.mod)), "a value is left out")
     columns = {}
     for c in ask.head.columns:
-        here = rows.columns[c].rows() if c in rows.columns else [ZERO] * len(rows.keys)
+        here = rows.column(c).rows()
         columns[c] = Column.of([*(x + v.const.get(c, ZERO) for x in here), none.get(c, ZERO)])
     if not isinstance(number, Number):
         raise AssertionError
     name = Number(Found(d.name, on.facts, number))
     err = {c: _part(e) for c, e in v.err.items()}  # the blank has none
-    got = Vec({}, {name: Rows((*rows.keys, number.mod), columns)}, err).tidy()
+    got = Vec.of({}, {name: Rows((*rows.keys, number.mod), columns)}, err)
     return ask.blurred(got, max(none_there.stray, one_there.stray + rest))
 
 
@@ -234,7 +231,9 @@ def share(ask: Ask, d: Class) -> Vec:
     value = ask.head.value[d.name]
     facts, low, high = (facts, {}, _fixed(value)) if facts else _two_values(ask, value, d)
     rest, fixed = 0 if m.pairs else 1, sum(e.count for e in on)
-    valued = sum(e.count for e in ask.seen if any(ask.head.value[e.name].cap(c) for c in ask.head.columns))
+    valued = sum(
+        e.count for e in ask.seen if any(ask.head.value[e.name].form(c).cap for c in ask.head.columns)
+    )
     uneven = 0 if 16 * stray < ask.f.acc else 2 * stray + 2 * (fixed + d.count) * ask.f.acc
     uneven += ask.state.length * power(ask.f.least - ask.f.t)  # weights that are subnormal
     slack = (1 + ask.f.u) ** 2 / (1 - (valued + 8) * ask.f.acc - uneven) - 1
@@ -248,7 +247,7 @@ def share(ask: Ask, d: Class) -> Vec:
         ]
         off, (lo, hi) = above((slack + 2 * stray) * ask.cap(c)), _part(value.err.get(c, NONE))
         columns[c], err[c] = Column.of(means), (lo - off, hi + off)
-    return Vec({}, {Number(Count(d.name, facts)): Rows(tuple(range(d.count + 1)), columns)}, err).tidy()
+    return Vec.of({}, {Number(Count(d.name, facts)): Rows(tuple(range(d.count + 1)), columns)}, err)
 
 
 def _two_values(ask: Ask, v: Vec, d: Class) -> tuple[Facts, dict[int, Fraction], dict[int, Fraction]]:

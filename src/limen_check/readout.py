@@ -93,8 +93,8 @@ class Digits(NamedTuple):
 
 def _bit(x: Vec, column: int, where: str) -> tuple[Number, int] | None:
     """The number and its bit that a column is in every row, without its error; None if it is 0."""
-    fields = {n: col for n, col in x.of(column).items() if not col.fixed}
-    base = x.const.get(column, ZERO) + sum((col.least for col in x.of(column).values() if col.fixed), ZERO)
+    fields = {n: col for n, col in x.form(column).terms.items() if not col.fixed}
+    base = sum((col.least for col in x.form(column).terms.values() if col.fixed), x.form(column).const)
     if not fields:
         need(base == 0, f"{where} is constant")
         return None
@@ -116,19 +116,19 @@ def _follows(before: tuple[int, Number, int], i: int, n: Number, bit: int) -> bo
 
 def readings(x: Vec, columns: Iterable[int], also: Also) -> Iterator[tuple[At, list[Interval]]]:
     """All rows of the fields that some columns depend on, and of some more, with the columns' intervals."""
-    terms, keys = [x.of(c) for c in columns], {field: dict.fromkeys(values) for field, values in also.items()}
-    for field in {field: None for read in terms for field in read}:
+    forms, keys = [x.form(c) for c in columns], {n: dict.fromkeys(values) for n, values in also.items()}
+    for field in {field: None for form in forms for field in form.terms}:
         for key in x.terms[field].keys:
             for base, value in _apart(field, key).items():
                 if base not in also:
                     keys.setdefault(base, {})[value] = None
-    need(len(terms) * prod(map(len, keys.values())) <= _ROWS, "the answer reads too many rows")
+    need(len(forms) * prod(map(len, keys.values())) <= _ROWS, "the answer reads too many rows")
     where = {field: {key: i for i, key in enumerate(rows.keys)} for field, rows in x.terms.items()}
-    fixed = [(x.const.get(c, ZERO), x.err.get(c, NONE)) for c in columns]
     for picked in product(*keys.values()):
         at, found = dict(zip(keys, picked, strict=True)), []
-        for (v, (lo, hi)), read in zip(fixed, terms, strict=True):
-            for field, column in read.items():
+        for form in forms:
+            v, (lo, hi) = form.const, form.err
+            for field, column in form.terms.items():
                 i = where[field].get(_together(field, at), -1)
                 need(i >= 0, "a row is missing")
                 v += column.levels[column.at[i]]
@@ -150,7 +150,7 @@ def _together(field: Hashable, at: At) -> Any:
 def _linear(state: State, c: Class, x: Vec) -> Fraction:
     """The task decides by some numbers: all of them are read, and what else is read may be anything."""
     logits = x.times(state.matrix("readout.U"), state.f)
-    logits = logits.plus(Vec(dict(state.matrix("readout.u").get(0, {}))), state.f)
+    logits = logits.plus(Vec.of(state.vector("readout.u")), state.f)
     named = {state.plain(n, c): n for n in logits.terms if isinstance(n, Number)}
     for way in state.spec.answer:
         if isinstance(way, NotBelow) and {way.count, way.threshold} <= named.keys():
@@ -169,8 +169,7 @@ def _compared(logits: Vec, count: Number, threshold: Number) -> Fraction:
     """1 iff κ ≥ k.  The difference of the logits is A[κ] + B[k] + an interval: the worst κ for each k."""
     apart: dict[Hashable, Column] = {}
     for n, rows in logits.terms.items():
-        two = [rows.columns.get(a, Column.same(ZERO, len(rows.keys))) for a in (0, 1)]
-        apart[n] = two[1].plus(two[0], -ONE)
+        apart[n] = rows.column(1).plus(rows.column(0), -ONE)
     A, B = apart.pop(count).rows(), apart.pop(threshold).rows()
     base = logits.const.get(1, ZERO) - logits.const.get(0, ZERO)
     (lo0, hi0), (lo1, hi1) = (logits.err.get(a, NONE) for a in (0, 1))

@@ -80,15 +80,18 @@ class State:
         self.x = self._embedded()
 
     def matrix(self, name: str) -> Matrix:
-        """A weight as it is used, rounded: row -> column -> what is not 0.  A vector is row 0."""
+        """A weight as it is used, rounded: column -> row -> what is not 0.  A vector is row 0."""
         if name not in self._matrices:
-            found, rows = {}, self.model.weights[name].rows
+            found, rows = dict[int, dict[int, Fraction]](), self.model.weights[name].rows
             for i in range(len(rows)):
-                row = {c: self.number(v) for c, v in enumerate(rows[i]) if v}
-                if row:
-                    found[i] = {c: v for c, v in row.items() if v}
+                for c, v in enumerate(rows[i]):
+                    if v and self.number(v):
+                        found.setdefault(c, {})[i] = self.number(v)
             self._matrices[name] = found
         return self._matrices[name]
+
+    def vector(self, name: str) -> dict[int, Fraction]:
+        return {c: column[0] for c, column in self.matrix(name).items()}
 
     def number(self, v: float) -> Fraction:
         if v not in self.known:
@@ -167,7 +170,7 @@ class State:
                 expect(fits and code["div"] >= 1 and sizes[code["table"]][0] >= 1, "a code does not fit")
             for c in self.classes.values():
                 if c.first == first and c.last < segment["count"]:
-                    x[c.name] = Vec()
+                    x[c.name] = Vec.of({})
                     for code in segment["codes"]:
                         x[c.name] = x[c.name].plus(self._code(code, sizes[code["table"]][0], c), self.f)
             first += segment["count"]
@@ -193,11 +196,11 @@ class State:
         used = [rows[r] for r in keys]
         columns = {code["column"] + i: self._levels(raw) for i, raw in enumerate(zip(*used, strict=True))}
         if size == 1:
-            return Vec({i: column.levels[0] for i, column in columns.items() if column.levels[0]})
+            return Vec.of({i: column.levels[0] for i, column in columns.items() if column.levels[0]})
         radices = self.recode.get(code["table"])
         if radices and keys == tuple(range(len(keys))) and len(keys) > radices[0]:
             return _recoded(field, columns, len(keys), radices)
-        return Vec({}, {field: Rows(keys, columns)}).tidy()
+        return Vec.of({}, {field: Rows(keys, columns)})
 
     def _levels(self, raw: tuple[float, ...]) -> Column:
         """A column of a table, rounded."""
@@ -229,7 +232,7 @@ def _recoded(field: Number, columns: dict[int, Column], size: int, radices: list
             need(made == v, "a table is no sum over digits")
         for rows, part in zip(terms.values(), parts, strict=True):
             rows.columns[c] = Column.of(part)
-    return Vec(const, terms).tidy()
+    return Vec.of(const, terms)
 
 
 def _looks(hints: Mapping[str, Any]) -> Looks:

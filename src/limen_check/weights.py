@@ -32,7 +32,7 @@ def _projections(m: Mixer, width: int) -> Shapes:
 
 def _softmax(state: State, m: Mixer) -> dict[str, Vec]:
     """All heads side by side, times W_O, rounded once."""
-    d, both, read = m.size("d"), m.sizes.get("bidirectional", False), {name: Vec() for name in state.x}
+    d, both, read = m.size("d"), m.sizes.get("bidirectional", False), {name: Vec.of({}) for name in state.x}
     expect(type(both) is bool, "bidirectional must be true or false")
     for number in range(m.size("h")):
         sizes = {"Q": m.size("d_k", d), "K": m.size("d_k", d), "V": d}
@@ -46,8 +46,7 @@ def _softmax(state: State, m: Mixer) -> dict[str, Vec]:
 
 
 def _cut(W: Matrix, first: int, size: int) -> Matrix:
-    rows = {r: {c - first: v for c, v in row.items() if first <= c < first + size} for r, row in W.items()}
-    return {r: row for r, row in rows.items() if row}
+    return {c - first: column for c, column in W.items() if first <= c < first + size}
 
 
 _ONE = {"one": Ask.one, "share": pooling.share}
@@ -154,30 +153,18 @@ def _all_weights(model: Model, layers: list[list[Mixer]], hidden: list[int]) -> 
         expect(shapes.get(name) == found.get(name), f"weight {name[:40]!r} is missing, unknown or misshapen")
 
 
-def _vector(W: Matrix) -> Vec:
-    return Vec(dict(W.get(0, {})))
-
-
 def _local(state: State, i: int, x: Vec) -> Vec:
     """R5: x + ReLU(x W₁ + b₁) W₂ + b₂, each of the six operations as it is rounded.
 
     A column that one ReLU alone takes away, x - ReLU(w·x)/w with w = 1, 2, 4, …, is min(x, 0), exactly.
     """
-    f, W1, b1, W2, b2 = state.f, *(state.matrix(f"{i}.local.{w}") for w in ("W1", "b1", "W2", "b2"))
-    y = x.times(W1, f).plus(_vector(b1), f).relu().times(W2, f).plus(_vector(b2), f)
-    reads: dict[int, list[int]] = {}
-    for r, row in W1.items():
-        for unit in row:
-            reads.setdefault(unit, []).append(r)
-    for c in x.columns() & y.columns():
-        writes = [unit for unit, row in W2.items() if c in row]
-        if (
-            len(writes) == 1
-            and reads.get(writes[0]) == [c]
-            and not {writes[0]} & b1.get(0, {}).keys()
-            and c not in b2.get(0, {})
-        ):
-            w, low = W1[c][writes[0]], min(ZERO, x.ends(c)[0])
-            if W2[writes[0]][c] * w == -1 and grain(w) == w >= 1:
+    f, W1, W2 = state.f, *(state.matrix(f"{i}.local.{w}") for w in ("W1", "W2"))
+    b1, b2 = (state.vector(f"{i}.local.{w}") for w in ("b1", "b2"))
+    y = x.times(W1, f).plus(Vec.of(b1), f).relu().times(W2, f).plus(Vec.of(b2), f)
+    for c in x.forms.keys() & y.forms.keys():
+        ((unit, out), *more), clear = W2.get(c, {-1: ZERO}).items(), c not in b2
+        if clear and not more and W1.get(unit, {}).keys() == {c} and unit not in b1:
+            w, low = W1[unit][c], min(ZERO, x.form(c).ends[0])
+            if out * w == -1 and grain(w) == w >= 1:
                 x, y = x.without(c, (low, ZERO)), y.without(c, NONE)
     return x.plus(y, f)
