@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from limen_check.files import Refused, expect, need
@@ -125,6 +126,7 @@ class Architecture(NamedTuple):
     counted: list[tuple[Part, int]]
 
 
+@lru_cache(maxsize=64)
 def read(text: str) -> Architecture:
     """Reads the text form: every size is spelled."""
     stack = parse_stack(text)

@@ -279,6 +279,7 @@ _EXISTS: dict[str, Callable[..., bool]] = {  # what else the sizes must meet
 _PROGRAMS = {"palindrome": 0, "increment": 1}
 
 
+@lru_cache(maxsize=64)
 def read(text: str) -> Task:
     """Reads the text form: every size is spelled, and the task exists."""
     name, given = parse_call(text)
