@@ -17,6 +17,7 @@ from typing import Any
 
 import kernel_rows
 import pytest
+from unchecked import types_unchecked  # noqa: F401
 
 import limen_check
 from limen.check import one_layer

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from unchecked import types_unchecked  # noqa: F401
 
 from limen.check.run import batch_size, inputs, run
 from limen.constructions.composition_by_stack import CompositionByStack

@@ -93,11 +93,7 @@ class Part:
         return int(_STATES[self.name][1](self.sizes, n) * self.sizes["p"])
 
     def most(self, n: int) -> int:
-        """The most bits that cross any cut of n ≥ 1 tokens.
-
-        States grow with n but for log_linear: of the numbers below n the one with the most digits 1 is n - 1
-        or the last 2^r - 1, for turning the digit 1 at place i of n - 1 to 0 leaves r - i above it, and i.
-        """
+        """The most bits that cross any cut of n ≥ 1 tokens."""
         return max(self.state(n), self.state(1 << n.bit_length() - 1))
 
     def reply(self) -> int:

@@ -150,12 +150,7 @@ class Head:
 
 
 class Ask:
-    """The tokens of class c ask a head with the query q.
-
-    Whatever is claimed of the head, no score overflows, also of itself and of tokens that are masked: an
-    infinite one makes weights NaN, and 0·NaN is NaN.  No part of a score's sum is larger than `top` and its
-    roundings, and no difference of two scores larger than twice that.
-    """
+    """The tokens of class c ask a head with the query q; no score overflows, whatever is claimed of it."""
 
     def __init__(self, head: Head, c: Class, Q: Matrix) -> None:
         self.head, self.c, self.state, self.f = head, c, head.state, head.state.f
@@ -193,11 +188,7 @@ class Ask:
         return Vec.of({}, {}, err)
 
     def weight(self, n: int, gap: Fraction) -> Fraction:
-        """At least the computed weight of n tokens that score `gap` less than another, relative to it.
-
-        Differences of scores are rounded, exponentials err by less than 2^-16 of themselves; one that
-        is subnormal may be doubled, and so may be the weight made of it.
-        """
+        """At least the computed weight of n tokens that score `gap` less than another, relative to it."""
         if n == 0:
             return ZERO
         need(gap > 0, "another token may score as much")
@@ -205,12 +196,7 @@ class Ask:
         return n * each * (4 if each < power(self.f.least + 2) * self.state.length else 1 + power(-12))
 
     def blurred(self, v: Vec, stray: Fraction) -> Vec:
-        """L3: what is read, unrounded, where the token with the highest score has the value v.
-
-        It weighs e^0 = 1 exactly, all others σ = stray together; σ' = σ(1+u)⁴(1+acc)^n has room for the
-        roundings of small numbers.  In any order 1 ≤ Z ≤ 1 + 2σ', the others add 2σ' of the largest value,
-        and 1/Z is rounded to 1, or not.  proofs/softmax_lemma.v.
-        """
+        """L3: what is read, unrounded, where the token with the highest score has the value v."""
         u, acc = self.f.u, self.f.acc
         stray = stray * (1 + u) ** 4 * self.state.grown
         need(stray < Fraction(1, 64), "too much weight elsewhere")
@@ -242,10 +228,7 @@ class Ask:
         return self.c.name in spec.asks and (many, d.name, facts) in spec.promises
 
     def one(self, d: Class) -> Vec:
-        """R1.  A token of d has all digits asked for iff it satisfies the facts, and exactly one does: it is
-        ahead of the rest of d by what a miss costs, less what nobody asks for, and of all other classes.
-        A token that sees one token alone gives it the weight 1, whatever it scores.
-        """
+        """R1: exactly one token of d satisfies the facts, and it is ahead of all others."""
         if self.seen == [d] and d.count == 1:
             return moved(self.head.value[d.name], d, NO_FACTS, self.c)
         scores = self.scores(d)
@@ -283,12 +266,7 @@ class Ask:
             weight *= radix
 
     def back(self, o: Any) -> Vec:
-        """R1 where all classes write positions by residues modulo numbers p without common factor.
-
-        A score is Σ m_p[query residue, key residue]: the same where key ≡ query + Δ, Δ the way from one
-        segment's places to the other's, and at least `cost` less elsewhere.  As the p multiply to the text's
-        length or more, one token alone has all residues, that o positions before, whatever its class.
-        """
+        """R1 by residues of positions: the token o positions before, whatever its class."""
         expect(type(o) is int, "hints: back takes a number")
         asked = {
             n: r for n, r in self.q.terms.items() if isinstance(n, Number) and (n.of, n.div) == (PLACE, 1)
@@ -340,10 +318,7 @@ def _alike(values: list[Vec]) -> Vec:
 
 
 def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
-    """A vector of THE token of class d, as its reader of class c names it.
-
-    Two names may become one, where the token had read its own number elsewhere: their tables are added.
-    """
+    """A vector of THE token of class d, as its reader of class c names it."""
 
     def number(n: Number) -> Number:
         return Number(expr(n.of), n.div, n.mod)
@@ -368,12 +343,7 @@ Digits = list[tuple[Number, Number, dict[Any, Any]]]  # of the key, of the query
 
 
 def relation(state: State, m: Match, c: Class, d: Class) -> Facts:
-    """What it says that all digits agree: "key number = query number + shift", or a sum by its residues.
-
-    Digits of one key number that are asked for by digits of one query number, of the same weights and
-    without a gap, each at a fixed distance, are all met iff the numbers are at a fixed distance: a number
-    has one set of digits.
-    """
+    """What it says that all digits agree: "key number = query number + shift", or a sum by its residues."""
     groups: dict[tuple[Any, Any], Digits] = {}
     for x, y, π in m.pairs:
         need(isinstance(x, Number) and isinstance(y, Number), "several numbers at once are asked for")

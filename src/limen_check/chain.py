@@ -62,10 +62,7 @@ def margin(
 
 
 def _composition(asked: Spec | None, steps: int, forward: Forward, digits: Digits) -> Fraction:
-    """Token after token: what the last one writes are the digits of some numbers, in its own words.
-
-    The token behind it consists of these numbers, said in its words: as numbers of the token before it.
-    """
+    """Token after token: what the last one writes are the digits of some numbers, in its own words."""
     if asked is None or not 1 <= steps <= len(asked.classes):
         raise Refused("no chain of so many steps")
     (answer,), length = asked.answer, sum(asked.segments)
@@ -94,14 +91,7 @@ def _behind(n: Number, c: Class, behind: Class) -> Number:
 
 
 def _turing(steps: int, forward: Forward, digits: Digits, n: int, program: Any) -> Fraction:
-    """Each token after the first is an act: write a symbol, move, go to a state.
-
-    The digits of the word are acts, too ("write this, go right, in state 0"), so before the first act that
-    the model writes, the head is on the blank behind the word.  At every act the rules give the head's cell
-    and the cell written (`head_of`), and the symbol that now stands in the head's cell (`latest`).  The next
-    token must be what the table says for this state and this symbol.  After enough acts the machine has
-    halted, and keeps writing the symbol under its head: the last digit of that token is the answer.
-    """
+    """Each token after the first is an act: write a symbol, move, go to a state; the table says the next."""
     need(program in PROGRAMS, "no rule speaks of this program")
     table = PROGRAMS[program]
     need(time(program, n) <= steps < 1 << 32, "the machine may not have halted")
@@ -125,14 +115,7 @@ def _turing(steps: int, forward: Forward, digits: Digits, n: int, program: Any) 
 
 
 def latest(ask: Ask, d: Class, blank: Class) -> Vec:
-    """The symbol in the head's cell: of the latest token of d that wrote there, or else the blank's.
-
-    Keys and queries agree in all digits iff the cell written is the head's.  Every score is a sum without
-    error, which is rounded once or not at all, all scores alike.  Whoever agrees scores `base` and what its
-    place adds, which rises from place to place: the latest is ahead of the others who agree, of all who do
-    not, and of the blank; if nobody agrees, the blank is ahead of all.  This is seen on exact scores and on
-    rounded ones (rounding is monotone, so the ends suffice).  Then L3.
-    """
+    """The symbol in the head's cell: of the latest token of d that wrote there, or else the blank's."""
     state, scores, there = ask.state, ask.scores(d), ask.scores(blank)
     m, machine = Match.of(scores), state.spec.machine
     if machine is None or not {"head", "wrote"} <= machine.cells.keys():
@@ -190,13 +173,7 @@ def _symbols(v: Vec, none: Vec) -> Vec:
 
 
 def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int, M: int) -> Fraction:
-    """x_0 … x_{n-1}, q, then s_0 … s_{n-1}:  s_t = 2·E(x_t, q) + [there is a hit at some j < t].
-
-    E writes the sums of two numbers' blocks of bits side by side, each with a bit more.  A hit at j is a
-    k ≠ j with x_j + x_k + q ≡ 0 modulo M.  At q and at s_t the rules give q and the x that is next, x_0 and
-    x_{(t+1) mod n} (`pair`), and at s_t whether there is a hit at t (`hit`).  The next token must be what
-    this says, so at s_{n-1} its last digit says whether there was any hit.
-    """
+    """x_0 … x_{n-1}, q, then s_0 … s_{n-1}:  s_t = 2·E(x_t, q) + [there is a hit at some j < t]."""
     typed(blocks, [int], "hints: blocks")
     D = (M - 1).bit_length()
     need(steps == n and M >= 3 and len(blocks) <= D and all(g >= 1 for g in blocks), "no chain of n steps")
@@ -241,13 +218,7 @@ def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int
 
 
 def pair(ask: Ask, d: Class, e: Class) -> Vec:
-    """Half of THE token of d at the place asked for, half of the one of e: they score the same, exactly.
-
-    Both weigh e^0 = 1, and 2 and the means of their values are exact in any sum, so L3 holds with their mean
-    for v and 2σ for σ: a sum that holds one of them, or both, errs by no more than what else is in it, so the
-    normaliser is 2 ≤ Z ≤ 2 + 4σ', the others add 4σ' of the largest value to a sum of values, and 1/Z is
-    rounded to 1/2 where it was to 1.
-    """
+    """Half of THE token of d at the place asked for, half of the one of e: they score the same, exactly."""
     scores, m = ask.scores(d), Match.of(ask.scores(d), nobody=True)
     facts, base = mapped(ask.state, m, ask.c, d), scores.s + m.low
     ((asked),) = facts

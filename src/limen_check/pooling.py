@@ -30,11 +30,7 @@ Reads = Callable[[State, Match, Class, Class], Facts]  # what it says that all d
 
 
 def _asked(ask: Ask, d: Class, blank: Fraction, facts_of: Reads) -> On:
-    """Which tokens of d are asked for, where the blank scores so much.
-
-    By digits as in R1; where the keys alone decide, those that score more than the blank.  R9: where a token
-    scores less on its own place than on any other, it does not ask for what stands there.
-    """
+    """Who of d is asked for, where the blank scores so much: by digits, R9, or by the keys alone."""
     scores = ask.scores(d)
     if not scores.S:
         return _among(ask, scores, d, blank)
@@ -55,9 +51,7 @@ def _asked(ask: Ask, d: Class, blank: Fraction, facts_of: Reads) -> On:
 
 
 def _own_place(ask: Ask, scores: Scores, d: Class) -> dict[Hashable, tuple[Fraction, Fraction, Fraction]]:
-    """Digits of the place by which a token asks for others: the score on its own place, what another one
-    gains at least, and the highest score.  Together they are all digits: two places differ in one.
-    """
+    """R9, digits of the place: the score on one's own, what another gains at least, the highest score."""
     found: dict[Hashable, tuple[Fraction, Fraction, Fraction]] = {}
     weight, whole, c = 1, False, ask.c
     if (c.start, c.step, c.count) != (d.start, d.step, d.count):
@@ -149,13 +143,7 @@ def _part(e: Interval) -> Interval:
 
 
 def exists(ask: Ask, d: Class, blank: Class, facts_of: Reads = relation) -> Vec:
-    """R2.  All of d has the value v, the blank has v', and no value is negative.
-
-    If some token is asked for, weights outside d are σ of those inside, and what is read lies between
-    v/(1 + σ) and v + σ·max; if none is, the same with v' and all that is not blank.  A sum of n numbers ≥ 0
-    is within a factor 1 - n·acc in any order, and exponentials and weights are rounded; the normaliser is a
-    whole number, and exact, where the ones in it score the same and all others vanish, as in R10.
-    """
+    """R2: all of d has the value v, the blank has v', no value is negative; which of them is read says it."""
     need(ask.state.short, "the input is too long for sums in this precision")
     need(d.before(ask.c) or not ask.head.both, "later tokens are seen")  # Exists speaks of earlier ones
     need({d, blank} <= {*ask.seen}, "it comes later")
@@ -205,15 +193,7 @@ def found(ask: Ask, d: Class, blank: Class) -> Vec:
 
 
 def share(ask: Ask, d: Class) -> Vec:
-    r"""R10.  Tokens with exactly the highest score, all of some classes and κ of d, share the weight alike.
-
-    Each weighs e^0 = 1, all others σ together.  If 16σ < acc, these vanish beside 1 in any sum, and the
-    normaliser is exactly the number N of those that share.  Else an addition of others errs by no more than
-    they weigh, and the N - 1 additions of sums that hold ones by acc each: 2σ + 2N·acc.  What is read is the
-    mean of the values, a function of κ, up to that, the roundings of a weight, those of a sum of m values,
-    and 2σ.  κ counts the tokens of d that are asked for; or, where all of d share, those with the other one
-    of two values.
-    """
+    """R10: tokens with exactly the highest score, all of some classes and κ of d, share the weight alike."""
     scores = ask.scores(d)
     m = Match.of(scores)
     need(ask.state.short, "the input is too long for sums in this precision")

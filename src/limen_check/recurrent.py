@@ -55,13 +55,7 @@ def linear(s: State, m: Mixer) -> dict[str, Vec]:
 
 
 def _finite(head: Head, queries: list[Vec], normalised: bool) -> None:
-    """Every number on the way is finite, whoever asks for it: 0·∞ is no number.
-
-    |φ(x)| ≤ |x|.  By the largest sizes of queries, keys and values, of all tokens: the scores, the state
-    Σ k vᵀ, and what is read of either.  Sums of sizes bound all partial sums, but for roundings: a sum in one
-    operation grows by 8/7 at most, one from chunk to chunk to its double, as an addition errs by no more than
-    its smaller summand, and two such sums are added at the end.  All that is less than a factor 8.
-    """
+    """Every number on the way is finite, whoever asks: 0·∞ is no number.  All roundings: a factor 8."""
     s, most = head.state, head.state.f.largest / 8
     need(s.short, "the input is too long for sums in this precision")
     q = {c: max(x.form(c).cap for x in queries) for x in queries for c in x.forms}
@@ -79,12 +73,7 @@ def _finite(head: Head, queries: list[Vec], normalised: bool) -> None:
 
 
 def _carried(ask: Ask) -> Vec:
-    """R4: φ = relu, normalised.
-
-    ReLU(q) = 0 makes the normaliser 0, and by definition the output, too.  Else of all that may be seen one
-    token alone has a key that ReLU leaves, exactly e_c, for a c where q is exactly 1.  Row c of the state is
-    (v, 1) then, all other rows are 0, and the output is (1·v + 0)/(1·1 + 0) = v, exactly, in any order.
-    """
+    """R4: φ = relu, normalised; one token alone has a key that ReLU leaves, and its weight is exactly 1."""
     if not _left(ask.q):
         return Vec.of({})
     writers = [d for d in ask.seen if _left(ask.head.key[d.name])]
@@ -103,14 +92,7 @@ def _left(x: Vec) -> list[int]:
 
 
 def _written(ask: Ask, look: list[Any], p: int) -> Vec:
-    """R11: φ = identity, no normaliser.  Queries and keys are unit vectors, one for each row of a number.
-
-    Of all that may be seen, the other classes write nothing: their key or their value is 0.  In class d two
-    tokens never have the same key, as they never have the same place.  So row c of the state is the value of
-    the token whose key is e_c, plus zeros, and so is the output: exactly, in any order and grouping.  If no
-    class at all writes but d, numbers of the state are 0 or a value, from the first token to the last: they
-    take p bits if a column has at most 2^p of them.
-    """
+    """R11: φ = identity, no normaliser; queries and keys are unit vectors, one for each row of a number."""
     if not ask.q.forms:
         return Vec.of({})
     known = {d.name: d for d in ask.seen}
@@ -202,17 +184,7 @@ def relu_rnn(s: State, m: Mixer) -> dict[str, Vec]:
 
 
 class Recurrence:
-    """h' = ReLU(… ReLU(hW₁ + xU + b₁)W₂ + b₂ …), rounded after every product and every sum.
-
-    R12.  `follow` gives the numbers that stand in the columns of each cell, by the cell's value, after every
-    token of a class.  Soundness: before the first token the state is 0 and the cells are `start`.  A step is
-    evaluated for all values of the cells and all rows of the token's fields on which a cell's columns, or its
-    `turn`, depend: a superset of what occurs, as cells and fields are taken as independent.  Every number
-    that a step makes lies between the images of its ends, since rounding to nearest, ReLU and products with a
-    constant are monotone; the new state must be one exact number a column, and the same one whenever the
-    cell's value is the same.  What the first token of a class reaches, closed under further tokens, holds
-    after each of them; a class of one token is one step.
-    """
+    """R12: h' = ReLU(… ReLU(hW₁ + xU + b₁)W₂ + b₂ …), rounded after every product and every sum."""
 
     def __init__(self, s: State, W: Mapping[str, Matrix], stages: int) -> None:
         self.s, self.f, self.U = s, s.f, W["U"]
@@ -246,13 +218,7 @@ class Recurrence:
         return after
 
     def finite(self, cells: Cells, after: Mapping[str, Standing], order: Iterable[Class]) -> None:
-        """Every number on the way is finite, also what no cell needs: 0·∞ is no number.
-
-        The next state depends on the cells' columns alone, whose numbers are known: 0 before the first
-        token, then what `follow` found.  So every unit of every stage is bounded by sums of sizes.  Roundings
-        make a sum 8/7 of itself at most, then two more follow: that is less than twice the sizes, but for
-        subnormal numbers, which the 1 covers.
-        """
+        """Every unit is finite, also what no cell needs: below twice its sizes, but for subnormals."""
         owned = {c for columns in cells.values() for c in columns}
         need({a for row in self.into[0].values() for a in row} <= owned, "a column of no cell is read")
         sizes: dict[int, Fraction] = {}

@@ -510,16 +510,7 @@ class Table:
 
 
 class Words(NamedTuple):
-    r"""Key rows that are words: all different, all of one length.  O(rows), not O(rows²).
-
-    If q[a] = c·k[π(a)] + r for all a, |k[b]|² = R and ⟨r, k[b]⟩ = ρ for all b, then
-    ⟨q[a], k[b]⟩ = c⟨k[π(a)], k[b]⟩ + ρ is cR + ρ at b = π(a), and elsewhere less by
-
-        c(R - ⟨k, k'⟩) = c/2·|k - k'|² ≥ c·max(g², δ²/2):
-
-    a positive multiple of g² if all entries are multiples of g, and k - k' has an entry of size δ or more if
-    each column has at most two values, at least δ apart where they differ.
-    """
+    """R7: key rows that are words, all different, all of one length.  O(rows), not O(rows²)."""
 
     choice: tuple[int, ...]
     top: Fraction

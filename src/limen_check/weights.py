@@ -154,10 +154,7 @@ def _all_weights(model: Model, layers: list[list[Mixer]], hidden: list[int]) -> 
 
 
 def _local(state: State, i: int, x: Vec) -> Vec:
-    """R5: x + ReLU(x W₁ + b₁) W₂ + b₂, each of the six operations as it is rounded.
-
-    A column that one ReLU alone takes away, x - ReLU(w·x)/w with w = 1, 2, 4, …, is min(x, 0), exactly.
-    """
+    """R5: x + ReLU(x W₁ + b₁) W₂ + b₂, each of the six operations as it is rounded."""
     f, W1, W2 = state.f, *(state.matrix(f"{i}.local.{w}") for w in ("W1", "W2"))
     b1, b2 = (state.vector(f"{i}.local.{w}") for w in ("b1", "b2"))
     y = x.times(W1, f).plus(Vec.of(b1), f).relu().times(W2, f).plus(Vec.of(b2), f)
