@@ -178,7 +178,9 @@ def test_it_checks_a_folder_alone_and_says_what_it_trusts(tmp_path: Path) -> Non
     assert run_alone(str(tmp_path)).returncode == 1
     (tmp_path / "machine/certificate.json").write_text("{")
     assert run_alone(str(tmp_path)).returncode == 2
-    assert run_alone().returncode == run_alone("--help").returncode == 2
+    assert run_alone().returncode == run_alone("--what").returncode == 2
+    told = run_alone("--help")
+    assert told.returncode == 0 and told.stdout.startswith("usage: ")
     assert run_alone(str(tmp_path / "nowhere")).returncode == 2
 
 

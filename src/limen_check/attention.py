@@ -51,12 +51,11 @@ class Scores:
                 self.A[x] = self.A[x].plus(table.best(Column.same(ZERO, 1)).top)
             elif table:
                 self.S[x, y] = table
-        total = sum((q.form(c).cap * k.form(c).cap for c in shared), ZERO)
+        pairs = [(q.forms[c], k.forms[c]) for c in shared]
+        total = sum((x.cap * y.cap for x, y in pairs), ZERO)
         # (Q + e)(K + e') - QK = (Q + e)e' + K·e, and K, without its error, may be larger than K + e'
-        self.err = sum(
-            (q.form(c).cap * k.form(c).width + k.form(c).size * q.form(c).width for c in shared), ZERO
-        )
-        steps = [(q.form(c).step, k.form(c).step) for c in shared if q.form(c).cap * k.form(c).cap]
+        self.err = sum((x.cap * y.width + y.size * x.width for x, y in pairs), ZERO)
+        steps = [(x.step, y.step) for x, y in pairs if x.cap * y.cap]
         known = [a * b for a, b in steps if a and b]
         step = min(known, default=ONE) if len(known) == len(steps) else None
         self.err += f.inside(total, len(steps), step)
@@ -145,7 +144,7 @@ class Head:
         """Weights are at most 1, perhaps before they are divided by their sum: so are n of them at most n."""
         key, value = ({c.name: state.x[c.name].times(W, state.f) for c in state.text} for W in (K, V))
         largest = max((v.form(c).cap for v in value.values() for c in v.forms), default=ZERO)
-        need(2 * state.length * largest <= state.f.most, "a sum of values overflows")
+        need(2 * state.length * state.grown * largest <= state.f.most, "a sum of values overflows")
         return cls(state, key, value, frozenset(V), both)
 
 
@@ -268,9 +267,8 @@ class Ask:
     def back(self, o: Any) -> Vec:
         """R1 by residues of positions: the token o positions before, whatever its class."""
         expect(type(o) is int, "hints: back takes a number")
-        asked = {
-            n: r for n, r in self.q.terms.items() if isinstance(n, Number) and (n.of, n.div) == (PLACE, 1)
-        }
+        all_of = {n: r for n, r in self.q.terms.items() if isinstance(n, Number)}
+        asked = {n: r for n, r in all_of.items() if (n.of, n.div) == (PLACE, 1)}
         need(asked.keys() == self.q.terms.keys() and not self.q.const, "not by residues of the place")
         hits: dict[Number, set[Fraction]] = {n: set() for n in asked}
         misses: dict[Number, set[Fraction]] = {n: set() for n in asked}
@@ -287,10 +285,8 @@ class Ask:
                     if x == y:
                         (misses if (a + self.c.first - e.first - o - b) % x.mod else hits)[x].add(v)
         need(all(len(v) == 1 for v in hits.values()), "a residue scores differently")
-        need(
-            _coprime([x.mod for x in asked]) and prod(x.mod for x in asked) >= self.state.length,
-            "the residues do not fix a position",
-        )
+        moduli = [x.mod for x in asked]
+        need(_coprime(moduli) and prod(moduli) >= self.state.length, "the residues do not fix a position")
         cost = min((min(hits[x]) - max(misses[x]) for x in asked if misses[x]), default=ONE)
         stray = self.weight(self.state.length - 1, cost - 2 * max(self.scores(e).err for e in self.seen))
         return self.blurred(_named(_alike(there), o), stray)

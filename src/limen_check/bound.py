@@ -220,7 +220,7 @@ def block_messages(case: Case) -> Sides | Ceiling:
     need(b > Γ, "every block is within the query's reach")
     for opened, a in zip(κ, sizes, strict=True):
         W, reached = W + reached * a["h"] * (a["d_k"] + a["d"]) * a["p"], reached * (1 + opened * B)
-        need(W.bit_length() <= 1 << 13, "the messages are too long to be calculated with here")
+        need(W.bit_length() <= 1 << 14, "the messages are too long to be calculated with here")
     if case.route == "positions":
         need(len(layers) == 1, "this route is about one layer")
         D = M - κ[0] * M // b

@@ -61,10 +61,9 @@ def margin(
     raise Refused(f"no rule speaks of a chain of thought for {call.name}")
 
 
-def _composition(asked: Spec | None, steps: int, forward: Forward, digits: Digits) -> Fraction:
+def _composition(asked: Spec, steps: int, forward: Forward, digits: Digits) -> Fraction:
     """Token after token: what the last one writes are the digits of some numbers, in its own words."""
-    if asked is None or not 1 <= steps <= len(asked.classes):
-        raise Refused("no chain of so many steps")
+    need(1 <= steps <= len(asked.classes), "no chain of so many steps")
     (answer,), length = asked.answer, sum(asked.segments)
     new = [Class(f"step{k}", length + k - 1, 0, 1, 1, 0, 1 << digits.bits) for k in range(1, steps + 1)]
     c, least, written = next(c for c in asked.classes if c.name == "w"), [], dict[str, tuple[Piece, ...]]()
@@ -95,19 +94,13 @@ def _turing(steps: int, forward: Forward, digits: Digits, n: int, program: Any) 
     need(program in PROGRAMS, "no rule speaks of this program")
     table = PROGRAMS[program]
     need(time(program, n) <= steps < 1 << 32, "the machine may not have halted")
-    code = {
-        (q, a): to[1] | to[2] << 2 | to[0] << 4
-        for q in range(table.halt + 1)
-        for a in range(3)
-        for to in [table.step(q, a)]
-    }
+    acts = [(q, a, table.step(q, a)) for q in range(table.halt + 1) for a in range(3)]
+    code = {(q, a): symbol | move << 2 | to << 4 for q, a, (to, symbol, move) in acts}
     ids, bits = frozenset({0, 1, *code.values()}), 4 + table.halt.bit_length()
     need(digits.bits == bits, "tokens of another size")
-    token, size = Number(TOKEN, 1, 1 << bits), 1 << (n + 1).bit_length()
+    token, head = Number(TOKEN, 1, 1 << bits), head_of(1 << (n + 1).bit_length(), Number(TOKEN))
     classes = Class("first", 0, 0, 1, 1, 2, 3), Class("later", 1, 0, 1, n + steps, 0, 1 << bits)
-    text = Spec(
-        (1, n + steps), classes, ("later",), 2, (), machine=head_of(size, Number(TOKEN)), ids={"later": ids}
-    )
+    text = Spec((1, n + steps), classes, ("later",), 2, (), machine=head, ids={"later": ids})
     state = forward(text)
     read = Number(Cell("read", 3))
     also: Also = {token: sorted(ids), read: range(3)}
@@ -177,10 +170,8 @@ def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int
     typed(blocks, [int], "hints: blocks")
     D = (M - 1).bit_length()
     need(steps == n and M >= 3 and len(blocks) <= D and all(g >= 1 for g in blocks), "no chain of n steps")
-    need(
-        n <= _ROWS and sum(blocks) == D <= 8 and digits.bits == 1 + D + len(blocks),
-        "other blocks than its digits",
-    )
+    well = n <= _ROWS and sum(blocks) == D <= 8 and digits.bits == 1 + D + len(blocks)
+    need(well, "other blocks than its digits")
     starts = list(accumulate(blocks, initial=0))[:-1]
 
     def beside(sums: Iterable[int]) -> int:
@@ -188,24 +179,18 @@ def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int
 
     rows = list(product(*(range((2 << g) - 1) for g in blocks)))
     total = {beside(row): sum(s << b for s, b in zip(row, starts, strict=True)) for row in rows}
-    x, q, s = (
-        Class("x", 0, 0, 1, n, 0, M),
-        Class("q", n, 0, 1, 1, 0, M),
-        Class("s", n + 1, 0, 1, n, 0, 1 << digits.bits),
-    )
+    x, q = Class("x", 0, 0, 1, n, 0, M), Class("q", n, 0, 1, 1, 0, M)
+    s = Class("s", n + 1, 0, 1, n, 0, 1 << digits.bits)
     ids = frozenset(2 * e + flag for e in total for flag in (0, 1))
     state = forward(Spec((n, 1, n), (x, q, s), ("s",), 2, (), ids={"s": ids}))
     partner = tuple((e, -total[e] % M) for e in sorted(total))
     hit: Facts = frozenset({Mapped(Number(TOKEN), Number(TOKEN, 2), partner), Other()})
     found = Number(TOKEN, 1, 2), Number(Exists("x", hit))
     following = tuple((t, (t + 1) % n) for t in range(n))
-    first, then = (
-        AtToken("x", frozenset({Mapped(Number(PLACE), *asked)}), TOKEN)
-        for asked in ((None, ((None, 0),)), (Number(PLACE), following))
-    )
-    least = []
-    q_itself, q_there = TOKEN, AtToken("q", NO_FACTS, TOKEN)
-    for name, summands, flags in (("q", (first, q_itself), ()), ("s", (then, q_there), found)):
+    places, least = ((None, ((None, 0),)), (Number(PLACE), following)), []
+    first, then = (AtToken("x", frozenset({Mapped(Number(PLACE), *asked)}), TOKEN) for asked in places)
+    q_there = AtToken("q", NO_FACTS, TOKEN)
+    for name, summands, flags in (("q", (first, TOKEN), ()), ("s", (then, q_there), found)):
         pair = Number(summands[0], 1, 1 << D), Number(summands[1], 1, 1 << D)
 
         def right(at: At, pair: tuple[Number, ...] = pair, flags: tuple[Number, ...] = flags) -> int:
@@ -238,8 +223,5 @@ def pair(ask: Ask, d: Class, e: Class) -> Vec:
         step = min(filter(None, steps), default=ONE)
         need(known and not ask.f.inside(total / 2, 2, step / 2), "sums not exact")
     need(not any(v.err for v in both), "values that are not exact")
-    half = Fraction(1, 2)
-    read = (
-        moved(both[0], d, facts, ask.c).scaled(half).joined(moved(both[1], e, NO_FACTS, ask.c).scaled(half))
-    )
-    return ask.blurred(read, 2 * stray)
+    read = moved(both[0], d, facts, ask.c).joined(moved(both[1], e, NO_FACTS, ask.c))
+    return ask.blurred(read.scaled(Fraction(1, 2)), 2 * stray)

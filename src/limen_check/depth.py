@@ -22,7 +22,7 @@ from limen_check.files import need
 from limen_check.logs import bits, covers, diverges, highest, kept
 from limen_check.rows import Task
 
-_TABLES, _WORK = 64, 1 << 17  # at most so many tables, and parts times steps
+_TABLES, _WORK, _LONG = 64, 1 << 17, 1 << 15  # tables; parts times steps; tables times bits: at most
 _ROOTS = [Fraction(isqrt(isqrt(2**i << 400)) + 1, 1 << 100) for i in range(4)]  # above 2^(i/4)
 _HEAVY = Fraction("0.5307378454230429885333773572343719")  # above log₂e/e
 
@@ -66,6 +66,7 @@ def composition_depth(case: Case) -> Sides | Ceiling:
     """The inequality that the route names."""
     N, route, stack = case.task.N, case.route, case.architecture
     need(0 < len(N) <= _TABLES, f"it is about composition, and facts, of at most {_TABLES} tables")
+    need(len(N) * N[-1].bit_length() <= _LONG, "the numbers are too long to be calculated with here")
     hops = case.sizes.get("hops", len(N))
     need(1 <= hops <= len(N), f"hops must be 1..{len(N)}")
     need(not any(part.sizes.get("bidirectional") for part, _ in stack.counted), "later tokens are read")
@@ -160,9 +161,8 @@ def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     """C: L hops; sets Z_l of x_l tables z_l on which nothing that is said from above changes."""
     L, (β, ω, σ) = len(N), levels
     names = [f"x{l}" for l in range(L)], [f"Th{l}" for l in range(1, L)], [f"w{l}" for l in range(1, L)]
-    need(
-        set(sizes) == {"v", *names[0], *names[1], *names[2]}, "the sizes of route C are x_l, Th_l, w_l and v"
-    )
+    known = {"v", *names[0], *names[1], *names[2]}
+    need(set(sizes) == known, "the sizes of route C are x_l, Th_l, w_l and v")
     x, Θ, w = ([sizes[name] for name in group] for group in names)
     parts = all(w[l] <= N[l + 1] // N[l] for l in range(L - 1))
     need(x[0] <= sizes["v"] <= N[0] and parts, "x0 ≤ v ≤ m and w_l ≤ n_l")
@@ -190,18 +190,15 @@ def _stages(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     _, ω, σ = levels
     L, w, s = len(N), max(ω), sum(σ)
     stages = [[f"x{k}", f"g{k}", f"r{k}"] for k in range(1, L)]
-    need(
-        set(sizes) == {"x0", *(name for stage in stages for name in stage)}, "the sizes are x_k, g_k and r_k"
-    )
+    need(set(sizes) == {"x0"}.union(*stages), "the sizes are x_k, g_k and r_k")
     need(sizes["x0"] <= N[0], "x0 ≤ m")
     A, w0 = N[-1] // N[0], w if ω[0] else 0
     δ, θ, u, p = s + w0 * A, sizes["x0"], sizes["x0"], sizes["x0"] * A
     λ, parts = (N[max(0, L - 2)] - 1).bit_length(), [1, *(b // a for a, b in pairwise(N))]
     for k, stage in enumerate(stages, 1):
         x, g, r = (sizes[name] for name in stage)
-        need(
-            r <= N[k - 1].bit_length() and g * x << r <= N[k - 1], f"stage {k}: there are not so many values"
-        )
+        many = r <= N[k - 1].bit_length() and g * x << r <= N[k - 1]
+        need(many, f"stage {k}: there are not so many values")
         need(δ + 2 + λ * (g - 1) <= r * parts[k - 1] * θ, f"stage {k}: new values are not surely found")
         δ += 1 + (δ + 2) * x + s + (w0 + k * w) * x * (N[k - 1] + u) + w * p
         θ, u, p = g * x, 0, x * (N[k - 1] + u + p)

@@ -13,7 +13,7 @@ from math import comb, isqrt
 
 from limen_check.files import need
 
-_PLACES = 9000  # at most: a logarithm of so many takes about a second
+_PLACES = 12000  # at most: a logarithm of so many takes some tenths of a second
 _WRITTEN = 1 << 13  # bits of a binomial coefficient that is written out, unless it has few factors
 _TERMS = 512  # of a sum of binomials that are added up, the largest
 PI = Fraction(103993, 33102), Fraction(104348, 33215)  # below and above π
@@ -23,10 +23,10 @@ LOG2_E = Fraction("1.442695040888963"), Fraction("1.442695040888964")  # below a
 @lru_cache(maxsize=1 << 10)
 def low(n: int, places: int) -> int:
     """⌊2^places·log₂n⌋, or one less: squaring the mantissa m in [1, 2) doubles its logarithm."""
-    need(places <= _PLACES, "the numbers are too long to be calculated with here")
     whole = n.bit_length() - 1
     if n & (n - 1) == 0:
         return whole << places
+    need(places <= _PLACES, "the numbers are too long to be calculated with here")
     kept, digits = places + places.bit_length() + 4, 0
     m = n << kept >> whole
     for _ in range(places):

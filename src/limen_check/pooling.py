@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from limen_check.attention import Ask, Gain, Match, Scores, mapped, relation
-from limen_check.files import need
+from limen_check.files import Refused, need
 from limen_check.state import State
 from limen_check.tasks import PLACE, TOKEN, Among, Count, Exists, Facts, Found, Number, Other
 from limen_check.vectors import NONE, ONE, ZERO, Class, Column, Interval, Rows, Vec, above, power
@@ -59,10 +59,8 @@ def _own_place(ask: Ask, scores: Scores, d: Class) -> dict[Hashable, tuple[Fract
     pairs = [x for x, y in scores.S if x == y and isinstance(x, Number) and x.of == PLACE]
     for name in sorted(pairs, key=lambda x: x.div):
         asks, keys = scores.q.terms[name].keys, scores.k.terms[name].keys
-        A, B = (
-            dict(zip(asks, scores.A[name].rows(), strict=True)),
-            dict(zip(keys, scores.B[name].rows(), strict=True)),
-        )
+        sides = (asks, scores.A[name].rows()), (keys, scores.B[name].rows())
+        A, B = (dict(zip(*side, strict=True)) for side in sides)
         all_of = [(a == b, A[a] + B[b] + v) for a, b, v in scores.S[name, name].all(asks, keys)]
         same, other = {v for here, v in all_of if here}, [v for here, v in all_of if not here]
         if len(same) != 1 or not other or min(other) <= min(same):
@@ -179,16 +177,14 @@ def found(ask: Ask, d: Class, blank: Class) -> Vec:
     v, none = ask.head.value[d.name], _fixed(ask.head.value[blank.name])
     need(len(v.terms) <= 1, "the value has several fields")
     number, rows = next(iter(v.terms.items()), (Number(TOKEN, 1, 1), Rows((0,), {})))
-    need(isinstance(number, Number) and rows.keys == tuple(range(number.mod)), "a value is left out")
-    columns = {}
+    if not isinstance(number, Number) or rows.keys != tuple(range(number.mod)):
+        raise Refused("a value is left out")
+    columns, known = {}, Number(Found(d.name, on.facts, number))
     for c in ask.head.columns:
-        here = rows.column(c).rows()
-        columns[c] = Column.of([*(x + v.const.get(c, ZERO) for x in here), none.get(c, ZERO)])
-    if not isinstance(number, Number):
-        raise AssertionError
-    name = Number(Found(d.name, on.facts, number))
+        here = [x + v.form(c).const for x in rows.column(c).rows()]
+        columns[c] = Column.of([*here, none.get(c, ZERO)])
     err = {c: _part(e) for c, e in v.err.items()}  # the blank has none
-    got = Vec.of({}, {name: Rows((*rows.keys, number.mod), columns)}, err)
+    got = Vec.of({}, {known: Rows((*rows.keys, number.mod), columns)}, err)
     return ask.blurred(got, max(none_there.stray, one_there.stray + rest))
 
 
@@ -198,33 +194,26 @@ def share(ask: Ask, d: Class) -> Vec:
     m = Match.of(scores)
     need(ask.state.short, "the input is too long for sums in this precision")
     need(scores.err == 0 and m.low == m.high and ask.before(d), "scores that vary, or later")
-    base, stray, on = scores.s + m.low, ZERO, []
-    for e in ask.seen:
-        other = ask.scores(e)
-        if e != d and other.exactly(base, m.gain) and ask.before(e):
-            on.append(e)
-        elif e != d:
-            stray += ask.weight(e.count, -other.most(base, m.gain) - other.err)
-    stray += ask.weight(d.count, m.cost) if m.cost is not None else 0
+    base = scores.s + m.low
+    on = [e for e in ask.seen if e != d and ask.before(e) and ask.scores(e).exactly(base, m.gain)]
+    stray = ask.others([d, *on], base, m.gain, ZERO)
+    stray += ZERO if m.cost is None else ask.weight(d.count, m.cost)
     need(stray < Fraction(1, 64) and (not m.pairs or bool(on)), "too much weight elsewhere, or nobody shares")
     facts = relation(ask.state, m, ask.c, d)
     value = ask.head.value[d.name]
     facts, low, high = (facts, {}, _fixed(value)) if facts else _two_values(ask, value, d)
     rest, fixed = 0 if m.pairs else 1, sum(e.count for e in on)
-    valued = sum(
-        e.count for e in ask.seen if any(ask.head.value[e.name].form(c).cap for c in ask.head.columns)
-    )
+    valued = sum(e.count for e in ask.seen if any(v.cap for v in ask.head.value[e.name].forms.values()))
     uneven = 0 if 16 * stray < ask.f.acc else 2 * stray + 2 * (fixed + d.count) * ask.f.acc
     uneven += ask.state.length * power(ask.f.least - ask.f.t)  # weights that are subnormal
     slack = (1 + ask.f.u) ** 2 / (1 - (valued + 8) * ask.f.acc - uneven) - 1
     columns, err = {}, {}
     for c in ask.head.columns:
         always = sum((e.count * _fixed(ask.head.value[e.name]).get(c, ZERO) for e in on), ZERO)
-        one, two = high.get(c, ZERO), low.get(c, ZERO)
-        means = [
-            (always + κ * one + rest * (d.count - κ) * two) / (fixed + κ + rest * (d.count - κ))
-            for κ in range(d.count + 1)
-        ]
+        one, two, means = high.get(c, ZERO), low.get(c, ZERO), []
+        for κ in range(d.count + 1):
+            left = rest * (d.count - κ)
+            means.append((always + κ * one + left * two) / (fixed + κ + left))
         off, (lo, hi) = above((slack + 2 * stray) * ask.cap(c)), _part(value.err.get(c, NONE))
         columns[c], err[c] = Column.of(means), (lo - off, hi + off)
     return Vec.of({}, {Number(Count(d.name, facts)): Rows(tuple(range(d.count + 1)), columns)}, err)

@@ -170,10 +170,8 @@ def relu_rnn(s: State, m: Mixer) -> dict[str, Vec]:
     need(all(c.step == 1 for c in order), "a recurrence over tokens of two classes in turn")
     W, machine = {name: s.matrix(m.name(name)) for name in shapes(m, s.width)}, machine_of(s.spec)
     r, out = Recurrence(s, W, m.size("stages", 1)), {}
-    need(
-        {r for column in W["O"].values() for r in column} <= {c for at in cells.values() for c in at},
-        "a column of no cell is read",
-    )
+    owned = {c for at in cells.values() for c in at}
+    need({r for column in W["O"].values() for r in column} <= owned, "a column of no cell is read")
     after = r.follow(machine, cells, order)
     r.finite(cells, after, order)
     for c in s.classes.values():
@@ -297,9 +295,8 @@ class _Step:
     def _letters(self, c: Class, units: list[int]) -> list[tuple[dict[int, int], Any]]:
         """What a token adds inside, by name, and how it acts."""
         r, x, wanted = self.r, self.r.s.x[c.name], self.m.numbers.get(c.name, ())
-        u = x.times({a: r.U[a] for a in units if a in r.U}, r.f).plus(
-            Vec.of({a: r.b[0].get(a, ZERO) for a in units}), r.f
-        )
+        bias = Vec.of({a: r.b[0].get(a, ZERO) for a in units})
+        u = x.times({a: r.U[a] for a in units if a in r.U}, r.f).plus(bias, r.f)
         parts = [u.form(a) for a in units]
         named: dict[Any, Any] = {r.s.plain(field, c): field for field in x.terms if isinstance(field, Number)}
         keys: dict[Hashable, tuple[Any, ...]] = {field: rows.keys for field, rows in u.terms.items()}
@@ -328,9 +325,8 @@ class _Step:
         need(r.work <= _WORK, "too many states to follow")
         for values in product(*(now[c] for c in self.reads)):
             at = dict(zip(self.reads, values, strict=True))
-            old = {
-                c: i for cell, a in at.items() for c, i in zip(self.cells[cell], now[cell][a], strict=True)
-            }
+            stands = [(self.cells[cell], now[cell][a]) for cell, a in at.items()]
+            old = {c: i for columns, ids in stands for c, i in zip(columns, ids, strict=True)}
             seen = tuple(at[c] for c in self.m.reads(self.cell))
             for add, action in self.letters:
                 ids, value = self._ids(old, add), self.m.turn(self.cell, seen, action)

@@ -170,11 +170,9 @@ def _partitions(n: int) -> list[int]:
 def _turing(t: int, n: int, program: int) -> Count:
     """Of a palindrome the s digits not yet mirrored, and that some did not fit; of a number two bits."""
     s = t - 1
-    return (
-        Count(((min(4, 1 << min(s, 2)), 1),))
-        if program
-        else Count(((2, min(s, n - s)),), more=2 * s >= n + 2)
-    )
+    if program:
+        return Count(((min(4, 1 << min(s, 2)), 1),))
+    return Count(((2, min(s, n - s)),), more=2 * s >= n + 2)
 
 
 def _cgram(t: int, n: int, c: int, V: int) -> Count:

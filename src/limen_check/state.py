@@ -8,21 +8,9 @@ from math import gcd
 from typing import Any, NamedTuple
 
 from limen_check.automata import Cell
-from limen_check.files import Model, Refused, expect, need
-from limen_check.tasks import (
-    PLACE,
-    TOKEN,
-    At,
-    Back,
-    Count,
-    Exists,
-    Found,
-    Number,
-    Own,
-    Part,
-    Spec,
-)
-from limen_check.text import Value
+from limen_check.files import Model, Refused, expect, need, typed
+from limen_check.tasks import PLACE, TOKEN, At, Back, Count, Exists, Found, Number, Own, Part, Spec
+from limen_check.text import Call, Value
 from limen_check.vectors import MOST_ROWS, Class, Column, Format, Joint, Matrix, Rows, Vec, exp_above
 
 Looks = dict[tuple[int, int, int, str], list[Any]]
@@ -34,16 +22,17 @@ class Mixer(NamedTuple):
 
     layer: int
     part: int
-    kind: str
-    sizes: dict[str, Value]
+    call: Call
+
+    @property
+    def sizes(self) -> dict[str, Value]:
+        return self.call.arguments
 
     def name(self, weight: str) -> str:
         return f"{self.layer}.{self.part}.{weight}"
 
     def size(self, key: str, default: int = 0) -> int:
-        value = self.sizes.get(key, default)
-        expect(type(value) is int and value >= 1, f"{self.kind}: {key} must be a number ≥ 1")
-        return int(value)
+        return self.call.number(key, 1, default=default)
 
 
 class Rule(NamedTuple):
@@ -77,6 +66,7 @@ class State:
         self.grown = 1 / (1 - room) if self.short else exp_above(room)  # at least (1 + acc)^n
         self.known: dict[float, Fraction] = {}
         self._matrices: dict[str, Matrix] = {}
+        self._tables: dict[tuple[str, tuple[int, ...]], list[Column]] = {}
         self.x = self._embedded()
 
     def matrix(self, name: str) -> Matrix:
@@ -192,9 +182,9 @@ class State:
         field = Number(TOKEN if code["of"] == "token" else PLACE, code["div"], size)
         if field.of == TOKEN and c.name in self.spec.written:
             field = self._piece(field, c)
-        keys, rows = self.rows(field, c), self.model.weights[f"embedding.{code['table']}"].rows
-        used = [rows[r] for r in keys]
-        columns = {code["column"] + i: self._levels(raw) for i, raw in enumerate(zip(*used, strict=True))}
+        keys, columns = self.rows(field, c), {}
+        for i, column in enumerate(self._table(code["table"], keys)):
+            columns[code["column"] + i] = column
         if size == 1:
             return Vec.of({i: column.levels[0] for i, column in columns.items() if column.levels[0]})
         radices = self.recode.get(code["table"])
@@ -202,12 +192,20 @@ class State:
             return _recoded(field, columns, len(keys), radices)
         return Vec.of({}, {field: Rows(keys, columns)})
 
-    def _levels(self, raw: tuple[float, ...]) -> Column:
-        """A column of a table, rounded."""
-        number = {v: self.number(v) for v in dict.fromkeys(raw)}
-        level = {v: i for i, v in enumerate(dict.fromkeys(number.values()))}
-        at = {v: level[rounded] for v, rounded in number.items()}
-        return Column(tuple(level), tuple(at[v] for v in raw))
+    def _table(self, name: str, keys: tuple[int, ...]) -> list[Column]:
+        """Some rows of a table, column by column, rounded."""
+        if (name, keys) not in self._tables:
+            table = self.model.weights[f"embedding.{name}"]
+            whole = keys == tuple(range(keys[0], keys[-1] + 1))
+            found = self._tables[name, keys] = []
+            for i in range(table.shape[-1]):
+                raw = table.rows.column(i, keys[0], keys[-1] + 1)
+                raw = raw if whole else [raw[r - keys[0]] for r in keys]
+                number = {v: self.number(v) for v in set(raw)}
+                level = {v: k for k, v in enumerate(dict.fromkeys(number.values()))}
+                at = {v: level[rounded] for v, rounded in number.items()}
+                found.append(Column(tuple(level), tuple(map(at.__getitem__, raw))))
+        return self._tables[name, keys]
 
 
 def _recoded(field: Number, columns: dict[int, Column], size: int, radices: list[int]) -> Vec:
@@ -226,9 +224,7 @@ def _recoded(field: Number, columns: dict[int, Column], size: int, radices: list
         const[c] = values[0]
         parts = [[values[d * w] - values[0] for d in range(min(radix, -(-size // w)))] for w, radix in digits]
         for r, v in enumerate(values):
-            made = sum(
-                (part[r // w % radix] for part, (w, radix) in zip(parts, digits, strict=True)), values[0]
-            )
+            made = sum((p[r // w % radix] for p, (w, radix) in zip(parts, digits, strict=True)), values[0])
             need(made == v, "a table is no sum over digits")
         for rows, part in zip(terms.values(), parts, strict=True):
             rows.columns[c] = Column.of(part)
@@ -237,16 +233,10 @@ def _recoded(field: Number, columns: dict[int, Column], size: int, radices: list
 
 def _looks(hints: Mapping[str, Any]) -> Looks:
     """[layer, part, head, asking class, rule, …], … classes or numbers: where each class looks; untrusted."""
+    typed(hints.get("looks", []), [[int | str]], "hints: looks")
     looks: Looks = {}
-    listed = hints.get("looks", [])
-    expect(isinstance(listed, list), "hints: looks must be a list")
-    for look in listed:
-        well = (
-            isinstance(look, list)
-            and len(look) >= 6
-            and [type(v) for v in look[:5]] == [int, int, int, str, str]
-            and all(type(v) in (int, str) for v in look[5:])
-        )
+    for look in hints.get("looks", []):
+        well = [type(v) for v in look[:5]] == [int, int, int, str, str] and len(look) >= 6
         expect(well, "hints: a look is [layer, part, head, class, rule, …]")
         looks[look[0], look[1], look[2], look[3]] = look[4:]
     return looks
@@ -254,12 +244,7 @@ def _looks(hints: Mapping[str, Any]) -> Looks:
 
 def _recode(hints: Mapping[str, Any]) -> dict[str, list[int]]:
     recode: dict[str, list[int]] = hints.get("recode", {})
-    expect(isinstance(recode, dict), "hints: recode must be an object")
-    for radices in recode.values():
-        well = (
-            isinstance(radices, list)
-            and 0 < len(radices) <= 64
-            and all(type(r) is int and r > 1 for r in radices)
-        )
-        expect(well, "hints: radices are integers above 1")
+    typed(recode, {str: [int]}, "hints: recode")
+    well = all(0 < len(radices) <= 64 and min(radices) > 1 for radices in recode.values())
+    expect(well, "hints: radices are integers above 1")
     return recode

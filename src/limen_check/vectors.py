@@ -75,12 +75,7 @@ class Format:
 
     @classmethod
     def named(cls, name: str) -> Format:
-        sizes = {
-            "float64": (53, -1022, 1023),
-            "float32": (24, -126, 127),
-            "float16": (11, -14, 15),
-            "bfloat16": (8, -126, 127),
-        }
+        sizes = {"float64": (53, -1022, 1023), "float32": (24, -126, 127), "bfloat16": (8, -126, 127)}
         need(name in sizes, f"no rule speaks of the precision {name[:40]!r}")
         return cls(*sizes[name])
 
@@ -174,10 +169,9 @@ class Column:
             column, w = vary[0] if vary else parts[0]
             return cls(tuple(v * w + moved for v in column.levels) if vary else (moved,), column.at)
         rows = list(zip(*(column.at for column, _ in vary), strict=True))
-        sums = {
-            row: sum((c.levels[i] * w for i, (c, w) in zip(row, vary, strict=True)), moved)
-            for row in dict.fromkeys(rows)
-        }
+        scaled, sums = [[v * w for v in column.levels] for column, w in vary], {}
+        for row in dict.fromkeys(rows):
+            sums[row] = sum((levels[i] for levels, i in zip(scaled, row, strict=True)), moved)
         number = {v: i for i, v in enumerate(dict.fromkeys(sums.values()))}
         at = {row: number[v] for row, v in sums.items()}
         return cls(tuple(number), tuple(map(at.__getitem__, rows)))
@@ -456,19 +450,9 @@ class Table:
     """⟨q[a], k[b]⟩ for all rows a, b of two tables, in integers over one denominator."""
 
     def __init__(self, q: Rows, k: Rows, shared: Sequence[int]) -> None:
-        columns = [(q.columns[c], k.columns[c]) for c in shared]
-        dens = [lcm(*(v.denominator for pair in columns for v in pair[side].levels)) for side in (0, 1)]
-        self.den = prod(dens)
-        whole = [
-            [([int(v * den) for v in column.levels], column.at) for column in side]
-            for side, den in zip(zip(*columns, strict=True), dens, strict=True)
-        ]
-        rows = [zip(*(map(levels.__getitem__, at) for levels, at in side), strict=True) for side in whole]
-        self.q, self.k = map(list, rows)
-        long = len(self.q) * len(self.k) > 1 << 10
-        self.words = (
-            Words.of([[levels for levels, _ in side] for side in whole], self.q, self.k) if long else None
-        )
+        (self.q, dq, a), (self.k, dk, b) = (_integers([side.columns[c] for c in shared]) for side in (q, k))
+        self.den, long = dq * dk, len(self.q) * len(self.k) > 1 << 10
+        self.words = Words.of([a, b], self.q, self.k) if long else None
 
     @classmethod
     def of(cls, q: Rows, k: Rows) -> Table | None:
@@ -509,6 +493,14 @@ class Table:
             yield a, b, Fraction(sum(map(mul, x, y)), self.den)
 
 
+def _integers(columns: list[Column]) -> tuple[list[tuple[int, ...]], int, list[list[int]]]:
+    """Some columns times a common denominator, row by row; it; and what each column holds."""
+    den = lcm(*(v.denominator for column in columns for v in column.levels))
+    whole = [[int(v * den) for v in column.levels] for column in columns]
+    made = [map(levels.__getitem__, column.at) for levels, column in zip(whole, columns, strict=True)]
+    return list(zip(*made, strict=True)), den, whole
+
+
 class Words(NamedTuple):
     """R7: key rows that are words, all different, all of one length.  O(rows), not O(rows²)."""
 
@@ -533,11 +525,8 @@ class Words(NamedTuple):
         for column, o in zip(levels[0], r, strict=True):
             parts = {v: divmod(v * down - o, up) for v in column}
             asked.append({v: None if rest else whole for v, (whole, rest) in parts.items()})
-        words = zip(
-            *(map(to.__getitem__, at) for to, at in zip(asked, zip(*q, strict=True), strict=True)),
-            strict=True,
-        )
-        choice = tuple(index.get(word, -1) for word in words)
+        words = [map(to.__getitem__, at) for to, at in zip(asked, zip(*q, strict=True), strict=True)]
+        choice = tuple(index.get(word, -1) for word in zip(*words, strict=True))
         if -1 in choice:
             return None
         g = gcd(*(v for column in levels[1] for v in column))

@@ -13,7 +13,7 @@ from typing import Any
 
 from limen_check import chain, pooling, readout, recurrent
 from limen_check.attention import Ask, Head
-from limen_check.files import Model, Refused, expect, need
+from limen_check.files import Model, expect, need
 from limen_check.state import Mixer, Rule, Shapes, State
 from limen_check.tasks import Spec, spec
 from limen_check.text import parse_call, parse_stack
@@ -22,9 +22,8 @@ from limen_check.vectors import NONE, ZERO, Format, Matrix, Vec, grain
 
 def _projections(m: Mixer, width: int) -> Shapes:
     """h heads with keys and values of their own."""
-    need(
-        m.sizes.keys() <= {"h", "kv_heads", "d", "d_k", "bidirectional", "p"}, f"{m.kind} with other options"
-    )
+    known = {"h", "kv_heads", "d", "d_k", "bidirectional", "p"}
+    need(m.sizes.keys() <= known, "softmax with other options")
     need(m.size("kv_heads", m.size("h")) == m.size("h"), "heads that share keys and values")
     keys, values = m.size("h") * m.size("d_k", m.size("d")), m.size("h") * m.size("d")
     return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
@@ -82,10 +81,8 @@ def margin(model: Model, task: str, precision: str, steps: int, hints: Mapping[s
     """A lower bound > 0 on (right logit - best wrong logit) on every input of the task; Refused if none."""
     f, header = Format.named(precision), model.header
     need(not header["norm"] and header["residual"], "norms, or no residual sums")
-    layers = [
-        [Mixer(i, j, call.name, call.arguments) for j, call in enumerate(layer)]
-        for i, layer in enumerate(parse_stack(header["architecture"]))
-    ]
+    stack = enumerate(parse_stack(header["architecture"]))
+    layers = [[Mixer(i, j, call) for j, call in enumerate(layer)] for i, layer in stack]
     hidden = _locals(header["locals"], len(layers))
     _all_weights(model, layers, hidden)
 
@@ -95,8 +92,6 @@ def margin(model: Model, task: str, precision: str, steps: int, hints: Mapping[s
     if steps:
         return _positive(chain.margin(task, steps, forward, header, hints))
     asked = spec(task)
-    if asked is None:
-        raise Refused("no rule speaks of this task")
     state = forward(asked)
     return _positive(min(readout.margin(state, state.classes[name]) for name in asked.asks))
 
@@ -110,7 +105,7 @@ def _run(state: State, layers: list[list[Mixer]], hidden: list[int]) -> State:
     """Layer after layer."""
     f = state.f
     for i, layer in enumerate(layers):
-        parts = [RULES[m.kind].read(state, m) for m in layer]
+        parts = [RULES[m.call.name].read(state, m) for m in layer]
         for name, x in state.x.items():
             mixed = parts[0][name]
             for part in parts[1:]:
@@ -127,7 +122,7 @@ def _locals(texts: list[str | None], layers: int) -> list[int]:
     calls = [None if text is None else parse_call(text) for text in texts or [None] * layers]
     for call in calls:
         need(call is None or (call.name == "mlp" and call.arguments.keys() == {"hidden"}), "no ReLU layer")
-    return [0 if call is None else Mixer(0, 0, call.name, call.arguments).size("hidden") for call in calls]
+    return [0 if call is None else call.number("hidden", 1) for call in calls]
 
 
 def _all_weights(model: Model, layers: list[list[Mixer]], hidden: list[int]) -> None:
@@ -138,17 +133,16 @@ def _all_weights(model: Model, layers: list[list[Mixer]], hidden: list[int]) -> 
     shapes: Shapes = {f"embedding.{name}": (r, k) for name, r, k in header["embedding"]["tables"]}
     for layer, many in zip(layers, hidden, strict=True):
         for m in layer:
-            need(m.kind in RULES, f"no rule speaks of {m.kind}")
-            shapes |= {m.name(w): shape for w, shape in RULES[m.kind].shapes(m, width).items()}
+            need(m.call.name in RULES, f"no rule speaks of {m.call.name}")
+            shapes |= {m.name(w): shape for w, shape in RULES[m.call.name].shapes(m, width).items()}
         i = layer[0].layer
         local = {"W1": (width, many), "b1": (many,), "W2": (many, width), "b2": (width,)}
         shapes |= {f"{i}.local.{w}": shape for w, shape in local.items() if many}
     if header["readout"] == "linear":
         shapes |= {"readout.U": (width, header["answers"]), "readout.u": (header["answers"],)}
     found = {name: weight.shape for name, weight in model.weights.items()}
-    need(
-        sum(prod(shape) for name, shape in shapes.items() if "embedding" not in name) <= 1 << 20, "too large"
-    )
+    inner = [shape for name, shape in shapes.items() if not name.startswith("embedding.")]
+    need(sum(map(prod, inner)) <= 1 << 20, "too large")
     for name in sorted(shapes.keys() | found.keys()):
         expect(shapes.get(name) == found.get(name), f"weight {name[:40]!r} is missing, unknown or misshapen")
 

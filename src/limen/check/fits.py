@@ -86,7 +86,7 @@ def solves(offered: Offer) -> Solves | str:
         return f"{count:,} weights, it is asked about at most {_LOOKED_AT:,}"
     try:
         model = limen_check.files.model(*files_of(offered))
-        margin = limen_check.weights.margin(
+        margin = limen_check.fits.derived(
             model, construction.task.spelled, offered.precision, construction.steps, hints
         )
     except (limen_check.Refused, limen_check.Malformed) as refused:
