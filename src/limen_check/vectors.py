@@ -209,7 +209,8 @@ class Form:
         """
         const, (lo, hi), found = ZERO, err, dict[Hashable, list[tuple[Column, Fraction]]]()
         for form, w in parts:
-            const += form.const * w
+            if form.const:
+                const += form.const if w == 1 else form.const * w
             if form.err is not NONE:
                 a, b = form.err[0] * w, form.err[1] * w
                 lo, hi = lo + min(a, b), hi + max(a, b)
@@ -266,9 +267,12 @@ class Form:
     def rounded(self, f: Format) -> Form:
         """Rounding to the nearest is monotone: the ends of an interval go to the ends of its image."""
         (lo, hi), (values, all_of_them) = self.err, self.values
-        if all_of_them:
+        if all_of_them and self.err is NONE:
+            moved = [ZERO if (y := f.rn(v)) is v else y - v for v in values]
+            low, high = min(moved), max(moved)
+        elif all_of_them:
             low = min(f.rn(v + lo) - v for v in values)
-            high = max(f.rn(v + hi) - v for v in values) if lo != hi or len(values) > 1 else low
+            high = max(f.rn(v + hi) - v for v in values)
         else:
             need(self.cap * (1 + f.u) <= f.largest, "a number overflows")
             slack = above(f.u * self.cap) + f.tiny + power(f.least - f.t)
@@ -300,10 +304,11 @@ def _product(parts: list[tuple[Form, Fraction]], f: Format) -> Form:
     """
     used = [(form, w) for form, w in parts if form.cap]
     total = sum((form.cap * abs(w) for form, w in used), ZERO)
-    steps = [form.step and form.step * grain(w) for form, w in used]
     if len(used) == 1 and grain(used[0][1]) == abs(used[0][1]):
-        e = ZERO if (steps[0] or ZERO) >= f.tiny else f.tiny  # times a power of two: exact
+        step = used[0][0].step
+        e = ZERO if step and step * abs(used[0][1]) >= f.tiny else f.tiny  # times a power of two: exact
     else:
+        steps = [form.step and form.step * grain(w) for form, w in used]
         e = f.inside(total, len(used), None if None in steps else min(filter(None, steps), default=None))
     need(total + e <= f.largest, "a sum overflows")  # nor does a part of it
     return Form.sum(parts, (-e, e) if e else NONE).rounded(f)
