@@ -204,7 +204,8 @@ class State:
                 number = {v: self.number(v) for v in set(raw)}
                 level = {v: k for k, v in enumerate(dict.fromkeys(number.values()))}
                 at = {v: level[rounded] for v, rounded in number.items()}
-                found.append(Column(tuple(level), tuple(map(at.__getitem__, raw))))
+                packed = bytes if len(level) <= 256 else tuple  # a byte a row, where it does
+                found.append(Column(tuple(level), packed(map(at.__getitem__, raw))))
         return self._tables[name, keys]
 
 

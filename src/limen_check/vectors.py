@@ -128,7 +128,7 @@ class Column:
     """A column of a table: row i holds levels[at[i]], and the levels differ."""
 
     levels: tuple[Fraction, ...]
-    at: tuple[int, ...]
+    at: Sequence[int]
 
     def rows(self) -> list[Fraction]:
         return list(map(self.levels.__getitem__, self.at))
@@ -147,7 +147,7 @@ class Column:
 
     @classmethod
     def same(cls, v: Fraction, rows: int) -> Column:
-        return cls((v,), (0,) * rows)
+        return cls((v,), bytes(rows))
 
     def plus(self, other: Column, w: Fraction = ONE) -> Column:
         return Column.sum([(self, ONE), (other, w)])
@@ -455,9 +455,17 @@ class Table:
     """⟨q[a], k[b]⟩ for all rows a, b of two tables, in integers over one denominator."""
 
     def __init__(self, q: Rows, k: Rows, shared: Sequence[int]) -> None:
-        (self.q, dq, a), (self.k, dk, b) = (_integers([side.columns[c] for c in shared]) for side in (q, k))
-        self.den, long = dq * dk, len(self.q) * len(self.k) > 1 << 10
-        self.words = Words.of([a, b], self.q, self.k) if long else None
+        (dq, a), (dk, b) = (_integers([side.columns[c] for c in shared]) for side in (q, k))
+        self.den, self.pairs, self._sides = dq * dk, len(q.keys) * len(k.keys), (a, b)
+        self.words = Words.of(a, b) if self.pairs > 1 << 10 else None
+
+    @cached_property
+    def q(self) -> list[tuple[int, ...]]:
+        return list(_rows(self._sides[0]))
+
+    @cached_property
+    def k(self) -> list[tuple[int, ...]]:
+        return list(_rows(self._sides[1]))
 
     @classmethod
     def of(cls, q: Rows, k: Rows) -> Table | None:
@@ -469,8 +477,8 @@ class Table:
         """The highest ⟨q[a], k[b]⟩ + B[b]."""
         if self.words is not None and B.fixed:
             score, miss = self.words.top / self.den + B.least, self.words.cost / self.den
-            return Best(self.words.choice, Column.same(score, len(self.q)), miss)
-        need(len(self.q) * len(self.k) <= MOST_PAIRS, "two tables have too many pairs of rows")
+            return Best(self.words.choice, Column.same(score, len(self.words.choice)), miss)
+        need(self.pairs <= MOST_PAIRS, "two tables have too many pairs of rows")
         scale = lcm(*(v.denominator for v in B.levels))
         adds = [int(v * scale) * self.den for v in B.levels]
         add, den, choice, top, misses = [adds[i] for i in B.at], self.den * scale, [], [], []
@@ -488,22 +496,27 @@ class Table:
     def tops(self, B: Column) -> Column:
         """The highest score of each query row, or more."""
         if self.words is not None:
-            return Column.same(self.words.top / self.den + B.most, len(self.q))
+            return Column.same(self.words.top / self.den + B.most, len(self.words.choice))
         return self.best(B).top
 
     def all(self, asked: Sequence[Any], keys: Sequence[Any]) -> Iterator[tuple[Any, Any, Fraction]]:
         """Every score, with the names of its rows."""
-        need(len(self.q) * len(self.k) <= 1 << 17, "two tables have too many pairs of rows")
+        need(self.pairs <= 1 << 17, "two tables have too many pairs of rows")
         for (a, x), (b, y) in product(zip(asked, self.q, strict=True), zip(keys, self.k, strict=True)):
             yield a, b, Fraction(sum(map(mul, x, y)), self.den)
 
 
-def _integers(columns: list[Column]) -> tuple[list[tuple[int, ...]], int, list[list[int]]]:
-    """Some columns times a common denominator, row by row; it; and what each column holds."""
+Side = list[tuple[list[int], Sequence[int]]]  # columns: what each holds, and which of it in every row
+
+
+def _integers(columns: list[Column]) -> tuple[int, Side]:
+    """A common denominator, and the columns times it."""
     den = lcm(*(v.denominator for column in columns for v in column.levels))
-    whole = [[int(v * den) for v in column.levels] for column in columns]
-    made = [map(levels.__getitem__, column.at) for levels, column in zip(whole, columns, strict=True)]
-    return list(zip(*made, strict=True)), den, whole
+    return den, [([int(v * den) for v in column.levels], column.at) for column in columns]
+
+
+def _rows(side: Sequence[tuple[Sequence[Any], Sequence[int]]]) -> Iterator[tuple[Any, ...]]:
+    return zip(*(map(levels.__getitem__, at) for levels, at in side), strict=True)
 
 
 class Words(NamedTuple):
@@ -514,28 +527,30 @@ class Words(NamedTuple):
     cost: Fraction
 
     @classmethod
-    def of(cls, levels: list[list[list[int]]], q: list[Any], k: list[Any]) -> Words | None:
-        """From the rows of q and k, and what their columns hold."""
-        ends = [[(min(column), max(column)) for column in side] for side in levels]
+    def of(cls, q: Side, k: Side) -> Words | None:
+        """From the columns of the query's and of the key's table."""
+        ends = [[(min(levels), max(levels)) for levels, _ in side] for side in (q, k)]
         c = next((Fraction(b - a, y - x) for (a, b), (x, y) in zip(*ends, strict=True) if y > x), ZERO)
+        if c <= 0:
+            return None
         up, down = c.numerator, c.denominator  # r is over `down`
         r = [b * down - up * y for (_, b), (_, y) in zip(*ends, strict=True)]
-        flat = all(len({v * v for v in column}) == 1 for column in levels[1])  # then all rows are as long
-        norms = {sum(map(mul, y, y)) for y in (k[:1] if flat else k)}
-        along = {sum(map(mul, r, y)) for y in (k if any(r) else k[:1])}
-        index = {row: b for b, row in enumerate(k)}
-        if len(index) < len(k) or c <= 0 or len(norms) > 1 or len(along) > 1:
+        index = {row: b for b, row in enumerate(_rows(k))}
+        first = [next(iter(index))]
+        flat = all(len({v * v for v in levels}) == 1 for levels, _ in k)  # then all rows are as long
+        norms = {sum(map(mul, y, y)) for y in (first if flat else index)}
+        along = {sum(map(mul, r, y)) for y in (index if any(r) else first)}
+        if len(index) < len(k[0][1]) or len(norms) > 1 or len(along) > 1:
             return None
-        asked: list[dict[int, Any]] = []
-        for column, o in zip(levels[0], r, strict=True):
-            parts = {v: divmod(v * down - o, up) for v in column}
-            asked.append({v: None if rest else whole for v, (whole, rest) in parts.items()})
-        words = [map(to.__getitem__, at) for to, at in zip(asked, zip(*q, strict=True), strict=True)]
-        choice = tuple(index.get(word, -1) for word in zip(*words, strict=True))
+        asked = []  # (q - r)/c, in whole numbers where it is one
+        for (levels, at), o in zip(q, r, strict=True):
+            parts = [divmod(v * down - o, up) for v in levels]
+            asked.append(([None if rest else whole for whole, rest in parts], at))
+        choice = tuple(index.get(word, -1) for word in _rows(asked))
         if -1 in choice:
             return None
-        g = gcd(*(v for column in levels[1] for v in column))
-        two = all(len(column) <= 2 for column in levels[1])
+        g = gcd(*(v for levels, _ in k for v in levels))
+        two = all(len(levels) <= 2 for levels, _ in k)
         δ = min((y - x for x, y in ends[1] if y > x), default=0) if two else 0
         cost = c * max(Fraction(g * g), Fraction(δ * δ, 2))
         return cls(choice, c * norms.pop() + Fraction(along.pop(), down), cost)
