@@ -22,7 +22,7 @@ from limen_check.files import need
 from limen_check.logs import bits, covers, diverges, highest, kept
 from limen_check.rows import Task
 
-_TABLES, _WORK, _LONG = 64, 1 << 17, 1 << 15  # tables; parts times steps; tables times bits: at most
+_TABLES, _WORK, _LONG = 64, 1 << 17, 1 << 14  # tables; parts times steps; tables times bits: at most
 _ROOTS = [Fraction(isqrt(isqrt(2**i << 400)) + 1, 1 << 100) for i in range(4)]  # above 2^(i/4)
 _HEAVY = Fraction("0.5307378454230429885333773572343719")  # above log₂e/e
 

@@ -13,7 +13,7 @@ from math import comb, isqrt
 
 from limen_check.files import need
 
-_PLACES = 12000  # at most: a logarithm of so many takes some tenths of a second
+_PLACES = 1 << 14  # at most: a logarithm of so many takes half a second
 _WRITTEN = 1 << 13  # bits of a binomial coefficient that is written out, unless it has few factors
 _TERMS = 512  # of a sum of binomials that are added up, the largest
 PI = Fraction(103993, 33102), Fraction(104348, 33215)  # below and above π
@@ -100,7 +100,7 @@ def covers(T: int, N: int, Q: int, Θ: int) -> bool:
     k = Θ - 1
     if k == 0 or k >= N:
         return k == 0 < T
-    places = 96 + T.bit_length() + N.bit_length()
+    places = 96 + T.bit_length()
     rare = T * (low(N, places) - high(k, places))
     return log_binomial(N, k, places, above=True) + (1 + Q << places) < rare
 
