@@ -201,7 +201,7 @@ class Ask:
         need(stray < Fraction(1, 64), "too much weight elsewhere")
         share = 4 * stray + (0 if 4 * stray < u else (1 + u) ** 2 * (1 + 4 * acc) - 1)
         reach = {column: above(share * self.cap(column)) for column in self.head.columns}
-        return v.joined(Vec.of({}, {}, {column: (-e, e) for column, e in reach.items()}))
+        return v.plus(Vec.of({}, {}, {column: (-e, e) for column, e in reach.items()}))
 
     def behind(self, e: Class, base: Fraction, gain: Gain, err: Fraction) -> Fraction:
         """How far class e is behind a token that scores base + gain, up to err."""

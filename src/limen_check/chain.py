@@ -223,5 +223,5 @@ def pair(ask: Ask, d: Class, e: Class) -> Vec:
         step = min(filter(None, steps), default=ONE)
         need(known and not ask.f.inside(total / 2, 2, step / 2), "sums not exact")
     need(not any(v.err for v in both), "values that are not exact")
-    read = moved(both[0], d, facts, ask.c).joined(moved(both[1], e, NO_FACTS, ask.c))
+    read = moved(both[0], d, facts, ask.c).plus(moved(both[1], e, NO_FACTS, ask.c))
     return ask.blurred(read.scaled(Fraction(1, 2)), 2 * stray)

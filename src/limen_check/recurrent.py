@@ -29,12 +29,6 @@ Cells = Mapping[str, Sequence[int]]  # the columns of the state where a cell sta
 Standing = dict[str, dict[int, Values]]  # cell -> its value -> the names of the numbers in its columns
 
 
-def linear_shapes(m: Mixer, width: int) -> Shapes:
-    need(m.sizes.keys() <= {"h", "d", "d_k", "phi", "normalise", "p"}, "linear with other options")
-    keys, values = m.size("h") * m.size("d_k", m.size("d")), m.size("h") * m.size("d")
-    return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
-
-
 def linear(s: State, m: Mixer) -> dict[str, Vec]:
     """One head whose state has one writer for whoever asks."""
     how = m.sizes.get("phi"), m.sizes.get("normalise", True)
@@ -244,10 +238,10 @@ class Recurrence:
             if len(keys) > 2 and all([v >> i & 1 for v in keys] == at for i, at in enumerate(rows.values())):
                 for i, c in enumerate(rows):
                     bit = Rows((0, 1), {c: Column.of([ZERO, ONE])})
-                    out = out.joined(Vec.of({}, {replace(known, div=1 << i, mod=2): bit}))
+                    out = out.plus(Vec.of({}, {replace(known, div=1 << i, mod=2): bit}))
             else:
                 columns = {c: Column.of(at) for c, at in rows.items()}
-                out = out.joined(Vec.of({}, {known: Rows(keys, columns)}))
+                out = out.plus(Vec.of({}, {known: Rows(keys, columns)}))
         return out
 
     def name(self, lo: Fraction, hi: Fraction) -> int:

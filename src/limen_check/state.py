@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
-from math import gcd
+from itertools import accumulate
+from math import gcd, lcm
+from operator import mul
 from typing import Any, NamedTuple
 
 from limen_check.automata import Cell
 from limen_check.files import Model, Refused, expect, need, typed
-from limen_check.tasks import PLACE, TOKEN, At, Back, Count, Exists, Found, Number, Own, Part, Spec
+from limen_check.tasks import PLACE, TOKEN, At, Back, Count, Exists, Found, Number, Part, Spec
 from limen_check.text import Call, Value
 from limen_check.vectors import MOST_ROWS, Class, Column, Format, Joint, Matrix, Rows, Vec, exp_above
 
@@ -91,7 +93,7 @@ class State:
     def span(self, of: Any, c: Class) -> tuple[int, int]:
         """[low, high) of an expression of a token of class c."""
         match of:
-            case Own():
+            case "place" | "token":
                 return (c.start, c.last + 1) if of == PLACE else (c.low, c.high)
             case At(where, _, inner):
                 return self.span(inner, self.classes[where])
@@ -211,24 +213,23 @@ class State:
 
 def _recoded(field: Number, columns: dict[int, Column], size: int, radices: list[int]) -> Vec:
     """T[r] = T[0] + Σ_i (T[d_i·w_i] - T[0]), d_i the digits of r of weights w_i: seen row by row."""
-    weights = [1]
-    for radix in radices:
-        weights.append(weights[-1] * radix)
+    weights = list(accumulate(radices, mul, initial=1))
     need(weights[-1] >= size, "the radices do not reach")
-    digits = [(w, radix) for w, radix in zip(weights, radices, strict=False) if w < size]
+    digits = [
+        (w, range(min(radix, -(-size // w)))) for w, radix in zip(weights, radices, strict=False) if w < size
+    ]
+    names = [Number(Part(field), w, radix) for (w, _), radix in zip(digits, radices, strict=False)]
+    terms: dict[Hashable, Rows] = {n: Rows(tuple(d), {}) for n, (_, d) in zip(names, digits, strict=True)}
     const: dict[int, Fraction] = {}
-    terms: dict[Hashable, Rows] = {}
-    for w, radix in digits:
-        terms[Number(Part(field), w, radix)] = Rows(tuple(range(min(radix, -(-size // w)))), {})
     for c, column in columns.items():
-        values = column.rows()
-        const[c] = values[0]
-        parts = [[values[d * w] - values[0] for d in range(min(radix, -(-size // w)))] for w, radix in digits]
-        for r, v in enumerate(values):
-            made = sum((p[r // w % radix] for p, (w, radix) in zip(parts, digits, strict=True)), values[0])
-            need(made == v, "a table is no sum over digits")
-        for rows, part in zip(terms.values(), parts, strict=True):
-            rows.columns[c] = Column.of(part)
+        den = lcm(*(v.denominator for v in column.levels))
+        values = list(map([int(v * den) for v in column.levels].__getitem__, column.at))
+        made, const[c] = values[:1], Fraction(values[0], den)
+        for n, (w, d) in zip(names, digits, strict=True):
+            part = [values[i * w] - values[0] for i in d]
+            made = [low + more for more in part for low in made]  # row low + i·w, low below w
+            terms[n].columns[c] = Column.of([Fraction(v, den) for v in part])
+        need(made[:size] == values, "a table is no sum over digits")
     return Vec.of(const, terms)
 
 

@@ -29,13 +29,7 @@ from limen_check.files import expect, need
 from limen_check.text import parse_call
 from limen_check.vectors import Class
 
-
-@dataclass(frozen=True)
-class Own:
-    of: str
-
-
-PLACE, TOKEN = Own("place"), Own("token")
+PLACE, TOKEN = "place", "token"
 
 
 @dataclass(frozen=True)

@@ -359,7 +359,7 @@ class Vec:
         forms = {c: [(self.forms[r], w) for r, w in col.items() if r in self.forms] for c, col in W.items()}
         return Vec({c: _product(parts, f) for c, parts in forms.items()}, self.keys)
 
-    def joined(self, other: Vec, f: Format | None = None) -> Vec:
+    def plus(self, other: Vec, f: Format | None = None) -> Vec:
         """The sum, exactly; or rounded where there are two summands, each a number of the format."""
         forms, keys = self.forms | other.forms, dict(self.keys)
         for name, rows in other.keys.items():
@@ -368,10 +368,6 @@ class Vec:
             both = Form.sum([(self.forms[c], ONE), (other.forms[c], ONE)])
             forms[c] = both.rounded(f) if f else both
         return Vec(forms, keys)
-
-    def plus(self, other: Vec, f: Format) -> Vec:
-        """x + y, rounded."""
-        return self.joined(other, f)
 
     def rounded(self, f: Format) -> Vec:
         return Vec({c: form.rounded(f) for c, form in self.forms.items()}, self.keys)

@@ -22,8 +22,8 @@ from limen_check.vectors import NONE, ZERO, Format, Matrix, Vec, grain
 
 def _projections(m: Mixer, width: int) -> Shapes:
     """h heads with keys and values of their own."""
-    known = {"h", "kv_heads", "d", "d_k", "bidirectional", "p"}
-    need(m.sizes.keys() <= known, "softmax with other options")
+    known = {"softmax": {"kv_heads", "bidirectional"}, "linear": {"phi", "normalise"}}
+    need(m.sizes.keys() <= {"h", "d", "d_k", "p"} | known[m.call.name], f"{m.call.name} with other options")
     need(m.size("kv_heads", m.size("h")) == m.size("h"), "heads that share keys and values")
     keys, values = m.size("h") * m.size("d_k", m.size("d")), m.size("h") * m.size("d")
     return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
@@ -40,7 +40,7 @@ def _softmax(state: State, m: Mixer) -> dict[str, Vec]:
         for name in state.x:
             look = state.looks.get((m.layer, m.part, number, name), ["average"])
             got = _read(Ask(head, state.classes[name], Q), look).rounded(state.f)
-            read[name] = read[name].joined(got.shifted(number * d))
+            read[name] = read[name].plus(got.shifted(number * d))
     return {name: got.times(state.matrix(m.name("O")), state.f) for name, got in read.items()}
 
 
@@ -72,7 +72,7 @@ def _read(ask: Ask, look: list[Any]) -> Vec:
 
 RULES: dict[str, Rule] = {
     "softmax": Rule(_projections, _softmax),
-    "linear": Rule(recurrent.linear_shapes, recurrent.linear, sees_bits=True),
+    "linear": Rule(_projections, recurrent.linear, sees_bits=True),
     "relu_rnn": Rule(recurrent.shapes, recurrent.relu_rnn),
 }
 
