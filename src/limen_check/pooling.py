@@ -192,7 +192,7 @@ def share(ask: Ask, d: Class) -> Vec:
     """R10: tokens with exactly the highest score, all of some classes and κ of d, share the weight alike."""
     scores = ask.scores(d)
     m = Match.of(scores)
-    need(ask.state.short, "the input is too long for sums in this precision")
+    need(ask.state.short and d.count <= 1 << 20, "the input is too long for sums in this precision")
     need(scores.err == 0 and m.low == m.high and ask.before(d), "scores that vary, or later")
     base = scores.s + m.low
     on = [e for e in ask.seen if e != d and ask.before(e) and ask.scores(e).exactly(base, m.gain)]
