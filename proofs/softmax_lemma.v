@@ -5,7 +5,8 @@
     what is read differs from the right key's value by 2 sigma if the right key's weight is
     rounded to 1 ([softmax_exact]), and by 4 sigma and the roundings of that weight if it is
     not ([softmax_rounded]), or by 4 sigma if the quotient comes last ([softmax_deferred]);
-    times the largest value, with sigma = stray (1 + u)^2 / (1 - n acc).
+    times the largest value, with sigma = stray (1 + u)^2 growth, growth at least (1 + acc)^n:
+    1 / (1 - n acc) while n acc < 1, e^(n acc) always.
 
     What is assumed of the arithmetic, and nothing else:
     - an addition errs by no more than either summand, and by no more than [acc] times the
@@ -297,27 +298,27 @@ Proof.
 Qed.
 End Sums.
 
+Definition slack (n : nat) (acc : Q) : Q := / (1 - many n * acc).
+
 (** * The lemma *)
 Section Softmax.
 Context {K : Type}.
 (** [bound k] has room for the exponential, the weight and the product of k, as computed. *)
 Variables (acc u stray cap : Q) (right : K) (others : list K).
-Variables (bound expo : K -> Q) (v : Q).
+Variables (bound expo : K -> Q) (v growth : Q).
 Let n := length (right :: others).
-Definition slack (n : nat) (acc : Q) : Q := / (1 - many n * acc).
 Hypothesis acc_nonneg : 0 <= acc.
 Hypothesis u_nonneg : 0 <= u.
-Hypothesis few : many n * acc < 1.
+(** [growth] while n acc < 1 ([grown_le]); e^(n acc) for any n. *)
+Hypothesis grown_growth : grown acc n <= growth.
 Hypothesis bound_nonneg : forall k, In k others -> 0 <= bound k.
 Hypothesis bound_total : total bound others <= stray.
 Hypothesis expo_right : expo right == 1.
 Hypothesis expo_others : forall k, In k others -> 0 <= expo k <= bound k.
 Hypothesis capped : Qabs v <= cap.
 
-Lemma grown_slack : grown acc n <= slack n acc.
-Proof. apply grown_le; [exact acc_nonneg|exact few]. Qed.
-Lemma slack_ge_1 : 1 <= slack n acc.
-Proof. apply Qle_trans with (2 := grown_slack), grown_ge_1, acc_nonneg. Qed.
+Lemma growth_ge_1 : 1 <= growth.
+Proof. apply Qle_trans with (2 := grown_growth), grown_ge_1, acc_nonneg. Qed.
 Lemma cap_nonneg : 0 <= cap.
 Proof. apply Qle_trans with (2 := capped), Qabs_nonneg. Qed.
 Lemma stray_nonneg : 0 <= stray.
@@ -325,14 +326,14 @@ Proof. apply Qle_trans with (2 := bound_total), total_nonneg, bound_nonneg. Qed.
 
 (** What any sum over all keys differs from the right key's term. *)
 Lemma sums_others term t s : Permutation (leaves t) (right :: others) -> sums acc term t s ->
-  Qabs (s - term right) <= 2 * slack n acc * total (fun k => Qabs (term k)) others.
+  Qabs (s - term right) <= 2 * growth * total (fun k => Qabs (term k)) others.
 Proof.
-  intros P H. apply (Qle_trans _ (2 * slack n acc *
+  intros P H. apply (Qle_trans _ (2 * growth *
     (total (fun k => Qabs (term k)) (leaves t) - Qabs (term right)))).
   - apply (sums_right acc acc_nonneg); [exact H| |].
     + apply Permutation_in with (1 := Permutation_sym P). left. reflexivity.
-    + rewrite (Permutation_length P). exact grown_slack.
-  - rewrite (total_perm _ _ _ P). simpl. pose proof slack_ge_1. apply Qle_lteq. right. ring.
+    + rewrite (Permutation_length P). exact grown_growth.
+  - rewrite (total_perm _ _ _ P). simpl. pose proof growth_ge_1. apply Qle_lteq. right. ring.
 Qed.
 
 (** The normaliser, in any order. *)
@@ -352,16 +353,16 @@ Proof.
   apply Qle_trans with (2 := bound_total), total_le.
   intros k I. destruct (expo_others k I). rewrite Qabs_pos; assumption.
 Qed.
-Theorem normaliser : 1 <= Z <= 1 + 2 * stray * slack n acc.
+Theorem normaliser : 1 <= Z <= 1 + 2 * stray * growth.
 Proof.
   split; [apply normaliser_ge_1|].
   pose proof (sums_others expo tz Z all_of_Z Z_computed) as H. rewrite expo_right in H.
-  pose proof expo_total. pose proof slack_ge_1. apply Qabs_Qle_condition in H.
-  assert (2 * slack n acc * total (fun k => Qabs (expo k)) others <= 2 * slack n acc * stray)
+  pose proof expo_total. pose proof growth_ge_1. apply Qabs_Qle_condition in H.
+  assert (2 * growth * total (fun k => Qabs (expo k)) others <= 2 * growth * stray)
     by (apply scaled; [lra|assumption]).
   lra.
 Qed.
-Lemma inverse_of_normaliser : 0 < 1 / Z /\ 1 / Z <= 1 /\ 1 - 1 / Z <= 2 * stray * slack n acc.
+Lemma inverse_of_normaliser : 0 < 1 / Z /\ 1 / Z <= 1 /\ 1 - 1 / Z <= 2 * stray * growth.
 Proof.
   destruct normaliser as [L U]. assert (P : 0 < 1 / Z) by (apply Qlt_shift_div_l; lra).
   assert (B : 1 / Z <= 1) by (apply Qle_shift_div_r; lra). repeat split; try assumption.
@@ -377,7 +378,7 @@ Hypothesis all_of_it : Permutation (leaves t) (right :: others).
 Hypothesis computed : sums acc product t out.
 (** what a checker computes *)
 Variable sigma : Q.
-Hypothesis room : stray * (1 + u) * (1 + u) * slack n acc <= sigma.
+Hypothesis room : stray * (1 + u) * (1 + u) * growth <= sigma.
 
 Lemma out_near_product : Qabs (out - product right) <= 2 * sigma * cap.
 Proof.
@@ -387,16 +388,16 @@ Proof.
     - apply total_le. intros k I. apply (Qle_trans _ _ _ (product_others k I)), Qle_lteq. right. ring.
     - rewrite total_scale. apply scaled; [|exact bound_total].
       apply Qmult_le_0_compat; [apply Qmult_le_0_compat; lra|exact C]. }
-  pose proof slack_ge_1. apply (Qle_trans _ _ _ H).
-  apply (Qle_trans _ (2 * slack n acc * ((1 + u) * (1 + u) * cap * stray))); [apply scaled; [lra|exact T]|].
-  assert (stray * (1 + u) * (1 + u) * slack n acc * cap <= sigma * cap)
+  pose proof growth_ge_1. apply (Qle_trans _ _ _ H).
+  apply (Qle_trans _ (2 * growth * ((1 + u) * (1 + u) * cap * stray))); [apply scaled; [lra|exact T]|].
+  assert (stray * (1 + u) * (1 + u) * growth * cap <= sigma * cap)
     by (apply Qmult_le_compat_r; assumption).
   lra.
 Qed.
-Lemma sigma_room : 0 <= stray * slack n acc <= sigma.
+Lemma sigma_room : 0 <= stray * growth <= sigma.
 Proof.
-  pose proof slack_ge_1. pose proof stray_nonneg. assert (0 <= stray * slack n acc) by nra.
-  assert (0 <= u * (2 + u)) by nra. assert (0 <= stray * slack n acc * (u * (2 + u))) by nra. lra.
+  pose proof growth_ge_1. pose proof stray_nonneg. assert (0 <= stray * growth) by nra.
+  assert (0 <= u * (2 + u)) by nra. assert (0 <= stray * growth * (u * (2 + u))) by nra. lra.
 Qed.
 
 (** ** Weights first, then their sum: alpha_k = e_k / Z, o = sum of alpha_k v_k *)
@@ -782,17 +783,13 @@ Qed.
 End Vanish.
 
 (** A sigma that leaves room: what a checker may compute with. *)
-Lemma enough_room n acc u stray : 0 <= acc -> 0 <= u -> 0 <= stray -> many n * acc < 1 ->
-  stray * (1 + u) * (1 + u) * slack n acc <= stray * (1 + u) ^ 4 * slack n acc ^ 2.
+Lemma enough_room growth u stray : 0 <= u -> 0 <= stray -> 0 <= growth ->
+  stray * (1 + u) * (1 + u) * growth <= stray * (1 + u) ^ 4 * growth.
 Proof.
-  intros Ha Hu Hs L.
-  assert (S1 : 1 <= slack n acc)
-    by (apply Qle_trans with (2 := grown_le acc Ha n L), grown_ge_1, Ha).
-  set (a := slack n acc) in *.
-  setoid_replace (stray * (1 + u) ^ 4 * a ^ 2) with
-    (stray * (1 + u) * (1 + u) * a * ((1 + u) * (1 + u) * a)) by ring.
-  assert (1 <= (1 + u) * (1 + u)) by nra. assert (1 <= (1 + u) * (1 + u) * a) by nra.
-  assert (0 <= stray * ((1 + u) * (1 + u)) * a) by (apply Qmult_le_0_compat; nra). nra.
+  intros Hu Hs Hg. assert (0 <= stray * growth) by nra. set (x := stray * growth) in *.
+  setoid_replace (stray * (1 + u) * (1 + u) * growth) with (x * ((1 + u) * (1 + u))) by (unfold x; ring).
+  setoid_replace (stray * (1 + u) ^ 4 * growth) with (x * ((1 + u) * (1 + u) * ((1 + u) * (1 + u)))) by (unfold x; ring).
+  apply scaled; [assumption|]. assert (1 <= (1 + u) * (1 + u)) by nra. nra.
 Qed.
 
 (** * Not empty: three keys, every addition as wrong as it may be *)
@@ -821,7 +818,7 @@ Proof. apply perm_swap. Qed.
 Let sigma : Q := 2 * tiny * (1 + (1 # 8)) * (1 + (1 # 8)) * slack 3 (1 # 16).
 Example three_exact : Qabs (out - 1) <= 2 * sigma * 1.
 Proof.
-  apply (softmax_exact (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo 1)
+  apply (softmax_exact (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo 1 (slack 3 (1 # 16)))
     with (tz := t) (Z := Z) (weight := 1) (product := product) (t := t);
     try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
     try (intros k [<-|[<-|[]]]; (split; small) || small).
@@ -829,14 +826,14 @@ Qed.
 Example three_rounded : Qabs (out - 1) <=
   (4 * sigma + (1 + (1 # 8)) * (1 + (1 # 8)) * (1 + (1 # 16)) - 1) * 1.
 Proof.
-  apply (softmax_rounded (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo 1)
+  apply (softmax_rounded (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo 1 (slack 3 (1 # 16)))
     with (tz := t) (Z := Z) (weight := 1) (product := product) (t := t);
     try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
     try (intros k [<-|[<-|[]]]; (split; small) || small).
 Qed.
 Example three_deferred : Qabs (out / Z - 1) <= 4 * sigma * 1.
 Proof.
-  apply (softmax_deferred (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo 1)
+  apply (softmax_deferred (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo 1 (slack 3 (1 # 16)))
     with (tz := t) (product := product) (t := t);
     try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
     try (intros k [<-|[<-|[]]]; (split; small) || small).

@@ -178,8 +178,22 @@ def test_it_checks_a_folder_alone_and_says_what_it_trusts(tmp_path: Path) -> Non
     assert run_alone(str(tmp_path)).returncode == 1
     (tmp_path / "machine/certificate.json").write_text("{")
     assert run_alone(str(tmp_path)).returncode == 2
-    assert run_alone().returncode == run_alone("--help").returncode == 2
+    assert run_alone().returncode == run_alone("--what").returncode == 2
+    told = run_alone("--help")
+    assert told.returncode == 0 and told.stdout.startswith("usage: ")
     assert run_alone(str(tmp_path / "nowhere")).returncode == 2
+
+
+def test_a_stray_file_is_named_and_the_others_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "bound.json").write_bytes(encode(certificates()["bound"][0]))
+    (tmp_path / "config.json").write_text('{"rope_theta": 10000.0}')
+    (tmp_path / "other.json").write_text("[1, 2]")
+    result = run_alone(str(tmp_path))
+    first, *strays, last = result.stdout.splitlines()
+    assert result.returncode == 2 and first.startswith("valid") and "bound.json" in first
+    assert [line.split()[:2] for line in strays] == [["no", "certificate"]] * 2
+    assert ["config.json" in strays[0], "other.json" in strays[1]] == [True, True]
+    assert last.startswith("1 valid, 2 no certificate;")
 
 
 def test_what_it_imports_is_the_standard_library_and_itself() -> None:

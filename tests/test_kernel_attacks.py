@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from unchecked import types_unchecked  # noqa: F401
 
 from limen.check.run import inputs, run
 from limen.core.construction import construct

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unchecked import types_unchecked  # noqa: F401
 
 import limen
 from limen_check.bound import check_bound, derived

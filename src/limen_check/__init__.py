@@ -6,6 +6,7 @@
     rows     how many prefixes a task tells apart       tasks      what a task asks, for the rules on weights
     bound    CANNOT: every theorem and route            depth      the depth rule's part of it
     weights  CAN: the rules that follow saved weights   recurrent, chain   recurrences, chains of thought
+    state, vectors, attention, pooling, readout: what they have in common       rules.md   why they are sound
     fits     a model's layers found in an architecture  machine    CAN by counting
 
 Whoever believes this package and the theorems that it names needs to believe no other line of the project.

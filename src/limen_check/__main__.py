@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ if not __package__:  # run as a folder: what stands beside it is its package
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from limen_check import RUN, Malformed, check
-from limen_check.files import kind_of
+from limen_check.files import SCHEMA, kind_of
 
 _MODEL = ("model.json", "model.safetensors")
 
@@ -30,6 +31,7 @@ def certificates(path: Path) -> Iterator[Path]:
 
 def checked(path: Path) -> tuple[str, str]:
     """How it ended, and one line."""
+    content = b""
     try:
         content = path.read_bytes()
         if kind_of(content) in RUN:
@@ -38,7 +40,8 @@ def checked(path: Path) -> tuple[str, str]:
         found = check(content, (files[0].read_bytes(), files[1].read_bytes()) if _beside(files) else None)
         return "valid" if found.valid else "NOT valid", f"{found.kind}: {found.says}"
     except (Malformed, OSError) as error:
-        return "malformed", " ".join(str(error).split())
+        end = "malformed" if SCHEMA.encode() in content else "no certificate"
+        return end, " ".join(str(error).split())
 
 
 def _beside(files: list[Path]) -> bool:
@@ -46,22 +49,27 @@ def _beside(files: list[Path]) -> bool:
 
 
 def main(arguments: list[str]) -> int:
+    usage = "usage: python -m limen_check FILE|DIR\n"
+    if arguments in (["--help"], ["-h"]):
+        sys.stdout.write(usage + (__doc__ or ""))
+        return 0
     if len(arguments) != 1 or arguments[0].startswith("-"):
-        sys.stderr.write("usage: python -m limen_check FILE|DIR\n")
+        sys.stderr.write(usage)
         return 2
-    start, ends = time.perf_counter(), {"valid": 0, "NOT valid": 0, "malformed": 0, "needs a run": 0}
+    start, ends = time.perf_counter(), Counter[str]()
     for path in certificates(Path(arguments[0])):
         end, line = checked(path)
         ends[end] += 1
         sys.stdout.write(f"{end}  {path}  {line}\n")
     own = list(Path(__file__).parent.glob("*.py"))
     lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in own)
-    counts = ", ".join(f"{count} {end}" for end, count in ends.items() if count) or "no certificate found"
+    order = ("valid", "NOT valid", "malformed", "no certificate", "needs a run")
+    counts = ", ".join(f"{ends[end]} {end}" for end in order if ends[end]) or "no certificate found"
     sys.stdout.write(
         f"{counts}; {time.perf_counter() - start:.1f} s; trusted: {lines} lines in {len(own)} files, Python, "
         "and the theorems named\n"
     )
-    bad = ends["malformed"] or not sum(ends.values())
+    bad = ends["malformed"] or ends["no certificate"] or not ends
     return 2 if bad else 1 if ends["NOT valid"] else 0
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from limen_check.files import Refused, expect, need
@@ -27,13 +28,20 @@ def _cached(a: Sizes, tokens: int) -> int:
     return int(tokens * a["kv_heads"] * (a["d_k"] + a["d"]))
 
 
+def _features(a: Sizes) -> int:
+    """How many numbers φ makes of a key."""
+    return int(1 + a["d_k"] + a["d_k"] ** 2 if a["phi"] == "taylor" else a["d_k"])
+
+
+def _levels(a: Sizes, n: int) -> int:
+    """A level for each digit 1 of n - 1, and the token itself; a normaliser is one more value."""
+    return int(((n - 1).bit_count() + 1 if n else 0) * (a["d"] + (a["over"] == "linear")))
+
+
 _HEADS = "h d d_k p"  # h heads with values of size d and keys of size d_k, p bits a number
 _GROUPED = f"{_HEADS} kv_heads"  # whose keys and values are so many sets
 _STATES: dict[str, tuple[str, Callable[[Sizes, int], int]]] = {  # all sizes; numbers kept after n tokens
-    "linear": (
-        f"{_HEADS} phi normalise",
-        lambda a, n: a["h"] * _FEATURES[a["phi"]](a) * (a["d"] + a["normalise"]),
-    ),
+    "linear": (f"{_HEADS} phi normalise", lambda a, n: _features(a) * a["h"] * (a["d"] + a["normalise"])),
     "gated_linear": (_HEADS, lambda a, n: a["h"] * a["d_k"] * a["d"]),
     "delta": (f"{_HEADS} c", lambda a, n: a["h"] * a["d_k"] * a["d"] + _convolved(a)),
     "gated_delta": (f"{_HEADS} c", lambda a, n: a["h"] * a["d_k"] * a["d"] + _convolved(a)),
@@ -43,29 +51,18 @@ _STATES: dict[str, tuple[str, Callable[[Sizes, int], int]]] = {  # all sizes; nu
     "relu_rnn": ("d stages p", lambda a, n: a["d"]),
     "window": (f"{_GROUPED} W", lambda a, n: _cached(a, min(n, a["W"] - 1))),
     "masked_softmax": (f"{_GROUPED} first last", lambda a, n: _cached(a, min(n, a["first"] + a["last"] - 1))),
-    # a level for each digit 1 of n - 1, and the token itself; a normaliser is one more value
-    "log_linear": (
-        f"{_HEADS} over levels",
-        lambda a, n: (
-            ((n - 1).bit_count() + 1 if n else 0) * a["h"] * a["d_k"] * (a["d"] + (a["over"] == "linear"))
-        ),
-    ),
+    "log_linear": (f"{_HEADS} over levels", lambda a, n: _levels(a, n) * a["h"] * a["d_k"]),
 }
 _FULL: dict[str, tuple[str, Callable[[Sizes], int] | None]] = {  # all sizes; numbers of a reply, if fixed
     "softmax": (f"{_GROUPED} bidirectional", lambda a: a["h"] * (a["d"] + 2)),
     "conv_softmax": (f"{_HEADS} c", lambda a: a["h"] * (a["d"] + 2)),
     "hard": (_GROUPED, lambda a: a["h"] * (a["d"] + 1)),  # the best score and its value
-    "top_k": (
-        f"{_HEADS} k h_i d_i",
-        lambda a: a["k"] * (1 + a["h"] * (1 + a["d"])),
-    ),  # scores, values of the k best
+    "top_k": (f"{_HEADS} k h_i d_i", lambda a: a["k"] * (1 + a["h"] * (1 + a["d"]))),  # of the k best
     "block_sparse": (f"{_HEADS} B k", None),
 }
-_FEATURES: dict[str, Callable[[Sizes], int]] = dict.fromkeys(
-    ("elu1", "relu", "exp", "identity"), lambda a: a["d_k"]
-)
-_FEATURES |= {"taylor": lambda a: 1 + a["d_k"] + a["d_k"] ** 2}
-_WORDS = {"phi": tuple(_FEATURES), "over": ("linear", "mamba2", "gated_delta")}
+_WORDS = {
+    "phi": ("elu1", "relu", "exp", "identity", "taylor"), "over": ("linear", "mamba2", "gated_delta")
+}  # fmt: skip
 _SHARED = ("softmax", "hard", "linear", "window", "masked_softmax")  # all that they keep are keys and values
 
 
@@ -92,11 +89,7 @@ class Part:
         return int(_STATES[self.name][1](self.sizes, n) * self.sizes["p"])
 
     def most(self, n: int) -> int:
-        """The most bits that cross any cut of n ≥ 1 tokens.
-
-        States grow with n but for log_linear: of the numbers below n the one with the most digits 1 is n - 1
-        or the last 2^r - 1, for turning the digit 1 at place i of n - 1 to 0 leaves r - i above it, and i.
-        """
+        """The most bits that cross any cut of n ≥ 1 tokens."""
         return max(self.state(n), self.state(1 << n.bit_length() - 1))
 
     def reply(self) -> int:
@@ -125,6 +118,7 @@ class Architecture(NamedTuple):
     counted: list[tuple[Part, int]]
 
 
+@lru_cache(maxsize=64)
 def read(text: str) -> Architecture:
     """Reads the text form: every size is spelled."""
     stack = parse_stack(text)
@@ -156,9 +150,8 @@ def _part(call: Call) -> Part:
         elif key in ("bidirectional", "normalise"):
             expect(type(value) is bool, f"{name}: {key} must be true or false")
         else:
-            expect(
-                type(value) is int and value >= (key != "first"), f"{name}: {key} must be a positive integer"
-            )
+            well = type(value) is int and value >= (key != "first")
+            expect(well, f"{name}: {key} must be a positive integer")
     a: Sizes = given
     expect(a.get("h", 0) % a.get("kv_heads", 1) == 0, f"{name}: kv_heads must divide h")
     return Part(name, a, None, kv)

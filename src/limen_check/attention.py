@@ -6,16 +6,17 @@ for each pair, so "this key beats all others" is a statement about each table, w
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, product
 from math import gcd, prod
+from operator import mul
 from typing import Any
 
-from limen_check.files import Refused, expect, need
+from limen_check.files import expect, need
 from limen_check.state import State
-from limen_check.tasks import NO_FACTS, PLACE, TOKEN, At, Back, Equal, Facts, Number, Part, Sum
+from limen_check.tasks import NO_FACTS, PLACE, TOKEN, At, Back, Equal, Facts, Mapped, Number, Part, Sum
 from limen_check.vectors import (
     NONE,
     ONE,
@@ -25,7 +26,6 @@ from limen_check.vectors import (
     Format,
     Joint,
     Matrix,
-    Rows,
     Table,
     Vec,
     above,
@@ -33,14 +33,14 @@ from limen_check.vectors import (
     power,
 )
 
-Gain = dict[Hashable, list[Fraction]]  # for each query field what the reference scores by its row
+Gain = dict[Hashable, Column]  # for each query field what the reference scores by its row
 
 
 class Scores:
     """⟨q, k⟩ of two classes, and how far a computed score may be from it (`err`)."""
 
     def __init__(self, q: Vec, k: Vec, f: Format) -> None:
-        self.q, self.k, shared = q, k, q.columns() & k.columns()
+        self.q, self.k, shared = q, k, q.forms.keys() & k.forms.keys()
         self.s = sum((v * k.const[c] for c, v in q.const.items() if c in k.const), ZERO)
         self.A = {x: _against(q, x, k.const) for x in q.terms}
         self.B = {y: _against(k, y, q.const) for y in k.terms}
@@ -48,13 +48,14 @@ class Scores:
         for x, y in ((x, y) for x in q.terms for y in k.terms):
             table = Table.of(q.terms[x], k.terms[y])
             if table and len(k.terms[y].keys) == 1:  # then it is the query's alone
-                self.A[x] = [a + b for a, b in zip(self.A[x], table.best([ZERO]).top, strict=True)]
+                self.A[x] = self.A[x].plus(table.best(Column.same(ZERO, 1)).top)
             elif table:
                 self.S[x, y] = table
-        total = sum((q.cap(c) * k.cap(c) for c in shared), ZERO)
+        pairs = [(q.forms[c], k.forms[c]) for c in shared]
+        total = sum((x.cap * y.cap for x, y in pairs), ZERO)
         # (Q + e)(K + e') - QK = (Q + e)e' + K·e, and K, without its error, may be larger than K + e'
-        self.err = sum((q.cap(c) * k.width(c) + k.size(c) * q.width(c) for c in shared), ZERO)
-        steps = [(q.step(c), k.step(c)) for c in shared if q.cap(c) * k.cap(c)]
+        self.err = sum((x.cap * y.width + y.size * x.width for x, y in pairs), ZERO)
+        steps = [(x.step, y.step) for x, y in pairs if x.cap * y.cap]
         known = [a * b for a, b in steps if a and b]
         step = min(known, default=ONE) if len(known) == len(steps) else None
         self.err += f.inside(total, len(steps), step)
@@ -65,29 +66,31 @@ class Scores:
 
     def most(self, base: Fraction, gain: Gain) -> Fraction:
         """The largest (score - base - gain) over all rows of both."""
-        total, B = self.s - base, dict(self.B)
-        rows = {x: [a - g for a, g in zip(column, gain[x], strict=True)] for x, column in self.A.items()}
+        B, rows = dict(self.B), {x: column.plus(gain[x], -ONE) for x, column in self.A.items()}
         for (x, y), table in self.S.items():
-            top = table.tops(B.pop(y, [ZERO] * len(self.B[y])))
-            rows[x] = [a + b for a, b in zip(rows[x], top, strict=True)]
-        return total + sum(map(max, (*rows.values(), *B.values())), ZERO)
+            rows[x] = rows[x].plus(table.tops(B.pop(y, Column.same(ZERO, len(self.k.terms[y].keys)))))
+        return sum((column.most for column in (*rows.values(), *B.values())), self.s - base)
 
     def exactly(self, base: Fraction, gain: Gain) -> bool:
         """Whether every score is base + gain, and computed so."""
-        level = all(len(set(b)) == 1 for b in self.B.values())
-        return level and not self.S and not self.err and gain == self.A and self.most(base, gain) == 0
+        level = [*self.B.values(), *(column.plus(gain[x], -ONE) for x, column in self.A.items())]
+        exact = not self.S and not self.err and all(column.fixed for column in level)
+        return exact and sum((column.most for column in level), self.s - base) == 0
 
 
-def _against(x: Vec, name: Hashable, const: dict[int, Fraction]) -> list[Fraction]:
+def _against(x: Vec, name: Hashable, const: dict[int, Fraction]) -> Column:
     """The products of a field's rows with a constant vector."""
     rows = x.terms[name]
     parts = [(column, const[c]) for c, column in rows.columns.items() if const.get(c)]
-    return Column.sum(parts).rows() if parts else [ZERO] * len(rows.keys)
+    return Column.sum(parts) if parts else Column.same(ZERO, len(rows.keys))
 
 
 @dataclass(frozen=True)
 class Match:
-    """A token with all digits asked for scores s + gain + [low, high]; others ≤ s + gain + high - cost."""
+    """A token with all digits asked for scores s + gain + [low, high]; others ≤ s + gain + high - cost.
+
+    A pair is (query field, key field, which row of the key is asked for by a row of the query).
+    """
 
     pairs: list[tuple[Any, Any, dict[Any, Any]]]
     cost: Fraction | None
@@ -96,21 +99,33 @@ class Match:
     gain: Gain
 
     @classmethod
-    def of(cls, scores: Scores, skip: frozenset[Hashable] = frozenset()) -> Match:
-        """Each key field is asked for by at most one query field; what nobody asks for may vary freely."""
-        pairs, costs, low, high, gain = [], [], ZERO, ZERO, dict(scores.A)
-        for y, rows in scores.k.terms.items():
+    def of(cls, scores: Scores, skip: Collection[Hashable] = (), nobody: bool = False) -> Match:
+        """Each key field is asked for by at most one query field; those in `skip` are told elsewhere.
+
+        What nobody asks for may vary freely; with `nobody` its best row is asked for, whoever asks.
+        """
+        pairs: list[tuple[Any, Any, dict[Any, Any]]] = []
+        costs, low, high, gain = [], ZERO, ZERO, dict(scores.A)
+        gain |= {x: Column.same(ZERO, len(scores.q.terms[x].keys)) for x in skip}
+        for y, rows in ((y, rows) for y, rows in scores.k.terms.items() if y not in skip):
             coupled, B = [x for x, z in scores.S if z == y], scores.B[y]
-            if not coupled or y in skip:
-                low, high = low + min(B), high + max(B)
+            if not coupled and nobody and not B.fixed:
+                (second, first), at = sorted(B.levels)[-2:], B.rows()
+                need(at.count(first) == 1, "two rows are as good")
+                pairs.append((None, y, {None: rows.keys[at.index(first)]}))
+                costs.append(first - second)
+                low, high = low + first, high + first
+                continue
+            if not coupled:
+                low, high = low + B.least, high + B.most
                 continue
             need(len(coupled) == 1, "a key field is asked for by two fields of the query")
             x = coupled[0]
-            best = scores.S[x, y].best(B)
-            gain[x] = [a + b for a, b in zip(gain[x], best.top, strict=True)]
-            costs.append(best.miss)
+            found = scores.S[x, y].best(B)
+            gain[x] = gain[x].plus(found.top)
+            costs.append(found.miss)
             asked = scores.q.terms[x].keys
-            pairs.append((x, y, {a: rows.keys[b] for a, b in zip(asked, best.choice, strict=True)}))
+            pairs.append((x, y, {a: rows.keys[b] for a, b in zip(asked, found.choice, strict=True)}))
         return cls(pairs, min(costs, default=None), low, high, gain)
 
 
@@ -128,29 +143,26 @@ class Head:
     def of(cls, state: State, K: Matrix, V: Matrix, both: bool) -> Head:
         """Weights are at most 1, perhaps before they are divided by their sum: so are n of them at most n."""
         key, value = ({c.name: state.x[c.name].times(W, state.f) for c in state.text} for W in (K, V))
-        largest = max((v.cap(c) for v in value.values() for c in v.columns()), default=ZERO)
-        need(2 * state.length * largest <= state.f.most, "a sum of values overflows")
-        return cls(state, key, value, frozenset(c for row in V.values() for c in row), both)
+        largest = max((v.form(c).cap for v in value.values() for c in v.forms), default=ZERO)
+        need(2 * state.length * state.grown * largest <= state.f.most, "a sum of values overflows")
+        return cls(state, key, value, frozenset(V), both)
 
 
 class Ask:
-    """The tokens of class c ask a head with the query q.
-
-    Whatever is claimed of the head, no score overflows, also of itself and of tokens that are masked: an
-    infinite one makes weights NaN, and 0·NaN is NaN.  No part of a score's sum is larger than `top` and its
-    roundings, and no difference of two scores larger than twice that.
-    """
+    """The tokens of class c ask a head with the query q; no score overflows, whatever is claimed of it."""
 
     def __init__(self, head: Head, c: Class, Q: Matrix) -> None:
         self.head, self.c, self.state, self.f = head, c, head.state, head.state.f
-        self.q = self.state.x[c.name].times(Q, self.f)
-        caps = {i: self.q.cap(i) for i in self.q.columns()}
+        self.q, self._scores = self.state.x[c.name].times(Q, self.f), dict[str, Scores]()
+        caps = {i: self.q.form(i).cap for i in self.q.forms}
         for k in head.key.values():
-            top = sum((caps[i] * k.cap(i) for i in k.columns() if i in caps), ZERO)
+            top = sum((caps[i] * k.form(i).cap for i in k.forms if i in caps), ZERO)
             need(2 * (top + self.f.inside(top, len(caps), None)) <= self.f.largest, "a score overflows")
 
     def scores(self, d: Class) -> Scores:
-        return Scores(self.q, self.head.key[d.name], self.f)
+        if d.name not in self._scores:
+            self._scores[d.name] = Scores(self.q, self.head.key[d.name], self.f)
+        return self._scores[d.name]
 
     def before(self, d: Class) -> bool:
         """Whether every token that asks sees all of d."""
@@ -163,52 +175,44 @@ class Ask:
 
     def cap(self, column: int) -> Fraction:
         """The largest value."""
-        return max(self.head.value[d.name].cap(column) for d in self.seen)
+        return max(self.head.value[d.name].form(column).cap for d in self.seen)
 
     def average(self) -> Vec:
-        """R3, no claim: an average of values; with at most 2^-3/acc tokens no rounding doubles it."""
-        err = {}
+        """R3, no claim: an average of values, 1/Z and a sum of n being each within a factor of `grown`."""
+        err, room = {}, 2 if self.state.short else 4 * above(self.state.grown) ** 4
         for column in self.head.columns:
-            ends = [self.head.value[d.name].ends(column) for d in self.seen]
-            err[column] = 2 * min(ZERO, *(low for low, _ in ends)), 2 * max(ZERO, *(high for _, high in ends))
-        return Vec({}, {}, err)
+            ends = [self.head.value[d.name].form(column).ends for d in self.seen]
+            low, high = min(ZERO, *(low for low, _ in ends)), max(ZERO, *(high for _, high in ends))
+            err[column] = room * low, room * high
+        return Vec.of({}, {}, err)
 
     def weight(self, n: int, gap: Fraction) -> Fraction:
-        """At least the computed weight of n tokens that score `gap` less than another, relative to it.
-
-        Differences of scores are rounded, exponentials err by less than 2^-16 of themselves; one that
-        is subnormal may be doubled, and so may be the weight made of it.
-        """
+        """At least the computed weight of n tokens that score `gap` less than another, relative to it."""
+        if n == 0:
+            return ZERO
         need(gap > 0, "another token may score as much")
         each = exp_above(-gap * (1 - 2 * self.f.acc))
         return n * each * (4 if each < power(self.f.least + 2) * self.state.length else 1 + power(-12))
 
     def blurred(self, v: Vec, stray: Fraction) -> Vec:
-        r"""L3: what is read, unrounded, where the token with the highest score has the value v.
-
-        It weighs e^0 = 1 exactly, all others σ = stray together, and σ' = σ(1+u)⁴/(1-n·acc)² has room for the
-        roundings of small numbers.  An addition of floats errs by no more than its smaller summand, for the
-        larger one is a float: so in any order the normaliser is 1 ≤ Z ≤ 1 + 2σ'.  1/Z is rounded to 1 if
-        2σ' < u/2, else it errs by 2σ' + u.  The others' values add σ' of the largest, and the sum of values
-        errs by σ' again.  In all 4σ' of the largest value, and a few roundings if 1/Z is not 1.  A
-        division by Z at the end is covered, too.
-        """
+        """L3: what is read, unrounded, where the token with the highest score has the value v."""
         u, acc = self.f.u, self.f.acc
-        stray = stray * (1 + u) ** 4 / (1 - self.state.length * acc) ** 2
+        stray = stray * (1 + u) ** 4 * self.state.grown
         need(stray < Fraction(1, 64), "too much weight elsewhere")
         share = 4 * stray + (0 if 4 * stray < u else (1 + u) ** 2 * (1 + 4 * acc) - 1)
         reach = {column: above(share * self.cap(column)) for column in self.head.columns}
-        return v.joined(Vec({}, {}, {column: (-e, e) for column, e in reach.items()}))
+        return v.plus(Vec.of({}, {}, {column: (-e, e) for column, e in reach.items()}))
 
-    def others(self, skip: set[Class], base: Fraction, gain: Gain, err: Fraction) -> Fraction:
+    def behind(self, e: Class, base: Fraction, gain: Gain, err: Fraction) -> Fraction:
+        """How far class e is behind a token that scores base + gain, up to err."""
+        scores = self.scores(e)
+        gap = -scores.most(base, gain) - scores.err - err
+        return gap if gap > 0 else gap + self._missed(scores, e)
+
+    def others(self, skip: Collection[Class], base: Fraction, gain: Gain, err: Fraction) -> Fraction:
         """The weight of all classes but some, relative to a token that scores base + gain, up to err."""
-        stray = ZERO
-        for e in self.seen:
-            if e not in skip:
-                scores = self.scores(e)
-                gap = -scores.most(base, gain) - scores.err - err
-                stray += self.weight(e.count, gap if gap > 0 else gap + self._missed(scores, e))
-        return stray
+        rest = [e for e in self.seen if e not in skip]
+        return sum((self.weight(e.count, self.behind(e, base, gain, err)) for e in rest), ZERO)
 
     def _missed(self, scores: Scores, e: Class) -> Fraction:
         """What every token of class e misses where the task promises that none of them is asked for."""
@@ -223,19 +227,15 @@ class Ask:
         return self.c.name in spec.asks and (many, d.name, facts) in spec.promises
 
     def one(self, d: Class) -> Vec:
-        """R1.  A token of d has all digits asked for iff it satisfies the facts, and exactly one does: it is
-        ahead of the rest of d by what a miss costs, less what nobody asks for, and of all other classes.
-        A token that sees one token alone gives it the weight 1, whatever it scores.
-        """
+        """R1: exactly one token of d satisfies the facts, and it is ahead of all others."""
         if self.seen == [d] and d.count == 1:
             return moved(self.head.value[d.name], d, NO_FACTS, self.c)
         scores = self.scores(d)
         m = Match.of(scores)
         facts = relation(self.state, m, self.c, d)
         self.unique(facts, d)
-        stray = self.others({d}, scores.s + m.low, m.gain, scores.err)
-        if d.count > 1:
-            stray += self.weight(d.count - 1, (m.cost or ZERO) - (m.high - m.low) - 2 * scores.err)
+        stray = self.others([d], scores.s + m.low, m.gain, scores.err)
+        stray += self.weight(d.count - 1, (m.cost or ZERO) - (m.high - m.low) - 2 * scores.err)
         return self.blurred(moved(self.head.value[d.name], d, facts, self.c), stray)
 
     def unique(self, facts: Facts, d: Class) -> None:
@@ -265,16 +265,10 @@ class Ask:
             weight *= radix
 
     def back(self, o: Any) -> Vec:
-        """R1 where all classes write positions by residues modulo numbers p without common factor.
-
-        A score is Σ m_p[query residue, key residue]: the same where key ≡ query + Δ, Δ the way from one
-        segment's places to the other's, and at least `cost` less elsewhere.  As the p multiply to the text's
-        length or more, one token alone has all residues, that o positions before, whatever its class.
-        """
+        """R1 by residues of positions: the token o positions before, whatever its class."""
         expect(type(o) is int, "hints: back takes a number")
-        asked = {
-            n: r for n, r in self.q.terms.items() if isinstance(n, Number) and (n.of, n.div) == (PLACE, 1)
-        }
+        all_of = {n: r for n, r in self.q.terms.items() if isinstance(n, Number)}
+        asked = {n: r for n, r in all_of.items() if (n.of, n.div) == (PLACE, 1)}
         need(asked.keys() == self.q.terms.keys() and not self.q.const, "not by residues of the place")
         hits: dict[Number, set[Fraction]] = {n: set() for n in asked}
         misses: dict[Number, set[Fraction]] = {n: set() for n in asked}
@@ -291,8 +285,8 @@ class Ask:
                     if x == y:
                         (misses if (a + self.c.first - e.first - o - b) % x.mod else hits)[x].add(v)
         need(all(len(v) == 1 for v in hits.values()), "a residue scores differently")
-        apart = all(gcd(x.mod, y.mod) == 1 for x in asked for y in asked if x != y)
-        need(apart and prod(x.mod for x in asked) >= self.state.length, "the residues do not fix a position")
+        moduli = [x.mod for x in asked]
+        need(_coprime(moduli) and prod(moduli) >= self.state.length, "the residues do not fix a position")
         cost = min((min(hits[x]) - max(misses[x]) for x in asked if misses[x]), default=ONE)
         stray = self.weight(self.state.length - 1, cost - 2 * max(self.scores(e).err for e in self.seen))
         return self.blurred(_named(_alike(there), o), stray)
@@ -300,12 +294,12 @@ class Ask:
 
 def _named(v: Vec, o: int) -> Vec:
     """A vector of the token o positions before, in the words of its reader."""
-    terms: dict[Hashable, Rows] = {}
-    for n, rows in v.terms.items():
-        if not isinstance(n, Number) or n.of != TOKEN:
-            raise Refused("something else than ids is read")
-        terms[Number(Back(o, TOKEN), n.div, n.mod)] = rows
-    return Vec(v.const, terms, v.err)
+
+    def name(n: Any) -> Hashable:
+        need(isinstance(n, Number) and n.of == TOKEN, "something else than ids is read")
+        return Number(Back(o, TOKEN), n.div, n.mod)
+
+    return v.renamed(name)
 
 
 def _alike(values: list[Vec]) -> Vec:
@@ -315,14 +309,12 @@ def _alike(values: list[Vec]) -> Vec:
         same = v.const == first.const and v.terms.keys() == first.terms.keys()
         need(same and all(v.terms[n].same(first.terms[n]) for n in v.terms), "values of different kinds")
     ends = {c: [v.err.get(c, NONE) for v in values] for v in values for c in v.err}
-    return Vec(first.const, first.terms, {c: (min(e)[0], max(hi for _, hi in e)) for c, e in ends.items()})
+    err = {c: (min(e)[0], max(hi for _, hi in e)) for c, e in ends.items()}
+    return Vec.of(first.const, first.terms, err)
 
 
 def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
-    """A vector of THE token of class d, as its reader of class c names it.
-
-    Two names may become one, where the token had read its own number elsewhere: their tables are added.
-    """
+    """A vector of THE token of class d, as its reader of class c names it."""
 
     def number(n: Number) -> Number:
         return Number(expr(n.of), n.div, n.mod)
@@ -340,21 +332,15 @@ def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
     def field(n: Any) -> Hashable:
         return Joint(tuple(map(field, n.fields))) if isinstance(n, Joint) else number(n)
 
-    terms: dict[Hashable, Rows] = {}
-    for n, rows in v.terms.items():
-        name = field(n)
-        terms[name] = terms[name].plus(rows) if name in terms else rows
-    return Vec(v.const, terms, v.err)
+    return v.renamed(field)
+
+
+Digits = list[tuple[Number, Number, dict[Any, Any]]]  # of the key, of the query, which one is asked for
 
 
 def relation(state: State, m: Match, c: Class, d: Class) -> Facts:
-    """What it says that all digits agree: "key number = query number + shift", or a sum by its residues.
-
-    Digits of one key number that are asked for by digits of one query number, of the same weights and
-    without a gap, each at a fixed distance, are all met iff the numbers are at a fixed distance: a number
-    has one set of digits.
-    """
-    groups: dict[tuple[Any, Any], list[tuple[Number, Number, dict[int, int]]]] = {}
+    """What it says that all digits agree: "key number = query number + shift", or a sum by its residues."""
+    groups: dict[tuple[Any, Any], Digits] = {}
     for x, y, π in m.pairs:
         need(isinstance(x, Number) and isinstance(y, Number), "several numbers at once are asked for")
         groups.setdefault((y.of, x.of), []).append((y, x, π))
@@ -366,7 +352,7 @@ def relation(state: State, m: Match, c: Class, d: Class) -> Facts:
     return frozenset(facts)
 
 
-def _equal(state: State, digits: list[tuple[Number, Number, dict[int, int]]], c: Class, d: Class) -> Equal:
+def _equal(state: State, digits: Digits, c: Class, d: Class) -> Equal:
     (k0, q0, _), shift, weight = digits[0], 0, 1
     for i, (k, q, π) in enumerate(digits):
         need(k.div == k0.div * weight and q.div == q0.div * weight, "a digit is left out")
@@ -378,13 +364,11 @@ def _equal(state: State, digits: list[tuple[Number, Number, dict[int, int]]], c:
     return Equal(state.plain(key, d), state.plain(query, c), shift)
 
 
-def _sum(state: State, digits: list[tuple[Number, Number, dict[int, int]]], c: Class, d: Class) -> Sum:
+def _sum(state: State, digits: Digits, c: Class, d: Class) -> Sum:
     """x + y ≡ r modulo m_1, m_2, …: one residue modulo their product, so one sum if all are below it."""
     moduli = [k.mod for k, _, _ in digits]
     need(all(k.div == q.div == 1 and k.mod == q.mod > 0 for k, q, _ in digits), "residues of other numbers")
-    need(
-        all(gcd(a, b) == 1 for i, a in enumerate(moduli) for b in moduli[:i]), "residues with a common factor"
-    )
+    need(_coprime(moduli), "residues with a common factor")
     found = [{(a + b) % k.mod for a, b in π.items()} for k, _, π in digits]
     need(all(len(r) == 1 for r in found), "no sum of residues")
     key, query = state.plain(Number(digits[0][0].of), d), state.plain(Number(digits[0][1].of), c)
@@ -394,3 +378,24 @@ def _sum(state: State, digits: list[tuple[Number, Number, dict[int, int]]], c: C
     fits = [s for s in state.spec.sums if all({s % p} == r for p, r in zip(moduli, found, strict=True))]
     need(len(fits) > 0 and max(top, fits[0]) < prod(moduli), "the residues do not say which sum")
     return Sum(key, query, fits[0])
+
+
+def _coprime(moduli: list[int]) -> bool:
+    return all(gcd(a, b) == 1 for i, a in enumerate(moduli) for b in moduli[:i])
+
+
+def mapped(state: State, m: Match, c: Class, d: Class) -> Facts:
+    """All digits of one key number, in mixed radix, asked for by rows of one field, or by nobody."""
+    pairs = sorted(m.pairs, key=lambda pair: int(getattr(pair[1], "div", 0)))
+    of = {getattr(y, "of", None) for _, y, _ in pairs}
+    need(len(of) == 1 and None not in of, "other numbers than one are asked for")
+    weights = list(accumulate((y.mod for _, y, _ in pairs), mul, initial=1))
+    key = Number(of.pop(), 1, weights[-1])
+    whole = [y.div for _, y, _ in pairs] == weights[:-1] and state.plain(key, d).mod == 0
+    need(whole, "a digit is left out")
+    fields = {x for x, _, _ in pairs if x is not None}
+    need(all(isinstance(x, Number) for x in fields) and len(fields) <= 1, "several fields ask for one number")
+    asks: list[Any] = next((list(π) for x, _, π in pairs if x is not None), [None])
+    rows = tuple((a, sum(π[None if x is None else a] * y.div for x, y, π in pairs)) for a in asks)
+    query = next((state.plain(x, c) for x in fields), None)
+    return frozenset({Mapped(Number(key.of), query, rows)})

@@ -46,12 +46,7 @@ def found(known_as: Any, where: str, numbers: tuple[Any, ...], rows: frozenset[A
 
 
 def dyck(k: int, D: int, token: Any) -> tuple[Machine, Cell, Cell]:
-    """A stack of D slots, the newest bracket first: 0 is free, 1 … k is a kind.  Tokens below k open.
-
-    Opening moves every slot one down, closing one up.  `lost` says that one was opened while the last slot
-    was taken (so D were open: as long as nothing is lost, the taken slots are the first ones), or closed
-    while the first slot did not hold its kind.  It is right if nothing is lost and the first slot is free.
-    """
+    """A stack of D slots, the newest bracket first: 0 is free, 1 … k is a kind.  Tokens below k open."""
     slots = [f"s{i}" for i in range(D)]
     cells = {"lost": Cell("lost", 2)} | {slot: Cell(slot, k + 1) for slot in slots}
 
@@ -109,18 +104,7 @@ _PALINDROME = {
 
 @dataclass(frozen=True)
 class Turing:
-    """A table; it starts in state 0, on the blank behind a word of n digits.
-
-    After `time` steps it has halted, and the symbol under its head is the task's answer; the head never left
-    the n + 2 cells of the word and of the blanks beside it.
-
-    increment: from the right 1 becomes 0 until a 0 becomes 1 or the left blank is met; then the head runs
-    left to the blank, and one to the right: onto the first digit of the sum.  1 + n + 1 steps.
-    palindrome: the last digit is erased and kept in the state, the head runs left to the blank, and one to
-    the right: another digit gives 0, the same one is erased, the head runs right to the blank, and all begins
-    anew with two digits less; where no digit is left, to erase or to compare, the answer is 1.  With m digits
-    that takes R(m) = 2m + 1 + R(m - 2) steps, R(0) = 2, R(1) = 4, so at most 1 + (m + 1)(m + 2)/2.
-    """
+    """A table; it starts in state 0, on the blank behind a word of n digits."""
 
     table: Mapping[tuple[int, int], tuple[int, int, int]]
     halt: int

@@ -33,9 +33,7 @@ def streaming_state(case: Case) -> Sides | Ceiling:
 
 
 def log_linear_state(case: Case) -> Sides | Ceiling:
-    """The same at t = 2^r: counting up to 2^r carries through all digits, so the next token first adds all
-    levels of a log_linear part into one; the levels' weights belong to the token that reads.
-    """
+    """The same at t = 2^r, where the next token first adds all levels of a log_linear part into one."""
     case.plain(case.route, thoughts=True)
     need(any(part.name == "log_linear" for part, _ in case.architecture.counted), "no layer is log_linear")
     t = 1 << case.task.cut.bit_length() - 1
@@ -80,9 +78,7 @@ def _lookup(task: rows.Task, t: int) -> tuple[int, int, int, str]:
 
 
 def window_global(case: Case) -> Sides:
-    """vocab^g ≥ rows(t): a token knows the R = Σ(W-1) tokens before it and the first g, by induction over the
-    layers: those that it reads know what is before them, and the first tokens know only first ones.
-    """
+    """vocab^g ≥ rows(t): a token knows the R = Σ(W-1) tokens before it and the first g."""
     case.plain()
     reach = first = 0
     for layer in case.architecture.layers:
@@ -106,11 +102,7 @@ class Family(NamedTuple):
 
 
 def one_layer_cut(case: Case) -> Sides:
-    """fixed_query: the last token is fixed, so Alice knows its query and sends maximum, normaliser and sums
-    over her tokens, H(d+2)p bits; Bob merges them with his.  after_recurrence: Alice sends the states, Bob
-    the query, Alice the sums; two pairs of a fooling set with one conversation have it on their crossings,
-    too.
-    """
+    """Alice's tokens tell the last token maximum, normaliser and sums; after recurrences states, too."""
     families = {"fixed_query": _FIXED, "after_recurrence": _FOOLING}
     name, fixed = case.task.name, case.route == "fixed_query"
     need(case.route in families, f"the routes are {', '.join(families)}")
@@ -125,9 +117,7 @@ def one_layer_cut(case: Case) -> Sides:
 
 
 def _rooted(task: rows.Task, n: int, k: int) -> Family:
-    """Alice hangs vertices k … n-2 on roots 0 … k-1; the last edge is 0-(n-1).  Where i hangs on x ≠ 0 or on
-    y, Bob's i-(n-1) and a tree on the roots but x make a tree, or a cycle.  Or Alice has a cycle.
-    """
+    """Alice hangs vertices k … n-2 on roots 0 … k-1; Bob asks whether i hangs on x; or Alice has a cycle."""
     need(2 <= k <= n - 2, "there must be 2..n-2 roots")
     return Family(bits((k, n - 1 - k), more=n - 1 - k >= 3), n - 1 - k)
 
@@ -154,11 +144,7 @@ _FOOLING: dict[str, Callable[..., Family]] = {
 
 
 def separate_tokens(case: Case) -> Sides:
-    """Alice holds the values, Bob the keys and the query: he decides which value is asked for, she tells all.
-
-    nearest_neighbor: the query's own point at i, the opposite one elsewhere.  cgram: blocks of c symbols end
-    with a value; block i begins 0 1 … 1, all others 2 … 2, so 0 1 occurs once; else values are not 0.
-    """
+    """Alice holds the values, Bob the keys and the query: any value may be asked for, she tells all."""
     case.plain()
     name, s = case.task.name, case.task.sizes
     need(name in ("recall", "nearest_neighbor", "cgram"), "no values stand apart from their keys")
@@ -176,10 +162,7 @@ def three_sum_one_layer(case: Case) -> Sides:
 
 
 def sparse_average_width(case: Case) -> Sides:
-    """q ≥ 2: the last place is n-1; if z, z' have equal sums over all other places, exchanging one shows that
-    they differ by a constant, which is 0, or by one pair if q = 2.  q = n: the sum of all.  q = 1: some
-    n/2^(query bits) places share a query, and Bob knows which of them is asked for.
-    """
+    """Sums over q of n places tell all z apart (q > 1); places that share a query are told apart (q = 1)."""
     case.plain()
     need(case.task.name == "sparse_average", "it is about sparse_average")
     n, q = case.task.sizes["n"], case.task.sizes["q"]
@@ -222,15 +205,7 @@ def _told(case: Case, family: Family, message: Callable[[Part], int]) -> Sides:
 
 
 def block_messages(case: Case) -> Sides | Ceiling:
-    """b whole blocks of B tokens; in layer r a token opens κ_r = hk blocks, a block sends w_r = h(d_k+d)p
-    bits.
-
-    Γ blocks are in the query's reach: κ_l at the top; below, each block in reach opens κ_r·B, the query's own
-    block κ_r for each of its rest + 1 tokens.  W = w_1 + Σ_r w_{r+1}·Π_{s≤r}(1 + κ_s·B) bits are told of one
-    block, on average, in all that it reaches. positions: v is ambiguous in at most κ blocks, so in some block
-    D values are not: it tells which are there. depth: contents of a block with equal messages differ in |U|
-    values, M·2^(-W/B) ≤ E|U| + B ≤ ΓM/b + bB + B.
-    """
+    """κ_r = hk blocks of B tokens are opened, each sends w_r = h(d_k+d)p bits; Γ blocks are in reach."""
     case.plain(case.route)
     layers, n, M = case.architecture.layers, case.task.sizes.get("n", 0), case.task.sizes.get("M", 0)
     alone = all(len(layer) == 1 and layer[0].name == "block_sparse" for layer in layers)
@@ -245,7 +220,7 @@ def block_messages(case: Case) -> Sides | Ceiling:
     need(b > Γ, "every block is within the query's reach")
     for opened, a in zip(κ, sizes, strict=True):
         W, reached = W + reached * a["h"] * (a["d_k"] + a["d"]) * a["p"], reached * (1 + opened * B)
-        need(W.bit_length() <= 1 << 13, "the messages are too long to be calculated with here")
+        need(W.bit_length() <= 1 << 14, "the messages are too long to be calculated with here")
     if case.route == "positions":
         need(len(layers) == 1, "this route is about one layer")
         D = M - κ[0] * M // b
@@ -261,12 +236,7 @@ def block_messages(case: Case) -> Sides | Ceiling:
 
 
 def _balanced(c: Fraction, ε: Fraction, seen: Fraction, told: Fraction) -> bool:
-    """(TPR + 1 - FPR)/2 ≤ c whenever d((1-ε)·TPR ‖ ε + (1-ε)·FPR + seen) ≤ told, for all FPR in [0, 1].
-
-    A value planted outside what is seen and an independent one differ by `told` bits; ε: a partner by chance.
-    By Pinsker's inequality TPR - FPR ≤ (ε + seen + √(told·ln2/2))/(1-ε).  Else cell by cell: for FPR in [x,
-    y] a TPR above 2c - 1 + x is impossible if it is with FPR = y.
-    """
+    """(TPR + 1 - FPR)/2 ≤ c whenever d((1-ε)·TPR ‖ ε + (1-ε)·FPR + seen) ≤ told, for all FPR in [0, 1]."""
     room = (2 * c - 1) * (1 - ε) - ε - seen
     if room >= 0 and room**2 >= told * _LN2 / 2:
         return True
@@ -280,10 +250,7 @@ def _balanced(c: Fraction, ε: Fraction, seen: Fraction, told: Fraction) -> bool
 
 
 def token_index(case: Case) -> Sides:
-    """2^κ ≥ min(M, (1-k/n)M + 1), κ = d_i·p.  At most k places may confuse v with another value: else put
-    that there, ask for v, and switch a place that is not opened.  If 2^κ < M, a place leaves 2^κ - 1 values
-    alone.
-    """
+    """2^κ ≥ min(M, (1-k/n)M + 1), κ = d_i·p: at most k places may confuse v with another value."""
     case.plain()
     layers = case.architecture.layers
     alone = len(layers) == len(layers[0]) == 1 and layers[0][0].name == "top_k"

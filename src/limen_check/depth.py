@@ -22,7 +22,7 @@ from limen_check.files import need
 from limen_check.logs import bits, covers, diverges, highest, kept
 from limen_check.rows import Task
 
-_TABLES, _WORK = 64, 1 << 17  # at most so many tables, and parts times steps
+_TABLES, _WORK, _LONG = 64, 1 << 17, 1 << 14  # tables; parts times steps; tables times bits: at most
 _ROOTS = [Fraction(isqrt(isqrt(2**i << 400)) + 1, 1 << 100) for i in range(4)]  # above 2^(i/4)
 _HEAVY = Fraction("0.5307378454230429885333773572343719")  # above log₂e/e
 
@@ -66,6 +66,7 @@ def composition_depth(case: Case) -> Sides | Ceiling:
     """The inequality that the route names."""
     N, route, stack = case.task.N, case.route, case.architecture
     need(0 < len(N) <= _TABLES, f"it is about composition, and facts, of at most {_TABLES} tables")
+    need(len(N) * N[-1].bit_length() <= _LONG, "the numbers are too long to be calculated with here")
     hops = case.sizes.get("hops", len(N))
     need(1 <= hops <= len(N), f"hops must be 1..{len(N)}")
     need(not any(part.sizes.get("bidirectional") for part, _ in stack.counted), "later tokens are read")
@@ -99,11 +100,7 @@ class Level(NamedTuple):
 
 
 def by_level(architecture: Architecture, n: int, L: int, steps: int) -> Levels:
-    """By level 0..κ+Tφ < L: β replies at full parts that are read on, ω at all full parts, σ states.
-
-    κ is the highest level of one pass.  A step of thought starts with all that the token before it holds, and
-    adds φ; its replies are new, the states are not.  The last layer matters at the last token alone: no β.
-    """
+    """By level 0..κ+Tφ < L: β replies at full parts that are read on, ω at all full parts, σ states."""
     size = {id(part): part.reply() if part.full else part.most(n) for part, _ in architecture.counted}
     first = list(_walk(architecture, Level(-1, 0, 0)))
     κ, φ = (max(level[i] for _, _, _, level in first) for i in (0, 2))
@@ -123,15 +120,7 @@ def by_level(architecture: Architecture, n: int, L: int, steps: int) -> Levels:
 
 
 def _walk(architecture: Architecture, start: Level) -> Iterator[tuple[int, Part, bool, Level]]:
-    """Levels along the stack, q of what queries read, kv of what keys, values and updates read:
-
-    full:    W = max(W_q + 1, W_kv, T_kv),  T = 1,               φ = max(φ_q + 1, φ_kv)
-    linear:  W = max(W_q, W_kv, T_kv),      T = max(T_q, T_kv),  φ = max(φ_q, φ_kv)
-
-    A full part's query finds one entry more than it knows; token z_0 may find i_1 there, and hands it on by
-    keys and values.  A convolution before a full part is a linear part in series.  A layer reads all before
-    it.
-    """
+    """Levels along the stack, q of what queries read, kv of what keys, values and updates read."""
     inputs = [start]
     for i, layer in enumerate(architecture.layers):
         after = inputs[i]
@@ -159,14 +148,7 @@ def _placed(levels: Levels, sizes: dict[str, int], L: int) -> tuple[Levels, dict
 
 
 def _each_w(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
-    """Two hops; y groups of h entries of z_1, each with b values of its own, the other entries constant.
-
-    For each w the largest class of z_1 with the same replies to w at level 0 and the same states has lost d
-    bits, so one entry of each group keeps b·2^-δ values, δ ≤ d/(yh) on average: by convexity J in all.  As
-    z_0 these make w's query at level 1 a function of w and the group.  [Of z_2: states; replies to w at
-    levels 0 and 1; at level 0 to z_0 and to the pairs of an entry and its value.]  Without a full part of
-    level 1 no class is needed, and d = 0.
-    """
+    """W: two hops; y groups of h entries of z_1, each with b values of its own, the others constant."""
     need(len(N) == 2 and set(sizes) == {"y", "h", "b"}, "route W is about two hops, with sizes y, h, b")
     ((β0, β1), (ω0, ω1), (σ0, σ1)), (m, N1), n1 = levels, N, N[1] // N[0]
     y, h, b = sizes["y"], sizes["h"], sizes["b"]
@@ -176,24 +158,11 @@ def _each_w(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
 
 
 def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
-    """L hops.  Sets Z_l of x_l tables z_l (Z_0 of x_0 keys) on which nothing that is said from above changes.
-
-    w_l of the n_l parts of z_{l+1} are asked for, of z_1 the last v entries vary.  Player l holds the v_l
-    entries of z_l that vary (v_1 = v, v_l = w_{l-1}·N_{l-2}) and the constant ones of z_{l-1}: u_l tokens.
-    Z_{≤l} reaches Th_l values of i_l, so q_{l+1} = w_l·Th_l entries of z_{l+1}; q_1 = x_0.  A = w_1⋯w_{L-1}.
-    D_1: what z_1 has lost by replies to w and states of level 0; by Han's inequality some x_0 of v entries
-    have lost x_0/v of it.  D_{l+1}: what (z_{l+1}, …) have lost by then.  A random x_l-tuple is among those
-    left with probability 2^(-x_l·D_l) or more; half of that surely reaches Th_l values (the cover test).
-    Then fix what the L - l players above l say: states at the border; at levels ≤ l replies to the x_l·u_l
-    tokens of player l; at level l replies to w and to players below, one for each query they can have.  In
-    the first step the tables left are a product, so the choice of Z_1 costs nothing above; if nobody reads a
-    full part they stay one, and each table pays for its own replies to w and states alone.
-    """
+    """C: L hops; sets Z_l of x_l tables z_l on which nothing that is said from above changes."""
     L, (β, ω, σ) = len(N), levels
     names = [f"x{l}" for l in range(L)], [f"Th{l}" for l in range(1, L)], [f"w{l}" for l in range(1, L)]
-    need(
-        set(sizes) == {"v", *names[0], *names[1], *names[2]}, "the sizes of route C are x_l, Th_l, w_l and v"
-    )
+    known = {"v", *names[0], *names[1], *names[2]}
+    need(set(sizes) == known, "the sizes of route C are x_l, Th_l, w_l and v")
     x, Θ, w = ([sizes[name] for name in group] for group in names)
     parts = all(w[l] <= N[l + 1] // N[l] for l in range(L - 1))
     need(x[0] <= sizes["v"] <= N[0] and parts, "x0 ≤ v ≤ m and w_l ≤ n_l")
@@ -217,30 +186,19 @@ def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
 
 
 def _stages(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
-    """L hops by stages: x_k functions z_k, chosen one at a time, each with g_k values of i_k that are new.
-
-    A reply has w bits, as the widest level's; if no full part has level 0, a raw query gets none: w_0 = 0.
-    After k stages the tables above have lost δ bits, θ values of i_k are reached, u tokens have outputs that
-    depend on the query alone, and p were fixed before.  Functions that bring fewer than g new values
-    on the q = n_{k-1}·θ entries asked for are at most N^(g-1)·(xg/N)^q of all: fewer than half of those left,
-    2^-(δ+1), if 2^r·xg ≤ N and δ + 2 + λ(g-1) ≤ r·q; so the next one costs δ + 2 bits.  [States; replies
-    at each level so far to the x(N + u) new tokens, one more to the p old ones.]  proofs/many_hops.v.
-    """
+    """H: L hops by stages, x_k functions z_k, chosen one at a time, each with g_k new values of i_k."""
     _, ω, σ = levels
     L, w, s = len(N), max(ω), sum(σ)
     stages = [[f"x{k}", f"g{k}", f"r{k}"] for k in range(1, L)]
-    need(
-        set(sizes) == {"x0", *(name for stage in stages for name in stage)}, "the sizes are x_k, g_k and r_k"
-    )
+    need(set(sizes) == {"x0"}.union(*stages), "the sizes are x_k, g_k and r_k")
     need(sizes["x0"] <= N[0], "x0 ≤ m")
     A, w0 = N[-1] // N[0], w if ω[0] else 0
     δ, θ, u, p = s + w0 * A, sizes["x0"], sizes["x0"], sizes["x0"] * A
     λ, parts = (N[max(0, L - 2)] - 1).bit_length(), [1, *(b // a for a, b in pairwise(N))]
     for k, stage in enumerate(stages, 1):
         x, g, r = (sizes[name] for name in stage)
-        need(
-            r <= N[k - 1].bit_length() and g * x << r <= N[k - 1], f"stage {k}: there are not so many values"
-        )
+        many = r <= N[k - 1].bit_length() and g * x << r <= N[k - 1]
+        need(many, f"stage {k}: there are not so many values")
         need(δ + 2 + λ * (g - 1) <= r * parts[k - 1] * θ, f"stage {k}: new values are not surely found")
         δ += 1 + (δ + 2) * x + s + (w0 + k * w) * x * (N[k - 1] + u) + w * p
         θ, u, p = g * x, 0, x * (N[k - 1] + u + p)
@@ -251,10 +209,7 @@ def _stages(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
 
 
 def _serial(architecture: Architecture, n: int) -> tuple[int, list[int], list[int]]:
-    """The largest reply β, and S_0, S_1, … twice: a layer with both kinds of parts may be read either way
-    round, the full parts first (S) or the linear ones (before), for neither reads the other.  Shared keys
-    need no word: keys may be any function of the past.
-    """
+    """The largest reply β, and S_0, S_1, … twice: full parts of a layer first, or linear ones (before)."""
     size = {id(part): part.reply() if part.full else part.most(n) for part, _ in architecture.counted}
     β, S, before = 0, [0], [0]
     for layer in architecture.layers:
@@ -310,38 +265,28 @@ def _a1(at: Setting) -> Sides:
 
 
 def _a2(at: Setting) -> Sides:
-    """S_0 F.  [States; replies to w: n_1·β.]  The largest class of z_1 with the same states keeps Th values
-    at some entry, for its size is at most the product of these numbers over m entries; as z_0 it fixes w's
-    query.
-    """
+    """S_0 F.  [States; replies to w: n_1·β.]  A class of z_1 keeps Th values at some entry."""
     (m, n1, N1), (β, S0), (Th,) = at.upper(2), at.last(), at.free("Th")
     need(Th <= kept(m, S0, m), "Th values are not kept")
     return Sides(S0 + n1 * β, bits((N1, n1 * Th)))
 
 
 def _a3(at: Setting) -> Sides:
-    """F S_1.  z_1 is one of x_1 tables with min(x_0·x_1, m) values on x_0 keys.  [Replies to w and z_0, whose
-    queries are their own; the states after each of these tables.]
-    """
+    """F S_1.  [Replies to w and z_0; the states after each of x_1 tables z_1 that differ on x_0 keys.]"""
     (m, n1, N1), (β, S1), (x0, x1) = at.two(), at.full(1, bare=1), at.free("x0 x1")
     need(x0 <= m, "x0 ≤ m")
     return Sides(β * (n1 + x0) + x1 * S1, bits((N1, n1 * min(x0 * x1, m))))
 
 
 def _a4(at: Setting) -> Sides:
-    """S_0 F S_1.  As A2: a class of density 2^-S_0; some x_0 keys lose their share of it (Han), and x_1
-    members drawn from the class take Th values there.  [S_0; replies to w and z_0 for each key; S_1 after
-    each member, or S_1 before them and the replies to their tokens.]
-    """
+    """S_0 F S_1.  [S_0; replies to w and z_0 for each key; S_1 after each of x_1 members of a class.]"""
     (m, n1, N1), (β, S0, S1), (x0, x1, Th) = at.two(), at.full(1), at.free("x0 x1 Th")
     need(x0 <= m and covers(x0 * x1, m, -(-x0 * x1 * S0 // m), Th), "x0 ≤ m, and Th values are covered")
     return Sides(S0 + β * x0 * (n1 + 1) + min(x1 * S1, S1 + x1 * m * β), bits((N1, n1 * Th)))
 
 
 def _b1(at: Setting) -> Sides:
-    """F F.  As W: y groups of x_0 tokens in all, b values each; J are left.  [Layer 1: replies to w, z_0, all
-    pairs of a token of z_1 and its value: n_1 + x_0 + (m - x_0) + x_0·b.  Layer 2: to w for each group.]
-    """
+    """F F.  As W.  [Layer 1: replies to w, z_0, tokens of z_1 and values.  Layer 2: to w by group.]"""
     (m, n1, N1), (β, S2), (x0, y, b, J) = at.two(), at.full(2, bare=2), at.free("x0 y b J")
     need(S2 == 0 and y <= x0 <= m and y * b <= m, "no linear layer, y ≤ x0 ≤ m and y·b ≤ m")
     need(kept(y * b, β, y * (x0 // y)) >= J, "J values are not kept")
@@ -349,10 +294,7 @@ def _b1(at: Setting) -> Sides:
 
 
 def _b2(at: Setting) -> Sides:
-    """F F S_2.  z_1 varies at x_0 tokens; a class of w_1·β bits, the replies to w_1 rows; x_1 members of it.
-    [Layer 1: to w, z_0, z_1's tokens: w_1 + x_0 + m - x_0 + x_0·x_1; layer 2: to w and z_0: w_1·x_0 +
-    x_0·x_1; S_2 as in A4.]
-    """
+    """F F S_2.  z_1 varies at x_0 tokens; x_1 members of a class.  [Replies in both layers; S_2 as in A4.]"""
     (m, n1, N1), (β, S2), (x0, x1, w1, Th) = at.two(), at.full(2, bare=2), at.free("x0 x1 w1 Th")
     need(x0 <= m and w1 <= n1, "x0 ≤ m and w1 ≤ n1")
     need(covers(x0 * x1, m, x1 * w1 * β, Th), "Th values are not covered")
@@ -361,13 +303,7 @@ def _b2(at: Setting) -> Sides:
 
 
 def _d(at: Setting) -> Sides:
-    """S_0 F S_1 F S_2, three tables, A = w_1·w_2.  (1) S_0, S_1 after z_3.  (2) S_0 after z_2.  (3) as A4:
-    x_0 keys, x_1 members of z_1, Th_1 values.  (4) Layer 1: replies of z_2 and z_3 to z_0 and w, x_0(1+A)
-    each, and of z_3 to the members' tokens, U.  (5) The states S_1 after each member, x_1·S_1 bits of z_2 and
-    z_3 together: by Jensen an x_2-tuple of z_2 with Th_2 values is left for a share 2^(-x_1·x_2·S_1 - 1) of
-    z_3.  (6) Replies of z_3: layer 1 to the tuple's tokens, V; layer 2 to w and, if S_2 goes on, to z_0; S_2
-    for each member and tuple.
-    """
+    """S_0 F S_1 F S_2, three tables: A4 for z_1, then x_2-tuples of z_2, then replies of z_3."""
     need(len(at.N) == 3, "this route is about three tables")
     (m, N1, N2), (β, S0, S1, S2) = at.N, at.full(2)
     x0, x1, x2, w1, w2, Th1, Th2 = at.free("x0 x1 x2 w1 w2 Th1 Th2")
@@ -391,12 +327,7 @@ def _f_average(at: Setting) -> Accuracy:
 
 
 def _lf_average(at: Setting) -> Accuracy:
-    """S_0 F, y = g(z_0).  The states tell S_0/m bits of y, averaged over z_0.  Were it independent of them,
-    then d(p*‖1/N_1) ≤ (S_0 + n_1·β)/(n_1·m); by data processing d(p‖p*) ≤ S_0/m.
-
-    With c = c4/4: values y of a probability above 2^c/m given the states come with probability at most (S_0/m
-    + log₂e/e)/c; on the others the entries asked for lose S_0/(n_1·m) + β·2^c/m on average.
-    """
+    """S_0 F, y = g(z_0): the states tell S_0/m bits of y; or, with c4, but for heavy values of y."""
     (m, n1, N1), (β, S0) = at.upper(2), at.last()
     q, states, c4 = Fraction(1, N1), Fraction(S0, m), at.sizes.get("c4")
     if c4 is None:
@@ -409,21 +340,14 @@ def _lf_average(at: Setting) -> Accuracy:
 
 
 def _fl_average(at: Setting) -> Accuracy:
-    """F S_1.  Given z_0 and the other entries of g, y is uniform.  Of f: replies to w, z_0, (z_0,y) for each
-    y and to the tokens of g behind, (m-1)/2 on average, and the states before; or the states after g for each
-    y.
-    """
+    """F S_1.  Of f: replies to w, z_0, (z_0,y), tokens behind, and states before; or after g for each y."""
     (m, n1, N1), (β, S1) = at.two(), at.full(1, bare=1)
     lost = min(β * (n1 + Fraction(3 * m + 1, 2)) + S1, Fraction(β * (n1 + 1) + m * S1))
     return lambda c: diverges(c, Fraction(1, N1), lost / (n1 * m))
 
 
 def _b3(at: Setting) -> Accuracy:
-    """F F.  Each g(a) is one of a uniform pair.  g's reply to w in layer 1 tells β/m bits of which one z_0's
-    is: its laws for the two differ by v, 1 - h((1-v)/2) = d((1+v)/2‖1/2) ≤ β/m.  Were it independent, f's
-    replies to both values of the other tokens, (z_0,y), z_0 and w are β(2(m-1) + m + 1 + 2n_1) bits.  p ≤ p*
-    + v.
-    """
+    """F F.  Each g(a) is one of a uniform pair, of which g's reply to w tells β/m bits; then f's replies."""
     (m, n1, N1), (β, S2) = at.two(), at.full(2, bare=2)
     need(S2 == 0, "this route has no linear layer")
     independent = highest(Fraction(1, N1), Fraction(β * (3 * m - 1 + 2 * n1), n1 * m))

@@ -15,7 +15,8 @@ from fractions import Fraction
 from math import isfinite, prod
 from typing import Any, NamedTuple
 
-BITS = 4096  # of an integer: no size is larger
+BITS = 1 << 14  # of an integer: no size is larger
+_DIGITS = 4096  # of a decimal number: Python reads 4300
 _JSON_BYTES, _WEIGHT_BYTES, _DEPTH, _DIMENSIONS = 1 << 24, 1 << 30, 32, 4
 SCHEMA = "limen/certificate/2"
 
@@ -110,8 +111,7 @@ def claimed(c: Any) -> None:
 
 def rational(text: str) -> Fraction:
     """A number written p/q or p."""
-    digits = BITS // 4
-    found = re.fullmatch(rf"(-?[0-9]{{1,{digits}}})(?:/([0-9]{{1,{digits}}}))?", text)
+    found = re.fullmatch(rf"(-?[0-9]{{1,{_DIGITS}}})(?:/([0-9]{{1,{_DIGITS}}}))?", text)
     if found is None or not int(found[2] or 1):
         raise Malformed(f"{text[:40]!r} is not a rational p/q")
     return Fraction(int(found[1]), int(found[2] or 1))
@@ -140,7 +140,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _int(digits: str) -> int:
-    expect(len(digits) <= BITS // 3, f"the number {digits[:20]} is too large")
+    expect(len(digits) <= _DIGITS, f"the number {digits[:20]} is too large")
     return int(digits)
 
 
@@ -161,6 +161,12 @@ class Rows:
         if not 0 <= i < len(self):
             raise IndexError(i)
         return self.numbers[i * self.columns : (i + 1) * self.columns]
+
+    def column(self, c: int, first: int, end: int) -> list[float]:
+        """Column c of the rows first … end-1."""
+        if not 0 <= first <= end <= len(self):
+            raise IndexError(end)
+        return list(self.numbers[first * self.columns + c : end * self.columns : self.columns])
 
 
 class Weight(NamedTuple):
@@ -204,7 +210,8 @@ def _tensors(packed: bytes) -> dict[str, Weight]:
         expect(all(0 <= side <= _WEIGHT_BYTES for side in shape), f"{where}: no such shape")
         expect(low == at and high == low + 8 * prod(shape) <= len(body), f"{where}: its place is wrong")
         numbers = body[low:high].cast("d")
-        expect(all(map(isfinite, numbers)), f"{where} is not finite")
+        finite = isfinite(sum(numbers)) or all(map(isfinite, numbers))  # what is not makes a sum that is not
+        expect(finite, f"{where} is not finite")
         weights[name], at = Weight(shape, Rows(numbers, shape[-1] if shape else 1)), high
     expect(at == len(body), "the weights' file holds more than its tensors")
     return weights

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from limen_check import architecture
-from limen_check.files import Model, claimed, expect, need, rational
+from limen_check.files import Model, claimed, need, rational
 from limen_check.text import Call, Value, parse_stack
 from limen_check.weights import RULES, margin
 
@@ -22,15 +22,20 @@ _UNSAID: dict[str, Value] = {"bidirectional": False, "normalise": True}  # what 
 _derived: dict[tuple[str, ...], Fraction] = {}
 
 
+def derived(model: Model, task: str, precision: str, steps: int, hints: Mapping[str, Any]) -> Fraction:
+    """The margin of a model, once."""
+    key = model.digest, task, precision, str(steps), json.dumps(hints, sort_keys=True)
+    if key not in _derived:
+        _derived[key] = margin(model, task, precision, steps, hints)
+    return _derived[key]
+
+
 def check_solves(c: Mapping[str, Any], model: Model) -> str:
     """The weights answer every input of the task, by the margin that is said or more."""
     claimed(c)
     need(c["weights"] == model.digest, "these are other weights")
-    key = c["weights"], c["task"], c["precision"], str(c["steps"]), json.dumps(c["hints"], sort_keys=True)
-    if key not in _derived:
-        _derived[key] = margin(model, c["task"], c["precision"], c["steps"], c["hints"])
-    said = rational(c["margin"])
-    need(0 < said <= _derived[key], f"the margin is {float(_derived[key]):.6g}, not {float(said):.6g}")
+    said, found = rational(c["margin"]), derived(model, c["task"], c["precision"], c["steps"], c["hints"])
+    need(0 < said <= found, f"the margin is {float(found):.6g}, not {float(said):.6g}")
     steps = f" after {c['steps']} step{'s'[: c['steps'] > 1]} of chain of thought" if c["steps"] else ""
     return f"these weights solve {c['task']} on every input in {c['precision']}{steps}: margin {c['margin']}"
 
@@ -41,10 +46,7 @@ def check_fits(c: Mapping[str, Any], model: Model) -> str:
     sentence = check_solves(c, model)
     bits = _placed(parse_stack(model.header["architecture"]), parse_stack(c["architecture"]))
     name = next((name for least, name in _FORMATS if least <= bits), None)
-    need(
-        name == c["precision"],
-        f"numbers of {bits} bits there are {name or 'too short'}, not {c['precision']}",
-    )
+    need(name == c["precision"], f"numbers there are {name or 'too short'}, not {c['precision']}")
     return f"{c['architecture']} can: {sentence}"
 
 
@@ -77,10 +79,8 @@ def _held(wanted: tuple[Call, ...], there: tuple[Call, ...]) -> list[int] | None
     return bits
 
 
-def _size(part: Call, key: str, default: int | None = None) -> int:
-    value = part.arguments.get(key, default)
-    expect(type(value) is int and value >= 1, f"{part.name}: {key} must be a number ≥ 1")
-    return value if type(value) is int else 0
+def _size(part: Call, key: str, default: Value = "") -> int:
+    return part.number(key, 1, default=default)
 
 
 def _within(want: Call, part: Call) -> bool:

@@ -13,8 +13,8 @@ from math import comb, isqrt
 
 from limen_check.files import need
 
-_PLACES = 9000  # at most: a logarithm of so many takes about a second
-_WRITTEN = 1 << 18  # bits of a binomial coefficient that is written out
+_PLACES = 1 << 14  # at most: a logarithm of so many takes half a second
+_WRITTEN = 1 << 13  # bits of a binomial coefficient that is written out, unless it has few factors
 _TERMS = 512  # of a sum of binomials that are added up, the largest
 PI = Fraction(103993, 33102), Fraction(104348, 33215)  # below and above π
 LOG2_E = Fraction("1.442695040888963"), Fraction("1.442695040888964")  # below and above log₂e
@@ -22,16 +22,11 @@ LOG2_E = Fraction("1.442695040888963"), Fraction("1.442695040888964")  # below a
 
 @lru_cache(maxsize=1 << 10)
 def low(n: int, places: int) -> int:
-    """⌊2^places·log₂n⌋, or one less.
-
-    Squaring the mantissa m in [1, 2) doubles its logarithm: the next digit is whether m² ≥ 2.  Step i keeps
-    places + g - i bits of m and cuts off downwards, so no digit is too high, and all cuts together lower
-    the result by less than 2^-places·6(places+1)/2^g < 2^-places.
-    """
-    need(places <= _PLACES, "the numbers are too long to be calculated with here")
+    """⌊2^places·log₂n⌋, or one less: squaring the mantissa m in [1, 2) doubles its logarithm."""
     whole = n.bit_length() - 1
     if n & (n - 1) == 0:
         return whole << places
+    need(places <= _PLACES, "the numbers are too long to be calculated with here")
     kept, digits = places + places.bit_length() + 4, 0
     m = n << kept >> whole
     for _ in range(places):
@@ -61,14 +56,12 @@ def bits(*powers: tuple[int, int], more: bool = False, log: Callable[[int, int],
     return whole + (more or any(b & (b - 1) for b, _ in told))
 
 
+@lru_cache(maxsize=1 << 10)
 def log_binomial(n: int, k: int, places: int, above: bool = False) -> int:
-    """2^places·log₂C(n,k), from below or above; long ones by Stirling's series, which alternates:
-
-    ln x! = x·ln x - x + ln(2πx)/2 + 1/12x - θ/360x³,   0 < θ < 1.
-    """
+    """2^places·log₂C(n,k), from below or above; long ones by Stirling's series."""
     k = min(k, n - k)
     near, far = (high, low) if above else (low, high)
-    if k * n.bit_length() <= _WRITTEN:
+    if k <= 64 or k * n.bit_length() <= _WRITTEN:
         return near(comb(n, k), places)
     fine = places + n.bit_length() + 2
     total = 2 * (n * near(n, fine) - k * far(k, fine) - (n - k) * far(n - k, fine))
@@ -83,7 +76,7 @@ def log_binomial(n: int, k: int, places: int, above: bool = False) -> int:
 def set_bits(K: int, most: int, signs: int, times: Callable[[int], int] = lambda s: 1) -> int:
     """⌈log₂ Σ_{s=0}^{most} times(s)·C(K,s)·signs^s⌉, never above: of long sums the largest terms."""
     most = min(most, K)
-    if most <= _TERMS and most * (K.bit_length() + signs) <= _WRITTEN >> 2:
+    if most <= _TERMS and most * (K.bit_length() + signs) <= 8 * _WRITTEN:
         total, term = 0, 1
         for s in range(most + 1):
             total += times(s) * term
@@ -103,23 +96,17 @@ def set_bits(K: int, most: int, signs: int, times: Callable[[int], int] = lambda
 
 
 def covers(T: int, N: int, Q: int, Θ: int) -> bool:
-    """T uniform draws from N values take fewer than Θ of them with a probability surely below 2^-(Q+1):
-
-    by the union bound it is at most C(N,k)(k/N)^T, k = Θ - 1.
-    """
+    """T uniform draws from N values take fewer than Θ of them with a probability surely below 2^-(Q+1)."""
     k = Θ - 1
     if k == 0 or k >= N:
         return k == 0 < T
-    places = 96 + T.bit_length() + N.bit_length()
+    places = 96 + T.bit_length()
     rare = T * (low(N, places) - high(k, places))
     return log_binomial(N, k, places, above=True) + (1 + Q << places) < rare
 
 
 def kept(of: int, told: int, among: int) -> int:
-    """The largest whole Θ with Θ - 1 surely below x = of·2^(-told/among): ⌈x⌉, or a little less.
-
-    2^g for 0 < g < 1 is a product of roots 2^(1/2^i), one for each binary digit of g; all are cut downwards.
-    """
+    """The largest whole Θ with Θ - 1 surely below x = of·2^(-told/among): ⌈x⌉, or a little less."""
     halvings, rest = divmod(told, among)
     if rest == 0 or halvings > of.bit_length():
         return -(-of >> min(halvings, of.bit_length()))
@@ -135,16 +122,13 @@ def kept(of: int, told: int, among: int) -> int:
 
 
 def diverges(p: Fraction, q: Fraction, deficit: Fraction) -> bool:
-    """p ≥ q and surely d(p‖q) ≥ deficit: no guess that chance gets right with q gets there on so few bits.
-
-    d(p‖q) = p·log₂(p/q) + (1-p)·log₂((1-p)/(1-q)), increasing in p ≥ q; p is first rounded down.
-    """
+    """p ≥ q and surely d(p‖q) ≥ deficit: no guess that chance gets right with q gets there on so few bits."""
     b = 1 << 128
     a = min(p.numerator * b // p.denominator, b)
     u, v = q.numerator, q.denominator
     if not u or u >= v or a * v < b * u:
         return False
-    P = 320
+    P = 192
     d = a * low(a, P) + (b - a) * low(max(b - a, 1), P) - b * high(b, P)
     d += b * low(v, P) - a * high(u, P) - (b - a) * high(v - u, P)
     return d * deficit.denominator >= deficit.numerator * b << P

@@ -20,19 +20,13 @@ from limen_check.automata import found as watches
 from limen_check.files import Refused, expect, need, typed
 from limen_check.state import Mixer, Shapes, State
 from limen_check.tasks import NO_FACTS, PLACE, Among, Decision, Exists, Number, Spec
-from limen_check.vectors import NONE, ONE, ZERO, Class, Column, Interval, Matrix, Rows, Vec, grain
+from limen_check.vectors import ONE, ZERO, Class, Column, Interval, Matrix, Rows, Vec, grain
 
 _WORK = 1 << 21  # units that are evaluated in one layer
 _LETTERS = 1 << 16  # of a class
 
 Cells = Mapping[str, Sequence[int]]  # the columns of the state where a cell stands
 Standing = dict[str, dict[int, Values]]  # cell -> its value -> the names of the numbers in its columns
-
-
-def linear_shapes(m: Mixer, width: int) -> Shapes:
-    need(m.sizes.keys() <= {"h", "d", "d_k", "phi", "normalise", "p"}, "linear with other options")
-    keys, values = m.size("h") * m.size("d_k", m.size("d")), m.size("h") * m.size("d")
-    return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
 
 
 def linear(s: State, m: Mixer) -> dict[str, Vec]:
@@ -44,7 +38,7 @@ def linear(s: State, m: Mixer) -> dict[str, Vec]:
     head, out = Head.of(s, K, V, both=False), {}
     asks = [Ask(head, c, Q) for c in s.classes.values()]
     _finite(head, [ask.q for ask in asks], normalised=how[0] == "relu")
-    looked_at = any(ask.q.columns() for ask in asks) or not any(_writes(head, d) for d in s.text)
+    looked_at = any(ask.q.forms for ask in asks) or not any(_writes(head, d) for d in s.text)
     need("p" not in m.sizes or looked_at, "a linear state whose numbers are not looked at")
     for ask in asks:
         c = ask.c
@@ -55,22 +49,17 @@ def linear(s: State, m: Mixer) -> dict[str, Vec]:
 
 
 def _finite(head: Head, queries: list[Vec], normalised: bool) -> None:
-    """Every number on the way is finite, whoever asks for it: 0·∞ is no number.
-
-    |φ(x)| ≤ |x|.  By the largest sizes of queries, keys and values, of all tokens: the scores, the state
-    Σ k vᵀ, and what is read of either.  Sums of sizes bound all partial sums, but for roundings: a sum in one
-    operation grows by 8/7 at most, one from chunk to chunk to its double, as an addition errs by no more than
-    its smaller summand, and two such sums are added at the end.  All that is less than a factor 8.
-    """
+    """Every number on the way is finite, whoever asks: 0·∞ is no number.  All roundings: a factor 8."""
     s, most = head.state, head.state.f.largest / 8
-    q = {c: max(x.cap(c) for x in queries) for x in queries for c in x.columns()}
-    keys = {d: {c: head.key[d.name].cap(c) for c in head.key[d.name].columns()} for d in s.text}
+    need(s.short, "the input is too long for sums in this precision")
+    q = {c: max(x.form(c).cap for x in queries) for x in queries for c in x.forms}
+    keys = {d: {c: head.key[d.name].form(c).cap for c in head.key[d.name].forms} for d in s.text}
     scores = [sum((q.get(c, ZERO) * k for c, k in key.items()), ZERO) for key in keys.values()]
     need(max(scores) <= most, "a score overflows")
     for v in [*head.columns, None] if normalised else head.columns:  # None: the ones that count
         state: dict[int, Fraction] = {}
         for d, key in keys.items():
-            size = d.count * (ONE if v is None else head.value[d.name].cap(v))
+            size = d.count * (ONE if v is None else head.value[d.name].form(v).cap)
             for c, k in key.items() if size else ():
                 state[c] = state.get(c, ZERO) + k * size
         need(max(state.values(), default=ZERO) <= most, "a linear state overflows")
@@ -78,40 +67,28 @@ def _finite(head: Head, queries: list[Vec], normalised: bool) -> None:
 
 
 def _carried(ask: Ask) -> Vec:
-    """R4: φ = relu, normalised.
-
-    ReLU(q) = 0 makes the normaliser 0, and by definition the output, too.  Else of all that may be seen one
-    token alone has a key that ReLU leaves, exactly e_c, for a c where q is exactly 1.  Row c of the state is
-    (v, 1) then, all other rows are 0, and the output is (1·v + 0)/(1·1 + 0) = v, exactly, in any order.
-    """
+    """R4: φ = relu, normalised; one token alone has a key that ReLU leaves, and its weight is exactly 1."""
     if not _left(ask.q):
-        return Vec()
+        return Vec.of({})
     writers = [d for d in ask.seen if _left(ask.head.key[d.name])]
     need(len(writers) == 1 and writers[0].count == 1, "several tokens write into a linear state")
     need(ask.before(writers[0]), "what a linear state holds may be written later")
     k = ask.head.key[writers[0].name]
     (c, *others) = _left(k)
-    exact = all(x.const.get(c) == 1 and not x.of(c) and c not in x.err for x in (ask.q, k))
+    exact = all(x.const.get(c) == 1 and not x.form(c).terms and c not in x.err for x in (ask.q, k))
     need(not others and exact, "the weight in a linear state is not 1")
     return moved(ask.head.value[writers[0].name], writers[0], NO_FACTS, ask.c)
 
 
 def _left(x: Vec) -> list[int]:
     """The columns that may be positive."""
-    return [c for c in sorted(x.columns()) if max(x.values(c)[0]) + x.err.get(c, NONE)[1] > 0]
+    return [c for c in sorted(x.forms) if x.form(c).ends[1] > 0]
 
 
 def _written(ask: Ask, look: list[Any], p: int) -> Vec:
-    """R11: φ = identity, no normaliser.  Queries and keys are unit vectors, one for each row of a number.
-
-    Of all that may be seen, the other classes write nothing: their key or their value is 0.  In class d two
-    tokens never have the same key, as they never have the same place.  So row c of the state is the value of
-    the token whose key is e_c, plus zeros, and so is the output: exactly, in any order and grouping.  If no
-    class at all writes but d, numbers of the state are 0 or a value, from the first token to the last: they
-    take p bits if a column has at most 2^p of them.
-    """
-    if not ask.q.columns():
-        return Vec()
+    """R11: φ = identity, no normaliser; queries and keys are unit vectors, one for each row of a number."""
+    if not ask.q.forms:
+        return Vec.of({})
     known = {d.name: d for d in ask.seen}
     expect(len(look) == 2 and isinstance(look[1], str), "hints: no such rule, or class")
     expect(look[0] == "written" and look[1] in known, "hints: no such rule, or class")
@@ -125,8 +102,8 @@ def _written(ask: Ask, look: list[Any], p: int) -> Vec:
     need(apart and len(row) == len(under), "two tokens may have the same key")
     need(all(c in row for c in at), "what is asked for was never written")
     for c in head.columns if p < 64 else ():
-        levels, all_of_them = value.values(c)
-        need(all_of_them and c not in value.err and len(levels | {ZERO}) <= 1 << p, f"more than {p} bits")
+        levels, all_of_them = value.form(c).values
+        need(all_of_them and c not in value.err and len({*levels, ZERO}) <= 1 << p, f"more than {p} bits")
     asked = {a: row[c] for a, c in zip(ask.q.terms[x].keys, at, strict=True)}
     facts = relation(ask.state, Match([(x, y, asked)], None, ZERO, ZERO, {}), ask.c, d)
     ask.unique(facts, d)
@@ -134,7 +111,7 @@ def _written(ask: Ask, look: list[Any], p: int) -> Vec:
 
 
 def _writes(head: Head, d: Class) -> bool:
-    return bool(head.key[d.name].columns() and head.value[d.name].columns())
+    return bool(head.key[d.name].forms and head.value[d.name].forms)
 
 
 def _units(x: Vec) -> tuple[Number, list[int]]:
@@ -187,7 +164,8 @@ def relu_rnn(s: State, m: Mixer) -> dict[str, Vec]:
     need(all(c.step == 1 for c in order), "a recurrence over tokens of two classes in turn")
     W, machine = {name: s.matrix(m.name(name)) for name in shapes(m, s.width)}, machine_of(s.spec)
     r, out = Recurrence(s, W, m.size("stages", 1)), {}
-    need(W["O"].keys() <= {c for at in cells.values() for c in at}, "a column of no cell is read")
+    owned = {c for at in cells.values() for c in at}
+    need({r for column in W["O"].values() for r in column} <= owned, "a column of no cell is read")
     after = r.follow(machine, cells, order)
     r.finite(cells, after, order)
     for c in s.classes.values():
@@ -198,22 +176,12 @@ def relu_rnn(s: State, m: Mixer) -> dict[str, Vec]:
 
 
 class Recurrence:
-    """h' = ReLU(… ReLU(hW₁ + xU + b₁)W₂ + b₂ …), rounded after every product and every sum.
-
-    R12.  `follow` gives the numbers that stand in the columns of each cell, by the cell's value, after every
-    token of a class.  Soundness: before the first token the state is 0 and the cells are `start`.  A step is
-    evaluated for all values of the cells and all rows of the token's fields on which a cell's columns, or its
-    `turn`, depend: a superset of what occurs, as cells and fields are taken as independent.  Every number
-    that a step makes lies between the images of its ends, since rounding to nearest, ReLU and products with a
-    constant are monotone; the new state must be one exact number a column, and the same one whenever the
-    cell's value is the same.  What the first token of a class reaches, closed under further tokens, holds
-    after each of them; a class of one token is one step.
-    """
+    """R12: h' = ReLU(… ReLU(hW₁ + xU + b₁)W₂ + b₂ …), rounded after every product and every sum."""
 
     def __init__(self, s: State, W: Mapping[str, Matrix], stages: int) -> None:
         self.s, self.f, self.U = s, s.f, W["U"]
-        self.into = [_transposed(W[f"W{i}"]) for i in range(1, stages + 1)]
-        self.b = [W[f"b{i}"].get(0, {}) for i in range(1, stages + 1)]
+        self.into = [W[f"W{i}"] for i in range(1, stages + 1)]
+        self.b = [{c: column[0] for c, column in W[f"b{i}"].items()} for i in range(1, stages + 1)]
         self.intervals: list[Interval] = []  # by name: names are cheap to compare
         self.names: dict[Values, int] = {}
         self.made: dict[Values, int] = {}
@@ -242,13 +210,7 @@ class Recurrence:
         return after
 
     def finite(self, cells: Cells, after: Mapping[str, Standing], order: Iterable[Class]) -> None:
-        """Every number on the way is finite, also what no cell needs: 0·∞ is no number.
-
-        The next state depends on the cells' columns alone, whose numbers are known: 0 before the first
-        token, then what `follow` found.  So every unit of every stage is bounded by sums of sizes.  Roundings
-        make a sum 8/7 of itself at most, then two more follow: that is less than twice the sizes, but for
-        subnormal numbers, which the 1 covers.
-        """
+        """Every unit is finite, also what no cell needs: below twice its sizes, but for subnormals."""
         owned = {c for columns in cells.values() for c in columns}
         need({a for row in self.into[0].values() for a in row} <= owned, "a column of no cell is read")
         sizes: dict[int, Fraction] = {}
@@ -257,8 +219,8 @@ class Recurrence:
                 for c, i in zip(cells[cell], ids, strict=True):
                     sizes[c] = max(sizes.get(c, ZERO), *map(abs, self.intervals[i]))
         for text in order:
-            u = self.s.x[text.name].times(self.U, self.f).plus(Vec(dict(self.b[0])), self.f)
-            adds, now = {a: u.cap(a) for a in u.columns()}, sizes
+            u = self.s.x[text.name].times(self.U, self.f).plus(Vec.of(self.b[0]), self.f)
+            adds, now = {a: u.form(a).cap for a in u.forms}, sizes
             for stage, into in enumerate(self.into):
                 adds = {a: abs(v) for a, v in self.b[stage].items()} if stage else adds
                 made = {a: adds.get(a, ZERO) for a in into.keys() | adds.keys()}
@@ -269,17 +231,17 @@ class Recurrence:
 
     def vector(self, m: Machine, cells: Cells, standing: Standing) -> Vec:
         """The state after a token of a class; a cell that stands there in binary, bit by bit."""
-        out = Vec()
+        out = Vec.of({})
         for cell, found in standing.items():
             keys, known = tuple(sorted(found)), Number(m.cells[cell])
             rows = {c: [self.intervals[found[v][i]][0] for v in keys] for i, c in enumerate(cells[cell])}
             if len(keys) > 2 and all([v >> i & 1 for v in keys] == at for i, at in enumerate(rows.values())):
                 for i, c in enumerate(rows):
                     bit = Rows((0, 1), {c: Column.of([ZERO, ONE])})
-                    out = out.joined(Vec({}, {replace(known, div=1 << i, mod=2): bit}))
+                    out = out.plus(Vec.of({}, {replace(known, div=1 << i, mod=2): bit}))
             else:
                 columns = {c: Column.of(at) for c, at in rows.items()}
-                out = out.joined(Vec({}, {known: Rows(keys, columns)}).tidy())
+                out = out.plus(Vec.of({}, {known: Rows(keys, columns)}))
         return out
 
     def name(self, lo: Fraction, hi: Fraction) -> int:
@@ -327,8 +289,9 @@ class _Step:
     def _letters(self, c: Class, units: list[int]) -> list[tuple[dict[int, int], Any]]:
         """What a token adds inside, by name, and how it acts."""
         r, x, wanted = self.r, self.r.s.x[c.name], self.m.numbers.get(c.name, ())
-        u = x.times(_cut(r.U, units), r.f).plus(Vec({a: r.b[0].get(a, ZERO) for a in units}), r.f)
-        parts = [(u.const.get(a, ZERO), u.err.get(a, NONE), u.of(a)) for a in units]
+        bias = Vec.of({a: r.b[0].get(a, ZERO) for a in units})
+        u = x.times({a: r.U[a] for a in units if a in r.U}, r.f).plus(bias, r.f)
+        parts = [u.form(a) for a in units]
         named: dict[Any, Any] = {r.s.plain(field, c): field for field in x.terms if isinstance(field, Number)}
         keys: dict[Hashable, tuple[Any, ...]] = {field: rows.keys for field, rows in u.terms.items()}
         acts = [named.get(number, number) for number in wanted]  # one that no column shows may be any
@@ -343,9 +306,9 @@ class _Step:
         letters: dict[tuple[Values, Hashable], None] = {}
         for picked in product(*map(range, map(len, keys.values()))):
             at, add = dict(zip(keys, picked, strict=True)), []
-            for base, (lo, hi), columns in parts:
-                v = sum((column.levels[column.at[at[field]]] for field, column in columns.items()), base)
-                add.append(r.name(v + lo, v + hi))
+            for form in parts:
+                v = sum((col.levels[col.at[at[field]]] for field, col in form.terms.items()), form.const)
+                add.append(r.name(v + form.err[0], v + form.err[1]))
             letters[tuple(add), self.m.action(c.name, tuple(keys[i][at[i]] for i in acts))] = None
         return [(dict(zip(units, add, strict=True)), action) for add, action in letters]
 
@@ -356,9 +319,8 @@ class _Step:
         need(r.work <= _WORK, "too many states to follow")
         for values in product(*(now[c] for c in self.reads)):
             at = dict(zip(self.reads, values, strict=True))
-            old = {
-                c: i for cell, a in at.items() for c, i in zip(self.cells[cell], now[cell][a], strict=True)
-            }
+            stands = [(self.cells[cell], now[cell][a]) for cell, a in at.items()]
+            old = {c: i for columns, ids in stands for c, i in zip(columns, ids, strict=True)}
             seen = tuple(at[c] for c in self.m.reads(self.cell))
             for add, action in self.letters:
                 ids, value = self._ids(old, add), self.m.turn(self.cell, seen, action)
@@ -372,18 +334,3 @@ class _Step:
             b = add if not stage else self.b[stage]
             ids = {c: self.r.unit(stage, c, tuple([ids[a] for a in into]), b[c]) for c, into in inputs}
         return tuple([ids[c] for c in self.cells[self.cell]])
-
-
-def _transposed(M: Matrix) -> dict[int, dict[int, Fraction]]:
-    found: dict[int, dict[int, Fraction]] = {}
-    for r, row in M.items():
-        for c, v in row.items():
-            if v:
-                found.setdefault(c, {})[r] = v
-    return found
-
-
-def _cut(M: Matrix, columns: Iterable[int]) -> Matrix:
-    """The columns of a matrix that matter."""
-    kept = set(columns)
-    return {r: new for r, row in M.items() if (new := {c: v for c, v in row.items() if c in kept})}

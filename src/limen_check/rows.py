@@ -89,20 +89,13 @@ def _two_sum(t: int, n: int, M: int) -> Count:
 
 
 def _three_sum(t: int, n: int, M: int) -> Count:
-    """A token w = 2m-1, in the prefix or to come, and a set A of values below m, 3m-1 ≤ M: -(w+a) asks for a.
-
-    Sums w + a lie in 2m-1 … 3m-2, those of two of A below.  Or M rows: 0 … 0 y, asked by -y.
-    """
+    """A token w = 2m-1 and a set A of values below m, 3m-1 ≤ M: -(w+a) asks for a.  Or M rows: 0 … 0 y."""
     sets = _two_sum(t - (t == n), n, (M + 1) // 3)
     return max(sets._replace(exact=False), Count(((M, 1),), exact=False), key=lambda count: count.bits)
 
 
 def _two_sum_any(t: int, n: int, M: int) -> Count:
-    """Sets without a pair: s of h couples {v,-v}, a side each, and z of the e values with v = -v.
-
-    s + z ≤ t as one of the s may be repeated; alone, z = t.  From two tokens on: that there is a pair.  Two
-    sets that differ in v are told apart by -v and then repetitions of something harmless.
-    """
+    """Sets without a pair: s of h couples {v,-v}, a side each, and z of the e values with v = -v."""
     h, e = (M - 1) // 2, 2 - M % 2
     total = comb(e, t) + (t >= 2)
     for z in range(min(e, t - 1) + 1):
@@ -119,12 +112,7 @@ def _halves(t: int, n: int) -> Count:
 
 
 def _composition(t: int, N: tuple[int, ...]) -> Count:
-    """N^t inside z_L; after it a function F of (w_l …, i_l), all N^N of them; when z_0 is known N^(N/m).
-
-    Inside z_l, after s of its K entries, each entry read names one of F's columns, and the others may still
-    name any: Σ_F (different columns)^s.  With N ≥ 2K a column has K² values or more: half of the F have K
-    different ones.
-    """
+    """N^t inside z_L; after it a function F of (w_l …, i_l), all N^N of them; when z_0 is known N^(N/m)."""
     *lower, top = N
     if t <= top or t >= sum(N):
         return Count(((top, min(t, top) if t <= sum(N) else top // N[0]),))
@@ -164,12 +152,7 @@ def _dyck(t: int, n: int, k: int, D: int) -> Count:
 
 
 def _is_tree(t: int, n: int) -> Count:
-    """What is connected, n-t parts, and from three edges on a cycle; (n-t)^t ≤ Stirling₂(n,n-t).
-
-    If a free edge joins two parts of one forest inside a part of the other, it tells them apart, with free
-    edges that make a tree.  Else parts of the other are stars across two parts; with three parts a third
-    vertex tells, with two, t = n-2, let all forests be paths.  Of four vertices 5 of 7 are told apart.
-    """
+    """What is connected, n-t parts, and from three edges on a cycle; (n-t)^t ≤ Stirling₂(n,n-t)."""
     if n > _VERTICES or (n, t) == (4, 2):
         return Count(((n - t, t),) if n > 4 else ((5, 1),), exact=False)
     return Count(((_partitions(n)[n - t] + (t >= 3), 1),))
@@ -187,18 +170,13 @@ def _partitions(n: int) -> list[int]:
 def _turing(t: int, n: int, program: int) -> Count:
     """Of a palindrome the s digits not yet mirrored, and that some did not fit; of a number two bits."""
     s = t - 1
-    return (
-        Count(((min(4, 1 << min(s, 2)), 1),))
-        if program
-        else Count(((2, min(s, n - s)),), more=2 * s >= n + 2)
-    )
+    if program:
+        return Count(((min(4, 1 << min(s, 2)), 1),))
+    return Count(((2, min(s, n - s)),), more=2 * s >= n + 2)
 
 
 def _cgram(t: int, n: int, c: int, V: int) -> Count:
-    """K groups: #, a word of c-2 other symbols, a value that is not # but for the last; then only #.
-
-    As the gram is read fewer words remain.  c = 2: K symbols, each followed by one of the V-K others.
-    """
+    """K groups: #, a word of c-2 other symbols, a value that is not # but for the last; then only #."""
     groups = min(t, n) // c
     if c == 2:
         K = min(groups, V - -(-V // V.bit_length()))
@@ -223,10 +201,7 @@ def _retrieval(t: int, n: int, D: int, V: int, absent: int) -> Count:
 
 
 def _nearest_neighbor(t: int, n: int, D: int, g: int) -> Count:
-    """Two for each label read, as long as the points have different directions: a point asks for its label.
-
-    Directions are the vectors without a common divisor: all but 0, less those d times shorter, d > 1.
-    """
+    """Two for each label read, while the points have different directions: a point asks for its label."""
     directions: dict[int, int] = {}
     for r in range(1, g + 1):
         directions[r] = (2 * r + 1) ** D - 1 - sum(directions[r // d] for d in range(2, r + 1))
@@ -279,6 +254,7 @@ _EXISTS: dict[str, Callable[..., bool]] = {  # what else the sizes must meet
 _PROGRAMS = {"palindrome": 0, "increment": 1}
 
 
+@lru_cache(maxsize=64)
 def read(text: str) -> Task:
     """Reads the text form: every size is spelled, and the task exists."""
     name, given = parse_call(text)

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
-from math import gcd
+from itertools import accumulate
+from math import gcd, lcm
+from operator import mul
 from typing import Any, NamedTuple
 
 from limen_check.automata import Cell
-from limen_check.files import Model, Refused, expect, need
-from limen_check.tasks import (
-    PLACE,
-    TOKEN,
-    At,
-    Back,
-    Count,
-    Exists,
-    Found,
-    Number,
-    Own,
-    Part,
-    Spec,
-)
-from limen_check.text import Value
-from limen_check.vectors import MOST_ROWS, Class, Column, Format, Joint, Matrix, Rows, Vec
+from limen_check.files import Model, Refused, expect, need, typed
+from limen_check.tasks import PLACE, TOKEN, At, Back, Count, Exists, Found, Number, Part, Spec
+from limen_check.text import Call, Value
+from limen_check.vectors import MOST_ROWS, Class, Column, Format, Joint, Matrix, Rows, Vec, exp_above
 
 Looks = dict[tuple[int, int, int, str], list[Any]]
 Shapes = dict[str, tuple[int, ...]]
@@ -34,16 +24,17 @@ class Mixer(NamedTuple):
 
     layer: int
     part: int
-    kind: str
-    sizes: dict[str, Value]
+    call: Call
+
+    @property
+    def sizes(self) -> dict[str, Value]:
+        return self.call.arguments
 
     def name(self, weight: str) -> str:
         return f"{self.layer}.{self.part}.{weight}"
 
     def size(self, key: str, default: int = 0) -> int:
-        value = self.sizes.get(key, default)
-        expect(type(value) is int and value >= 1, f"{self.kind}: {key} must be a number ≥ 1")
-        return int(value)
+        return self.call.number(key, 1, default=default)
 
 
 class Rule(NamedTuple):
@@ -71,21 +62,28 @@ class State:
         self.classes = {c.name: c for c in spec.classes}
         self.text = [c for c in spec.classes if not c.view]  # each token once
         self.length = sum(spec.segments)
-        need(0 < self.length * f.acc * 8 <= 1, "the input is too long for sums in this precision")
+        room = self.length * f.acc
+        self.short = room * 8 <= 1  # then sums of n numbers ≥ 0 are within 1/8
+        need(self.length > 0 and room <= 64, "the input is too long for sums in this precision")
+        self.grown = 1 / (1 - room) if self.short else exp_above(room)  # at least (1 + acc)^n
         self.known: dict[float, Fraction] = {}
         self._matrices: dict[str, Matrix] = {}
+        self._tables: dict[tuple[str, tuple[int, ...]], list[Column]] = {}
         self.x = self._embedded()
 
     def matrix(self, name: str) -> Matrix:
-        """A weight as it is used, rounded: row -> column -> what is not 0.  A vector is row 0."""
+        """A weight as it is used, rounded: column -> row -> what is not 0.  A vector is row 0."""
         if name not in self._matrices:
-            found, rows = {}, self.model.weights[name].rows
+            found, rows = dict[int, dict[int, Fraction]](), self.model.weights[name].rows
             for i in range(len(rows)):
-                row = {c: self.number(v) for c, v in enumerate(rows[i]) if v}
-                if row:
-                    found[i] = {c: v for c, v in row.items() if v}
+                for c, v in enumerate(rows[i]):
+                    if v and self.number(v):
+                        found.setdefault(c, {})[i] = self.number(v)
             self._matrices[name] = found
         return self._matrices[name]
+
+    def vector(self, name: str) -> dict[int, Fraction]:
+        return {c: column[0] for c, column in self.matrix(name).items()}
 
     def number(self, v: float) -> Fraction:
         if v not in self.known:
@@ -95,7 +93,7 @@ class State:
     def span(self, of: Any, c: Class) -> tuple[int, int]:
         """[low, high) of an expression of a token of class c."""
         match of:
-            case Own():
+            case "place" | "token":
                 return (c.start, c.last + 1) if of == PLACE else (c.low, c.high)
             case At(where, _, inner):
                 return self.span(inner, self.classes[where])
@@ -164,7 +162,7 @@ class State:
                 expect(fits and code["div"] >= 1 and sizes[code["table"]][0] >= 1, "a code does not fit")
             for c in self.classes.values():
                 if c.first == first and c.last < segment["count"]:
-                    x[c.name] = Vec()
+                    x[c.name] = Vec.of({})
                     for code in segment["codes"]:
                         x[c.name] = x[c.name].plus(self._code(code, sizes[code["table"]][0], c), self.f)
             first += segment["count"]
@@ -186,61 +184,61 @@ class State:
         field = Number(TOKEN if code["of"] == "token" else PLACE, code["div"], size)
         if field.of == TOKEN and c.name in self.spec.written:
             field = self._piece(field, c)
-        keys, rows = self.rows(field, c), self.model.weights[f"embedding.{code['table']}"].rows
-        used = [rows[r] for r in keys]
-        columns = {code["column"] + i: self._levels(raw) for i, raw in enumerate(zip(*used, strict=True))}
+        keys, columns = self.rows(field, c), {}
+        for i, column in enumerate(self._table(code["table"], keys)):
+            columns[code["column"] + i] = column
         if size == 1:
-            return Vec({i: column.levels[0] for i, column in columns.items() if column.levels[0]})
+            return Vec.of({i: column.levels[0] for i, column in columns.items() if column.levels[0]})
         radices = self.recode.get(code["table"])
         if radices and keys == tuple(range(len(keys))) and len(keys) > radices[0]:
             return _recoded(field, columns, len(keys), radices)
-        return Vec({}, {field: Rows(keys, columns)}).tidy()
+        return Vec.of({}, {field: Rows(keys, columns)})
 
-    def _levels(self, raw: tuple[float, ...]) -> Column:
-        """A column of a table, rounded."""
-        number = {v: self.number(v) for v in dict.fromkeys(raw)}
-        level = {v: i for i, v in enumerate(dict.fromkeys(number.values()))}
-        at = {v: level[rounded] for v, rounded in number.items()}
-        return Column(tuple(level), tuple(at[v] for v in raw))
+    def _table(self, name: str, keys: tuple[int, ...]) -> list[Column]:
+        """Some rows of a table, column by column, rounded."""
+        if (name, keys) not in self._tables:
+            table = self.model.weights[f"embedding.{name}"]
+            whole = keys == tuple(range(keys[0], keys[-1] + 1))
+            found = self._tables[name, keys] = []
+            for i in range(table.shape[-1]):
+                raw = table.rows.column(i, keys[0], keys[-1] + 1)
+                raw = raw if whole else [raw[r - keys[0]] for r in keys]
+                number = {v: self.number(v) for v in set(raw)}
+                level = {v: k for k, v in enumerate(dict.fromkeys(number.values()))}
+                at = {v: level[rounded] for v, rounded in number.items()}
+                packed = bytes if len(level) <= 256 else tuple  # a byte a row, where it does
+                found.append(Column(tuple(level), packed(map(at.__getitem__, raw))))
+        return self._tables[name, keys]
 
 
 def _recoded(field: Number, columns: dict[int, Column], size: int, radices: list[int]) -> Vec:
     """T[r] = T[0] + Σ_i (T[d_i·w_i] - T[0]), d_i the digits of r of weights w_i: seen row by row."""
-    weights = [1]
-    for radix in radices:
-        weights.append(weights[-1] * radix)
+    weights = list(accumulate(radices, mul, initial=1))
     need(weights[-1] >= size, "the radices do not reach")
-    digits = [(w, radix) for w, radix in zip(weights, radices, strict=False) if w < size]
+    digits = [
+        (w, range(min(radix, -(-size // w)))) for w, radix in zip(weights, radices, strict=False) if w < size
+    ]
+    names = [Number(Part(field), w, radix) for (w, _), radix in zip(digits, radices, strict=False)]
+    terms: dict[Hashable, Rows] = {n: Rows(tuple(d), {}) for n, (_, d) in zip(names, digits, strict=True)}
     const: dict[int, Fraction] = {}
-    terms: dict[Hashable, Rows] = {}
-    for w, radix in digits:
-        terms[Number(Part(field), w, radix)] = Rows(tuple(range(min(radix, -(-size // w)))), {})
     for c, column in columns.items():
-        values = column.rows()
-        const[c] = values[0]
-        parts = [[values[d * w] - values[0] for d in range(min(radix, -(-size // w)))] for w, radix in digits]
-        for r, v in enumerate(values):
-            made = sum(
-                (part[r // w % radix] for part, (w, radix) in zip(parts, digits, strict=True)), values[0]
-            )
-            need(made == v, "a table is no sum over digits")
-        for rows, part in zip(terms.values(), parts, strict=True):
-            rows.columns[c] = Column.of(part)
-    return Vec(const, terms).tidy()
+        den = lcm(*(v.denominator for v in column.levels))
+        values = list(map([int(v * den) for v in column.levels].__getitem__, column.at))
+        made, const[c] = values[:1], Fraction(values[0], den)
+        for n, (w, d) in zip(names, digits, strict=True):
+            part = [values[i * w] - values[0] for i in d]
+            made = [low + more for more in part for low in made]  # row low + i·w, low below w
+            terms[n].columns[c] = Column.of([Fraction(v, den) for v in part])
+        need(made[:size] == values, "a table is no sum over digits")
+    return Vec.of(const, terms)
 
 
 def _looks(hints: Mapping[str, Any]) -> Looks:
     """[layer, part, head, asking class, rule, …], … classes or numbers: where each class looks; untrusted."""
+    typed(hints.get("looks", []), [[int | str]], "hints: looks")
     looks: Looks = {}
-    listed = hints.get("looks", [])
-    expect(isinstance(listed, list), "hints: looks must be a list")
-    for look in listed:
-        well = (
-            isinstance(look, list)
-            and len(look) >= 6
-            and [type(v) for v in look[:5]] == [int, int, int, str, str]
-            and all(type(v) in (int, str) for v in look[5:])
-        )
+    for look in hints.get("looks", []):
+        well = [type(v) for v in look[:5]] == [int, int, int, str, str] and len(look) >= 6
         expect(well, "hints: a look is [layer, part, head, class, rule, …]")
         looks[look[0], look[1], look[2], look[3]] = look[4:]
     return looks
@@ -248,12 +246,7 @@ def _looks(hints: Mapping[str, Any]) -> Looks:
 
 def _recode(hints: Mapping[str, Any]) -> dict[str, list[int]]:
     recode: dict[str, list[int]] = hints.get("recode", {})
-    expect(isinstance(recode, dict), "hints: recode must be an object")
-    for radices in recode.values():
-        well = (
-            isinstance(radices, list)
-            and 0 < len(radices) <= 64
-            and all(type(r) is int and r > 1 for r in radices)
-        )
-        expect(well, "hints: radices are integers above 1")
+    typed(recode, {str: [int]}, "hints: recode")
+    well = all(0 < len(radices) <= 64 and min(radices) > 1 for radices in recode.values())
+    expect(well, "hints: radices are integers above 1")
     return recode

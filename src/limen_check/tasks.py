@@ -23,19 +23,13 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from limen_check import automata
+from limen_check import automata, rows
 from limen_check.automata import Machine
-from limen_check.files import expect
+from limen_check.files import expect, need
 from limen_check.text import parse_call
 from limen_check.vectors import Class
 
-
-@dataclass(frozen=True)
-class Own:
-    of: str
-
-
-PLACE, TOKEN = Own("place"), Own("token")
+PLACE, TOKEN = "place", "token"
 
 
 @dataclass(frozen=True)
@@ -67,6 +61,15 @@ class Sum:
 
 
 @dataclass(frozen=True)
+class Mapped:
+    """(query number, key number) is one of these rows; without a query number, (None, key number)."""
+
+    key: Number
+    query: Number | None
+    rows: tuple[tuple[int | None, int], ...]
+
+
+@dataclass(frozen=True)
 class Among:
     """The key token's numbers, in the order of their text, are one of these rows."""
 
@@ -76,10 +79,10 @@ class Among:
 
 @dataclass(frozen=True)
 class Other:
-    """Not the asking token itself."""
+    """Not at the asking token's own place, so not itself."""
 
 
-Facts = frozenset[Equal | Sum | Among | Other]
+Facts = frozenset[Equal | Sum | Mapped | Among | Other]
 NO_FACTS: Facts = frozenset()
 
 
@@ -192,11 +195,10 @@ def _at_place(n: int, query: Number) -> Facts:
 
 
 def eva(n: int) -> Spec:
-    return index(n, n, least=1)
+    return index(n, n)
 
 
-def index(n: int, S: int, least: int = 2) -> Spec:
-    expect(n >= 1 and least <= S, "index: n ≥ 1 and S ≥ 2")
+def index(n: int, S: int) -> Spec:
     segments, classes = _segments(("data", n, 0, S), ("query", 1, 0, n))
     found = At("data", _at_place(n, Number(TOKEN)), TOKEN)
     return Spec(segments, tuple(classes), ("query",), S, (Number(found),))
@@ -204,7 +206,6 @@ def index(n: int, S: int, least: int = 2) -> Spec:
 
 def retrieval(n: int, D: int, V: int, absent: bool) -> Spec:
     """Pairs a·V + b with different a, then 2^D·V + a; without `absent` that a occurs."""
-    expect(n >= 1 and D >= 1 and V >= 1 and D + V.bit_length() <= 62 and n + absent <= 1 << D, "retrieval")
     segments, classes = _segments(("pairs", n, 0, V << D), ("query", 1, V << D, (V + 1) << D))
     facts: Facts = frozenset({Equal(Number(TOKEN, V), Number(TOKEN, 1, 1 << D))})
     value = Number(TOKEN, 1, V)
@@ -220,18 +221,15 @@ def _any(*numbers: Number, yes: int) -> Decision:
 
 def two_sum(n: int, M: int) -> Spec:
     """x + q ≡ 0 modulo M for some x; as x + q ≤ 2M - 2, that is x + q = 0 or M."""
-    expect(n >= 1 and M >= 3, "two_sum: n ≥ 1, M ≥ 3")
     segments, classes = _segments(("x", n, 0, M), ("q", 1, 0, M))
-    zero, whole, modulo = (
-        Number(Exists("x", frozenset({Sum(Number(TOKEN), Number(TOKEN), *s)}))) for s in ((0,), (M,), (0, M))
-    )
+    facts = [Sum(Number(TOKEN), Number(TOKEN), *s) for s in ((0,), (M,), (0, M))]
+    zero, whole, modulo = (Number(Exists("x", frozenset({fact}))) for fact in facts)
     ways = _any(zero, whole, yes=1), _any(modulo, yes=1)
     return Spec(segments, tuple(classes), ("q",), 2, ways, sums=(0, M))
 
 
 def two_sum_any(n: int, M: int) -> Spec:
     """Some token but the first has met a partner: the first token, or another that is not later."""
-    expect(n >= 2 and M >= 3, "two_sum_any: n ≥ 2, M ≥ 3")
     segments, classes = _segments(("first", 1, 0, M), ("later", n - 1, 0, M))
     partner = [Sum(Number(TOKEN), Number(TOKEN), s) for s in (0, M)]
     met = [Exists("first", frozenset({fact})) for fact in partner]
@@ -245,7 +243,6 @@ def two_sum_any(n: int, M: int) -> Spec:
 
 def _compared(n: int, bad: set[tuple[int, int]]) -> Spec:
     """Answer 0 iff some b_i and a_i are bad together."""
-    expect(n >= 1, "n ≥ 1")
     segments, classes = _segments(("a", n, 0, 2), ("b", n, 0, 2))
     bits = Number(TOKEN), Number(At("a", _same_place(classes[0]), TOKEN))
     order = sorted(range(2), key=lambda i: repr(bits[i]))
@@ -264,7 +261,6 @@ def disjointness(n: int) -> Spec:
 
 def recall(n: int, V: int, q: int) -> Spec:
     """key value key value …, keys different, then q different ones of them, at even and odd places."""
-    expect(2 * n <= V and 1 <= q <= n, "recall: 2n ≤ V, 1 ≤ q ≤ n")
     sizes = ("evens", 0, n + -(-q // 2)), ("values", 1, n), ("odd", 2 * n + 1, q // 2)
     classes = [Class(name, 0, at, 2, count, 0, V) for name, at, count in sizes if count]
     classes.append(Class("even", 0, 2 * n, 2, -(-q // 2), 0, V, view=True))  # asks, and is one of the evens
@@ -277,9 +273,7 @@ def recall(n: int, V: int, q: int) -> Spec:
 
 def composition(m: int, **n: int) -> Spec:
     """i_0 = z_0, i_1 = z_1(i_0), i_{l+1} = z_{l+1}(w_l, i_l); z_l(ω, ι) stands at ω·N_{l-2} + ι."""
-    expect(list(n) == [f"n{l}" for l in range(1, len(n) + 1)], "composition: n1, n2, … in order")
     parts = (1, *n.values())  # n_0 = 1: z_1 has no parts
-    expect(m >= 1 and min(parts) >= 1, "composition: every size is at least 1")
     N = [m * prod(parts[: l + 1]) for l in range(len(parts))]
     tables = [(f"z{l}", N[l - 1], 0, N[l - 1]) for l in range(len(parts), 0, -1)]
     segments, classes = _segments(*tables, ("z0", 1, 0, m), ("w", 1, 0, prod(parts)))
@@ -296,7 +290,6 @@ def composition(m: int, **n: int) -> Spec:
 
 def cgram(n: int, c: int, V: int) -> Spec:
     """The c-1 asking tokens stand in the n exactly once, and not at the end; then which symbol follows?"""
-    expect(n >= c >= 2 and V >= 2, "cgram: n ≥ c ≥ 2, V ≥ 2")
     segments, classes = _segments(("start", c - 1, 0, V), ("text", n - c + 1, 0, V), ("asks", c - 1, 0, V))
     symbol = [Number(TOKEN), *(Number(Back(o, TOKEN)) for o in range(1, c))]
     facts: Facts = frozenset(Equal(symbol[o], symbol[o - 1]) for o in range(1, c))
@@ -307,7 +300,6 @@ def cgram(n: int, c: int, V: int) -> Spec:
 
 def counting(n: int, S: int) -> Spec:
     """Does s occur at least k times among the x?"""
-    expect(n >= 1 and S >= 2, "counting: n ≥ 1, S ≥ 2")
     segments, classes = _segments(("x", n, 0, S), ("s", 1, 0, S), ("k", 1, 1, n + 1))
     copies = Count("x", frozenset({Equal(Number(TOKEN), Number(At("s", NO_FACTS, TOKEN)))}))
     return Spec(segments, tuple(classes), ("k",), 2, (NotBelow(Number(copies), Number(TOKEN)),))
@@ -315,7 +307,6 @@ def counting(n: int, S: int) -> Spec:
 
 def sparse_average(n: int, q: int) -> Spec:
     """How many of the z at the places y_1 < … < y_q are 1?"""
-    expect(1 <= q <= n, "sparse_average: 1 ≤ q ≤ n")
     segments, classes = _segments(("z", n, 0, 2), ("y", q, 0, n))
     fetched = Number(At("z", _at_place(n, Number(TOKEN)), TOKEN))
     ones = Number(Count("y", frozenset({Among((fetched,), frozenset({(1,)}))})))
@@ -325,40 +316,26 @@ def sparse_average(n: int, q: int) -> Spec:
 
 def dyck(n: int, k: int, D: int) -> Spec:
     """Ids below k open a bracket, id k + i closes kind i; right order, at most D open, all closed."""
-    expect(n >= 2 and n % 2 == 0 and k >= 1 and 1 <= D <= 4096, "dyck: n ≥ 2 even, k ≥ 1, 1 ≤ D ≤ 4096")
+    need(D <= 4096, "a stack too deep to be followed")
     segments, classes = _segments(("text", n, 0, 2 * k))
     machine, lost, top = automata.dyck(k, D, Number(TOKEN))
     answer = Decision((Number(lost), Number(top)), lambda row: int(row == (0, 0)))
     return Spec(segments, (*classes, _last(classes[0], "last")), ("last",), 2, (answer,), machine=machine)
 
 
-_TASKS: dict[str, tuple[Callable[..., Spec], tuple[str, ...]]] = {
-    "eva": (eva, ("n",)),
-    "index": (index, ("n", "S")),
-    "retrieval": (retrieval, ("n", "D", "V", "absent")),
-    "two_sum": (two_sum, ("n", "M")),
-    "two_sum_any": (two_sum_any, ("n", "M")),
-    "equality": (equality, ("n",)),
-    "disjointness": (disjointness, ("n",)),
-    "recall": (recall, ("n", "V", "q")),
-    "composition": (composition, ("m",)),
-    "cgram": (cgram, ("n", "c", "V")),
-    "counting": (counting, ("n", "S")),
-    "sparse_average": (sparse_average, ("n", "q")),
-    "dyck": (dyck, ("n", "k", "D")),
-}
+_SPECS: dict[str, Callable[..., Spec]] = {
+    make.__name__: make
+    for make in (
+        eva, index, retrieval, two_sum, two_sum_any, equality, disjointness, recall, composition, cgram,
+        counting, sparse_average, dyck,
+    )
+}  # fmt: skip
 
 
-def spec(text: str) -> Spec | None:
-    """The task that a text names; None where no rule speaks of it."""
-    call = parse_call(text)
-    if call.name not in _TASKS:
-        return None
-    make, keys = _TASKS[call.name]
-    given = {k: v for k, v in call.arguments.items() if call.name != "composition" or k == "m"}
-    expect(tuple(sorted(given)) == tuple(sorted(keys)), f"{call.name} has the sizes {', '.join(keys)}")
-    for key, value in call.arguments.items():
-        kind = bool if key == "absent" else int
-        expect(type(value) is kind, f"{call.name}: {key} must be {kind.__name__}")
-        expect(int(value) < 1 << 62, f"{call.name}: {key} is too large")
-    return make(**call.arguments)
+def spec(text: str) -> Spec:
+    """The task that a text names, its sizes being checked; refused where no rule speaks of it."""
+    known = parse_call(text).name
+    need(known in _SPECS, "no rule speaks of this task")
+    sizes = rows.read(text).sizes
+    expect(max(sizes.values()) < 1 << 62, f"{known}: a size is too large")
+    return _SPECS[known](**sizes)

@@ -26,6 +26,13 @@ class Call(NamedTuple):
     name: str
     arguments: dict[str, Value]
 
+    def number(self, key: str, least: int = 0, most: int = 1 << BITS, default: Value = "") -> int:
+        """An argument that is an integer."""
+        value = self.arguments.get(key, default)
+        well = isinstance(value, int) and type(value) is int and least <= value <= most
+        expect(well, f"{self.name}: {key} must be a number ≥ {least}")
+        return int(value)
+
 
 Stack = list[tuple[Call, ...]]  # one tuple a layer; what a count repeats is one object
 
@@ -46,9 +53,8 @@ class _Reader:
     """Recursive descent over the tokens of one text."""
 
     def __init__(self, text: str) -> None:
-        expect(
-            text.isascii() and len(text) <= _CHARACTERS, f"a text is at most {_CHARACTERS} ASCII characters"
-        )
+        well = text.isascii() and len(text) <= _CHARACTERS
+        expect(well, f"a text is at most {_CHARACTERS} ASCII characters")
         self.text, self.at = text, 0
 
     def take(self, group: str, mark: str | None = None) -> str | None:
@@ -66,9 +72,8 @@ class _Reader:
         return taken
 
     def end(self, read: T) -> T:
-        expect(
-            not self.text[self.at :].strip(), f"column {self.at + 1} of {self.text[:60]!r}: expected the end"
-        )
+        rest = self.text[self.at :].strip()
+        expect(not rest, f"column {self.at + 1} of {self.text[:60]!r}: expected the end")
         return read
 
     def stack(self, depth: int) -> Stack:
@@ -124,10 +129,8 @@ class _Reader:
 
 def _integer(text: str) -> int:
     base, _, power = text.partition("^")
-    small = (
-        len(base) <= BITS // 3 and len(power) <= 4 and int(base).bit_length() * int(power or 1) <= 2 * BITS
-    )
-    expect(small, f"the number {text[:20]} is too large")
+    short = len(base) <= 4096 and len(power) <= 5 and int(base).bit_length() * int(power or 1) <= 2 * BITS
+    expect(short, f"the number {text[:20]} is too large")
     value: int = int(base) ** int(power or 1)
     expect(value.bit_length() <= BITS, f"the number {text[:20]} is too large")
     return value

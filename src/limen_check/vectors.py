@@ -9,7 +9,7 @@ All numbers are rationals; an error interval may be made wider, never narrower.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from limen_check.files import need
 
 Interval = tuple[Fraction, Fraction]
-Matrix = Mapping[int, Mapping[int, Fraction]]  # row -> column -> what is not 0
+Matrix = Mapping[int, Mapping[int, Fraction]]  # column -> row -> what is not 0
 ZERO, ONE = Fraction(0), Fraction(1)
 NONE: Interval = (ZERO, ZERO)
 MOST_VALUES, MOST_ROWS, MOST_PAIRS = 1 << 10, 1 << 21, 1 << 21
@@ -75,12 +75,7 @@ class Format:
 
     @classmethod
     def named(cls, name: str) -> Format:
-        sizes = {
-            "float64": (53, -1022, 1023),
-            "float32": (24, -126, 127),
-            "float16": (11, -14, 15),
-            "bfloat16": (8, -126, 127),
-        }
+        sizes = {"float64": (53, -1022, 1023), "float32": (24, -126, 127), "bfloat16": (8, -126, 127)}
         need(name in sizes, f"no rule speaks of the precision {name[:40]!r}")
         return cls(*sizes[name])
 
@@ -128,20 +123,39 @@ class Format:
         return above(total * count * self.acc / (1 - count * self.acc)) + count * self.tiny
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Column:
     """A column of a table: row i holds levels[at[i]], and the levels differ."""
 
     levels: tuple[Fraction, ...]
-    at: tuple[int, ...]
+    at: Sequence[int]
 
     def rows(self) -> list[Fraction]:
-        return [self.levels[i] for i in self.at]
+        return list(map(self.levels.__getitem__, self.at))
+
+    @cached_property
+    def least(self) -> Fraction:
+        return min(self.levels)
+
+    @cached_property
+    def most(self) -> Fraction:
+        return max(self.levels)
+
+    @property
+    def fixed(self) -> bool:
+        return len(self.levels) == 1
+
+    @classmethod
+    def same(cls, v: Fraction, rows: int) -> Column:
+        return cls((v,), bytes(rows))
+
+    def plus(self, other: Column, w: Fraction = ONE) -> Column:
+        return Column.sum([(self, ONE), (other, w)])
 
     @classmethod
     def of(cls, values: Sequence[Fraction]) -> Column:
         number = {v: i for i, v in enumerate(dict.fromkeys(values))}
-        return cls(tuple(number), tuple(number[v] for v in values))
+        return cls(tuple(number), tuple(map(number.__getitem__, values)))
 
     @classmethod
     def sum(cls, parts: Sequence[tuple[Column, Fraction]]) -> Column:
@@ -149,14 +163,18 @@ class Column:
         if len(parts) == 1:
             column, w = parts[0]
             return column if w == 1 else cls(tuple(v * w for v in column.levels), column.at)
-        rows = list(zip(*(column.at for column, _ in parts), strict=True))
-        sums = {
-            row: sum((c.levels[i] * w for i, (c, w) in zip(row, parts, strict=True)), ZERO)
-            for row in dict.fromkeys(rows)
-        }
+        moved = sum((column.levels[0] * w for column, w in parts if column.fixed), ZERO)
+        vary = [(column, w) for column, w in parts if not column.fixed]
+        if len(vary) < 2:
+            column, w = vary[0] if vary else parts[0]
+            return cls(tuple(v * w + moved for v in column.levels) if vary else (moved,), column.at)
+        rows = list(zip(*(column.at for column, _ in vary), strict=True))
+        scaled, sums = [[v * w for v in column.levels] for column, w in vary], {}
+        for row in dict.fromkeys(rows):
+            sums[row] = sum((levels[i] for levels, i in zip(scaled, row, strict=True)), moved)
         number = {v: i for i, v in enumerate(dict.fromkeys(sums.values()))}
         at = {row: number[v] for row, v in sums.items()}
-        return cls(tuple(number), tuple(at[row] for row in rows))
+        return cls(tuple(number), tuple(map(at.__getitem__, rows)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,182 +189,219 @@ class Rows:
             return False
         return all(column.rows() == other.columns[c].rows() for c, column in self.columns.items())
 
-    def plus(self, other: Rows) -> Rows:
-        """The sum of two tables of one field."""
-        need(self.keys == other.keys, "two tables of one field have different rows")
-        both = self.columns | other.columns
-        for c in self.columns.keys() & other.columns.keys():
-            both[c] = Column.sum([(self.columns[c], ONE), (other.columns[c], ONE)])
-        return Rows(self.keys, both)
+    def column(self, c: int) -> Column:
+        return self.columns.get(c) or Column.same(ZERO, len(self.keys))
 
 
-@dataclass(frozen=True, eq=False)
-class Vec:
-    """const + Σ terms + err, by columns.  A column that is not named is 0."""
+@dataclass(eq=False)
+class Form:
+    """One number of a token: const + Σ_field (a row of the field's column) + an error in `err`."""
 
-    const: dict[int, Fraction] = field(default_factory=dict)
-    terms: dict[Hashable, Rows] = field(default_factory=dict)
-    err: dict[int, Interval] = field(default_factory=dict)
-    _seen: dict[int, tuple[set[Fraction], bool]] = field(default_factory=dict, repr=False)
+    const: Fraction = ZERO
+    terms: Mapping[Hashable, Column] = field(default_factory=dict)
+    err: Interval = NONE
 
-    def columns(self) -> set[int]:
-        return {*self.const, *self.err, *(c for rows in self.terms.values() for c in rows.columns)}
+    @classmethod
+    def sum(cls, parts: Sequence[tuple[Form, Fraction]], err: Interval = NONE) -> Form:
+        """Σ w·form and an error more, exactly.
 
-    def of(self, c: int) -> dict[Hashable, Column]:
-        """The fields that a column depends on."""
-        return {f: rows.columns[c] for f, rows in self.terms.items() if c in rows.columns}
+        A column with one level in all of several rows is a constant; one row keeps its name.
+        """
+        const, (lo, hi), found = ZERO, err, dict[Hashable, list[tuple[Column, Fraction]]]()
+        for form, w in parts:
+            if form.const:
+                const += form.const if w == 1 else form.const * w
+            if form.err is not NONE:
+                a, b = form.err[0] * w, form.err[1] * w
+                lo, hi = lo + min(a, b), hi + max(a, b)
+            for name, column in form.terms.items():
+                found.setdefault(name, []).append((column, w))
+        terms = {name: Column.sum(columns) for name, columns in found.items()}
+        for name, column in list(terms.items()):
+            if column.fixed and (len(column.at) > 1 or column.least == 0):
+                const += terms.pop(name).least
+        return cls(const, terms, (lo, hi) if lo or hi else NONE)
 
-    def values(self, c: int) -> tuple[set[Fraction], bool]:
-        """All values of a column without its error, or more; if they are many only the ends, and False."""
-        if c not in self._seen:
-            sets, base = [column.levels for column in self.of(c).values()], self.const.get(c, ZERO)
-            if prod(map(len, sets)) > MOST_VALUES:
-                ends = {base + sum(map(min, sets), ZERO), base + sum(map(max, sets), ZERO)}
-                self._seen[c] = ends, False
-            else:
-                self._seen[c] = {base + sum(v, ZERO) for v in product(*sets)}, True
-        return self._seen[c]
+    @cached_property
+    def is_0(self) -> bool:
+        return not self.terms and not self.const and self.err == NONE
 
-    def ends(self, c: int) -> Interval:
-        """The least and the largest value of a column, error included."""
-        values, (lo, hi) = self.values(c)[0], self.err.get(c, NONE)
+    @cached_property
+    def values(self) -> tuple[list[Fraction], bool]:
+        """All values without the error, or more; if they are many only the ends, and False."""
+        sets = [column.levels for column in self.terms.values()]
+        if prod(map(len, sets)) > MOST_VALUES:
+            return [sum(map(end, sets), self.const) for end in (min, max)], False
+        return [sum(v, self.const) for v in product(*sets)] if sets else [self.const], True
+
+    @cached_property
+    def ends(self) -> Interval:
+        """The least and the largest value, error included."""
+        values, (lo, hi) = self.values[0], self.err
         return min(values) + lo, max(values) + hi
 
-    def cap(self, c: int) -> Fraction:
-        """The largest size of a column, error included: 0 if an error takes all of it away."""
-        return max(map(abs, self.ends(c)))
+    @cached_property
+    def cap(self) -> Fraction:
+        """The largest size, error included: 0 if an error takes all of it away."""
+        return max(map(abs, self.ends))
 
-    def size(self, c: int) -> Fraction:
-        """The largest size of a column without its error."""
-        return max(map(abs, self.values(c)[0]))
+    @cached_property
+    def size(self) -> Fraction:
+        """The largest size without the error."""
+        return max(map(abs, self.values[0]))
 
-    def width(self, c: int) -> Fraction:
-        """The largest size of a column's error."""
-        return max(map(abs, self.err.get(c, NONE)))
+    @cached_property
+    def width(self) -> Fraction:
+        """The largest size of the error."""
+        return max(map(abs, self.err))
 
-    def step(self, c: int, w: Fraction = ONE) -> Fraction | None:
-        """A number of which w·(the column) is surely a multiple; None if its values are not known exactly."""
-        values, all_of_them = self.values(c)
-        if c in self.err or not all_of_them:
+    @cached_property
+    def step(self) -> Fraction | None:
+        """A power of two of which it is surely a multiple; None if its values are not known exactly."""
+        values, all_of_them = self.values
+        if self.err != NONE or not all_of_them:
             return None
         need(all(v.denominator.bit_count() == 1 for v in values), "a number that no format has")
-        return min((grain(v * w) for v in values if v), default=ONE)
+        return min((grain(v) for v in values if v), default=ONE)
+
+    def rounded(self, f: Format) -> Form:
+        """Rounding to the nearest is monotone: the ends of an interval go to the ends of its image."""
+        (lo, hi), (values, all_of_them) = self.err, self.values
+        if all_of_them and self.err is NONE:
+            moved = [ZERO if (y := f.rn(v)) is v else y - v for v in values]
+            low, high = min(moved), max(moved)
+        elif all_of_them:
+            low = min(f.rn(v + lo) - v for v in values)
+            high = max(f.rn(v + hi) - v for v in values)
+        else:
+            need(self.cap * (1 + f.u) <= f.largest, "a number overflows")
+            slack = above(f.u * self.cap) + f.tiny + power(f.least - f.t)
+            low, high = lo - slack, hi + slack
+        return self if (low, high) == self.err else Form(self.const, self.terms, (low, high))
+
+    def relu(self) -> tuple[Hashable, Form]:
+        """On all rows of the fields that it depends on, interval ends included: monotone.  Its new field."""
+        fields = sorted(self.terms.items(), key=lambda item: repr(item[0]))
+        need(prod(len(column.at) for _, column in fields) <= 1 << 16, "a ReLU reads too many rows")
+        before = [sum(row, self.const) for row in product(*(column.rows() for _, column in fields))]
+        levels = {v: max(ZERO, v) for v in before}
+        lo = min(max(ZERO, v + self.err[0]) - y for v, y in levels.items())
+        hi = max(max(ZERO, v + self.err[1]) - y for v, y in levels.items())
+        after, err = Column.of([levels[v] for v in before]), (lo, hi) if lo or hi else NONE
+        if not fields:
+            return None, Form(after.least, {}, err)
+        name = fields[0][0] if len(fields) == 1 else Joint(tuple(name for name, _ in fields))
+        return name, Form.sum([(Form(ZERO, {name: after}), ONE)], err)
+
+
+_NOTHING = Form()
+
+
+def _product(parts: list[tuple[Form, Fraction]], f: Format) -> Form:
+    """Σ w·form as it is computed: with the errors of the sum, to which what is surely 0 adds nothing.
+
+    A column may be 0 by its error, -32 of 32: it is no summand, but its error is passed on.
+    """
+    used = [(form, w) for form, w in parts if form.cap]
+    total = sum((form.cap * abs(w) for form, w in used), ZERO)
+    if len(used) == 1 and grain(used[0][1]) == abs(used[0][1]):
+        step = used[0][0].step
+        e = ZERO if step and step * abs(used[0][1]) >= f.tiny else f.tiny  # times a power of two: exact
+    else:
+        steps = [form.step and form.step * grain(w) for form, w in used]
+        e = f.inside(total, len(used), None if None in steps else min(filter(None, steps), default=None))
+    need(total + e <= f.largest, "a sum overflows")  # nor does a part of it
+    return Form.sum(parts, (-e, e) if e else NONE).rounded(f)
+
+
+class Vec:
+    """The numbers of a token by columns, and the rows of all fields.  A column that is not named is 0."""
+
+    def __init__(self, forms: Mapping[int, Form], keys: Mapping[Hashable, tuple[Any, ...]]) -> None:
+        self.forms, self.keys = {c: form for c, form in forms.items() if not form.is_0}, keys
+
+    @classmethod
+    def of(
+        cls,
+        const: Mapping[int, Fraction],
+        terms: Mapping[Hashable, Rows] | None = None,
+        err: Mapping[int, Interval] | None = None,
+    ) -> Vec:
+        """From constants, tables and errors."""
+        terms, err, forms = terms or {}, err or {}, {}
+        for c in {*const, *err, *(c for rows in terms.values() for c in rows.columns)}:
+            columns = {name: rows.columns[c] for name, rows in terms.items() if c in rows.columns}
+            forms[c] = Form.sum([(Form(const.get(c, ZERO), columns, err.get(c, NONE)), ONE)])
+        return cls(forms, {name: rows.keys for name, rows in terms.items()})
+
+    @cached_property
+    def terms(self) -> dict[Hashable, Rows]:
+        """The tables, field by field."""
+        found: dict[Hashable, Rows] = {}
+        for c, form in self.forms.items():
+            for name, column in form.terms.items():
+                found.setdefault(name, Rows(self.keys[name], {})).columns[c] = column
+        return found
+
+    @cached_property
+    def const(self) -> dict[int, Fraction]:
+        return {c: form.const for c, form in self.forms.items() if form.const}
+
+    @cached_property
+    def err(self) -> dict[int, Interval]:
+        return {c: form.err for c, form in self.forms.items() if form.err != NONE}
+
+    def form(self, c: int) -> Form:
+        return self.forms.get(c, _NOTHING)
 
     def times(self, W: Matrix, f: Format) -> Vec:
         """x W, rounded."""
-        uses: dict[int, list[tuple[int, Fraction]]] = {}
-        for r, row in W.items():
-            for c, w in row.items():
-                uses.setdefault(c, []).append((r, w))
-        const, err, terms = {}, {}, {name: Rows(rows.keys, {}) for name, rows in self.terms.items()}
-        for c, parts in uses.items():
-            const[c] = sum((self.const[r] * w for r, w in parts if r in self.const), ZERO)
-            for name, rows in self.terms.items():
-                found = [(rows.columns[r], w) for r, w in parts if r in rows.columns]
-                if found:
-                    terms[name].columns[c] = Column.sum(found)
-            err[c] = self._product_error(parts, f)
-        return Vec(const, terms, err).tidy().rounded(f)
+        forms = {c: [(self.forms[r], w) for r, w in col.items() if r in self.forms] for c, col in W.items()}
+        return Vec({c: _product(parts, f) for c, parts in forms.items()}, self.keys)
 
-    def _product_error(self, parts: list[tuple[int, Fraction]], f: Format) -> Interval:
-        """Errors that are passed on, and those of the sum, to which what is surely 0 adds nothing.
-
-        A column may be 0 by its error, -32 of 32: it is no summand, but its error is passed on.
-        """
-        used = [(r, w) for r, w in parts if self.cap(r)]
-        lo = sum((min(w * e for e in self.err[r]) for r, w in parts if r in self.err), ZERO)
-        hi = sum((max(w * e for e in self.err[r]) for r, w in parts if r in self.err), ZERO)
-        total = sum((self.cap(r) * abs(w) for r, w in used), ZERO)
-        if len(used) == 1 and grain(used[0][1]) == abs(used[0][1]):
-            e = ZERO if (self.step(*used[0]) or ZERO) >= f.tiny else f.tiny  # times a power of two: exact
-        else:
-            steps = [self.step(r, w) for r, w in used]
-            e = f.inside(total, len(used), None if None in steps else min(filter(None, steps), default=None))
-        need(total + e <= f.largest, "a sum overflows")  # nor does a part of it
-        return lo - e, hi + e
-
-    def tidy(self) -> Vec:
-        """A column with one level in all of several rows is a constant; one row keeps its name."""
-        const, terms = dict(self.const), {}
-        for name, rows in self.terms.items():
-            kept = {}
-            for c, column in rows.columns.items():
-                if len(column.levels) == 1 and (len(rows.keys) > 1 or column.levels[0] == 0):
-                    const[c] = const.get(c, ZERO) + column.levels[0]
-                else:
-                    kept[c] = column
-            if kept:
-                terms[name] = Rows(rows.keys, kept)
-        return Vec(
-            {c: v for c, v in const.items() if v}, terms, {c: e for c, e in self.err.items() if any(e)}
-        )
+    def plus(self, other: Vec, f: Format | None = None) -> Vec:
+        """The sum, exactly; or rounded where there are two summands, each a number of the format."""
+        forms, keys = self.forms | other.forms, dict(self.keys)
+        for name, rows in other.keys.items():
+            need(keys.setdefault(name, rows) == rows, "two tables of one field have different rows")
+        for c in self.forms.keys() & other.forms.keys():
+            both = Form.sum([(self.forms[c], ONE), (other.forms[c], ONE)])
+            forms[c] = both.rounded(f) if f else both
+        return Vec(forms, keys)
 
     def rounded(self, f: Format) -> Vec:
-        """Rounding to the nearest is monotone: the ends of an interval go to the ends of its image."""
-        err = {}
-        for c in self.columns():
-            (lo, hi), (values, all_of_them) = self.err.get(c, NONE), self.values(c)
-            if all_of_them:
-                low = min(f.rn(v + lo) - v for v in values)
-                high = max(f.rn(v + hi) - v for v in values)
-            else:
-                need(self.cap(c) * (1 + f.u) <= f.largest, "a number overflows")
-                slack = above(f.u * self.cap(c)) + f.tiny + power(f.least - f.t)
-                low, high = lo - slack, hi + slack
-            if low or high:
-                err[c] = low, high
-        return Vec(self.const, self.terms, err, self._seen)
+        return Vec({c: form.rounded(f) for c, form in self.forms.items()}, self.keys)
 
-    def joined(self, other: Vec) -> Vec:
-        """The exact sum: nothing is rounded."""
-        const, err, terms = dict(self.const), dict(self.err), dict(self.terms)
-        for c, v in other.const.items():
-            const[c] = const.get(c, ZERO) + v
-        for c, (lo, hi) in other.err.items():
-            err[c] = err.get(c, NONE)[0] + lo, err.get(c, NONE)[1] + hi
-        for name, rows in other.terms.items():
-            terms[name] = terms[name].plus(rows) if name in terms else rows
-        return Vec(const, terms, err).tidy()
+    def renamed(self, name: Callable[[Any], Hashable]) -> Vec:
+        """The same with other names of its fields; two names may become one: their columns are added."""
+        keys: dict[Hashable, tuple[Any, ...]] = {}
+        for old in self.terms:
+            need(keys.setdefault(name(old), self.keys[old]) == self.keys[old], "tables with different rows")
+        forms = {}
+        for c, form in self.forms.items():
+            parts = [(Form(ZERO, {name(old): column}), ONE) for old, column in form.terms.items()]
+            forms[c] = Form.sum([(Form(form.const), ONE), *parts], form.err)
+        return Vec(forms, keys)
 
     def without(self, c: int, e: Interval) -> Vec:
         """The same, but one column is 0, up to an error."""
-        terms = {
-            n: Rows(r.keys, {k: x for k, x in r.columns.items() if k != c}) for n, r in self.terms.items()
-        }
-        return Vec({k: v for k, v in self.const.items() if k != c}, terms, self.err | {c: e}).tidy()
+        return Vec(self.forms | {c: Form(ZERO, {}, e)}, self.keys)
 
     def shifted(self, by: int) -> Vec:
         """The same in other columns."""
-        terms = {n: Rows(r.keys, {c + by: x for c, x in r.columns.items()}) for n, r in self.terms.items()}
-        return Vec(
-            {c + by: v for c, v in self.const.items()}, terms, {c + by: e for c, e in self.err.items()}
-        )
+        return Vec({c + by: form for c, form in self.forms.items()}, self.keys)
 
-    def plus(self, other: Vec, f: Format) -> Vec:
-        """x + y, rounded."""
-        return self.joined(other).rounded(f)
+    def scaled(self, w: Fraction) -> Vec:
+        """w times x, exactly."""
+        return Vec({c: Form.sum([(form, w)]) for c, form in self.forms.items()}, self.keys)
 
     def relu(self) -> Vec:
-        """Column by column on all rows of the fields that it depends on, interval ends included: monotone."""
-        out = Vec()
-        for c in self.columns():
-            fields = sorted(self.of(c).items(), key=lambda item: repr(item[0]))
-            names, base, e = [name for name, _ in fields], self.const.get(c, ZERO), self.err.get(c, NONE)
-            need(prod(len(column.at) for _, column in fields) <= 1 << 16, "a ReLU reads too many rows")
-            before = [sum(row, base) for row in product(*(column.rows() for _, column in fields))]
-            after = [max(ZERO, v) for v in before]
-            levels = dict(zip(before, after, strict=True))
-            lo = min(max(ZERO, v + e[0]) - y for v, y in levels.items())
-            hi = max(max(ZERO, v + e[1]) - y for v, y in levels.items())
-            keys = [self.terms[name].keys for name in names]
-            if not fields:
-                part = Vec({c: after[0]})
-            elif len(fields) == 1:
-                part = Vec({}, {names[0]: Rows(keys[0], {c: Column.of(after)})})
-            else:
-                part = Vec({}, {Joint(tuple(names)): Rows(tuple(product(*keys)), {c: Column.of(after)})})
-            out = out.joined(Vec(part.const, part.terms, {c: (lo, hi)}))
-        return out
+        made = {c: form.relu() for c, form in self.forms.items()}
+        keys = dict(self.keys)
+        for name, _ in made.values():
+            if isinstance(name, Joint) and name not in keys:
+                keys[name] = tuple(product(*(self.keys[part] for part in name.fields)))
+        return Vec({c: form for c, (_, form) in made.items()}, keys)
 
 
 @dataclass(frozen=True)
@@ -388,7 +443,7 @@ class Best(NamedTuple):
     """For each query row the key row that scores highest, its score, and by how much any other is behind."""
 
     choice: tuple[int, ...]
-    top: tuple[Fraction, ...]
+    top: Column
     miss: Fraction
 
 
@@ -396,10 +451,17 @@ class Table:
     """⟨q[a], k[b]⟩ for all rows a, b of two tables, in integers over one denominator."""
 
     def __init__(self, q: Rows, k: Rows, shared: Sequence[int]) -> None:
-        self.q, dq = _integers(q, shared)
-        self.k, dk = _integers(k, shared)
-        self.den = dq * dk
-        self.words = Words.of(self.q, self.k) if len(self.q) * len(self.k) > 1 << 10 else None
+        (dq, a), (dk, b) = (_integers([side.columns[c] for c in shared]) for side in (q, k))
+        self.den, self.pairs, self._sides = dq * dk, len(q.keys) * len(k.keys), (a, b)
+        self.words = Words.of(a, b) if self.pairs > 1 << 10 else None
+
+    @cached_property
+    def q(self) -> list[tuple[int, ...]]:
+        return list(_rows(self._sides[0]))
+
+    @cached_property
+    def k(self) -> list[tuple[int, ...]]:
+        return list(_rows(self._sides[1]))
 
     @classmethod
     def of(cls, q: Rows, k: Rows) -> Table | None:
@@ -407,83 +469,84 @@ class Table:
         shared = sorted(q.columns.keys() & k.columns.keys())
         return cls(q, k, shared) if shared else None
 
-    def best(self, B: Sequence[Fraction]) -> Best:
+    def best(self, B: Column) -> Best:
         """The highest ⟨q[a], k[b]⟩ + B[b]."""
-        if self.words is not None and len(set(B)) == 1:
-            score, miss = self.words.top / self.den + B[0], self.words.cost / self.den
-            return Best(self.words.choice, (score,) * len(self.q), miss)
-        need(len(self.q) * len(self.k) <= MOST_PAIRS, "two tables have too many pairs of rows")
-        scale = lcm(*(v.denominator for v in B))
-        add = [int(v * scale) * self.den for v in B]
-        den, choice, top, misses = self.den * scale, [], [], []
+        if self.words is not None and B.fixed:
+            score, miss = self.words.top / self.den + B.least, self.words.cost / self.den
+            return Best(self.words.choice, Column.same(score, len(self.words.choice)), miss)
+        need(self.pairs <= MOST_PAIRS, "two tables have too many pairs of rows")
+        scale = lcm(*(v.denominator for v in B.levels))
+        adds = [int(v * scale) * self.den for v in B.levels]
+        add, den, choice, top, misses = [adds[i] for i in B.at], self.den * scale, [], [], []
         for x in self.q:
             scores = [sum(map(mul, x, y)) * scale + z for y, z in zip(self.k, add, strict=True)]
             first = max(scores)
-            at = scores.index(first)
-            choice.append(at)
-            top.append(Fraction(first, den))
-            del scores[at]
+            choice.append(scores.index(first))
+            top.append(first)
+            del scores[choice[-1]]
             misses.append(first - max(scores, default=0))
-        return Best(tuple(choice), tuple(top), Fraction(min(misses), den))
+        tops = Column.of(top)
+        exact = Column(tuple(Fraction(v, den) for v in tops.levels), tops.at)
+        return Best(tuple(choice), exact, Fraction(min(misses), den))
 
-    def tops(self, B: Sequence[Fraction]) -> list[Fraction]:
+    def tops(self, B: Column) -> Column:
         """The highest score of each query row, or more."""
         if self.words is not None:
-            return [self.words.top / self.den + max(B)] * len(self.q)
-        return list(self.best(B).top)
+            return Column.same(self.words.top / self.den + B.most, len(self.words.choice))
+        return self.best(B).top
 
     def all(self, asked: Sequence[Any], keys: Sequence[Any]) -> Iterator[tuple[Any, Any, Fraction]]:
         """Every score, with the names of its rows."""
-        need(len(self.q) * len(self.k) <= 1 << 17, "two tables have too many pairs of rows")
+        need(self.pairs <= 1 << 17, "two tables have too many pairs of rows")
         for (a, x), (b, y) in product(zip(asked, self.q, strict=True), zip(keys, self.k, strict=True)):
             yield a, b, Fraction(sum(map(mul, x, y)), self.den)
 
 
-def _integers(rows: Rows, shared: Sequence[int]) -> tuple[list[tuple[int, ...]], int]:
-    """The rows in some columns, times a common denominator."""
-    columns = [rows.columns[c] for c in shared]
+Side = list[tuple[list[int], Sequence[int]]]  # columns: what each holds, and which of it in every row
+
+
+def _integers(columns: list[Column]) -> tuple[int, Side]:
+    """A common denominator, and the columns times it."""
     den = lcm(*(v.denominator for column in columns for v in column.levels))
-    whole = [([int(v * den) for v in column.levels], column.at) for column in columns]
-    return list(zip(*([levels[i] for i in at] for levels, at in whole), strict=True)), den
+    return den, [([int(v * den) for v in column.levels], column.at) for column in columns]
+
+
+def _rows(side: Sequence[tuple[Sequence[Any], Sequence[int]]]) -> Iterator[tuple[Any, ...]]:
+    return zip(*(map(levels.__getitem__, at) for levels, at in side), strict=True)
 
 
 class Words(NamedTuple):
-    r"""Key rows that are words: all different, all of one length.  O(rows), not O(rows²).
-
-    If q[a] = c·k[π(a)] + r for all a, |k[b]|² = R and ⟨r, k[b]⟩ = ρ for all b, then
-    ⟨q[a], k[b]⟩ = c⟨k[π(a)], k[b]⟩ + ρ is cR + ρ at b = π(a), and elsewhere less by
-
-        c(R - ⟨k, k'⟩) = c/2·|k - k'|² ≥ c·max(g², δ²/2):
-
-    a positive multiple of g² if all entries are multiples of g, and k - k' has an entry of size δ or more if
-    each column has at most two values, at least δ apart where they differ.
-    """
+    """R7: key rows that are words, all different, all of one length.  O(rows), not O(rows²)."""
 
     choice: tuple[int, ...]
     top: Fraction
     cost: Fraction
 
     @classmethod
-    def of(cls, q: list[tuple[int, ...]], k: list[tuple[int, ...]]) -> Words | None:
-        index = {row: b for b, row in enumerate(k)}
-        sides = [[(min(column), max(column)) for column in zip(*rows, strict=True)] for rows in (q, k)]
-        c = next((Fraction(b - a, y - x) for (a, b), (x, y) in zip(*sides, strict=True) if y > x), ZERO)
-        if len(index) < len(k) or c <= 0:
+    def of(cls, q: Side, k: Side) -> Words | None:
+        """From the columns of the query's and of the key's table."""
+        ends = [[(min(levels), max(levels)) for levels, _ in side] for side in (q, k)]
+        c = next((Fraction(b - a, y - x) for (a, b), (x, y) in zip(*ends, strict=True) if y > x), ZERO)
+        if c <= 0:
             return None
         up, down = c.numerator, c.denominator  # r is over `down`
-        r = [b * down - up * y for (_, b), (_, y) in zip(*sides, strict=True)]
-        norms, along = {sum(map(mul, y, y)) for y in k}, {sum(map(mul, r, y)) for y in k}
-        asked = []
-        for column, o in zip(zip(*q, strict=True), r, strict=True):
-            parts = {v: divmod(v * down - o, up) for v in set(column)}
-            asked.append({v: None if rest else whole for v, (whole, rest) in parts.items()})
-        choice = [index.get(tuple(map(dict.__getitem__, asked, x))) for x in q]  # type: ignore[arg-type]
-        found = tuple(b for b in choice if b is not None)
-        if len(norms) > 1 or len(along) > 1 or len(found) < len(q):
+        r = [b * down - up * y for (_, b), (_, y) in zip(*ends, strict=True)]
+        index = {row: b for b, row in enumerate(_rows(k))}
+        first = [next(iter(index))]
+        flat = all(len({v * v for v in levels}) == 1 for levels, _ in k)  # then all rows are as long
+        norms = {sum(map(mul, y, y)) for y in (first if flat else index)}
+        along = {sum(map(mul, r, y)) for y in (index if any(r) else first)}
+        if len(index) < len(k[0][1]) or len(norms) > 1 or len(along) > 1:
             return None
-        g = gcd(*(v for y in k for v in y))
-        two = all(len(set(column)) <= 2 for column in zip(*k, strict=True))
-        δ = min((y - x for x, y in sides[1] if y > x), default=0) if two else 0
-        return cls(
-            found, c * norms.pop() + Fraction(along.pop(), down), c * max(Fraction(g * g), Fraction(δ * δ, 2))
-        )
+        asked = []  # (q - r)/c, in whole numbers where it is one
+        for (levels, at), o in zip(q, r, strict=True):
+            parts = [divmod(v * down - o, up) for v in levels]
+            asked.append(([None if rest else whole for whole, rest in parts], at))
+        choice = tuple(index.get(word, -1) for word in _rows(asked))
+        if -1 in choice:
+            return None
+        g = gcd(*(v for levels, _ in k for v in levels))
+        two = all(len(levels) <= 2 for levels, _ in k)
+        δ = min((y - x for x, y in ends[1] if y > x), default=0) if two else 0
+        cost = c * max(Fraction(g * g), Fraction(δ * δ, 2))
+        return cls(choice, c * norms.pop() + Fraction(along.pop(), down), cost)

@@ -28,7 +28,7 @@ _FORMATS = {64: "float64", 32: "float32", 16: "bfloat16"}  # the format with at 
 _MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; h is counted
 _ZERO_AT_ZERO = ("relu", "identity")  # feature maps under which an unused key column stays unused
 _KEPT = 32  # constructions whose files are remembered
-_LOOKED_AT = 2**23  # weights that the kernel is asked about: some seconds
+_LOOKED_AT = 2**24  # weights that the kernel is asked about: some seconds
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def solves(offered: Offer) -> Solves | str:
         return f"{count:,} weights, it is asked about at most {_LOOKED_AT:,}"
     try:
         model = limen_check.files.model(*files_of(offered))
-        margin = limen_check.weights.margin(
+        margin = limen_check.fits.derived(
             model, construction.task.spelled, offered.precision, construction.steps, hints
         )
     except (limen_check.Refused, limen_check.Malformed) as refused:
