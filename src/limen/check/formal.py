@@ -17,7 +17,7 @@ from limen.core.proof import Claim, heading
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 
-_EXPONENTS = ("a", "c", "e", "q", "lm", "lg")  # free sizes that stand in an exponent
+_EXPONENTS = ("a", "c", "e", "q", "lm", "lg")  # free sizes that stand in an exponent; so do r1, r2, …
 FORMS: dict[str, Form] = (
     formal_states.FORMS | formal_rows.FORMS | formal_layer.FORMS | formal_hops.FORMS | formal_depth.FORMS
 )
@@ -26,7 +26,11 @@ FORMS: dict[str, Form] = (
 def too_large(claim: Claim) -> str | None:
     """Why nobody writes out the powers that the claim's free sizes call for; None if they are small."""
     form, sizes = _form(claim), claim.sizes
-    powers = [size for name, size in sizes.items() if name in _EXPONENTS or form.sizes == ("a", "b")]
+    powers = [
+        size
+        for name, size in sizes.items()
+        if name in _EXPONENTS or form.sizes == ("a", "b") or (form.staged and name.startswith("r"))
+    ]
     powers += [sizes.get("c", 0) * sizes[name].bit_length() for name in ("J", "y", "b") if "c" in sizes]
     if max(powers, default=0) > WRITTEN or any(size.bit_length() > WRITTEN for size in sizes.values()):
         return f"{claim.form}: numbers of more than {WRITTEN} bits are not written out"
