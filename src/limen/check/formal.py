@@ -7,7 +7,7 @@ worked out here, from their text; the claim brings the free sizes of the proof a
 
 from __future__ import annotations
 
-from limen.check import formal_depth, formal_hops, formal_layer, formal_rows, formal_states
+from limen.check import formal_depth, formal_hops, formal_layer, formal_rows, formal_states, formal_trees
 from limen.check.case import Case
 from limen.check.composition import chain
 from limen.check.statement import WRITTEN, Form, Stated
@@ -19,7 +19,12 @@ from limen.core.theorem import NoStatement
 
 _EXPONENTS = ("a", "c", "e", "q", "lm", "lg")  # free sizes that stand in an exponent; so do r1, r2, …
 FORMS: dict[str, Form] = (
-    formal_states.FORMS | formal_rows.FORMS | formal_layer.FORMS | formal_hops.FORMS | formal_depth.FORMS
+    formal_states.FORMS
+    | formal_rows.FORMS
+    | formal_layer.FORMS
+    | formal_trees.FORMS
+    | formal_hops.FORMS
+    | formal_depth.FORMS
 )
 
 
@@ -29,7 +34,9 @@ def too_large(claim: Claim) -> str | None:
     powers = [
         size
         for name, size in sizes.items()
-        if name in _EXPONENTS or form.sizes == ("a", "b") or (form.staged and name.startswith("r"))
+        if name in _EXPONENTS
+        or (name == "b" and form.sizes[-2:] == ("a", "b"))
+        or (name.startswith("r") and form.staged)
     ]
     powers += [sizes.get("c", 0) * sizes[name].bit_length() for name in ("J", "y", "b") if "c" in sizes]
     if max(powers, default=0) > WRITTEN or any(size.bit_length() > WRITTEN for size in sizes.values()):
