@@ -10,14 +10,13 @@ from __future__ import annotations
 from limen.check import formal_depth, formal_hops, formal_layer, formal_rows, formal_states, formal_trees
 from limen.check.case import Case
 from limen.check.composition import chain
-from limen.check.statement import WRITTEN, Form, Stated
+from limen.check.statement import WRITTEN, Form, Stated, Unwritten
 from limen.core.architecture import Architecture
 from limen.core.errors import BadInput, shortened, unknown
 from limen.core.proof import Claim, heading
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 
-_EXPONENTS = ("a", "c", "e", "q", "lm", "lg")  # free sizes that stand in an exponent; so do r1, r2, …
 FORMS: dict[str, Form] = (
     formal_states.FORMS
     | formal_rows.FORMS
@@ -31,14 +30,7 @@ FORMS: dict[str, Form] = (
 def too_large(claim: Claim) -> str | None:
     """Why nobody writes out the powers that the claim's free sizes call for; None if they are small."""
     form, sizes = _form(claim), claim.sizes
-    powers = [
-        size
-        for name, size in sizes.items()
-        if name in _EXPONENTS
-        or (name == "b" and form.sizes[-2:] == ("a", "b"))
-        or (name.startswith("r") and form.staged)
-    ]
-    powers += [sizes.get("c", 0) * sizes[name].bit_length() for name in ("J", "y", "b") if "c" in sizes]
+    powers = [size for name, size in sizes.items() if name.rstrip("0123456789") in form.powers]
     if max(powers, default=0) > WRITTEN or any(size.bit_length() > WRITTEN for size in sizes.values()):
         return f"{claim.form}: numbers of more than {WRITTEN} bits are not written out"
     return None
@@ -68,7 +60,10 @@ def formal(claim: Claim) -> Stated | NoStatement:
         architecture.spelled,
     ):
         raise BadInput(f"the claim must be written as {task} by {architecture}")
-    return form.at(Case(task, architecture, claim.steps, sizes=claim.sizes))
+    try:
+        return form.at(Case(task, architecture, claim.steps, sizes=claim.sizes))
+    except Unwritten as error:
+        return NoStatement(f"{claim.form}: {error}")
 
 
 def written(claim: Claim, said: Stated) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from math import log2
 
@@ -38,6 +39,7 @@ from limen.tasks.counting import Counting
 from limen.tasks.is_tree import IsTree
 from limen.tasks.three_sum import ThreeSum
 from limen.theorems._chain import each_w
+from limen.theorems._cover import free as covered
 from limen.theorems._hops import free
 
 _DOUBLED = 24  # how often the sizes of a composition are doubled
@@ -171,7 +173,7 @@ def _each_w(case: Case, found: TwoLayers | Thinker | NoStatement) -> Sizes | NoS
         return found
     sizes = each_w(task, found.levels)
     y, h, b = sizes["y"], sizes["h"], sizes["b"]
-    J, c, e = max(_kept(y * b, found.lost, y * h, c) for c in (1, 2, 4, 8, 16, 32, 64, 128))
+    J, c, e = _kept(y * b, found.lost, y * h)
     n_1 = task.n[0]
     fraction = _fraction(found.told(n_1, y, h, b), n_1 * J, task.N(1))
     if isinstance(fraction, NoStatement):
@@ -179,11 +181,13 @@ def _each_w(case: Case, found: TwoLayers | Thinker | NoStatement) -> Sizes | NoS
     return sizes | {"J": J, "c": c, "e": e, "a": fraction[0], "q": fraction[1]}
 
 
-def _kept(of: int, lost: int, entries: int, c: int) -> tuple[int, int, int]:
-    """The largest J with (J-1)^c·2^e < of^c, and c and e, e/c ≥ lost/entries; one value is always kept."""
-    e = -(-lost * c // entries)
-    if c * of.bit_length() > WRITTEN or e > WRITTEN:
+def _kept(of: int, lost: int, entries: int) -> tuple[int, int, int]:
+    """The largest J with (J-1)^c·2^e < of^c, for the least e/c ≥ lost/entries that is written out."""
+    fits = [c for c in range(1, 1 + WRITTEN // of.bit_length()) if -(-lost * c // entries) <= WRITTEN]
+    if not fits:  # one value is always kept
         return 1, 1, -(-lost // entries)
+    c = min(fits, key=lambda c: Fraction(-(-lost * c // entries), c))
+    e = -(-lost * c // entries)
     return int(fmpz((of**c - 1) >> e).root(c)) + 1, c, e
 
 
@@ -202,6 +206,20 @@ def _one_full(case: Case) -> Sizes | NoStatement:
             return sizes
         k += 1 + k // _FINER
     return NoStatement("the greedy choice of proofs/two_hops.v does not reach these sizes")
+
+
+def _sandwich(case: Case) -> Sizes | NoStatement:
+    task, found = two_hops(case), sandwich(case)
+    if isinstance(task, NoStatement):
+        return task
+    if isinstance(found, NoStatement):
+        return found
+    sizes = covered(task, found)
+    return (
+        NoStatement("the cover of proofs/two_hops_cover.v does not reach these sizes")
+        if sizes is None
+        else sizes
+    )
 
 
 def _hops(case: Case, kind: Kind) -> Sizes | NoStatement:
@@ -233,5 +251,6 @@ CHOICES: dict[str, Callable[[Case], Sizes | NoStatement]] = {
     "cannot_two_layers": lambda case: _each_w(case, two_layers(case)),
     "cannot_think_once": lambda case: _each_w(case, thinker(case)),
     "chk_sound": _one_full,
+    "cannot_sandwich": _sandwich,
     **{name: partial(_hops, kind=kind) for name, kind in KINDS.items()},
 }
