@@ -17,6 +17,7 @@ from limen.core.proof import Claim, heading
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 
+_LONGEST = 2**12  # bits of a free size: so many are read from a file
 FORMS: dict[str, Form] = (
     formal_states.FORMS
     | formal_rows.FORMS
@@ -31,8 +32,10 @@ def too_large(claim: Claim) -> str | None:
     """Why nobody writes out the powers that the claim's free sizes call for; None if they are small."""
     form, sizes = _form(claim), claim.sizes
     powers = [size for name, size in sizes.items() if name.rstrip("0123456789") in form.powers]
-    if max(powers, default=0) > WRITTEN or any(size.bit_length() > WRITTEN for size in sizes.values()):
+    if max(powers, default=0) > WRITTEN:
         return f"{claim.form}: numbers of more than {WRITTEN} bits are not written out"
+    if any(size.bit_length() > _LONGEST for size in sizes.values()):
+        return f"{claim.form}: sizes of more than {_LONGEST} bits are not written out"
     return None
 
 

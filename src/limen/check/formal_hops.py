@@ -89,12 +89,16 @@ def sandwich_holds(task: Composition, found: Sandwich, sizes: Mapping[str, int])
     """`chk_cover` of proofs/two_hops_cover.v."""
     (s, β, s2), m, n_1 = found, task.m, task.n[0]
     x0, x1, y, k, a, b, c, e, p, q = (sizes[name] for name in COVER)
-    if not (y * x0 <= m and k < m and k <= x0 * x1):
-        return False
-    if power(2, a) * power(k, b) > power(m, b) or power(m, c) > power(2, e) * power(m - k, c):
-        return False
-    covered = s * x1 * b * c + y * (m - k) * e * b < y * (x0 * x1 - k) * a * c
-    return covered and exceeds(s + x1 * s2 + β * (n_1 + 1) * x0, n_1 * (k + 1), task.N(1), p, q)
+    rest = max(m - k, 0)
+    return all(  # of a list: Coq computes all of it, whatever fails first
+        [
+            y * x0 <= m and k < m and k <= x0 * x1,
+            power(2, a) * power(k, b) <= power(m, b),
+            power(m, c) <= power(2, e) * power(rest, c),
+            s * x1 * b * c + y * rest * e * b < y * (x0 * x1 - k) * a * c,
+            exceeds(s + x1 * s2 + β * (n_1 + 1) * x0, n_1 * (k + 1), task.N(1), p, q),
+        ]
+    )
 
 
 def _sandwich(case: Case) -> Stated | NoStatement:
@@ -180,10 +184,14 @@ def each_w_holds(task: Composition, found: TwoLayers | Thinker, sizes: Mapping[s
     """`chk_w` of proofs/each_w_stack.v."""
     y, h, b, J, c, e, a, q = (sizes[name] for name in FREE)
     n_1 = task.n[0]
-    if min(y, h, b) < 1 or y * b > task.m or y * h > task.m:
-        return False
-    kept = power(max(J - 1, 0), c) * power(2, e) < power(y * b, c) and found.lost * c <= e * y * h
-    return kept and exceeds(found.told(n_1, y, h, b), n_1 * J, task.N(1), a, q)
+    return all(  # of a list: Coq computes all of it, whatever fails first
+        [
+            min(y, h, b) >= 1 and y * b <= task.m and y * h <= task.m,
+            power(max(J - 1, 0), c) * power(2, e) < power(y * b, c),
+            found.lost * c <= e * y * h,
+            exceeds(found.told(n_1, y, h, b), n_1 * J, task.N(1), a, q),
+        ]
+    )
 
 
 def _two(case: Case) -> Stated | NoStatement:

@@ -57,4 +57,5 @@ def power(base: int, exponent: int) -> int:
 
 def exceeds(s: int, n: int, V: int, a: int, b: int) -> bool:
     """`power_exceeds` of proofs/powers.v: a/b ≤ log₂V and s < n·a/b, so 2^s < V^n."""
-    return power(2, a) <= power(V, b) and s * b < n * a
+    lower, upper = power(2, a), power(V, b)
+    return lower <= upper and s * b < n * a
