@@ -30,6 +30,15 @@ look: .venv/installed  ## the whole report in Debian's chromium, which is instal
 	command -v chromium || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
 	LIMEN_WHOLE=1 $(BIN)/pytest -o addopts= -q tests/test_report_page.py tests/test_table.py
 
+light:  ## the wheel in an empty venv: no torch, what works there, what the rest asks for, and the size of it all
+	$(PYTHON) -m venv build/light
+	build/light/bin/pip install --quiet --disable-pip-version-check -c constraints.txt .
+	build/light/bin/limen decide "eva(n=488)" "linear(h=1,d=16,p=16)"
+	build/light/bin/limen decide "eva(n=4096)" "softmax(h=8,d=128)"
+	build/light/bin/limen depth "12*(3*gated_delta,softmax)"
+	! build/light/bin/limen solve "eva(n=8)"
+	du -sh build/light
+
 fix: .venv/installed  ## what a tool can repair
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -59,4 +68,4 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: ma
 	$(BIN)/python -m compileall -q src
 	touch $@
 
-.PHONY: run test proofs proofs-kernel proofs-verdicts see look fix bench defaults configs engines
+.PHONY: run test proofs proofs-kernel proofs-verdicts see look fix bench defaults configs engines light

@@ -1,8 +1,10 @@
-"""How long a command takes, start to end, beside the bare start of its libraries; whether it loads torch."""
+"""How long things take beside something else in the same run; whether a command loads torch."""
 
+import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from test_cli import LIMEN
@@ -10,6 +12,20 @@ from test_cli import LIMEN
 import limen
 
 LIBRARIES = (sys.executable, "-c", "import numpy, typer, rich, flint, msgspec")
+
+
+def loops(work: Callable[[], object]) -> float:
+    """The CPU time of some work in loops over a million integers, one of which is timed before, one after."""
+
+    def timed(run: Callable[[], object]) -> float:
+        start = os.times()
+        run()
+        end = os.times()
+        return sum(end[:4]) - sum(start[:4])  # user and system, children too
+
+    loop = lambda: sum(i for i in range(10**6))  # noqa: E731
+    before, taken, after = timed(loop), timed(work), timed(loop)
+    return taken / max(before, after)
 
 
 def seconds(*arguments: str, runs: int = 5) -> tuple[float, float]:

@@ -1,8 +1,6 @@
 """`limen bound` as a user meets it: the catalogue, an own function, what goes wrong, how long it takes."""
 
 import json
-import os
-import time
 from math import log2
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from speed import loops
 from test_cli import limen
 
 from limen.bound import bound, counts, fitted
@@ -186,9 +185,7 @@ def test_a_function_of_ones_own(file: Path) -> None:
 def test_rows_are_counted_at_every_length_the_function_takes(
     file: Path, name: str, alphabet: int, length: int, cut: int, rows: int, smaller: list[int]
 ) -> None:
-    start = time.perf_counter()
     asked = ask(Function(file, name, alphabet, length), cut, 60)
-    assert time.perf_counter() - start < 30  # smaller lengths are not waited for that long
     assert asked.entries.shape == (alphabet**cut, alphabet ** (length - cut))
     assert matrix.distinct_rows(asked.entries) == rows and list(asked.smaller) == smaller
 
@@ -238,31 +235,26 @@ def test_a_file_that_does_not_load_is_one_line(tmp_path: Path, content: str | No
         bounded(f"{path}:f", 1, 2, 3, 60)
 
 
-def test_a_hundred_thousand_rows_take_less_than_two_seconds() -> None:
+def test_a_hundred_thousand_rows_are_told_apart_at_once() -> None:
     A = np.random.default_rng(0).integers(300, size=(10**5, 10)).astype(np.int32)
-    start = time.perf_counter()
     assert matrix.distinct_rows(A) == 10**5
-    assert time.perf_counter() - start < 2
+    assert loops(lambda: matrix.distinct_rows(A)) < 30
 
 
 def test_a_function_is_asked_for_a_hundred_thousand_rows_at_once(file: Path) -> None:
-    start = os.times()
     shown, _ = bounded(f"{file}:look_up", 5, 10, 6, 60)
-    end = os.times()
     assert shown["rows"] == 10**5 and shown["bits"] == 17
-    assert end.user - start.user + end.children_user - start.children_user < 2
+    assert loops(lambda: bounded(f"{file}:look_up", 5, 10, 6, 60)) < 100
 
 
 @pytest.mark.parametrize("kind", ["random", "identity", "order"])
-def test_rank_and_fooling_sets_of_a_thousand_squared_take_less_than_half_a_minute(kind: str) -> None:
+def test_rank_and_fooling_sets_of_a_thousand_squared_end_soon(kind: str) -> None:
     A = {
         "random": np.random.default_rng(0).integers(2, size=(1000, 1000)),
         "identity": np.eye(1000),
         "order": np.tri(1000),
     }[kind].astype(np.int32)
-    start = time.perf_counter()
     found = counts(A)
-    assert time.perf_counter() - start < 30
     assert found.rank is not None and found.rank >= 990 and found.fooling is not None
     assert found.fooling >= 20 if kind == "random" else found.fooling == 1000
 

@@ -1,14 +1,13 @@
 """Verdicts as a user meets them: what is ruled out, what is built, where it flips, what can be forged."""
 
 import json
-import time
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from judged import refused
 from msgspec.structs import replace
-from speed import loads_torch, seconds
+from speed import loads_torch, loops, seconds
 from test_cli import limen
 
 from limen.core.architecture import Architecture
@@ -114,7 +113,7 @@ def test_a_forged_certificate_is_refused() -> None:
     machine = Machine(task="eva(n=8)", architecture="lstm(state_bits=24)", bits=24)
     assert refused(machine) is None
     fewer = Machine(task="eva(n=8)", architecture="lstm(state_bits=23)", bits=24)
-    assert "24 bits are needed, one recurrence has 23" in str(refused(fewer))
+    assert "24 bits are needed" in str(refused(fewer))
 
 
 def test_decide_writes_a_certificate_that_check_accepts(tmp_path: Path) -> None:
@@ -176,9 +175,8 @@ def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str) -> None
 )
 @pytest.mark.parametrize("stack", ["linear(h=1,d=16)", "softmax(h=1,d=16)", "2*softmax(h=1,d=16)"])
 def test_absurd_sizes_end_soon_and_right(task: str, stack: str) -> None:
-    start = time.perf_counter()
+    assert loops(lambda: verdict(task, stack)) < 100
     found = verdict(task, stack)
-    assert time.perf_counter() - start < 5
     if stack.startswith("linear"):
         assert found.answer is Answer.CANNOT
     if task.startswith("two_sum") and stack.startswith("softmax"):
@@ -196,3 +194,20 @@ def test_absurd_sizes_end_soon_and_right(task: str, stack: str) -> None:
 def test_layers_of_other_mixers_do_not_hide_a_construction(stack: str) -> None:
     found = verdict("composition(m=2048,n1=32)", stack)
     assert found.answer is Answer.CAN and "composition_by_stack" in found.reason
+
+
+def test_a_folder_is_checked_whole_and_its_worst_certificate_is_its_exit_code(tmp_path: Path) -> None:
+    for i, n in enumerate((488, 600)):
+        save = ("--save", str(tmp_path / str(i) / "certificate.json"))
+        (tmp_path / str(i)).mkdir()
+        assert limen("decide", f"eva(n={n})", "linear(h=1,d=16,p=16)", *save).returncode == 0
+    found = limen("check", str(tmp_path))
+    assert found.returncode == 0 and found.stdout.splitlines()[-1] == "2 valid"
+    path = tmp_path / "0" / "certificate.json"
+    path.write_text(path.read_text().replace("488", "487"))
+    found = limen("check", str(tmp_path))
+    assert found.returncode == 1 and found.stdout.splitlines()[-1] == "1 NOT valid, 1 valid"
+    (tmp_path / "notes.json").write_text("{}")
+    found = limen("check", str(tmp_path))
+    assert found.returncode == 2 and "notes.json: malformed: NOT a certificate." in found.stdout
+    assert limen("check", str(tmp_path / "none")).returncode == 2

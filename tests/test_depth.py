@@ -350,7 +350,7 @@ def test_depth_says_where_the_certificate_stands() -> None:
     shown, lines = depth(f"softmax{LARGE}", 1)
     assert shown["certified"]["n"] == 9504 and "Certified from 9,504 tokens on" in lines[-2]
     shown, _ = depth(f"12*softmax{LARGE}", 0)
-    assert shown["certified"]["n"] is None and shown["certified"]["log2_n"] > 1e12
+    assert shown["certified"]["n"] is None and 1e6 < shown["certified"]["log2_n"] < 1e8
     shown, lines = depth("block_sparse,softmax", 0)
     assert shown["certified"]["n"] is None and "no bound is known" in lines[-1]
 

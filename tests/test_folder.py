@@ -22,7 +22,6 @@ from limen.report.evidence import tabled
 from limen.report.protocol import Request as Played
 from limen.report.protocol import played
 from limen.report.solve import Request, solution
-from limen.table.cell import Table
 
 OLD = {"report.json": b'{"schema": "limen/table/1"}', "certificates/a/certificate.json": b"old"}
 WRITER = """
@@ -123,15 +122,16 @@ def test_an_error_leaves_nothing_half_written(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"file.part": b"mine", "file": b"one"}
 
 
-def test_a_report_beside_a_users_files(whole: Table, tmp_path: Path) -> None:
-    from limen.table.build import write
+def test_a_report_beside_a_users_files(tmp_path: Path) -> None:
+    from limen.table.build import build, write
 
+    table = build(["full", "linear"], ["eva"])
     fill(tmp_path, {"notes.txt": b"mine", "certificates/notes.txt": b"mine", "deep/report.json": b"mine"})
-    write(whole, tmp_path, {"report.json": OLD["report.json"], "report.html": b"page"})
-    write(whole, tmp_path, {"report.json": OLD["report.json"], "report.html": b"page"})
+    write(table, tmp_path, {"report.json": OLD["report.json"], "report.html": b"page"})
+    write(table, tmp_path, {"report.json": OLD["report.json"], "report.html": b"page"})
     found = contents(tmp_path)
     assert found["notes.txt"] == found["certificates/notes.txt"] == found["deep/report.json"] == b"mine"
-    for cell in whole.cells.values():
+    for cell in table.cells.values():
         for evidence in cell.evidence:
             assert found[evidence.file] == encode(evidence.certificate)
     assert not [name for name in found if ".limen-" in name]

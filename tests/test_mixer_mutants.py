@@ -19,7 +19,7 @@ LAWS = {
 # law that breaks, mixer that shows it, file, what is wrong, the line before and after
 MUTANTS = [
     ("causality", "softmax", "softmax", "mask removed", "scores.masked_fill(future, -math.inf)", "scores"),
-    ("values", "softmax", "softmax", "mask removed", "is_causal=not self.bidirectional", "is_causal=False"),
+    ("values", "softmax", "softmax", "mask removed", "causal=not self.bidirectional", "causal=False"),
     ("causality", "linear", "linear", "mask removed", "(q @ k.mT).tril() @ v)", "(q @ k.mT) @ v)"),
     ("values", "linear", "linear", "off by one chunk", "0, 0, 1, 0))", "0, 0, 0, 1))"),
     ("gradients", "linear", "linear", "gradient cut", "tril() @ v + q @ S", "tril() @ v + q @ S.detach()"),

@@ -1,5 +1,6 @@
 """A model: an architecture with weights, run whole, token by token, saved and loaded."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,11 @@ from limen.core.errors import BadInput
 from limen.core.files import load, save
 from limen.core.local import Function, Mlp
 from limen.core.mixer import Mixer
-from limen.core.model import Frame, Model
+from limen.core.model import Frame, Model, Place, at_once
 from limen.core.numbers import Precision
 from limen.core.predictor import answers_of, predictor
 from limen.core.readout import Binary
+from limen.report.picture import attention
 from limen.tasks.eva import Eva
 from limen.tasks.recall import Recall
 
@@ -76,7 +78,8 @@ def test_a_saved_model_is_loaded_bit_for_bit(text: str, tmp_path: Path) -> None:
     model, tokens = random_model(text), some_tokens(2, 7)
     save(model, tmp_path / "m")
     again = load(tmp_path / "m")
-    assert again.frame == model.frame
+    sized = Architecture.parse(model.frame.architecture.sized)  # the file leaves no size to a default
+    assert again.frame == replace(model.frame, architecture=sized)
     assert torch.equal(again.logits(tokens), model.logits(tokens))
     assert sorted(p.name for p in (tmp_path / "m").iterdir()) == ["model.json", "model.safetensors"]
 
@@ -106,7 +109,7 @@ def test_an_embedding_by_codes_writes_digits_where_it_says() -> None:
 
 def test_a_binary_readout_names_the_answer_that_stands_in_the_columns(tmp_path: Path) -> None:
     frame = Frame(
-        Architecture.parse("softmax(h=1,d=1)"), 3, 5,
+        Architecture.parse("softmax(h=1,d=1,d_k=1)"), 3, 5,
         Codes(3, (("bits", 8, 3),), (Segment(4, (Code("token", 1, "bits", 0),)),)),
         readout=Binary(first=0, bits=3),
     )  # fmt: skip
@@ -131,6 +134,24 @@ def test_side_by_side_mixers_add_their_outputs() -> None:
         return Model(both.frame, weights | {"0.local.W2": flat["0.local.W2"]}).logits(tokens)
 
     torch.testing.assert_close(out(w) - out(none), (out(one) - out(none)) + (out(other) - out(none)))
+
+
+@pytest.mark.parametrize("norm", [False, True])
+def test_the_attention_that_is_drawn_moves_the_values_that_the_model_reads(norm: bool) -> None:
+    """Values that are told apart by head: what a layer writes is α V O, with the α of the picture."""
+    model = random_model("softmax(h=2,d=3),softmax(h=1,d=6)", norm=norm, residual=False)
+    tokens, wrote = some_tokens(9), []
+
+    def noted(place: Place, seen: torch.Tensor) -> torch.Tensor:
+        wrote.append((place, seen, at_once(place, seen)))
+        return wrote[-1][-1]
+
+    torch.testing.assert_close(model.read(model.through(model.embedded(tokens), noted)), model.logits(tokens))
+    drawn = [α for _, α in attention(model, tokens)]
+    for (place, seen, y), heads in zip(wrote, (drawn[:2], drawn[2:]), strict=True):
+        V = (seen @ place.weights["V"]).unflatten(-1, (len(heads), -1)).unbind(-2)
+        told = torch.cat([α @ v for α, v in zip(heads, V, strict=True)], -1)
+        torch.testing.assert_close(told @ place.weights["O"], y)
 
 
 def test_a_local_function_may_be_any_function_but_is_not_saved(tmp_path: Path) -> None:

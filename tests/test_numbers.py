@@ -39,7 +39,7 @@ def test_a_significand_of_t_bits_is_the_nearest_one(x: float, t: int, sign: int)
     assert Fraction(rounded(Significand(t), sign * x)) == sign * nearest(x, unit)
 
 
-@given(st.floats(min_value=-1e6, max_value=1e6), st.integers(0, 30))
+@given(st.floats(min_value=-1e6, max_value=1e6) | numbers, st.integers(0, 53))
 def test_fixed_point_is_the_nearest_multiple_and_may_keep_small_numbers_from_vanishing(
     x: float, f: int
 ) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +24,8 @@ app = typer.Typer(
 
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
+_EXTRAS = dict.fromkeys(("torch", "jaxtyping"), "run")  # what `pip install limen` does not bring
+_EXTRAS |= dict.fromkeys(("altair", "jinja2", "vl_convert"), "report") | {"transformers": "hf"}
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 
@@ -40,6 +43,8 @@ def main() -> NoReturn:
         _fail(error.format_message())
     except typer.Abort:
         sys.exit(130)
+    except ModuleNotFoundError as error:
+        _fail(_missing(error))
     except MemoryError as error:
         _fail(f"not enough memory: {error}")
     except BrokenPipeError:  # whoever reads has read enough
@@ -52,6 +57,14 @@ def _fail(message: str) -> NoReturn:
     said = " ".join(message.split())
     typer.echo(f"limen: {said if len(said) <= _LONGEST else said[: _LONGEST - 1] + '…'}", err=True)
     sys.exit(2)
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    """Which extra has the package that this command needs; any other error is ours."""
+    found = re.search(r"No module named '(\w+)", str(error))
+    if found is None or found[1] not in _EXTRAS:
+        raise error
+    return f"this needs the package {found[1]}: pip install 'limen[{_EXTRAS[found[1]]}]'"
 
 
 def _version(wanted: bool) -> None:
@@ -408,7 +421,8 @@ def table(
 @app.command("check")
 def check_(
     certificate: Annotated[
-        Path, typer.Argument(help="A certificate, as JSON; or a proof, *.v, which Coq checks.")
+        Path,
+        typer.Argument(help="A certificate, as JSON; a folder of them; or a proof, *.v, which Coq checks."),
     ],
     model: Annotated[
         Path | None, typer.Option(help="The folder of the model; the certificate's own if left out.")
@@ -419,12 +433,17 @@ def check_(
 
     Example: limen check weights/certificate.json
     """
-    from limen.report.check import checked
+    from limen.report.check import all_checked, checked, exit_code, lines_of
 
-    shown = checked(certificate, model or certificate.parent)
-    line = f"{shown['kind']}: {'valid' if shown['valid'] else 'NOT valid'}. {shown['reason']}"
-    _print("check", shown, [line], as_json)
-    raise typer.Exit(0 if shown["valid"] else 1)
+    if certificate.is_dir() and model is not None:
+        raise BadInput("--model is for one certificate; those of a folder have their models beside them")
+    shown = (
+        all_checked(certificate)
+        if certificate.is_dir()
+        else checked(certificate, model or certificate.parent)
+    )
+    _print("check", shown, lines_of(shown), as_json)
+    raise typer.Exit(exit_code(shown))
 
 
 def _print(kind: str, fields: Mapping[str, Any], lines: list[str], as_json: bool) -> None:

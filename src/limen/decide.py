@@ -18,6 +18,7 @@ from limen.core.certificate import Bound, Fits, Machine
 from limen.core.construction import Construction, constructions_for
 from limen.core.errors import BadInput, counted, unknown
 from limen.core.kernel import Accepted, accept
+from limen.core.quantities import many
 from limen.core.smallest import smallest
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, NoStatement, Theorem
@@ -165,7 +166,7 @@ def _said(b: Bound | NoStatement) -> str:
         return b.reason
     if b.accuracy is not None:
         return f"no weights are right on more than {percent(b.accuracy)} of these inputs: {b.distribution}"
-    return f"it needs {b.needs_bits:,} bits and has {b.has_bits:,}"
+    return f"it needs {many(b.needs_bits or 0)} bits and has {many(b.has_bits or 0)}"
 
 
 def _reason(evidence: Accepted | None, by: str | None, argued: tuple[Argued, ...]) -> str:
@@ -176,7 +177,7 @@ def _reason(evidence: Accepted | None, by: str | None, argued: tuple[Argued, ...
             margin = float(Fraction(f.margin))
             return f"{by} fits, with a margin of at least {margin:.3g} on every input in {f.precision}"
         case Machine() as m:
-            return f"some recurrence of {m.bits:,} bits does it: no cut has more prefixes to tell apart"
+            return f"some recurrence of {many(m.bits)} bits does it: no cut has more prefixes to tell apart"
     if argued:
         return f"no theorem rules it out, and no weights were checked; {argued[0]}"
     return "no theorem rules it out, and no construction fits"

@@ -185,7 +185,8 @@ def model(header: bytes, packed: bytes) -> Model:
     expect(h["schema"] == "limen/model/1", "model.json: the schema must be 'limen/model/1'")
     if isinstance(h["embedding"], dict):
         typed(h["embedding"], _CODES, "model.json: embedding")
-    return Model(h, _tensors(packed), hashlib.sha256(header + packed).hexdigest())
+    length = len(header).to_bytes(8, "little")  # where one file ends is a part of what is meant
+    return Model(h, _tensors(packed), hashlib.sha256(length + header + packed).hexdigest())
 
 
 def _tensors(packed: bytes) -> dict[str, Weight]:

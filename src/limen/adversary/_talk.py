@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lazy_loader
@@ -19,7 +17,7 @@ from numpy.typing import NDArray
 from limen.core.errors import BadInput
 from limen.core.graph import Graph
 from limen.core.mixer import Streaming
-from limen.core.model import Model
+from limen.core.model import Model, Place
 from limen.core.task import Tokens
 from limen.mixers._heads import join, split
 from limen.mixers.softmax import Softmax
@@ -89,9 +87,7 @@ class Talk:
 
     def embed(self, tokens: Tokens, at: int) -> torch.Tensor:
         with torch.no_grad(), self.rule.precision.arithmetic():
-            return self.model.frame.embedding.embed(
-                self.model.parts["embedding"], torch.as_tensor(tokens), at
-            )
+            return self.model.embedded(torch.as_tensor(tokens), at)
 
     def speaker(self, tokens: Tokens) -> Heard:
         """Runs the speaker's tokens, which nobody tells anything, for all tables."""
@@ -104,23 +100,23 @@ class Talk:
         return Heard(tokens.shape[1], parts)
 
     def _spoken(self, tokens: Tokens) -> list[list[tuple[Any, ...]]]:
-        spoken = []
+        spoken: list[list[tuple[Any, ...]]] = [[] for _ in self.model.frame.architecture.layers]
+
+        def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
+            content, y = self._mixed(place, seen, None)
+            spoken[place.layer].append(content)
+            return y
+
         x = self.embed(tokens, 0)
         with torch.no_grad(), self.rule.precision.arithmetic():
-            for i, layer in enumerate(self.model.frame.architecture.layers):
-                seen, told, mixed = self.model.seen(i, x), [], []
-                for j, part in enumerate(layer.parts):
-                    content, y = self._mixed(part.mixer, self.model.parts[f"{i}.{j}"], seen, None)
-                    told.append(content)
-                    mixed.append(y)
-                spoken.append(told)
-                x = self.model.after(i, x, reduce(add, mixed))
+            self.model.through(x, mix)
         return spoken
 
     def _mixed(
-        self, mixer: Any, w: dict[str, torch.Tensor], seen: torch.Tensor, before: tuple[Any, ...] | None
+        self, place: Place, seen: torch.Tensor, before: tuple[Any, ...] | None
     ) -> tuple[tuple[Any, ...], torch.Tensor]:
         """What these tokens would tell later ones, and their outputs, after what they were told."""
+        mixer, w = place.mixer, place.weights
         if isinstance(mixer, Softmax):
             q, k, v = mixer.heads(w, seen)
             n = seen.shape[-2]
@@ -185,18 +181,19 @@ class Talk:
     def after(self, heard: Heard, i: int, x: torch.Tensor, tellers: NDArray[np.int64]) -> torch.Tensor:
         """The vectors of everybody below after layer i, each row told what its teller tells."""
         rows = torch.as_tensor(tellers)
+
+        def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
+            content = heard.parts[i][place.part]
+            if isinstance(place.mixer, Softmax):
+                k, v = (c[rows] for c in content)
+                q = split(seen @ place.weights["Q"], place.mixer.h)
+                said = self.rule.told(q, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool))
+            else:
+                said = (_picked(content[0], rows),)
+            return self._mixed(place, seen, said)[1]
+
         with torch.no_grad(), self.rule.precision.arithmetic():
-            seen, mixed = self.model.seen(i, x), []
-            for j, part in enumerate(self.model.frame.architecture.layers[i].parts):
-                w, content = self.model.parts[f"{i}.{j}"], heard.parts[i][j]
-                if isinstance(part.mixer, Softmax):
-                    k, v = (c[rows] for c in content)
-                    q = split(seen @ w["Q"], part.mixer.h)
-                    said = self.rule.told(q, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool))
-                else:
-                    said = (_picked(content[0], rows),)
-                mixed.append(self._mixed(part.mixer, w, seen, said)[1])
-            return self.model.after(i, x, reduce(add, mixed))
+            return self.model.layer(i, x, mix)
 
     def alike(self, heard: Heard, below: Tokens) -> Iterator[NDArray[np.int64]]:
         """All classes of two and more tables after which one assignment below is told the same."""
@@ -230,7 +227,7 @@ class Talk:
         """Whether everybody below ends with the same vectors, in the whole network run as usual."""
         whole = [range(self.task.length)]
         inputs = np.stack([np.concatenate([side, pair.below]) for side in (pair.left, pair.right)])
-        outputs = converse(self.original, torch.as_tensor(inputs), whole, self.rule).outputs()
+        outputs = converse(self.original, torch.as_tensor(inputs), whole, self.rule).outputs
         n = len(pair.left)
         return bool((outputs[0, n:] == outputs[1, n:]).all())
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.core.model import Model
+from limen.core.model import Model, Place
 from limen.mixers.softmax import Softmax
 
 if TYPE_CHECKING:
@@ -35,11 +35,9 @@ def last_logits(
     """`model.logits(tokens)[..., -1, :]`, up to rounding."""
     if not reads_only_the_embedding(model):
         return model.logits(tokens)[..., -1, :]
-    frame, n = model.frame, tokens.shape[-1]
-    x = frame.embedding.embed(model.parts["embedding"], tokens[..., -1:], n - 1).squeeze(-2)  # (batch, width)
-    for i, layer in enumerate(frame.architecture.layers):
-        w = model.parts[f"{i}.0"]
-        mixer = layer.parts[0].mixer
+
+    def mix(place: Place, x: torch.Tensor) -> torch.Tensor:
+        w, mixer = place.weights, place.mixer
         assert isinstance(mixer, Softmax)
         Q = w["Q"].unflatten(-1, (mixer.h, -1))  # (width, h, d_k)
         K, V = (w[name].unflatten(-1, (mixer.kv_sets, -1)) for name in "KV")
@@ -47,22 +45,23 @@ def last_logits(
         q = torch.einsum("bw,whd->bhd", x, Q)
         query = torch.einsum("bhd,whd->bhw", q, K)  # W_K absorbed
         seen = _attended(model, tokens, query)  # (batch, h, width)
-        y = torch.einsum("bhw,whd->bhd", seen, V).flatten(-2) @ w["O"]
-        x = model.after(i, x, y)
-    return model.read(x)
+        return torch.einsum("bhw,whd->bhd", seen, V).flatten(-2) @ w["O"]
+
+    x = model.embedded(tokens[..., -1:], tokens.shape[-1] - 1).squeeze(-2)  # (batch, width)
+    return model.read(model.through(x, mix))
 
 
 def _attended(
     model: Model, tokens: jt.Int[torch.Tensor, "batch n"], query: jt.Float[torch.Tensor, "batch h width"]
 ) -> jt.Float[torch.Tensor, "batch h width"]:
     """Σ_j softmax(⟨query, x_j⟩) x_j over the embedded tokens, two passes of chunks."""
-    embed, w, n = model.frame.embedding.embed, model.parts["embedding"], tokens.shape[-1]
+    n = tokens.shape[-1]
     chunks = [slice(at, min(at + CHUNK, n)) for at in range(0, n, CHUNK)]
-    scores = torch.cat([query @ embed(w, tokens[..., c], c.start).mT for c in chunks], -1)  # (batch, h, n)
-    α = scores.softmax(-1)
+    scores = torch.cat([query @ model.embedded(tokens[..., c], c.start).mT for c in chunks], -1)
+    α = scores.softmax(-1)  # (batch, h, n)
     total = torch.zeros_like(query, dtype=torch.promote_types(query.dtype, torch.float32))
     for c in chunks:  # a matrix product in 16 bits accumulates in float32, so the sum of products does too
-        total = total + α[..., c] @ embed(w, tokens[..., c], c.start)
+        total = total + α[..., c] @ model.embedded(tokens[..., c], c.start)
     return total.to(query.dtype)
 
 

@@ -61,7 +61,7 @@ def outputs_of(model: Model, tokens: Tokens, due: int, how: str) -> torch.Tensor
         if how.startswith("integers"):
             rule = arithmetic(how)
             talk = converse(model, row, [range(row.shape[-1])], rule)
-            return model.to(rule.precision).read(talk.outputs())[0, -due:]
+            return model.to(rule.precision).read(talk.outputs)[0, -due:]
         precision = runnable(how)
         model = model.to(precision)
         with precision.arithmetic():

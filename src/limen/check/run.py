@@ -86,7 +86,7 @@ def payable(model: Model, task: Task, steps: int, tried: int) -> None:
     layers = len(frame.architecture.layers)
     alone = steps == 0 and task.asks == 1 and reads_only_the_embedding(model)
     pairs = 1 if alone else n  # that each position is compared with
-    work = tried * (steps + 1) * layers * n * (frame.width + pairs)
+    work = tried * layers * n * (frame.width + pairs)
     if work > _WORK:
         raise BadInput(
             f"{tried} inputs of {task} with {steps} steps: more than 2^{work.bit_length() - 1} numbers, "

@@ -44,9 +44,9 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def digest(model: Model) -> str:
-    """SHA-256 of what `save` writes."""
+    """SHA-256 of what `save` writes: the length of model.json in eight bytes, then both files."""
     header, packed = _content(model)
-    return hashlib.sha256(header + packed).hexdigest()
+    return hashlib.sha256(len(header).to_bytes(8, "little") + header + packed).hexdigest()
 
 
 def save(model: Model, folder: str | os.PathLike[str], *more: tuple[str, bytes]) -> None:

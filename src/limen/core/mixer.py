@@ -59,7 +59,7 @@ class Mixer(ABC):
     def fast(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
     ) -> jt.Num[torch.Tensor, "*batch n width"]:
-        """The same values, quicker where there is a quicker way."""
+        """The same values up to rounding, quicker where there is a quicker way."""
         return self.mix(w, x)
 
     @abstractmethod
@@ -106,3 +106,10 @@ class Streaming(Mixer):
         self, w: Mapping[str, torch.Tensor], state: State, x_t: jt.Num[torch.Tensor, "*batch width"]
     ) -> tuple[State, jt.Num[torch.Tensor, "*batch width"]]:
         """Reads one token: the new state and this position's output."""
+
+    def absorb(self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]) -> State:
+        """The state after these tokens, from the first one on."""
+        state = self.start(w, x.shape[:-2])
+        for x_t in x.unbind(-2):
+            state, _ = self.step(w, state, x_t)
+        return state

@@ -7,11 +7,15 @@ r"""A model: an architecture with weights.
 
 Norms, residual sums and per-position functions are optional.  Weights are a flat mapping from
 names such as `3.0.Q` (layer 3, part 0) to tensors.
+
+This pass is written once, in `Model.layer`.  Whoever runs a model says how one mixer is run: all tokens at
+once, token by token, for the last token alone, as a conversation; and may note what it reads and writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, reduce
 from math import prod
@@ -24,8 +28,8 @@ from limen.core.architecture import Architecture
 from limen.core.embedding import Codes, Embedding
 from limen.core.errors import BadInput, at_least, shortened
 from limen.core.local import Local
-from limen.core.mixer import Streaming
-from limen.core.numbers import Precision
+from limen.core.mixer import Mixer, Streaming
+from limen.core.numbers import Precision, rounds_each_operation
 from limen.core.readout import Linear, Readout
 from limen.core.weights import Shapes, random_weights
 
@@ -114,6 +118,28 @@ class State(NamedTuple):
     layers: tuple[tuple[Any, ...], ...]
 
 
+class Place(NamedTuple):
+    """One mixer of a model: where it stands, and its weights under their short names."""
+
+    layer: int
+    part: int
+    mixer: Mixer
+    weights: dict[str, torch.Tensor]
+
+
+# How one mixer is run: what it reads -> what it writes.
+Mix = Callable[[Place, "torch.Tensor"], "torch.Tensor"]
+
+
+def at_once(place: Place, seen: torch.Tensor) -> torch.Tensor:
+    """The mixer on all positions: in its fast form, or by its definition where every operation is rounded.
+
+    A fused kernel is one operation: inside it nothing would be rounded.
+    """
+    run = place.mixer.mix if rounds_each_operation() else place.mixer.fast
+    return run(place.weights, seen)
+
+
 @dataclass(frozen=True)
 class Model:
     """`logits` reads all tokens at once, `start` and `step` one by one; `decode` writes."""
@@ -144,71 +170,87 @@ class Model:
 
     def logits(self, tokens: jt.Int[torch.Tensor, "*batch n"]) -> jt.Num[torch.Tensor, "*batch n answers"]:
         """The output at every position."""
-        frame = self.frame
-        x = frame.embedding.embed(self.parts["embedding"], tokens, 0)  # (*batch, n, width)
-        for i, layer in enumerate(frame.architecture.layers):
-            seen = self.seen(i, x)
-            mixed = [part.mixer.fast(self.parts[f"{i}.{j}"], seen) for j, part in enumerate(layer.parts)]
-            x = self.after(i, x, reduce(add, mixed))
-        return self.read(x)
+        return self.read(self.through(self.embedded(tokens), at_once))
 
-    def start(self, batch: tuple[int, ...] = ()) -> State:
-        """The state before the first token."""
-        layers = self.frame.architecture.layers
-        return State(
-            0,
-            tuple(
-                tuple(m.start(self.parts[f"{i}.{j}"], batch) for j, m in enumerate(self._streaming(i)))
-                for i in range(len(layers))
-            ),
-        )
+    def embedded(self, tokens: jt.Int[torch.Tensor, "*batch n"], at: int = 0) -> torch.Tensor:
+        """The vectors of tokens that stand at position `at` and after: (*batch, n, width)."""
+        return self.frame.embedding.embed(self.parts["embedding"], tokens, at)
 
-    def step(
-        self, state: State, token: jt.Int[torch.Tensor, "*batch"]
-    ) -> tuple[State, jt.Num[torch.Tensor, "*batch answers"]]:
-        """Reads one token: the new state and the output at this position."""
-        x = self.frame.embedding.embed(self.parts["embedding"], token.unsqueeze(-1), state.position)
-        x = x.squeeze(-2)  # (*batch, width)
-        layers = []
-        for i, old in enumerate(state.layers):
-            seen = self.seen(i, x)
-            mixed = [m.step(self.parts[f"{i}.{j}"], old[j], seen) for j, m in enumerate(self._streaming(i))]
-            layers.append(tuple(new for new, _ in mixed))
-            x = self.after(i, x, reduce(add, [y for _, y in mixed]))
-        return State(state.position + 1, tuple(layers)), self.read(x)
+    def through(self, x: torch.Tensor, mix: Mix) -> torch.Tensor:
+        """The vectors after all layers."""
+        for i in range(len(self.frame.architecture.layers)):
+            x = self.layer(i, x, mix)
+        return x
 
-    def decode(
-        self, tokens: jt.Int[torch.Tensor, "*batch n"], steps: int
-    ) -> jt.Int[torch.Tensor, "*batch {steps}"]:
-        """Chain of thought: `steps` tokens, each the likeliest after all before it.
-
-        Each step reads the whole sequence again, which suits few steps after a long prompt.
-        """
-        n = tokens.shape[-1]
-        for _ in range(steps):
-            likeliest = self.logits(tokens)[..., -1, :].argmax(-1, keepdim=True)  # the first of equals
-            tokens = torch.cat([tokens, likeliest.to(tokens.dtype)], dim=-1)
-        return tokens[..., n:]
-
-    def _streaming(self, i: int) -> list[Streaming]:
-        mixers = [part.mixer for part in self.frame.architecture.layers[i].parts]
-        for mixer in mixers:
-            if not isinstance(mixer, Streaming):
-                raise BadInput(f"{mixer} cannot be run one token at a time")
-        return [mixer for mixer in mixers if isinstance(mixer, Streaming)]
-
-    def seen(self, i: int, x: torch.Tensor) -> torch.Tensor:
-        """What the mixers of layer i read."""
-        return self._normed(x, f"{i}.norm", "mixer")
-
-    def after(self, i: int, x: torch.Tensor, mixed: torch.Tensor) -> torch.Tensor:
-        """The residual sum, then the layer's per-position function."""
+    def layer(self, i: int, x: torch.Tensor, mix: Mix) -> torch.Tensor:
+        """x_i += Σ_parts mixer(norm(x))_i, then x_i += local(norm(x_i))."""
+        seen = self.seen(i, x)
+        mixed = reduce(add, [mix(place, seen) for place in self.places(i)])
         x = x + mixed if self.frame.residual else mixed
         local = self.frame.local(i)
         if local is None:
             return x
         y = local.apply(self.parts[f"{i}.local"], self._normed(x, f"{i}.norm", "local"))
         return x + y if self.frame.residual else y
+
+    def places(self, i: int) -> list[Place]:
+        """The mixers of layer i."""
+        parts = self.frame.architecture.layers[i].parts
+        return [Place(i, j, part.mixer, self.parts[f"{i}.{j}"]) for j, part in enumerate(parts)]
+
+    def start(self, batch: tuple[int, ...] = ()) -> State:
+        """The state before the first token."""
+        layers = map(self.places, range(len(self.frame.architecture.layers)))
+        return State(0, tuple(tuple(_streaming(p).start(p.weights, batch) for p in ps) for ps in layers))
+
+    def step(
+        self, state: State, token: jt.Int[torch.Tensor, "*batch"]
+    ) -> tuple[State, jt.Num[torch.Tensor, "*batch answers"]]:
+        """Reads one token: the new state and the output at this position."""
+        new: list[list[Any]] = [[] for _ in state.layers]
+
+        def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
+            after, y = _streaming(place).step(place.weights, state.layers[place.layer][place.part], seen)
+            new[place.layer].append(after)
+            return y
+
+        x = self.embedded(token.unsqueeze(-1), state.position).squeeze(-2)  # (*batch, width)
+        output = self.read(self.through(x, mix))
+        return State(state.position + 1, tuple(map(tuple, new))), output
+
+    def decode(
+        self, tokens: jt.Int[torch.Tensor, "*batch n"], steps: int
+    ) -> jt.Int[torch.Tensor, "*batch {steps}"]:
+        """Chain of thought: `steps` tokens, each the likeliest after all before it.
+
+        The text is read once, then each token is read from the state.
+        """
+        if not steps:
+            return tokens[..., :0]
+        state, row = self.absorb(tokens)
+        written = [row.argmax(-1)]  # the first of equals
+        with _one_thread():
+            while len(written) < steps:
+                state, row = self.step(state, written[-1])
+                written.append(row.argmax(-1))
+        return torch.stack(written, -1).to(tokens.dtype)
+
+    def absorb(
+        self, tokens: jt.Int[torch.Tensor, "*batch n"]
+    ) -> tuple[State, jt.Num[torch.Tensor, "*batch answers"]]:
+        """Reads a text at once: the state after it and the output at its last position."""
+        layers: list[list[Any]] = [[] for _ in self.frame.architecture.layers]
+
+        def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
+            layers[place.layer].append(_streaming(place).absorb(place.weights, seen))
+            return at_once(place, seen)
+
+        x = self.through(self.embedded(tokens), mix)
+        return State(tokens.shape[-1], tuple(map(tuple, layers))), self.read(x[..., -1, :])
+
+    def seen(self, i: int, x: torch.Tensor) -> torch.Tensor:
+        """What the mixers of layer i read."""
+        return self._normed(x, f"{i}.norm", "mixer")
 
     def _normed(self, x: torch.Tensor, group: str, name: str) -> torch.Tensor:
         """RMS norm, where the model has norms: x / √(mean x² + 10⁻⁶) · weight."""
@@ -220,6 +262,23 @@ class Model:
         """The output of a position whose vector has passed all layers."""
         x = self._normed(x, "readout", "norm")
         return self.frame.readout.logits(self.parts["readout"], x, self.frame.answers)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One token's work is too small to share: on a busy machine threads that wait for each other cost 50×."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _streaming(place: Place) -> Streaming:
+    if not isinstance(place.mixer, Streaming):
+        raise BadInput(f"{place.mixer} cannot be run one token at a time")
+    return place.mixer
 
 
 def _flat(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -164,17 +164,27 @@ class Fixed(Precision):
             raise BadInput(f"fixed: f must be at most {_T}, what float64 carries, got {self.f}")
 
     def round(self, x: jt.Num[torch.Tensor, "*shape"]) -> jt.Num[torch.Tensor, "*shape"]:
-        y = _to_multiple(x, least=-self.f, t=_T)
+        x = x.to(torch.float64)
+        # x·2^f is exact, and so is an integer below 2^52 times 2^-f; what is larger is a multiple already.
+        y = torch.where(x.abs() < 2.0 ** (_T - 1 - self.f), (x * 2.0**self.f).round() * 2.0**-self.f, x)
         if self.top is not None:
             largest = 2.0**self.top - 2.0**-self.f
             y = y.clamp(-largest, largest)
         if self.flush:
             return y
-        ulp = torch.full_like(y, 2.0**-self.f).copysign(x.to(torch.float64))
+        ulp = torch.full_like(y, 2.0**-self.f).copysign(x)
         return torch.where((y == 0) & (x != 0), ulp, y)
 
     def __str__(self) -> str:
         return spell(self, name="fixed")
+
+
+def rounds_each_operation() -> bool:
+    """Whether some `arithmetic()` is entered whose precision the machine does not have itself."""
+    from torch.utils._python_dispatch import _get_current_dispatch_mode
+
+    mode = _get_current_dispatch_mode()
+    return mode is not None and getattr(mode, "rounds_each_operation", False)
 
 
 _T = 53  # significant bits of the carrier, float64

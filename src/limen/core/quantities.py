@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from limen.core.errors import BadInput
@@ -39,3 +40,12 @@ def _size(text: str, units: dict[str, int], expected: str) -> int:
     if unit == 1 and int(part or "0"):
         raise BadInput(f"{text!r} is no whole number; expected {expected}")
     return int(whole + part) * unit // scale
+
+
+def many(count: int) -> str:
+    """1,234; from 2^64 on the power of two that is near.
+
+    >>> many(1234), many(10**60)
+    ('1,234', 'about 2^199.3')
+    """
+    return f"{count:,}" if count.bit_length() <= 64 else f"about 2^{math.log2(count):.6g}"

@@ -15,6 +15,8 @@ class Rounded(TorchDispatchMode):
     A view shows numbers that were rounded when they were computed, and may show one of them twice.
     """
 
+    rounds_each_operation = True
+
     def __init__(self, precision: Precision) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.precision = precision

@@ -37,23 +37,36 @@ def attend_fused(
 ) -> jt.Float[torch.Tensor, "*batch h n d"]:
     """`attend` by torch's kernel, for a mask that shows no query a later token.
 
-    The kernel is quick for exactly one batch axis, and knows nothing of the mask's triangle: so
-    some queries at a time, with the keys up to the last of them.
+    The kernel knows nothing of the mask's triangle: so some queries at a time, with the keys up to the last
+    of them.
     """
     q_, k_, v_ = (x.reshape(-1, *x.shape[-3:]) for x in (q, k, v))
     mask = visible.reshape(-1, *visible.shape[-3:]) if visible.ndim > 2 else visible
     rows = [slice(at, at + _ROWS) for at in range(0, q.shape[-2], _ROWS)]
     y = [
-        torch.nn.functional.scaled_dot_product_attention(
-            q_[..., r, :],
-            k_[..., : r.stop, :],
-            v_[..., : r.stop, :],
-            attn_mask=mask[..., r, : r.stop],
-            scale=1.0,
-        )
-        for r in rows
+        fused(q_[..., r, :], k_[..., : r.stop, :], v_[..., : r.stop, :], mask[..., r, : r.stop]) for r in rows
     ]
     return torch.cat(y, dim=-2).reshape(*q.shape[:-1], v.shape[-1])
+
+
+def fused(
+    q: jt.Float[torch.Tensor, "batch h n d_k"],
+    k: jt.Float[torch.Tensor, "batch h m d_k"],
+    v: jt.Float[torch.Tensor, "batch h m d"],
+    visible: jt.Bool[torch.Tensor, "*any n m"] | None = None,
+    *,
+    causal: bool = False,
+) -> jt.Float[torch.Tensor, "batch h n d"]:
+    """Torch's kernel, which is quick for one batch axis and d_k = d only: zeros make the sizes equal.
+
+    Zeros add nothing to a score, and the output's last numbers are dropped.  Unequal sizes would take
+    n×n memory and 14 to 21 times as long.
+    """
+    d, most = v.shape[-1], max(q.shape[-1], v.shape[-1])
+    q, k, v = (torch.nn.functional.pad(x, (0, most - x.shape[-1])) for x in (q, k, v))
+    return torch.nn.functional.scaled_dot_product_attention(
+        q, k, v, attn_mask=visible, is_causal=causal, scale=1.0
+    )[..., :d]
 
 
 def ends(n: int, first: int, last: int, device: torch.device) -> jt.Bool[torch.Tensor, "{n} {n}"]:

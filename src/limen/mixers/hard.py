@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.mixers._cache import Cache, empty
-from limen.mixers._heads import Grouped, join
+from limen.mixers._heads import Grouped, join, split
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -57,6 +57,9 @@ class Hard(Grouped):
 
     def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cache:
         return empty(w["K"], batch, self.kv_sets, self.key_size, self.d)
+
+    def absorb(self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]) -> Cache:
+        return Cache(split(x @ w["K"], self.kv_sets), split(x @ w["V"], self.kv_sets))
 
     def step(
         self, w: Mapping[str, torch.Tensor], state: Cache, x_t: jt.Num[torch.Tensor, "*batch width"]

@@ -17,7 +17,8 @@ import lazy_loader
 
 from limen.core.errors import BadInput
 from limen.mixers._cache import Cache, empty
-from limen.mixers._heads import Grouped, join
+from limen.mixers._heads import Grouped, join, split
+from limen.mixers._masked import fused
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -67,9 +68,7 @@ class Softmax(Grouped):
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         q, k, v = self.heads(w, x)
         q_, k_, v_ = (part.reshape(-1, *part.shape[-3:]) for part in (q, k, v))  # the kernel wants one axis
-        y = torch.nn.functional.scaled_dot_product_attention(
-            q_, k_, v_, is_causal=not self.bidirectional, scale=1.0
-        )
+        y = fused(q_, k_, v_, causal=not self.bidirectional)
         return join(y.reshape(*q.shape[:-1], self.d)) @ w["O"]
 
     def state_bits(self, n: int, p: int) -> int | None:
@@ -82,6 +81,9 @@ class Softmax(Grouped):
         if self.bidirectional:
             raise BadInput(f"{self} reads tokens that come later: it cannot be run one token at a time")
         return empty(w["K"], batch, self.kv_sets, self.key_size, self.d)
+
+    def absorb(self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]) -> Cache:
+        return Cache(split(x @ w["K"], self.kv_sets), split(x @ w["V"], self.kv_sets))
 
     def step(
         self, w: Mapping[str, torch.Tensor], state: Cache, x_t: jt.Float[torch.Tensor, "*batch width"]

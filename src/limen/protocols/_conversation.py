@@ -15,16 +15,14 @@ usual.  Everything may have leading batch axes: as many conversations at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import lazy_loader
 
 from limen.core.errors import BadInput
 from limen.core.mixer import Mixer, Streaming
-from limen.core.model import Model
+from limen.core.model import Model, Place
 from limen.mixers._heads import join, split
 from limen.mixers._masked import highest
 from limen.mixers.block_sparse import BlockSparse
@@ -57,49 +55,34 @@ class Said:
         return sum(x.size if not isinstance(x, torch.Tensor) else x.numel() for x in self.content)
 
 
-@dataclass
-class Party:
-    """One player.  `x` are the vectors of its own tokens; `at` is where they stand in the text."""
-
-    at: range
-    x: torch.Tensor  # (*batch, len(at), width)
-
-
-@dataclass
+@dataclass(frozen=True)
 class Conversation:
-    """What was said, and what each party ends with."""
+    """What was said, and the vectors of all tokens after the last layer."""
 
-    parties: list[Party]
-    said: list[Said] = field(default_factory=list)
-
-    def outputs(self) -> torch.Tensor:
-        """The vectors of all tokens after the last layer: (*batch, n, width)."""
-        return torch.cat([party.x for party in self.parties], -2)
+    said: list[Said]
+    outputs: torch.Tensor  # (*batch, n, width)
 
 
 def converse(
     model: Model, tokens: torch.Tensor, players: Sequence[range], arithmetic: Arithmetic
 ) -> Conversation:
-    """The model on tokens (*batch, n), each player holding one stretch of them."""
+    """The model on tokens (*batch, n), each player holding one stretch of them.
+
+    Only mixers carry anything from one token to another, so only they are played; norms and per-position
+    functions are each player's own business.
+    """
     if [i for player in players for i in player] != list(range(tokens.shape[-1])):
         raise BadInput(f"the players must share out all {tokens.shape[-1]} tokens in order")
     model = model.to(arithmetic.precision)
+    said: list[Said] = []
+
+    def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
+        own = [seen[..., at.start : at.stop, :] for at in players]
+        exchange = _exchange(place.mixer)(place.mixer, place.weights, arithmetic, players, own)
+        return torch.cat(list(_noted(said, place, exchange)), -2)
+
     with torch.no_grad(), arithmetic.precision.arithmetic():
-        embed = model.frame.embedding.embed
-        parties = [
-            Party(at, embed(model.parts["embedding"], tokens[..., at.start : at.stop], at.start))
-            for at in players
-        ]
-        talk = Conversation(parties)
-        for i, layer in enumerate(model.frame.architecture.layers):
-            seen = [model.seen(i, party.x) for party in parties]
-            heard = []
-            for j, part in enumerate(layer.parts):
-                rule, w = _exchange(part.mixer), model.parts[f"{i}.{j}"]
-                heard.append(list(_noted(talk, i, j, rule(part.mixer, w, arithmetic, players, seen))))
-            for party, *mixed in zip(parties, *heard, strict=True):
-                party.x = model.after(i, party.x, reduce(add, mixed))
-    return talk
+        return Conversation(said, model.through(model.embedded(tokens), mix))
 
 
 Exchange = Iterator["tuple[int, int, str, int, Content] | torch.Tensor"]  # messages, and one output a party
@@ -117,13 +100,12 @@ def _exchange(mixer: Mixer) -> Rule:
     raise BadInput(f"{mixer} cannot be run as a conversation; known: softmax, block_sparse, every recurrence")
 
 
-def _noted(talk: Conversation, layer: int, part: int, exchange: Exchange) -> Iterator[torch.Tensor]:
+def _noted(said: list[Said], place: Place, exchange: Exchange) -> Iterator[torch.Tensor]:
     for event in exchange:
         if isinstance(event, torch.Tensor):
             yield event
         else:
-            sender, receiver, kind, tokens, content = event
-            talk.said.append(Said(layer, part, sender, receiver, kind, tokens, content))
+            said.append(Said(place.layer, place.part, *event))
 
 
 def _handed_over(

@@ -48,15 +48,15 @@ def transcript(
     rule = arithmetic(how)
     talk = converse(model, torch.as_tensor(tokens), [p.tokens for p in players], rule)
     certificate = Transcript(
-        task=str(task),
-        architecture=str(model.frame.architecture),
+        task=task.spelled,
+        architecture=model.frame.architecture.sized,
         weights=digest(model),
         arithmetic=how,
         players=tuple(len(p.tokens) for p in players),
         tokens=tuple(map(int, tokens)),
         messages=tuple(_message(said, players, rule) for said in talk.said),
     )
-    return certificate, talk.outputs()
+    return certificate, talk.outputs
 
 
 def _message(said: Said, players: Sequence[Player], rule: Arithmetic) -> Message:

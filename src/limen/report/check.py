@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from limen.core.kernel import check
 from limen.core.model import Model
 from limen.report.proof import proof_checked
 from limen.report.words import thought
+
+_OTHERS = (HEADER, "report.json", "progress.json")  # what else limen writes into such folders
+_WORDS = {True: "valid", False: "NOT valid", None: "NOT a certificate"}
 
 
 def checked(path: Path, folder: Path) -> dict[str, Any]:
@@ -40,6 +44,38 @@ def checked(path: Path, folder: Path) -> dict[str, Any]:
         "kind": kind,
         "reason": reason or said,
     }
+
+
+def all_checked(folder: Path) -> dict[str, Any]:
+    """Every certificate below a folder, each with the model beside it; what is none is said and counted."""
+    said: list[dict[str, Any]] = []
+    for path in sorted(p for p in folder.rglob("*.json") if p.name not in _OTHERS):
+        name = str(path.relative_to(folder))
+        try:
+            said.append({"file": name, **checked(path, path.parent)})
+        except BadInput as error:
+            said.append({"file": name, "valid": None, "kind": "malformed", "reason": str(error)})
+    if not said:
+        raise BadInput(f"{folder}: there is no certificate below it")
+    return {"valid": all(one["valid"] for one in said), "certificates": said}
+
+
+def lines_of(shown: dict[str, Any]) -> list[str]:
+    """A line a certificate, and how many of them hold."""
+    if "certificates" not in shown:
+        return [f"{shown['kind']}: {_WORDS[shown['valid']]}. {shown['reason']}"]
+    each = [
+        f"{one['file']}: {one['kind']}: {_WORDS[one['valid']]}. {one['reason']}"
+        for one in shown["certificates"]
+    ]
+    counts = Counter(_WORDS[one["valid"]] for one in shown["certificates"])
+    return [*each, ", ".join(f"{count:,} {word}" for word, count in counts.items())]
+
+
+def exit_code(shown: dict[str, Any]) -> int:
+    """0 if all hold, 1 if one does not, 2 if one is no certificate."""
+    ends = [one["valid"] for one in shown.get("certificates", [shown])]
+    return 2 if None in ends else 0 if all(ends) else 1
 
 
 def _run_again(

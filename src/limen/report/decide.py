@@ -14,12 +14,13 @@ from limen.core.errors import BadInput
 from limen.core.files import HEADER, WEIGHTS
 from limen.core.folder import content_of, ready_file, write_whole
 from limen.core.kernel import Accepted
+from limen.core.quantities import many
 from limen.core.task import Task
 from limen.core.verdict import Verdict
 from limen.decide import decide, percent
 from limen.report.proof import proved
-from limen.report.stack import stack_of
-from limen.report.words import inequality, thought
+from limen.report.stack import is_text, stack_of
+from limen.report.words import inequality, left_out, thought
 
 
 def decided(
@@ -33,6 +34,8 @@ def decided(
     if save is not None and verdict.evidence is not None:
         keep(verdict.evidence, save)
     shown, lines = fields(asked, stack, verdict) | {"steps": steps}, _lines(asked, stack, verdict, steps)
+    if defaults := left_out((task, asked), (architecture, stack) if is_text(architecture) else ("", "")):
+        lines.insert(1, f"  {defaults}")
     if proof is None:
         return shown, lines
     more, line = proved(verdict, proof)
@@ -101,4 +104,6 @@ def _flip(verdict: Verdict) -> str:
     if verdict.flips is None:
         return "no size was found at which it is ruled out"
     size, at, below = verdict.flips.size, verdict.flips.at, verdict.flips.below
-    return f"ruled out at {size} = {at:,}" + (f", not at {below:,}" if below else ", the smallest there is")
+    return f"ruled out at {size} = {many(at)}" + (
+        f", not at {many(below)}" if below else ", the smallest there is"
+    )

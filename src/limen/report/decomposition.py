@@ -53,6 +53,7 @@ def decomposed(
 
 def _key(request: Request, how: str) -> dict[str, Any]:
     return {
+        "schema": "limen/progress/1",
         "task": request.task,
         "architecture": request.architecture,
         "arithmetic": how,

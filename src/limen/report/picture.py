@@ -9,7 +9,7 @@ import lazy_loader
 
 from limen.core.construction import Construction
 from limen.core.errors import BadInput
-from limen.core.model import Model
+from limen.core.model import Model, Place, at_once
 from limen.core.task import Tokens
 from limen.mixers.softmax import Softmax
 
@@ -56,17 +56,15 @@ def attention_picture(construction: Construction, model: Model, tokens: Tokens) 
 
 def attention(model: Model, tokens: torch.Tensor) -> list[tuple[str, torch.Tensor]]:
     """(title, (n, n) weights) of every softmax head, on one input."""
-    frame, maps = model.frame, []
-    x = frame.embedding.embed(model.parts["embedding"], tokens, 0)  # (n, width)
-    for i, layer in enumerate(frame.architecture.layers):
-        mixed = torch.zeros_like(x)
-        for j, part in enumerate(layer.parts):
-            w, mixer = model.parts[f"{i}.{j}"], part.mixer
-            mixed = mixed + mixer.mix(w, x)
-            if isinstance(mixer, Softmax):
-                for head, α in enumerate(mixer.attention(w, x).unbind(-3)):
-                    maps.append((f"layer {i + 1}, head {head + 1}", α))
-        x = model.after(i, x, mixed)
+    maps = []
+
+    def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
+        if isinstance(place.mixer, Softmax):
+            for head, α in enumerate(place.mixer.attention(place.weights, seen).unbind(-3)):
+                maps.append((f"layer {place.layer + 1}, head {head + 1}", α))
+        return at_once(place, seen)
+
+    model.through(model.embedded(tokens), mix)
     return maps
 
 

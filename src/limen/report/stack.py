@@ -5,11 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from limen.core.architecture import Architecture
+from limen.core.errors import BadInput
+
+
+def is_text(text: str) -> bool:
+    """Whether a stack is written down, not a file."""
+    return not text.endswith(".json") and not Path(text).is_dir()
 
 
 def stack_of(text: str) -> Architecture:
     """The stack that is written down, or that a model's config describes."""
-    if not text.endswith(".json") and not Path(text).is_dir():
+    if not text.strip():
+        raise BadInput(
+            "an architecture is expected, such as softmax(h=8,d=128), or a config.json; got nothing"
+        )
+    if is_text(text):
         return Architecture.parse(text)
     from limen.architectures.configs import read
     from limen.audit import load
