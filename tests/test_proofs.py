@@ -24,6 +24,8 @@ from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
 from limen.decide import decide
+from limen.table.columns import COLUMNS
+from limen.table.rows import ROWS
 from limen.theorems._formal import CHOICES, claimed
 
 PROOFS = Path(__file__).parents[1] / "proofs"
@@ -141,6 +143,27 @@ def test_a_verdict_has_a_proof_that_computes(task: str, architecture: str, steps
     said = formal(claim)
     assert claim.form == form and not isinstance(said, NoStatement) and said.holds
     assert f"Theorem verdict : {said.statement}." in text and text.endswith("Print Assumptions verdict.\n")
+
+
+# Of the table's CANNOT cells, at their own sizes, one of each kind; where no size is said, at the column's.
+CELLS = [
+    ("linear", "eva", ""),
+    ("linear", "two_sum", ""),
+    ("linear", "composition", ""),
+    ("log_linear", "eva", ""),
+    ("log_linear", "two_sum", ""),
+    ("log_linear", "composition", ""),
+    ("block_sparse", "two_sum", "two_sum(n=2^20,M=2^40)"),
+    ("hybrid", "composition", "composition(m=25130197,n1=26)"),
+    *(("full_1", column, "") for column in COLUMNS if column not in {"eva", "two_sum", "index"}),
+    *((row, "is_tree", "") for row in ("linear", "log_linear", "rnn", "mamba2", "delta")),
+    ("head_wise", "composition", "composition(m=567479,n1=2604365)"),
+]
+
+
+@pytest.mark.parametrize(("row", "column", "task"), CELLS)
+def test_a_cell_of_the_table_has_a_proof_that_computes(row: str, column: str, task: str) -> None:
+    proof(task or COLUMNS[column].at[0], ROWS[row].text, ROWS[row].steps)
 
 
 # ------------------------------------------------ Python's numbers and Coq's: the same verdict
