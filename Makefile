@@ -21,7 +21,7 @@ proofs: .venv/installed  ## Coq: compiles and re-checks every proof; needs `coqc
 proofs-kernel:
 	proofs/check --kernel
 proofs-verdicts:
-	LIMEN_COQ=build/proofs $(BIN)/pytest -m coq tests/test_proofs_in_coq.py
+	LIMEN_COQ=build/proofs $(BIN)/pytest -n 2 -m coq tests/test_proofs_in_coq.py
 
 see: .venv/installed  ## a part of the report in chromium; without the checks of types, which slow it down
 	$(BIN)/pytest -o addopts= -q -m browser tests/test_report_page.py

@@ -3,7 +3,7 @@
     over an alphabet of V symbols, so that V^k rows are counted with few digits; there may be more rows (all
     sets, all multisets), which are counted in Python.  Log-linear attention has its few bits after 2^r
     tokens: the same theorems at t = 2^r. *)
-From Coq Require Import List Arith Lia Bool PeanoNat NArith.
+From Coq Require Import List Arith Lia Bool PeanoNat NArith Sorted.
 Import ListNotations.
 From Limen Require Import counting powers streaming_state log_linear_state.
 
@@ -236,16 +236,21 @@ Proof.
     intros i Hi. apply E, in_seq. lia.
 Qed.
 
-(** ** Sparse averages: how many of the bits at q places are 1?  Of n bits the last q - 1 are 0, and are asked for. *)
+(** ** Sparse averages: how many of the bits at q places, in rising order, are 1?  Of n bits the last q - 1 are 0, and are asked for. *)
 Definition averages (M : machine nat) (n q : nat) : Prop :=
   exists bit query, (forall ys, query ys <> []) /\ forall z ys, length z = n -> Forall (fun v => v < 2) z ->
-    length ys = q -> Forall (fun y => y < n) ys -> NoDup ys ->
+    length ys = q -> Forall (fun y => y < n) ys -> StronglySorted lt ys ->
     tells M (wrv bit 0 z ++ query ys) (list_sum (map (fun y => nth y z 0) ys)).
 Lemma sum_zeros k f : forall j c, length f <= j -> list_sum (map (fun y => nth y (f ++ repeat 0 k) 0) (seq j c)) = 0.
 Proof.
   intros j c. revert j. induction c as [|c IH]; intros j Hj; [reflexivity|]. cbn [seq map list_sum fold_right].
   fold (list_sum (map (fun y => nth y (f ++ repeat 0 k) 0) (seq (S j) c))). rewrite IH by lia.
   rewrite app_nth2, nth_repeat by lia. reflexivity.
+Qed.
+Lemma seq_sorted j : forall i, StronglySorted lt (seq i j).
+Proof.
+  induction j as [|j IH]; intros i; simpl; constructor; [apply IH|]. apply Forall_forall. intros y Hy.
+  apply in_seq in Hy. lia.
 Qed.
 Theorem average_state (M : machine nat) n q t k s : 0 < q -> k + q <= n + 1 -> k <= t -> t <= n ->
   memory_bits M t s -> averages M n q -> 2 ^ k <= 2 ^ s.
@@ -272,7 +277,7 @@ Proof.
     + apply Forall_app. split; [exact Ff|apply Forall_repeat; lia].
     + unfold ys. cbn [length]. rewrite seq_length. lia.
     + apply Forall_forall. intros y [<-|Hy]; [lia|]. apply in_seq in Hy. lia.
-    + constructor; [|apply seq_NoDup]. intros Hy. apply in_seq in Hy. lia.
+    + constructor; [apply seq_sorted|]. apply Forall_forall. intros y Hy. apply in_seq in Hy. lia.
   - intros f g Hf Hg E. apply in_nwords in Hf, Hg. apply (nth_ext_on 0 f g k); [tauto|tauto|].
     intros i Hi. apply E, in_seq. lia.
 Qed.

@@ -237,8 +237,9 @@ def test_a_certificate_about_nothing(changed: dict[str, Any], tmp_path: Path) ->
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_proof_whose_powers_nobody_writes_out(form: str, tmp_path: Path) -> None:
-    sizes = dict.fromkeys(FORMS[form].sizes, 10**10)
-    claim = {"task": "eva(n=8)", "architecture": "linear(h=1,d=1)", "steps": 0, "form": form, "sizes": sizes}
+    task = "composition(m=8,n1=1)"  # of two hops: a form in stages has the sizes of one
+    sizes = dict.fromkeys(FORMS[form].names(2), 10**10)
+    claim = {"task": task, "architecture": "linear(h=1,d=1)", "steps": 0, "form": form, "sizes": sizes}
     path = tmp_path / "proof.v"
     path.write_text(f"(* limen/proof/1 {json.dumps(claim)} *)\n")
     if sizes:

@@ -16,7 +16,16 @@ from test_proofs import EXAMPLES, LIMEN, checked, project, proof
 from limen.check import coq
 from limen.check.case import Sides
 from limen.check.formal import formal, written
-from limen.check.formal_hops import FREE, Sandwich, Thinker, TwoLayers, each_w_holds, one_full_holds
+from limen.check.formal_hops import (
+    COVER,
+    FREE,
+    Sandwich,
+    Thinker,
+    TwoLayers,
+    each_w_holds,
+    one_full_holds,
+    sandwich_holds,
+)
 from limen.check.formal_states import told
 from limen.check.hops import Stage, Wires, by_stages, logarithms
 from limen.check.statement import exceeds
@@ -74,6 +83,24 @@ UNTRUE = [
     Claim(task="composition(m=2048,n1=25)",
           architecture="linear(h=1,d=4,p=8),softmax(h=1,d=4,p=8),linear(h=1,d=4,p=8)", steps=0,
           form="chk_sound", sizes={"k": 0, "x1": 1024, "lm": 11, "lg": 15}),
+    Claim(task="composition(m=2048,n1=25)",
+          architecture="linear(h=1,d=4,p=8),softmax(h=1,d=4,p=8),linear(h=1,d=4,p=8)", steps=0,
+          form="cannot_sandwich",
+          sizes={"x0": 64, "x1": 64, "y": 32, "k": 1024, "a": 1, "b": 1, "c": 1, "e": 1, "p": 16, "q": 1}),
+    Claim(task="dyck(n=98,k=2,D=2)", architecture="softmax(h=1,d=4,p=8)", steps=0,
+          form="cannot_close_one_layer", sizes={"a": 1, "b": 1}),
+    Claim(task="counting(n=128,S=96)", architecture="softmax(h=1,d=4,p=8)", steps=0,
+          form="cannot_count_one_layer", sizes={"t": 47, "a": 1, "b": 1}),
+    Claim(task="three_sum(n=64,M=194)", architecture="softmax(h=1,d=4,p=8)", steps=0,
+          form="cannot_three_one_layer", sizes={"t": 47, "a": 1, "b": 1}),
+    Claim(task="sparse_average(n=51,q=4)", architecture="softmax(h=1,d=4,p=8)", steps=0,
+          form="cannot_average_one_layer", sizes={}),
+    Claim(task="is_tree(n=27)", architecture="softmax(h=1,d=4,p=8)", steps=0,
+          form="cannot_tell_trees_one_layer", sizes={"t": 16, "a": 3, "b": 1}),
+    Claim(task="is_tree(n=58)", architecture="linear(h=1,d=4,p=8)", steps=0,
+          form="cannot_tell_trees", sizes={"t": 40, "a": 4, "b": 1}),
+    Claim(task="is_tree(n=66)", architecture="log_linear(h=1,d=4,p=8)", steps=0,
+          form="cannot_tell_trees_log_linear", sizes={"a": 5, "b": 1}),
     Claim(task="composition(m=11,n1=1)", architecture="softmax(h=1,d=4,p=8)", steps=0,
           form="cannot_two_layers",
           sizes={"y": 1, "h": 11, "b": 11, "J": 11, "c": 1, "e": 0, "a": 38, "q": 11}),
@@ -137,6 +164,26 @@ def greedily(rng: np.random.Generator) -> Numbers:
     yield f"chk {m} {n_1} {s} {{}} {β} {free}", lambda s2: one_full_holds(task, Sandwich(s, β, s2), sizes)
 
 
+def covered(rng: np.random.Generator) -> Numbers:
+    m, n_1, s, β, x0, x1 = (int(x) for x in rng.integers(1, (200, 60, 20, 9, 20, 30)))
+    task, k, c = Composition(m, (n_1,)), int(rng.integers(0, m)), int(rng.integers(1, 4))
+    a, e = int(2 * np.log2(m / max(k, 1))), int(np.ceil(c * np.log2(m / (m - k))))
+    free = (x0, x1, m // x0, k, a, 2, c, e, (n_1 * m).bit_length() - 1, 1)
+    sizes = dict(zip(COVER, free, strict=True))
+    sizes[str(rng.choice(COVER))] += int(rng.integers(0, 2))
+    numbers = " ".join(map(str, sizes.values()))
+    yield (
+        f"chk_cover {m} {n_1} {s} {{}} {β} {numbers}",
+        lambda s2: sandwich_holds(task, Sandwich(s, β, s2), sizes),
+    )
+
+
+def hung(rng: np.random.Generator) -> Numbers:
+    n, t, b = (int(x) for x in rng.integers((4, 1, 1), (60, 40, 4)))
+    a = max(0, int(b * np.log2(max(1, n - 1 - t))) + int(rng.integers(-1, 2)))
+    yield f"chk_tree {{}} {n} {t} {a} {b}", lambda s: 0 < t < n - 2 and exceeds(s, t, n - 1 - t, a, b)
+
+
 def by_itself(rng: np.random.Generator) -> Numbers:
     m, n_1, y, s0, w0, w1 = (int(x) for x in rng.integers(1, (200, 9, 4, 30, 30, 30)))
     task, v, log = Composition(m, (n_1,)), max(m // y, 1), (n_1 * m).bit_length() - 1
@@ -183,7 +230,9 @@ def sets(rng: np.random.Generator) -> Numbers:
 
 @pytest.mark.coq
 @pytest.mark.usefixtures("with_coq")
-@pytest.mark.parametrize("kind", [powers, greedily, by_itself, stages, sets], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "kind", [powers, greedily, covered, hung, by_itself, stages, sets], ids=lambda f: f.__name__
+)
 def test_python_and_coq_compute_the_same(
     kind: Callable[[np.random.Generator], Numbers], tmp_path: Path
 ) -> None:
@@ -197,7 +246,11 @@ def test_python_and_coq_compute_the_same(
                 terms.append(term.format(bits))
                 expected.append(holds(bits))
     assert (
-        computed("powers block_messages composition_depth each_w_stack many_hops_check", terms, tmp_path)
+        computed(
+            "powers block_messages composition_depth two_hops_cover each_w_stack many_hops_check trees",
+            terms,
+            tmp_path,
+        )
         == expected
     )
     assert expected.count(True) > 10 < expected.count(False)

@@ -7,29 +7,35 @@ worked out here, from their text; the claim brings the free sizes of the proof a
 
 from __future__ import annotations
 
-from limen.check import formal_depth, formal_hops, formal_layer, formal_rows, formal_states
+from limen.check import formal_depth, formal_hops, formal_layer, formal_rows, formal_states, formal_trees
 from limen.check.case import Case
 from limen.check.composition import chain
-from limen.check.statement import WRITTEN, Form, Stated
+from limen.check.statement import WRITTEN, Form, Stated, Unwritten
 from limen.core.architecture import Architecture
 from limen.core.errors import BadInput, shortened, unknown
 from limen.core.proof import Claim, heading
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 
-_EXPONENTS = ("a", "c", "e", "q", "lm", "lg")  # free sizes that stand in an exponent
+_LONGEST = 2**12  # bits of a free size: so many are read from a file
 FORMS: dict[str, Form] = (
-    formal_states.FORMS | formal_rows.FORMS | formal_layer.FORMS | formal_hops.FORMS | formal_depth.FORMS
+    formal_states.FORMS
+    | formal_rows.FORMS
+    | formal_layer.FORMS
+    | formal_trees.FORMS
+    | formal_hops.FORMS
+    | formal_depth.FORMS
 )
 
 
 def too_large(claim: Claim) -> str | None:
     """Why nobody writes out the powers that the claim's free sizes call for; None if they are small."""
     form, sizes = _form(claim), claim.sizes
-    powers = [size for name, size in sizes.items() if name in _EXPONENTS or form.sizes == ("a", "b")]
-    powers += [sizes.get("c", 0) * sizes[name].bit_length() for name in ("J", "y", "b") if "c" in sizes]
-    if max(powers, default=0) > WRITTEN or any(size.bit_length() > WRITTEN for size in sizes.values()):
+    powers = [size for name, size in sizes.items() if name.rstrip("0123456789") in form.powers]
+    if max(powers, default=0) > WRITTEN:
         return f"{claim.form}: numbers of more than {WRITTEN} bits are not written out"
+    if any(size.bit_length() > _LONGEST for size in sizes.values()):
+        return f"{claim.form}: sizes of more than {_LONGEST} bits are not written out"
     return None
 
 
@@ -57,7 +63,10 @@ def formal(claim: Claim) -> Stated | NoStatement:
         architecture.spelled,
     ):
         raise BadInput(f"the claim must be written as {task} by {architecture}")
-    return form.at(Case(task, architecture, claim.steps, sizes=claim.sizes))
+    try:
+        return form.at(Case(task, architecture, claim.steps, sizes=claim.sizes))
+    except Unwritten as error:
+        return NoStatement(f"{claim.form}: {error}")
 
 
 def written(claim: Claim, said: Stated) -> str:

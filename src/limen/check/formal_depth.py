@@ -123,6 +123,7 @@ FORMS = {
         "many_hops many_hops_stack many_hops_thoughts many_hops_check",
         ("x0",),
         partial(_at, name),
+        ("r",),
         ("x", "g", "r"),
     )
     for name in KINDS

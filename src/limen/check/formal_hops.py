@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from limen.check.case import Case
 from limen.check.composition import Levels, chain
-from limen.check.statement import Form, Stated, exceeds, nat
+from limen.check.statement import Form, Stated, exceeds, nat, power
 from limen.core.errors import BadInput
 from limen.core.graph import Component, Graph
 from limen.core.theorem import NoStatement
@@ -51,12 +51,19 @@ def one_full_holds(task: Composition, found: Sandwich, sizes: Mapping[str, int])
     (s, β, s2), m, n_1 = found, task.m, task.n[0]
     k, x1, lm, lg = sizes["k"], sizes["x1"], sizes["lm"], sizes["lg"]
     x0 = s + 1 + lm * k
-    fits = 2 * (k + 1) * x1 <= m <= 2**lm and x0 <= m and 2**lg <= n_1 * m
+    fits = 2 * (k + 1) * x1 <= m <= power(2, lm) and x0 <= m and power(2, lg) <= n_1 * m
     has = s + x1 * (s + 1) + s + x1 * s2 + β * (n_1 + 1) * x0
     return fits and has < n_1 * (k + 1) * x1 * lg
 
 
 def _one_full(case: Case) -> Stated | NoStatement:
+    free = " ".join(str(case.sizes[name]) for name in ("k", "x1", "lm", "lg"))
+    return _around_one(case, "chk_sound", free, one_full_holds)
+
+
+def _around_one(
+    case: Case, name: str, free: str, holds: Callable[[Composition, Sandwich, Mapping[str, int]], bool]
+) -> Stated | NoStatement:
     tables, found = two_hops(case), sandwich(case)
     if isinstance(tables, NoStatement):
         return tables
@@ -64,15 +71,39 @@ def _one_full(case: Case) -> Stated | NoStatement:
         return found
     m, n_1 = tables.m, tables.n[0]
     s, β, s2 = found
-    k, x1, lm, lg = (case.sizes[name] for name in ("k", "x1", "lm", "lg"))
     return Stated(
         "forall M : hybrid,\n"
         f"  size_le M {nat(m)} {nat(n_1)} {nat(s)} {nat(s2)} {nat(β)} ->\n"
         f"  errs_on_two_hops (run_hybrid M) {nat(m)} {nat(n_1)}",
-        f"apply (chk_sound {m} {n_1} {s} {s2} {β} {k} {x1} {lm} {lg})",
+        f"apply ({name} {m} {n_1} {s} {s2} {β} {free})",
         f"every stack of linear layers of {s} bits, one full layer of {β} bits a reply, linear layers\n"
         f"    of {s2} bits answers some composition of tables of {m} and {n_1}·{m} entries wrongly",
-        one_full_holds(tables, found, case.sizes),
+        holds(tables, found, case.sizes),
+    )
+
+
+COVER = ("x0", "x1", "y", "k", "a", "b", "c", "e", "p", "q")
+
+
+def sandwich_holds(task: Composition, found: Sandwich, sizes: Mapping[str, int]) -> bool:
+    """`chk_cover` of proofs/two_hops_cover.v."""
+    (s, β, s2), m, n_1 = found, task.m, task.n[0]
+    x0, x1, y, k, a, b, c, e, p, q = (sizes[name] for name in COVER)
+    rest = max(m - k, 0)
+    return all(  # of a list: Coq computes all of it, whatever fails first
+        [
+            y * x0 <= m and k < m and k <= x0 * x1,
+            power(2, a) * power(k, b) <= power(m, b),
+            power(m, c) <= power(2, e) * power(rest, c),
+            s * x1 * b * c + y * rest * e * b < y * (x0 * x1 - k) * a * c,
+            exceeds(s + x1 * s2 + β * (n_1 + 1) * x0, n_1 * (k + 1), task.N(1), p, q),
+        ]
+    )
+
+
+def _sandwich(case: Case) -> Stated | NoStatement:
+    return _around_one(
+        case, "cannot_sandwich", " ".join(str(case.sizes[name]) for name in COVER), sandwich_holds
     )
 
 
@@ -153,10 +184,14 @@ def each_w_holds(task: Composition, found: TwoLayers | Thinker, sizes: Mapping[s
     """`chk_w` of proofs/each_w_stack.v."""
     y, h, b, J, c, e, a, q = (sizes[name] for name in FREE)
     n_1 = task.n[0]
-    if min(y, h, b) < 1 or y * b > task.m or y * h > task.m:
-        return False
-    kept = max(J - 1, 0) ** c * 2**e < (y * b) ** c and found.lost * c <= e * y * h
-    return kept and exceeds(found.told(n_1, y, h, b), n_1 * J, task.N(1), a, q)
+    return all(  # of a list: Coq computes all of it, whatever fails first
+        [
+            min(y, h, b) >= 1 and y * b <= task.m and y * h <= task.m,
+            power(max(J - 1, 0), c) * power(2, e) < power(y * b, c),
+            found.lost * c <= e * y * h,
+            exceeds(found.told(n_1, y, h, b), n_1 * J, task.N(1), a, q),
+        ]
+    )
 
 
 def _two(case: Case) -> Stated | NoStatement:
@@ -202,10 +237,16 @@ def _free(case: Case) -> str:
     return " ".join(str(case.sizes[name]) for name in FREE)
 
 
+_POWERS = ("c", "e", "a", "q")
 FORMS = {
-    "cannot_two_layers": Form("composition_depth", "composition_depth each_w_stack", FREE, _two),
-    "cannot_think_once": Form("composition_depth", "composition_depth each_w_stack", FREE, _think),
-    "chk_sound": Form("composition_depth", "composition_depth", ("k", "x1", "lm", "lg"), _one_full),
+    "cannot_two_layers": Form("composition_depth", "composition_depth each_w_stack", FREE, _two, _POWERS),
+    "cannot_think_once": Form("composition_depth", "composition_depth each_w_stack", FREE, _think, _POWERS),
+    "chk_sound": Form(
+        "composition_depth", "composition_depth", ("k", "x1", "lm", "lg"), _one_full, ("lm", "lg")
+    ),
+    "cannot_sandwich": Form(
+        "composition_depth", "composition_depth two_hops_cover", COVER, _sandwich, COVER[4:]
+    ),
 }
 
 

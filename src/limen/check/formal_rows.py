@@ -9,15 +9,13 @@ from functools import partial
 from typing import NamedTuple
 
 from limen.check.case import Case
-from limen.check.formal_states import has
+from limen.check.formal_states import comparison, has
 from limen.check.recurrent import power_of_two
 from limen.check.statement import Form, Stated, exceeds, nat
 from limen.core.catalogue import identifier
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.tasks.counting import Counting
-from limen.tasks.disjointness import Disjointness
-from limen.tasks.equality import Equality
 from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.tasks.recall import Recall
 from limen.tasks.sparse_average import SparseAverage
@@ -105,13 +103,10 @@ def _at(name: str, merging: bool, case: Case) -> Stated | NoStatement:
 
 
 def _compare(case: Case) -> Stated | NoStatement:
-    match case.task:
-        case Equality(n=n):
-            name, question, either = "eqb_l", "whether two strings are equal", "or_introl"
-        case Disjointness(n=n):
-            name, question, either = "disj", "whether two sets are disjoint", "or_intror"
-        case _:
-            return NoStatement(f"{identifier(case.task)} does not compare two strings")
+    asked = comparison(case.task)
+    if isinstance(asked, NoStatement):
+        return asked
+    n, name, question, either = asked
     s, t = has("log_linear_state", case), power_of_two(case.task)
     if isinstance(s, NoStatement):
         return s
@@ -119,7 +114,7 @@ def _compare(case: Case) -> Stated | NoStatement:
     return Stated(
         f"forall M : log_linear bool,\n  merged_bits M {nat(r)} {nat(s)} ->\n"
         f"  ~ compares {name} (machine_of M) {nat(n)}",
-        f"apply (cannot_compare_log_linear {name} {s} {n} {r} ({either} eq_refl))",
+        f"apply (cannot_compare_log_linear {name} {s} {n} {r} {either})",
         f"no log-linear stack whose one matrix a head and other states have {s} bits after\n"
         f"    2^{r} tokens can say {question}, of {n} bits each",
         s < t <= n,

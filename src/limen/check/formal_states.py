@@ -78,20 +78,36 @@ def _evaluate(case: Case) -> Stated | NoStatement:
     )
 
 
-def _compare(case: Case) -> Stated | NoStatement:
-    match case.task:
+class Comparison(NamedTuple):
+    """Of two strings of n bits: its name in Coq, what it asks, and which of the two it is."""
+
+    n: int
+    name: str
+    question: str
+    either: str
+
+
+def comparison(task: Task) -> Comparison | NoStatement:
+    """Equality and disjointness."""
+    match task:
         case Equality(n=n):
-            name, question, either = "eqb_l", "whether two strings are equal", "or_introl"
+            return Comparison(n, "eqb_l", "whether two strings are equal", "(or_introl eq_refl)")
         case Disjointness(n=n):
-            name, question, either = "disj", "whether two sets are disjoint", "or_intror"
-        case _:
-            return NoStatement(f"{identifier(case.task)} does not compare two strings")
+            return Comparison(n, "disj", "whether two sets are disjoint", "(or_intror eq_refl)")
+    return NoStatement(f"{identifier(task)} does not compare two strings")
+
+
+def _compare(case: Case) -> Stated | NoStatement:
+    asked = comparison(case.task)
+    if isinstance(asked, NoStatement):
+        return asked
+    n, name, question, either = asked
     s = has("streaming_state", case, {"t": n})
     if isinstance(s, NoStatement):
         return s
     return Stated(
         f"forall M : machine bool,\n  memory_bits M {nat(n)} {nat(s)} -> ~ compares {name} M {nat(n)}",
-        f"apply (cannot_compare {name} {s} {n} ({either} eq_refl))",
+        f"apply (cannot_compare {name} {s} {n} {either})",
         f"no machine whose memory after {n} tokens has {s} bits can say {question},\n"
         f"    of {n} bits each, however long it thinks aloud",
         s < n,

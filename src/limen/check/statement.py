@@ -31,6 +31,7 @@ class Form(NamedTuple):
     modules: str
     sizes: tuple[str, ...]
     at: Callable[[Case], Stated | NoStatement]
+    powers: tuple[str, ...] = ("a", "b")  # free sizes that stand in an exponent
     staged: tuple[str, ...] = ()  # free sizes of each hop but the last, numbered from 1
 
     def names(self, hops: int) -> tuple[str, ...]:
@@ -43,6 +44,18 @@ def nat(number: int) -> str:
     return f"(N.to_nat {number})"
 
 
+class Unwritten(Exception):
+    """A power of so many digits that nobody computes it."""
+
+
+def power(base: int, exponent: int) -> int:
+    """The power, if it can be written out: its digits are counted first."""
+    if base.bit_length() * exponent > 2 * WRITTEN:
+        raise Unwritten(f"numbers of more than {2 * WRITTEN} bits are not written out")
+    return int(base**exponent)
+
+
 def exceeds(s: int, n: int, V: int, a: int, b: int) -> bool:
     """`power_exceeds` of proofs/powers.v: a/b ≤ log₂V and s < n·a/b, so 2^s < V^n."""
-    return bool(2**a <= V**b and s * b < n * a)
+    lower, upper = power(2, a), power(V, b)
+    return lower <= upper and s * b < n * a

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
+from math import log2
 
 from flint import fmpz
 from msgspec.structs import replace
 
+from limen.check import formal_layer, formal_trees
 from limen.check.case import Case
 from limen.check.composition import chain
 from limen.check.formal import FORMS, formal
@@ -21,18 +24,22 @@ from limen.check.formal_hops import (
     two_hops,
     two_layers,
 )
-from limen.check.formal_layer import values
 from limen.check.formal_rows import NAMES, told
 from limen.check.formal_states import Lookup, merging, recurrence
 from limen.check.statement import WRITTEN
 from limen.core.architecture import Architecture
 from limen.core.bits import power_bits
+from limen.core.catalogue import identifier
 from limen.core.certificate import Bound
 from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
+from limen.tasks.counting import Counting
+from limen.tasks.is_tree import IsTree
+from limen.tasks.three_sum import ThreeSum
 from limen.theorems._chain import each_w
+from limen.theorems._cover import free as covered
 from limen.theorems._hops import free
 
 _DOUBLED = 24  # how often the sizes of a composition are doubled
@@ -94,12 +101,58 @@ def _fraction(s: int, t: int, V: int) -> tuple[int, int] | NoStatement:
     return NoStatement(f"no fraction of few digits lies between {s}/{t} and log₂{V}")
 
 
-def _values(case: Case) -> Sizes | NoStatement:
-    found = values(case)
+def _held(case: Case, name: str) -> Sizes | NoStatement:
+    """Of a layer: as many tokens as tell the most, where their number is free."""
+    kind = formal_layer.KINDS[name]
+    if not kind.free:
+        return _spread(formal_layer.told(name, case, 0))
+    most = max(_tokens(case.task), key=lambda t: _bits(kind.held(case.task, t)), default=0)
+    found = _spread(formal_layer.told(name, case, most))
+    return found if isinstance(found, NoStatement) else {"t": most} | found
+
+
+def _tokens(task: Task) -> list[int]:
+    """t numbers from V of their own each: all of the text, or V = 2, 3, 4."""
+    match task:
+        case Counting(n=n, S=S):
+            most, room = n, S - 1
+        case ThreeSum(n=n, M=M):
+            most, room = n - 1, (M - 1) // 2 - 1
+        case _:
+            return []
+    return [t for t in (most, *(min(most, room // V) for V in (2, 3, 4))) if t > 0]
+
+
+def _bits(held: formal_layer.Held | NoStatement) -> float:
+    return held.t * log2(held.V) if isinstance(held, formal_layer.Held) and held.V > 1 else 0.0
+
+
+def _spread(found: tuple[int, formal_layer.Held] | NoStatement) -> Sizes | NoStatement:
     if isinstance(found, NoStatement):
         return found
-    fraction = _fraction(found.w, found.n, found.V)
+    w, held = found
+    fraction = _fraction(w, held.t, held.V)
     return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}
+
+
+def _hung(case: Case, name: str) -> Sizes | NoStatement:
+    """Of a graph: t vertices hang on k roots, with the largest k^t."""
+    if not isinstance(case.task, IsTree):
+        return NoStatement(f"{identifier(case.task)} does not ask for a tree")
+    low, high = 1, case.task.n - 3
+    while high - low > 2:  # t·log₂(n - 1 - t) rises and then falls
+        third = (high - low) // 3
+        left, right = low + third, high - third
+        at = [t * log2(case.task.n - 1 - t) for t in (left, right)]
+        low, high = (left, high) if at[0] < at[1] else (low, right)
+    free = "t" in FORMS[name].sizes
+    found = formal_trees.hung(name, case, low)
+    if isinstance(found, NoStatement):
+        return found
+    fraction = _fraction(found.bits, found.t, found.roots)
+    if isinstance(fraction, NoStatement):
+        return fraction
+    return ({"t": found.t} if free else {}) | {"a": fraction[0], "b": fraction[1]}
 
 
 def _words(case: Case, name: str, merging: bool) -> Sizes | NoStatement:
@@ -120,7 +173,7 @@ def _each_w(case: Case, found: TwoLayers | Thinker | NoStatement) -> Sizes | NoS
         return found
     sizes = each_w(task, found.levels)
     y, h, b = sizes["y"], sizes["h"], sizes["b"]
-    J, c, e = max(_kept(y * b, found.lost, y * h, c) for c in (1, 2, 4, 8, 16, 32, 64, 128))
+    J, c, e = _kept(y * b, found.lost, y * h)
     n_1 = task.n[0]
     fraction = _fraction(found.told(n_1, y, h, b), n_1 * J, task.N(1))
     if isinstance(fraction, NoStatement):
@@ -128,11 +181,13 @@ def _each_w(case: Case, found: TwoLayers | Thinker | NoStatement) -> Sizes | NoS
     return sizes | {"J": J, "c": c, "e": e, "a": fraction[0], "q": fraction[1]}
 
 
-def _kept(of: int, lost: int, entries: int, c: int) -> tuple[int, int, int]:
-    """The largest J with (J-1)^c·2^e < of^c, and c and e, e/c ≥ lost/entries; one value is always kept."""
-    e = -(-lost * c // entries)
-    if c * of.bit_length() > WRITTEN or e > WRITTEN:
+def _kept(of: int, lost: int, entries: int) -> tuple[int, int, int]:
+    """The largest J with (J-1)^c·2^e < of^c, for the least e/c ≥ lost/entries that is written out."""
+    fits = [c for c in range(1, 1 + WRITTEN // of.bit_length()) if -(-lost * c // entries) <= WRITTEN]
+    if not fits:  # one value is always kept
         return 1, 1, -(-lost // entries)
+    c = min(fits, key=lambda c: Fraction(-(-lost * c // entries), c))
+    e = -(-lost * c // entries)
     return int(fmpz((of**c - 1) >> e).root(c)) + 1, c, e
 
 
@@ -151,6 +206,20 @@ def _one_full(case: Case) -> Sizes | NoStatement:
             return sizes
         k += 1 + k // _FINER
     return NoStatement("the greedy choice of proofs/two_hops.v does not reach these sizes")
+
+
+def _sandwich(case: Case) -> Sizes | NoStatement:
+    task, found = two_hops(case), sandwich(case)
+    if isinstance(task, NoStatement):
+        return task
+    if isinstance(found, NoStatement):
+        return found
+    sizes = covered(task, found)
+    return (
+        NoStatement("the cover of proofs/two_hops_cover.v does not reach these sizes")
+        if sizes is None
+        else sizes
+    )
 
 
 def _hops(case: Case, kind: Kind) -> Sizes | NoStatement:
@@ -172,7 +241,9 @@ CHOICES: dict[str, Callable[[Case], Sizes | NoStatement]] = {
     "cannot_average": lambda case: {},
     "cannot_average_log_linear": lambda case: {},
     "cannot_compare_one_layer": lambda case: {},
-    "cannot_recall_one_layer": _values,
+    "cannot_average_one_layer": lambda case: {},
+    **{name: partial(_held, name=name) for name in formal_layer.KINDS},
+    **{name: partial(_hung, name=name) for name in formal_trees.THEOREMS},
     **{f"cannot_{name}": partial(_words, name=name, merging=False) for name in NAMES},
     **{f"cannot_{name}_log_linear": partial(_words, name=name, merging=True) for name in NAMES},
     "cannot_evaluate_log_linear": lambda case: _lookup(merging(case)),
@@ -180,5 +251,6 @@ CHOICES: dict[str, Callable[[Case], Sizes | NoStatement]] = {
     "cannot_two_layers": lambda case: _each_w(case, two_layers(case)),
     "cannot_think_once": lambda case: _each_w(case, thinker(case)),
     "chk_sound": _one_full,
+    "cannot_sandwich": _sandwich,
     **{name: partial(_hops, kind=kind) for name, kind in KINDS.items()},
 }

@@ -150,6 +150,11 @@ class CompositionDepth(Theorem):
             "two hops by linear layers, one full layer, linear layers: the verdict at its numbers",
         ),
         Formal(
+            "two_hops_cover.v",
+            "cannot_sandwich",
+            "route A4, two hops by linear layers around one full layer: the verdict at its numbers",
+        ),
+        Formal(
             "accumulators.v", "concrete_hybrid_errs", "the same with states of s bits and D sums of p bits"
         ),
         Formal("many_hops.v", "many_hops", "route H: L hops, any L, as levels of what tokens hold"),

@@ -82,6 +82,11 @@ class LogLinearState(Theorem):
             "cannot_count_log_linear",
             "counting by V^(S-1) of its counts: the verdict at its numbers",
         ),
+        Formal(
+            "trees.v",
+            "cannot_tell_trees_log_linear",
+            "is_tree by (n-1-t)^t rows: the verdict at its numbers",
+        ),
     )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:

@@ -73,6 +73,21 @@ class OneLayerCut(Theorem):
             "cannot_compare_one_layer",
             "equality and disjointness by softmax heads alone: the verdict at its numbers",
         ),
+        Formal(
+            "one_layer_rows.v",
+            "cannot_close_one_layer",
+            "dyck by softmax heads alone: the verdict at its numbers",
+        ),
+        Formal(
+            "one_layer_rows.v",
+            "cannot_count_one_layer",
+            "counting by softmax heads alone, words instead of all sets: the verdict at its numbers",
+        ),
+        Formal(
+            "trees.v",
+            "cannot_tell_trees_one_layer",
+            "is_tree by softmax heads alone: the verdict at its numbers",
+        ),
         Formal("one_layer_cut.v", "one_way", "a message about one half of the input, any task"),
         Formal(
             "one_layer_cut.v",

@@ -37,6 +37,7 @@ from limen.check.case import Case
 from limen.check.one_layer import averages
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
+from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 from limen.tasks.sparse_average import SparseAverage
@@ -45,6 +46,14 @@ from limen.tasks.sparse_average import SparseAverage
 @dataclass(frozen=True)
 class SparseAverageWidth(Theorem):
     """Alice holds the numbers."""
+
+    formal = (
+        Formal(
+            "one_layer_rows.v",
+            "cannot_average_one_layer",
+            "q ≥ 2 by softmax heads alone, n + 1 - q of the numbers: the verdict at its numbers",
+        ),
+    )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         return stated("sparse_average_width", Case(task, architecture, steps))

@@ -79,6 +79,7 @@ class StreamingState(Theorem):
         Formal("rows.v", "cannot_three", "three_sum by V^(n-1) of its sets: the verdict at its numbers"),
         Formal("rows.v", "cannot_average", "sparse_average by 2^(n-q+1) rows: the verdict at its numbers"),
         Formal("rows.v", "cannot_count", "counting by V^(S-1) of its counts: the verdict at its numbers"),
+        Formal("trees.v", "cannot_tell_trees", "is_tree by (n-1-t)^t rows: the verdict at its numbers"),
         Formal("streaming_state_attained.v", "eva_tight", "the bound of eva is attained"),
     )
 

@@ -29,6 +29,7 @@ from limen.check.case import Case
 from limen.check.one_layer import query_zero
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
+from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 
@@ -36,6 +37,14 @@ from limen.core.theorem import Need, NoStatement, Theorem
 @dataclass(frozen=True)
 class ThreeSumOneLayer(Theorem):
     """Alice holds all tokens but one."""
+
+    formal = (
+        Formal(
+            "one_layer_rows.v",
+            "cannot_three_one_layer",
+            "softmax heads alone, words instead of all sets: the verdict at its numbers",
+        ),
+    )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         return stated("three_sum_one_layer", Case(task, architecture, steps))
