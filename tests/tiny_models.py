@@ -100,6 +100,25 @@ OWN: dict[str, dict[str, Any]] = {
     },
     "mllama_text_model": {"cross_attention_layers": [1]},
     "laguna": {"layer_types": [F, S, S, F], "num_attention_heads_per_layer": [4, 8, 8, 4]},
+    "phi4_multimodal": {  # its towers have 870M weights at their own size
+        "vision_config": {
+            "hidden_size": 16,
+            "intermediate_size": 16,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "image_size": 28,
+            "crop_size": 28,
+        },
+        "audio_config": {
+            "hidden_size": 16,
+            "intermediate_size": 16,
+            "num_blocks": 1,
+            "num_attention_heads": 2,
+            "input_size": 16,
+            "ext_pw_out_channel": 16,
+            "nemo_conv_channels": 16,
+        },
+    },
     "helium": {"head_dim": 12},
     "stablelm": {"hidden_size": 64},
     "deepseek_v4": {

@@ -283,11 +283,19 @@ class Audit:
 
 def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:
     """Reads a config and asks every theorem."""
-    said = declared(config, source)
-    kind = type_of(config, source)
-    dtypes = engine(request.engine).dtypes(request.said, said, kind)
-    stack = read(config, source, dtypes.bits)
+    said, dtypes, stack = _read(config, source, request)
     return Audit(source, stack, request, said, dtypes, limits(stack.architecture))
+
+
+def architecture_of(path: str) -> Architecture:
+    """The stack that the audit of a model speaks about, unless its request says otherwise."""
+    return _read(*load(path), Request())[2].architecture
+
+
+def _read(config: Mapping[str, Any], source: str, request: Request) -> tuple[Declared, Dtypes, Stack]:
+    said = declared(config, source)
+    dtypes = engine(request.engine).dtypes(request.said, said, type_of(config, source))
+    return said, dtypes, read(config, source, dtypes.bits)
 
 
 def limits(architecture: Architecture) -> tuple[Limit, ...]:

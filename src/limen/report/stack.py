@@ -11,7 +11,6 @@ def stack_of(text: str) -> Architecture:
     """The stack that is written down, or that a model's config describes."""
     if not text.endswith(".json") and not Path(text).is_dir():
         return Architecture.parse(text)
-    from limen.architectures.configs import read
-    from limen.audit import load
+    from limen.audit import architecture_of
 
-    return read(*load(text)).architecture
+    return architecture_of(text)
