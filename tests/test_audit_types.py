@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from limen.architectures.configs import read, reader_of
 from limen.architectures.configs.fields import Fields, defaults
-from limen.architectures.configs.parameters import SHAPES
+from limen.architectures.configs.parameters import parameters
+from limen.architectures.configs.shapes import SHAPES
 from limen.architectures.configs.stack import Bits, Stack
 from limen.architectures.engines import Asked, engine
 from limen.report.audit import letter
@@ -138,6 +140,7 @@ def test_the_documents_say_how_many_types_there_are() -> None:
     page = (root / "docs/audit.md").read_text()
     assert f"each of the {len(TYPES)} model types" in page
     assert f"\n{len(defaults()) - len(TYPES)} types more" in page
+    assert f"for the {len(SHAPES)} types of `configs/shapes.py`" in page
 
 
 def test_mimo_looks_at_so_many_earlier_tokens_and_at_itself() -> None:
@@ -156,15 +159,56 @@ def test_layers_that_share_keys_keep_none() -> None:
     assert [layer.parts[0].kv for layer in stack.architecture.layers] == [None, None, 0, 1]
 
 
+SILENT = {"use_cache", "return_dict", "is_encoder_decoder", "output_attentions", "output_hidden_states"}
+
+
 @pytest.mark.parametrize("model_type", sorted(SHAPES))
 def test_the_parameters_are_those_of_transformers(model_type: str) -> None:
-    """On the meta device, at the class's own sizes and at others."""
-    for sizes in ({}, {"num_hidden_layers": 3, "tie_word_embeddings": True, "vocab_size": 1000}):
-        theirs = CONFIG_MAPPING[model_type](**{**sizes, "pad_token_id": None})
+    """On the meta device, at small sizes, and with each switch of the class turned over."""
+    config = tiny(model_type)
+    assert _parameters(config) == _theirs(config) != 0
+    switches = {key: value for key, value in config.to_dict().items() if isinstance(value, bool)}
+    for key, value in switches.items():
+        if key not in SILENT and (theirs := _theirs(config, {key: not value})) is not None:
+            assert _parameters(config, {key: not value}) in (theirs, None), key
+
+
+def _theirs(config: Any, other: dict[str, Any] | None = None) -> tuple[int, bool] | None:
+    """How many, and whether a head is among them; None where the class makes no such model."""
+    changed = deepcopy(config)
+    for key, value in (other or {}).items():
+        setattr(changed, key, value)
+    try:
         with torch.device("meta"):
-            model = model_of(theirs)
-        config = json.loads(json.dumps({**as_saved(theirs)[1], "model_type": model_type}))
-        assert read(config, "x").parameters == sum(p.numel() for p in model.parameters())
+            model = model_of(changed)
+    except Exception:
+        return None
+    head = model.get_output_embeddings() is not None
+    return sum(p.numel() for p in model.parameters()), head
+
+
+def _parameters(config: Any, other: dict[str, Any] | None = None) -> tuple[int, bool] | None:
+    form = {**as_saved(config)[0], "model_type": config.model_type, **(other or {})}
+    head = type(model_of(config)).__name__.endswith(("ForCausalLM", "LMHeadModel"))
+    fields = Fields(form, config.model_type, "x")
+    found = parameters(fields, read(form, "x").layers, head)
+    return None if found is None else (found, head)
+
+
+def test_what_is_not_counted_is_no_number() -> None:
+    assert read({"model_type": "rwkv7"}, "x").parameters is None
+    assert read({"model_type": "opt", "do_layer_norm_before": False}, "x").parameters is None
+    assert read({"model_type": "llama", "vocab_size": "many"}, "x").parameters is None
+
+
+def test_a_decoder_inside_is_tied_as_the_model_around_it_says() -> None:
+    text = {"model_type": "qwen2_5_vl_text", "num_hidden_layers": 1, "vocab_size": 100, "hidden_size": 64}
+    text |= {"num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 32}
+    tied, untied = (
+        read({"model_type": "qwen2_5_vl", "tie_word_embeddings": tie, "text_config": text}, "x")
+        for tie in (True, False)
+    )
+    assert untied.parameters - tied.parameters == 100 * 64 and tied.inside
 
 
 @pytest.mark.parametrize(

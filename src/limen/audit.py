@@ -278,7 +278,19 @@ class Audit:
             if own is not None and asked is None:
                 how = "as" if taken == own else f"in {taken}: {self.engine.name} does not follow"
                 found.append(f"{what} {how} {where} declares: {own}")
+        if request.memory is not None and request.weights is None and self.weights_bytes is not None:
+            found += self._of_weights()
         return found + self.engine.remarks(self.stack, request, self.dtypes)
+
+    def _of_weights(self) -> list[str]:
+        """What the count of the weights leaves out."""
+        found = []
+        if self.stack.inside:
+            found.append("weights: of the decoder of text alone; what sees or hears comes on top (--weights)")
+        if self.declared.quantised and self.request.weights_dtype is None:
+            counted = f"weights are counted in {self.dtypes.model}"
+            found.append(f"{counted}, but the checkpoint is quantised: say --weights-dtype or --weights")
+        return found
 
 
 def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:

@@ -40,6 +40,7 @@ class Declared(NamedTuple):
     kv_field: str = ""
     state: str | None = None
     state_field: str = ""
+    quantised: bool = False  # whether the weights are stored in something else than the model's dtype
 
 
 def dtype(name: str, where: str) -> str:
@@ -58,8 +59,11 @@ def declared(config: Mapping[str, Any], where: str) -> Declared:
     kv = next((found for box in boxes if (found := _quantised(box, where))), (None, ""))
     return Declared(
         dtype(model[0], where) if model else None,
-        *kv,
-        *((dtype(state[0], where), state[1]) if state else ()),
+        kv[0],
+        kv[1],
+        dtype(state[0], where) if state else None,
+        state[1] if state else "",
+        any(isinstance(box.get("quantization_config"), dict) for box in boxes),
     )
 
 

@@ -32,7 +32,7 @@ class Sizes(NamedTuple):
     c: int
 
 
-def _sizes(f: Fields) -> Sizes:
+def sizes(f: Fields) -> Sizes:
     if f.model_type == "bailing_hybrid":
         h = f.either("linear_num_heads", f.integer("num_attention_heads"))
         d = f.either("linear_head_dim", f.integer("head_dim"))
@@ -55,7 +55,7 @@ def _sizes(f: Fields) -> Sizes:
 
 
 def _delta(f: Fields, bits: Bits) -> Block:
-    h_k, h_v, d_k, d_v, c = _sizes(f)
+    h_k, h_v, d_k, d_v, c = sizes(f)
     what = "kimi delta attention" if f.model_type in _KDA else "gated delta rule"
     state, channels = ((h_v, d_k * d_v),), ((h_k, 2 * d_k), (h_v, d_v))
     return behind_convolution(what, GatedDelta(), state, (channels, c), bits)
