@@ -73,6 +73,7 @@ class Audit:
     declared: Declared
     dtypes: Dtypes
     limits: tuple[Limit, ...]
+    stored: int | None = None  # bytes of the tensors in a file, where its header was read
 
     def _repr_html_(self) -> str | None:
         return html(self)
@@ -207,6 +208,8 @@ class Audit:
         if self.request.weights is not None or self.stack.parameters is None:
             return self.request.weights
         name = self.request.weights_dtype
+        if name is None and self.stored is not None:
+            return -(-self.stored // self.request.tensor_parallel)
         bits = BITS[self.dtypes.model if name is None else dtype(name, "option")]
         return -(-self.stack.parameters * bits // (8 * self.request.tensor_parallel))
 
@@ -296,7 +299,8 @@ class Audit:
 def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:
     """Reads a config and asks every theorem."""
     said, dtypes, stack = _read(config, source, request)
-    return Audit(source, stack, request, said, dtypes, limits(stack.architecture))
+    stored = getattr(config, "weights", None)
+    return Audit(source, stack, request, said, dtypes, limits(stack.architecture), stored)
 
 
 def architecture_of(path: str) -> Architecture:
@@ -307,7 +311,10 @@ def architecture_of(path: str) -> Architecture:
 def _read(config: Mapping[str, Any], source: str, request: Request) -> tuple[Declared, Dtypes, Stack]:
     said = declared(config, source)
     dtypes = engine(request.engine).dtypes(request.said, said, type_of(config, source))
-    return said, dtypes, read(config, source, dtypes.bits)
+    stack = read(config, source, dtypes.bits)
+    if (counted := getattr(config, "parameters", None)) is not None:  # the header of a file with its tensors
+        stack = replace(stack, parameters=counted)
+    return said, dtypes, stack
 
 
 def limits(architecture: Architecture) -> tuple[Limit, ...]:
@@ -339,8 +346,12 @@ def _excluded(theorem: Theorem, task: Task, architecture: Architecture) -> Bound
 
 
 def load(path: str) -> tuple[Mapping[str, Any], str]:
-    """A config.json, a folder that has one, or the name of a model on the hub; and where it was found."""
+    """A config.json, a folder that has one, a GGUF file or a name on the hub; and where it was found."""
     file = Path(path)
+    if path.endswith(".gguf"):
+        from limen.architectures.configs.gguf import header
+
+        return header(file, path), path
     if file.is_dir():
         file = file / "config.json"
         if not file.exists():
@@ -353,7 +364,9 @@ def load(path: str) -> tuple[Mapping[str, Any], str]:
 def _from_hub(name: str) -> Path:
     """The config of a model on the hub (or in the hub's cache on this machine); nothing else is fetched."""
     if name.count("/") != 1 or name.startswith((".", "/")) or name.endswith(".json"):
-        raise BadInput(f"{name}: no such file or folder; expected a config.json or a folder that has one")
+        raise BadInput(
+            f"{name}: no such file or folder; expected a config.json, a folder that has one or a .gguf file"
+        )
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:

@@ -258,7 +258,8 @@ def bound(
 @app.command()
 def audit(
     paths: Annotated[
-        list[str], typer.Argument(help="A config.json, a folder that has one, or a model's name on the hub.")
+        list[str],
+        typer.Argument(help="A config.json, a folder that has one, a .gguf, or a model's name on the hub."),
     ],
     context: Annotated[str, typer.Option(help="Tokens of a sequence: 4096, 128k, 1M.")] = "128k",
     sequences: Annotated[int, typer.Option(help="Sequences at a time.", min=1)] = 1,
