@@ -66,6 +66,10 @@ OWN: dict[str, dict[str, Any]] = {
     "bamba": {"attn_layer_indices": [1, 3]},
     "bailing_hybrid": {"num_key_value_heads": 4, "head_dim": 6, "qk_rope_head_dim": 8},
     "axk1": LATENT,
+    "longcat_flash": {**LATENT, "num_layers": 2, "ffn_hidden_size": 16, "expert_ffn_hidden_size": 16}
+    | {"zero_expert_num": 2, "moe_topk": 2},
+    "mistral_large4_text": {"indexer_types": ["full", "full", "shared", "full"]}
+    | {"kv_source_layers": [0, 1, 1, 3]},
     "deepseek_v3": LATENT,
     "youtu": LATENT,
     "dots1": {"n_shared_experts": 1},
@@ -211,6 +215,8 @@ SAME_HEADS = (
     "kimi_linear",
     "minicpm3",
     "mistral4",
+    "mistral_large4_text",
+    "longcat_flash",
     "youtu",
 )
 
