@@ -1,11 +1,16 @@
 """Configs, files and options that make no sense: one line that names what is wrong, exit code 2."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from test_cli import limen
 
+from limen.architectures.configs import read
+from limen.architectures.configs.fields import defaults
+from limen.architectures.configs.stack import Bits
+from limen.architectures.engines import Asked, engine, engines
 from limen.audit import Request, audit
 from limen.core.errors import BadInput
 
@@ -99,3 +104,90 @@ def test_a_folder_without_a_config_is_not_looked_up_on_the_hub(tmp_path: Path) -
 def test_a_card_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     result = limen("audit", GPT_OSS, "--card", str(tmp_path / "nowhere/card.svg"))
     assert result.returncode == 2 and result.stderr.count("\n") == 1 and "cannot be written" in result.stderr
+
+
+STRANGE = [
+    None,
+    0,
+    -1,
+    1.5,
+    2**63,
+    10**30,
+    float("nan"),
+    float("inf"),
+    True,
+    "",
+    "auto",
+    "12",
+    [],
+    [1, 2],
+    [None],
+]
+STRANGE += [["full_attention"], {}, {"a": 1}, [[1]], "x" * 5000]
+ATTACKED = [
+    {"model_type": "qwen3_next", "num_hidden_layers": 4},
+    {"model_type": "gemma3_text", "num_hidden_layers": 6},
+    {"model_type": "mistral", "num_hidden_layers": 2},
+    {"model_type": "deepseek_v32", "num_hidden_layers": 2},
+    {"model_type": "jamba", "num_hidden_layers": 8},
+    {"model_type": "kimi_linear", "num_hidden_layers": 4},
+    {"model_type": "zamba2", "num_hidden_layers": 2, "layers_block_type": ["mamba", "hybrid"]},
+    {"model_type": "gpt_oss", "num_hidden_layers": 2},
+    {"model_type": "mistral_large4_text", "num_hidden_layers": 2},
+]
+
+
+@pytest.mark.parametrize("config", ATTACKED, ids=lambda config: config["model_type"])
+def test_a_field_of_any_value_is_read_or_refused_in_one_line(config: dict[str, Any]) -> None:
+    """Nulls, lists, negative and huge numbers in every field that is read."""
+    facts = defaults()[config["model_type"]]
+    lists = (
+        "layer_types",
+        "mlp_only_layers",
+        "indexer_types",
+        "kv_source_layers",
+        "per_layer_config",
+        "dtype",
+    )
+    for i, (name, value) in enumerate(product((*facts.fields, *lists), STRANGE)):
+        asked = Asked(context=100)
+        try:
+            stack = read({**config, name: value}, "x")
+            by = engine(engines()[i % len(engines())])
+            assert by.bytes_of(stack.tensors, 100, asked, Bits()) >= 0
+            assert by.padding(stack, 100, asked, Bits()) >= 0
+            assert stack.parameters is None or stack.parameters > 0
+        except BadInput as error:
+            assert "\n" not in str(error) and len(str(error)) < 4000
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"context": 0}, "the number of tokens of context must be at least 1, got 0"),
+        ({"sequences": 0}, "the number of sequences must be at least 1"),
+        ({"speculative": -1}, "the number of speculative tokens must be at least 0"),
+        ({"tensor_parallel": 3}, "tensor parallelism over 3 ranks does not divide 8 heads"),
+        ({"kv_dtype": "fp9"}, "no dtype (option) named 'fp9'"),
+        ({"engine": "ollama"}, "no engine named 'ollama'"),
+        ({"needs": ("nothing",)}, "no task named 'nothing'"),
+    ],
+)
+def test_an_odd_option_is_one_line(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput) as raised:
+        found = audit({"model_type": "gpt_oss"}, "x", Request(**asked))
+        assert found.cache_bytes and not found.failures
+    assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_dtypes_as_engines_spell_them() -> None:
+    for name, bits in (
+        ("FP8", 8),
+        ("fp8_e4m3", 8),
+        ("Q8_0", 8.5),
+        ("F16", 16),
+        ("auto", 16),
+        ("mxfp4", 4.25),
+    ):
+        found = audit({"model_type": "llama"}, "x", Request(kv_dtype=name))
+        assert found.bits.kv == bits

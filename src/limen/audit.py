@@ -51,7 +51,7 @@ class Request(Asked):
     @property
     def said(self) -> Said:
         names = (self.kv_dtype, self.conv_dtype, self.state_dtype)
-        return Said(*(None if name is None else dtype(name, "option") for name in names))
+        return Said(*(None if name in (None, "auto") else dtype(name, "option") for name in names))
 
 
 @dataclass(frozen=True)
@@ -174,9 +174,13 @@ class Audit:
     @property
     def concurrency(self) -> float | None:
         """Requests of full length that a pool of `memory` bytes holds at a time, as vLLM prints it."""
-        if self.request.memory is None or self.plan is None or self.blocks is None:
+        return None if self.request.memory is None else self.requests_in(self.request.memory)
+
+    def requests_in(self, pool: int) -> float | None:
+        """Of full length, in a pool of so many bytes for the cache; None for engines without blocks."""
+        if self.plan is None or self.blocks is None:
             return None
-        return self.request.memory // self.plan.block_bytes / self.blocks
+        return max(pool, 0) // self.plan.block_bytes / self.blocks
 
     @property
     def tokens(self) -> int | None:

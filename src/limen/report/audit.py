@@ -264,10 +264,21 @@ def _cache(found: Audit) -> list[str]:
     if found.concurrency is not None and found.tokens is not None:
         pool = f"a pool of {in_bytes(request.memory or 0)} for the cache holds {found.tokens:,} tokens"
         rows.append(("vLLM prints", f"{pool}, {found.concurrency:.2f} requests of full length at a time"))
+        rows += _beside_weights(found)
     rows += _fit(found)
     remarks = [f"  FAILS: {reason}" for reason in found.failures]
     remarks += [f"  note: {remark}" for remark in found.remarks]
     return [head, *(f"  {name:<17} {size}" for name, size in rows), *_held(found), *remarks]
+
+
+def _beside_weights(found: Audit) -> list[tuple[str, str]]:
+    """The same where the memory holds the weights, too."""
+    if found.room is None or (many := found.requests_in(found.room)) is None:
+        return []
+    tokens = f"{int(many * found.request.context):,} tokens"
+    return [
+        ("beside weights", f"{in_bytes(max(found.room, 0))} for the cache: {tokens}, {many:.2f} requests")
+    ]
 
 
 def _fit(found: Audit) -> list[tuple[str, str]]:

@@ -22,6 +22,8 @@ BITS = {
     "q4_1": Fraction(5),
     "q4_0": Fraction(9, 2),
     "iq4_nl": Fraction(9, 2),
+    "mxfp4": Fraction(17, 4),  # 32 numbers with one scale of 8 bits
+    "nvfp4": Fraction(9, 2),  # 16 numbers with one scale of 8 bits
 }
 _SHORT = {"f32": "float32", "fp32": "float32", "bf16": "bfloat16", "f16": "float16", "fp16": "float16"}
 _SHORT |= {"half": "float16", "q8": "q8_0", "q4": "q4_0"}
@@ -45,7 +47,8 @@ class Declared(NamedTuple):
 
 def dtype(name: str, where: str) -> str:
     """The usual name of a precision."""
-    name = _SHORT.get(name.removeprefix("torch."), name.removeprefix("torch."))
+    name = name.lower().removeprefix("torch.")
+    name = _SHORT.get(name, name)
     if name not in BITS:
         raise unknown(f"dtype ({where})", name, BITS)
     return name

@@ -66,7 +66,11 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     if f.model_type == "mistral_large4_text":
         return ((_sourced(f, i),),)
     types = f["indexer_types"]
-    own = types[i] == "full" if types else f.model_type != "hy_v4" or i == 0 or (i - 1) % _EVERY == 0
+    own = (
+        _listed(f, "indexer_types", i) == "full"
+        if types
+        else f.model_type != "hy_v4" or i == 0 or (i - 1) % _EVERY == 0
+    )
     return ((indexed(f, own),),)
 
 

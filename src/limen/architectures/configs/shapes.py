@@ -70,7 +70,7 @@ _DENSE = {
 
 def stepped(f: Fields, i: int) -> bool:
     """Experts in every so many layers, but for those that are named."""
-    named = f["mlp_only_layers"] or []
+    named = [] if f["mlp_only_layers"] is None else f.integers("mlp_only_layers")
     every = f.either("decoder_sparse_step", 1)
     return i in named or (i + 1) % every != 0 or f.integer("num_experts", 0) == 0
 
