@@ -11,7 +11,7 @@ import pytest
 from speed import loads_torch, seconds
 from test_cli import LIMEN, limen
 
-from limen.audit import Request, audit
+from limen.audit import Request, architecture_of, audit
 from limen.core.architecture import Architecture
 from limen.core.errors import BadInput
 from limen.core.verdict import Answer
@@ -124,6 +124,20 @@ def test_decide_and_depth_take_a_config_for_an_architecture() -> None:
         assert json.loads(found[0].stdout)["architecture"] == text
     lost = limen("depth", "nowhere/config.json")
     assert lost.returncode == 2 and lost.stderr.count("\n") == 1
+
+
+def test_a_config_is_the_stack_that_its_audit_speaks_about(tmp_path: Path) -> None:
+    """In the precisions that it declares: windows of 8 bits, states of 16."""
+    scheme = {"kv_cache_scheme": {"num_bits": 8, "type": "float"}}
+    for config in (
+        {"model_type": "mistral", "num_hidden_layers": 2, "quantization_config": scheme},
+        {"model_type": "qwen3_next", "num_hidden_layers": 4, "mamba_ssm_dtype": "bfloat16"},
+        {"model_type": "kimi_linear", "num_hidden_layers": 4},
+    ):
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        found = audit(config, "x", Request()).stack.architecture
+        assert str(architecture_of(str(tmp_path))) == str(found) == str(Architecture.parse(str(found)))
+    assert "kda(state_bits=" in str(found)
 
 
 def test_a_name_on_the_hub_is_looked_up_in_its_cache_first(tmp_path: Path) -> None:
