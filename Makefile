@@ -56,6 +56,9 @@ defaults: .venv/installed  ## what transformers' config classes say by themselve
 configs: .venv/installed  ## reads a folder of config.json files and compares with transformers: make configs FOLDER=…
 	PYTHONPATH=tests $(BIN)/python scripts/read_configs.py $(FOLDER)
 
+parameters: .venv/installed  ## counts the parameters of a folder of config.json files, beside transformers': FOLDER=…
+	PYTHONPATH=tests:scripts $(BIN)/python scripts/count_parameters.py $(FOLDER)
+
 engines: .venv/installed  ## figures that engines printed beside the audit's: make engines FILE=… CONFIGS=…
 	$(BIN)/python scripts/engine_figures.py $(FILE) $(CONFIGS)
 
@@ -68,4 +71,4 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: ma
 	$(BIN)/python -m compileall -q src
 	touch $@
 
-.PHONY: run test proofs proofs-kernel proofs-verdicts see look fix bench defaults configs engines light
+.PHONY: run test proofs proofs-kernel proofs-verdicts see look fix bench defaults configs parameters engines light

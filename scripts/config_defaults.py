@@ -21,7 +21,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from limen.architectures.configs import families
-from limen.architectures.configs.parameters import FIELDS, SHAPES
+from limen.architectures.configs.shapes import FIELDS, SHAPES
 
 FILE = Path(__file__).parents[1] / "src/limen/architectures/configs/defaults.json"
 READERS = families()
@@ -44,7 +44,8 @@ COUNTS = (64, 63, 62, 61, 48, 47, 30, 13, 12)  # numbers of layers at which a ru
 
 
 def default(cls: type[PreTrainedConfig], name: str) -> Any:
-    field = {f.name: f for f in dataclasses.fields(cls)}.get(cls.attribute_map.get(name, name))
+    fields = {f.name: f for f in dataclasses.fields(cls)}
+    field = fields.get(cls.attribute_map.get(name, name)) or fields.get(name)
     if field is None or field.default is dataclasses.MISSING:
         return None
     return list(field.default) if isinstance(field.default, tuple) else field.default

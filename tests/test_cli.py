@@ -15,7 +15,7 @@ LIMEN = Path(sys.executable).with_name("limen")
 TASKS = """eva index retrieval recall two_sum two_sum_any three_sum sparse_average dyck equality disjointness
 nearest_neighbor cgram counting is_tree composition facts khop"""
 MIXERS = """softmax hard window linear gated_linear mamba mamba2 delta gated_delta log_linear block_sparse
-top_k lstm relu_rnn masked_softmax conv_softmax"""
+top_k lstm relu_rnn masked_softmax conv_softmax kda"""
 
 
 def limen(*arguments: str) -> subprocess.CompletedProcess[str]:

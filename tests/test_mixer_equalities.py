@@ -11,6 +11,7 @@ from limen.core.mixer import Mixer
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear
+from limen.mixers.kda import KDA
 from limen.mixers.linear import Linear
 from limen.mixers.log_linear import LogLinear
 from limen.mixers.lstm import Lstm
@@ -116,6 +117,16 @@ def test_a_gate_of_one_is_no_gate() -> None:
     w["A"] = torch.full_like(w["A"], -1000)  # the rate exp(A) is 0
     for run in (gated_delta.mix, gated_delta.fast):
         assert_equal(run(w, x), delta.mix(shared(w, delta), x))
+
+
+def test_rows_that_fade_alike_are_a_gate_of_a_head() -> None:
+    rows, x = KDA(h=2, d=3, d_k=5, c=4), inputs(2, N)
+    heads = GatedDelta(h=2, d=3, d_k=5, c=4)
+    w = generic(heads)
+    alike = w | {
+        name: w[name].repeat_interleave(5, -1) for name in ("T", "t")
+    }  # one number a row, all the same
+    assert_equal(rows.mix(alike, x), heads.mix(w, x))
 
 
 def test_a_closed_gate_forgets_everything_and_nothing_overflows() -> None:

@@ -26,6 +26,7 @@ MUTANTS = [
     ("values", "gated_linear", "gated_linear", "gate ignored", "S = α.mT * S + k.mT @ v", "S = S + k.mT @ v"),
     ("values", "gated_linear", "gated_linear", "gate ignored", "right.q * left.α", "right.q"),
     ("values", "gated_delta", "gated_delta", "gate ignored", "S = α_t * S\n", "S = S\n"),
+    ("values", "kda", "kda", "gate ignored", "S = α_t.mT * S ", "S = S "),
     ("values", "delta", "_chunks", "state after a chunk", "before = [S]", "before = [added[..., 0, :, :]]"),
     ("values", "delta", "_delta", "nothing erased", "Chunks(M, N, Q - M @ e,", "Chunks(M, N, Q,"),
     ("values", "mamba2", "_decay", "decay one token late", "g * causal.tril(-1)", "g * causal"),

@@ -114,7 +114,9 @@ def test_reply_bits_are_refused_where_more_than_replies_is_told(mixer: str) -> N
     assert Architecture.parse("softmax(reply_bits=23),hard(reply_bits=23)").layers[1].parts[0].bits == 23
 
 
-GATED = "gated_delta delta gated_linear mamba mamba2 lstm relu_rnn log_linear top_k conv_softmax block_sparse"
+GATED = (
+    "kda gated_delta delta gated_linear mamba mamba2 lstm relu_rnn log_linear top_k conv_softmax block_sparse"
+)
 
 
 @pytest.mark.parametrize("mixer", GATED.split())

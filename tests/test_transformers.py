@@ -11,6 +11,7 @@ from laws import WIDTH, generic, inputs
 from torch import Tensor
 
 from limen.mixers.gated_delta import GatedDelta
+from limen.mixers.kda import KDA
 from limen.mixers.mamba import Mamba
 from limen.mixers.mamba2 import Mamba2
 
@@ -45,6 +46,27 @@ def test_gated_delta_is_that_of_qwen3_next(mixer: GatedDelta, rule: str, n: int)
     theirs = mixer.key_size**0.5 * y.flatten(-2) @ w["O"]  # they scale q by d_k^-½
     for run in (mixer.mix, mixer.fast):
         assert_close(run(w, x), theirs)
+
+
+@lengths
+@pytest.mark.parametrize("mixer", KDA.examples(), ids=str)
+@pytest.mark.parametrize("rule", ["chunk_kimi_delta_attention", "recurrent_kimi_delta_attention"])
+def test_kda_is_that_of_kimi_linear(mixer: KDA, rule: str, n: int) -> None:
+    from transformers.models.kimi_linear import modeling_kimi_linear as kimi
+
+    w, x = generic(mixer, dtype=F32), inputs(2, n, dtype=F32)
+    qkv = torch.cat([x @ w[name] for name in "QKV"], -1)  # (batch, n, channels)
+    if mixer.c > 1:
+        convolve = inspect.unwrap(kimi.causal_conv1d_fn)
+        qkv = convolve(qkv.mT, w["conv"].mT, None, activation="silu").mT
+    keys, values = mixer.h * mixer.key_size, mixer.h * mixer.d
+    q, k, v = (part.unflatten(-1, (mixer.h, -1)) for part in qkv.split([keys, keys, values], -1))
+    steps = torch.nn.functional.softplus(x @ w["T"] + w["t"]).unflatten(-1, (mixer.h, -1))
+    g = -w["A"].exp().unsqueeze(-1) * steps  # (batch, n, h, d_k)
+    β = (x @ w["B"] + w["b"]).sigmoid()
+    sizes = {"initial_state": None, "output_final_state": False, "use_qk_l2norm_in_kernel": True}
+    y, _ = inspect.unwrap(getattr(kimi, rule))(q, k, v, g, β, **sizes)  # (batch, n, h, d)
+    assert_close(mixer.mix(w, x), mixer.key_size**0.5 * y.flatten(-2) @ w["O"])  # they scale q by d_k^-½
 
 
 @lengths

@@ -66,6 +66,10 @@ OWN: dict[str, dict[str, Any]] = {
     "bamba": {"attn_layer_indices": [1, 3]},
     "bailing_hybrid": {"num_key_value_heads": 4, "head_dim": 6, "qk_rope_head_dim": 8},
     "axk1": LATENT,
+    "longcat_flash": {**LATENT, "num_layers": 2, "ffn_hidden_size": 16, "expert_ffn_hidden_size": 16}
+    | {"zero_expert_num": 2, "moe_topk": 2},
+    "mistral_large4_text": {"indexer_types": ["full", "full", "shared", "full"]}
+    | {"kv_source_layers": [0, 1, 1, 3]},
     "deepseek_v3": LATENT,
     "youtu": LATENT,
     "dots1": {"n_shared_experts": 1},
@@ -100,6 +104,25 @@ OWN: dict[str, dict[str, Any]] = {
     },
     "mllama_text_model": {"cross_attention_layers": [1]},
     "laguna": {"layer_types": [F, S, S, F], "num_attention_heads_per_layer": [4, 8, 8, 4]},
+    "phi4_multimodal": {  # its towers have 870M weights at their own size
+        "vision_config": {
+            "hidden_size": 16,
+            "intermediate_size": 16,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "image_size": 28,
+            "crop_size": 28,
+        },
+        "audio_config": {
+            "hidden_size": 16,
+            "intermediate_size": 16,
+            "num_blocks": 1,
+            "num_attention_heads": 2,
+            "input_size": 16,
+            "ext_pw_out_channel": 16,
+            "nemo_conv_channels": 16,
+        },
+    },
     "helium": {"head_dim": 12},
     "stablelm": {"hidden_size": 64},
     "deepseek_v4": {
@@ -192,6 +215,8 @@ SAME_HEADS = (
     "kimi_linear",
     "minicpm3",
     "mistral4",
+    "mistral_large4_text",
+    "longcat_flash",
     "youtu",
 )
 

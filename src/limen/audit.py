@@ -51,7 +51,7 @@ class Request(Asked):
     @property
     def said(self) -> Said:
         names = (self.kv_dtype, self.conv_dtype, self.state_dtype)
-        return Said(*(None if name is None else dtype(name, "option") for name in names))
+        return Said(*(None if name in (None, "auto") else dtype(name, "option") for name in names))
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,7 @@ class Audit:
     declared: Declared
     dtypes: Dtypes
     limits: tuple[Limit, ...]
+    stored: int | None = None  # bytes of the tensors in a file, where its header was read
 
     def _repr_html_(self) -> str | None:
         return html(self)
@@ -173,9 +174,13 @@ class Audit:
     @property
     def concurrency(self) -> float | None:
         """Requests of full length that a pool of `memory` bytes holds at a time, as vLLM prints it."""
-        if self.request.memory is None or self.plan is None or self.blocks is None:
+        return None if self.request.memory is None else self.requests_in(self.request.memory)
+
+    def requests_in(self, pool: int) -> float | None:
+        """Of full length, in a pool of so many bytes for the cache; None for engines without blocks."""
+        if self.plan is None or self.blocks is None:
             return None
-        return self.request.memory // self.plan.block_bytes / self.blocks
+        return max(pool, 0) // self.plan.block_bytes / self.blocks
 
     @property
     def tokens(self) -> int | None:
@@ -207,6 +212,8 @@ class Audit:
         if self.request.weights is not None or self.stack.parameters is None:
             return self.request.weights
         name = self.request.weights_dtype
+        if name is None and self.stored is not None:
+            return -(-self.stored // self.request.tensor_parallel)
         bits = BITS[self.dtypes.model if name is None else dtype(name, "option")]
         return -(-self.stack.parameters * bits // (8 * self.request.tensor_parallel))
 
@@ -278,16 +285,40 @@ class Audit:
             if own is not None and asked is None:
                 how = "as" if taken == own else f"in {taken}: {self.engine.name} does not follow"
                 found.append(f"{what} {how} {where} declares: {own}")
+        if request.memory is not None and request.weights is None and self.weights_bytes is not None:
+            found += self._of_weights()
         return found + self.engine.remarks(self.stack, request, self.dtypes)
+
+    def _of_weights(self) -> list[str]:
+        """What the count of the weights leaves out."""
+        found = []
+        if self.stack.inside:
+            found.append("weights: of the decoder of text alone; what sees or hears comes on top (--weights)")
+        if self.declared.quantised and self.request.weights_dtype is None:
+            counted = f"weights are counted in {self.dtypes.model}"
+            found.append(f"{counted}, but the checkpoint is quantised: say --weights-dtype or --weights")
+        return found
 
 
 def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:
     """Reads a config and asks every theorem."""
+    said, dtypes, stack = _read(config, source, request)
+    stored = getattr(config, "weights", None)
+    return Audit(source, stack, request, said, dtypes, limits(stack.architecture), stored)
+
+
+def architecture_of(path: str) -> Architecture:
+    """The stack that the audit of a model speaks about, unless its request says otherwise."""
+    return _read(*load(path), Request())[2].architecture
+
+
+def _read(config: Mapping[str, Any], source: str, request: Request) -> tuple[Declared, Dtypes, Stack]:
     said = declared(config, source)
-    kind = type_of(config, source)
-    dtypes = engine(request.engine).dtypes(request.said, said, kind)
+    dtypes = engine(request.engine).dtypes(request.said, said, type_of(config, source))
     stack = read(config, source, dtypes.bits)
-    return Audit(source, stack, request, said, dtypes, limits(stack.architecture))
+    if (counted := getattr(config, "parameters", None)) is not None:  # the header of a file with its tensors
+        stack = replace(stack, parameters=counted)
+    return said, dtypes, stack
 
 
 def limits(architecture: Architecture) -> tuple[Limit, ...]:
@@ -319,8 +350,12 @@ def _excluded(theorem: Theorem, task: Task, architecture: Architecture) -> Bound
 
 
 def load(path: str) -> tuple[Mapping[str, Any], str]:
-    """A config.json, a folder that has one, or the name of a model on the hub; and where it was found."""
+    """A config.json, a folder that has one, a GGUF file or a name on the hub; and where it was found."""
     file = Path(path)
+    if path.endswith(".gguf"):
+        from limen.architectures.configs.gguf import header
+
+        return header(file, path), path
     if file.is_dir():
         file = file / "config.json"
         if not file.exists():
@@ -333,7 +368,9 @@ def load(path: str) -> tuple[Mapping[str, Any], str]:
 def _from_hub(name: str) -> Path:
     """The config of a model on the hub (or in the hub's cache on this machine); nothing else is fetched."""
     if name.count("/") != 1 or name.startswith((".", "/")) or name.endswith(".json"):
-        raise BadInput(f"{name}: no such file or folder; expected a config.json or a folder that has one")
+        raise BadInput(
+            f"{name}: no such file or folder; expected a config.json, a folder that has one or a .gguf file"
+        )
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:

@@ -110,12 +110,15 @@ def list_(
 
 @app.command()
 def show(
-    text: Annotated[str, typer.Argument(help="A task or an architecture in its text form.")],
+    text: Annotated[
+        str, typer.Argument(help="A task or an architecture in its text form, or a config.json.")
+    ],
     count: Annotated[int, typer.Option(help="How many inputs of a task to draw.", min=1, max=1000)] = 2,
     hard: Annotated[bool, typer.Option("--hard", help="Draw near-misses.")] = False,
-    tokens: Annotated[
-        int, typer.Option(help="Where to cut an architecture: after so many tokens.", min=0)
-    ] = 1024,
+    context: Annotated[
+        str, typer.Option(help="Where to cut an architecture: after so many tokens, 4096 or 128k.")
+    ] = "1024",
+    tokens: Annotated[str | None, typer.Option(hidden=True, help="--context, as it was called.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -123,6 +126,7 @@ def show(
 
     Example: limen show "eva(n=8)" --hard
     """
+    from limen.core import quantities
     from limen.report.show import architecture_lines, show_architecture, show_task, task_lines
 
     first = text.split("(")[0].strip()
@@ -130,7 +134,7 @@ def show(
         shown: dict[str, Any] = show_task(text, count, hard, seed)
         lines = task_lines(shown)
     else:
-        shown = show_architecture(text, tokens)
+        shown = show_architecture(text, quantities.tokens(context if tokens is None else tokens))
         lines = architecture_lines(shown)
     _print("show", shown, lines, as_json)
 
@@ -220,7 +224,7 @@ def design(
     task: Annotated[
         list[str], typer.Option(help="A task in its text form; its id alone: as long as the context.")
     ],
-    context: Annotated[int, typer.Option(help="How many tokens the stack is to read.", min=1)],
+    context: Annotated[str, typer.Option(help="How many tokens the stack is to read: 4096, 128k, 1M.")],
     layers: Annotated[int, typer.Option(help="How many layers the stack has.", min=1, max=512)] = 24,
     width: Annotated[int, typer.Option(help="The width of the stream, a multiple of 64.")] = 2048,
     budget: Annotated[
@@ -233,10 +237,12 @@ def design(
 
     Example: limen design --task eva --task "composition(m=2048,n1=32)" --context 131072
     """
+    from limen.core import quantities
     from limen.design import Wish
     from limen.report.design import designed
 
-    shown, lines, good = designed(Wish.parse(task, context, layers, width, budget), picture)
+    wish = Wish.parse(task, quantities.tokens(context), layers, width, budget)
+    shown, lines, good = designed(wish, picture)
     _print("design", shown, lines, as_json)
     raise typer.Exit(0 if good else 1)
 
@@ -265,7 +271,8 @@ def bound(
 @app.command()
 def audit(
     paths: Annotated[
-        list[str], typer.Argument(help="A config.json, a folder that has one, or a model's name on the hub.")
+        list[str],
+        typer.Argument(help="A config.json, a folder that has one, a .gguf, or a model's name on the hub."),
     ],
     context: Annotated[str, typer.Option(help="Tokens of a sequence: 4096, 128k, 1M.")] = "128k",
     sequences: Annotated[int, typer.Option(help="Sequences at a time.", min=1)] = 1,

@@ -45,6 +45,7 @@ _STATES: dict[str, tuple[str, Callable[[Sizes, int], int]]] = {  # all sizes; nu
     "gated_linear": (_HEADS, lambda a, n: a["h"] * a["d_k"] * a["d"]),
     "delta": (f"{_HEADS} c", lambda a, n: a["h"] * a["d_k"] * a["d"] + _convolved(a)),
     "gated_delta": (f"{_HEADS} c", lambda a, n: a["h"] * a["d_k"] * a["d"] + _convolved(a)),
+    "kda": (f"{_HEADS} c", lambda a, n: a["h"] * a["d_k"] * a["d"] + _convolved(a)),
     "mamba": ("d s c r p", lambda a, n: a["d"] * (a["s"] + a["c"] - 1)),
     "mamba2": ("h d s c p", lambda a, n: a["h"] * a["d"] * (a["s"] + a["c"] - 1) + 2 * (a["c"] - 1) * a["s"]),
     "lstm": ("d p", lambda a, n: 2 * a["d"]),

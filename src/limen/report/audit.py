@@ -14,7 +14,7 @@ from limen.core.catalogue import identifier
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.top_k import TopK
 from limen.mixers.window import Window
-from limen.report.depth import depth_of
+from limen.report.depth import ASYMPTOTIC, depth_of
 from limen.report.words import in_bytes, plural, short
 
 LENGTHS = tuple(2**i for i in range(10, 21, 2))  # at which bits a token are shown: 1k … 1M
@@ -88,7 +88,7 @@ def audited(paths: list[str], request: Request, card: Path | None) -> tuple[dict
 def shown(found: Audit) -> Shown:
     """With its depth, in the model's own layer numbers."""
     numbers = [layer.index for layer in found.stack.layers for _ in layer.stages]
-    return Shown(found, *depth_of(found.stack.architecture, 0, numbers))
+    return Shown(found, *depth_of(found.stack.architecture, 0, numbers, far=False))
 
 
 def letter(layer: ModelLayer) -> str:
@@ -198,7 +198,7 @@ def _hops_fields(hops: dict[str, Any]) -> dict[str, Any]:
     elif certified["n"] is not None:
         meaning = f"{certified['task']} is ruled out, at this size and beyond"
     else:
-        meaning = "asymptotic: in texts that are long enough; at no size that is practical"
+        meaning = ASYMPTOTIC
     task = f"composition of {plural(certified['hops'], 'hop')}, each depending on the question"
     return {"task": task, "theorem": "composition_depth", "size": certified["n"], "meaning": meaning}
 
@@ -264,10 +264,21 @@ def _cache(found: Audit) -> list[str]:
     if found.concurrency is not None and found.tokens is not None:
         pool = f"a pool of {in_bytes(request.memory or 0)} for the cache holds {found.tokens:,} tokens"
         rows.append(("vLLM prints", f"{pool}, {found.concurrency:.2f} requests of full length at a time"))
+        rows += _beside_weights(found)
     rows += _fit(found)
     remarks = [f"  FAILS: {reason}" for reason in found.failures]
     remarks += [f"  note: {remark}" for remark in found.remarks]
     return [head, *(f"  {name:<17} {size}" for name, size in rows), *_held(found), *remarks]
+
+
+def _beside_weights(found: Audit) -> list[tuple[str, str]]:
+    """The same where the memory holds the weights, too."""
+    if found.room is None or (many := found.requests_in(found.room)) is None:
+        return []
+    tokens = f"{int(many * found.request.context):,} tokens"
+    return [
+        ("beside weights", f"{in_bytes(max(found.room, 0))} for the cache: {tokens}, {many:.2f} requests")
+    ]
 
 
 def _fit(found: Audit) -> list[tuple[str, str]]:
@@ -299,13 +310,9 @@ def _held(found: Audit) -> list[str]:
 
 def _depth(shown: Shown) -> list[str]:
     """As `limen depth` says it, but for a length that no text has, which is no limit."""
-    lines = [line for line in shown.depth_lines[1:] if "Proved from" not in line and "worst case" not in line]
-    lines = ["Depth: " + lines[0], *lines[1:]]
-    certified = shown.depth["certified"]
-    if "reason" not in certified and certified["n"] is None:
-        many = plural(certified["hops"], "hop")
-        lines.append(f"  {many}, if each depends on the question: asymptotic; ruled out at no practical size")
-    return lines
+    lines = [line.partition(".  Proved from")[0] for line in shown.depth_lines[1:]]
+    lines = [line for line in lines if "in the worst case" not in line]
+    return ["Depth: " + lines[0], *lines[1:]]
 
 
 def _limits(shown: Shown) -> list[str]:

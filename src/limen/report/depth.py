@@ -23,6 +23,10 @@ from limen.theorems.composition_depth import smallest
 
 _LOOKED_AT = 20_000  # layers, of all the stacks that are compared with this one
 _SHOWN = 4  # stretches of a path that are told to people
+_PRACTICAL = 2**40  # tokens: a longer text is nobody's
+_NEAR, _LOUD = 2, 2**10  # more hops are certified in no practical text where replies have so many bits
+
+ASYMPTOTIC = "asymptotic; ruled out at no practical size"
 
 
 class Stop(NamedTuple):
@@ -40,9 +44,12 @@ def depth(text: str, steps: int) -> tuple[dict[str, Any], list[str]]:
 
 
 def depth_of(
-    architecture: Architecture, steps: int, numbers: Sequence[int] | None = None
+    architecture: Architecture, steps: int, numbers: Sequence[int] | None = None, far: bool = True
 ) -> tuple[dict[str, Any], list[str]]:
-    """Of a stack whose layers have numbers of their own, where some are given."""
+    """Of a stack whose layers have numbers of their own, where some are given.
+
+    Without `far` no length beyond all practice is searched for: that takes seconds.
+    """
     numbers = range(len(architecture.layers)) if numbers is None else numbers
     for i, layer in enumerate(architecture.layers):
         if any(part.mixer.sees_future for part in layer.parts):
@@ -57,7 +64,7 @@ def depth_of(
         "hops_per_step": φ,
         "path": [stop._replace(layer=numbers[stop.layer])._asdict() for stop in _path(architecture, graph)],
         "saves": [{"layer": numbers[i], "effect": effect} for i, effect in _saves(architecture, κ)],
-        "certified": _certified(architecture, κ + steps * φ + 1, steps),
+        "certified": _certified(architecture, κ + steps * φ + 1, steps, far),
         "note": "hops: what one value a reply can do; that it is no more is asymptotic and worst case",
     }
     return shown, _lines(shown)
@@ -160,16 +167,27 @@ def _moved(layer: Layer, after: int, by: int, j: int) -> Layer:
     return Layer(tuple(parts))
 
 
-def _certified(architecture: Architecture, hops: int, steps: int) -> dict[str, Any]:
-    found = smallest(architecture, hops, steps)
+def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> dict[str, Any]:
+    near = far or hops <= _NEAR or _whispers(architecture)
+    found = smallest(architecture, hops, steps) if near else None
     if found is None:
         why = levels_of(architecture, 2**20, hops, steps)
-        reason = why.reason if isinstance(why, NoStatement) else "no size is certified"
-        return {"hops": hops, "n": None, "log2_n": None, "reason": reason}
+        nothing = {"hops": hops, "n": None, "log2_n": None}
+        if isinstance(why, NoStatement):
+            return nothing | {"reason": why.reason}
+        return nothing | ({"reason": "no size is certified"} if near else {"task": None})
+    if not far and found.n is not None and found.n > _PRACTICAL:
+        return {"hops": hops, "n": None, "log2_n": found.log2_n, "task": None}
     task = None if found.bound is None else found.bound.task
     log2_n = found.log2_n if math.isfinite(found.log2_n) else None
     shown = {"hops": hops, "n": found.n, "log2_n": log2_n, "task": task}
     return shown | (_heard(architecture, found.bound) if found.bound else {})
+
+
+def _whispers(architecture: Architecture) -> bool:
+    """Whether some layer replies with so few bits that more hops may be ruled out in texts that exist."""
+    replies = [part.reply_bits for layer in architecture.counted for part in layer.parts if part.full]
+    return any(bits is not None and bits < _LOUD for bits in replies)
 
 
 def _heard(architecture: Architecture, bound: Bound) -> dict[str, int]:
@@ -195,21 +213,26 @@ def _lines(shown: dict[str, Any]) -> list[str]:
         lines.append(f"  {_layers([save['layer'] for save in group])}: {effect}")
     if "reason" in certified:
         return [*lines, f"  no bound is known for it: {certified['reason']}"]
-    if certified["n"] is not None:
-        size = f"Certified from {_large(certified['n'])} tokens on, {certified['task']}"
-    elif certified["log2_n"] is not None:
-        size = f"Proved from about 2^{certified['log2_n']:.4g} tokens on"
-    else:
-        size = "Proved from a length on that no float can write, not even its logarithm"
-    too_many = f"{plural(certified['hops'], 'hop')}, if each depends on the question"
-    worst = "(in the worst case; a random input may be easier, and shorter texts are not ruled out)"
-    lines += [f"  {too_many}: not in long texts.  {size}", f"  {worst}"]
+    lines.append(
+        f"  {plural(certified['hops'], 'hop')}, if each depends on the question: {_beyond(certified)}"
+    )
+    lines.append("  (in the worst case; a random input may be easier, and shorter texts are not ruled out)")
     if "heard_bits" in certified:
         heard, answer = certified["heard_bits"], certified["answer_bits"]
         lines.append(
             f"  (there an answer has {answer} bits, and the last token hears {heard}: not for want of depth)"
         )
     return lines
+
+
+def _beyond(certified: dict[str, Any]) -> str:
+    """Where one hop more is ruled out: from a length on that texts have, or asymptotically."""
+    n, log2_n = certified["n"], certified["log2_n"]
+    if n is not None and n <= _PRACTICAL:
+        return f"not in long texts.  Certified from {n:,} tokens on, {certified['task']}"
+    if n is not None:
+        return f"{ASYMPTOTIC}.  Certified from {_large(n)} tokens on, {certified['task']}"
+    return ASYMPTOTIC if log2_n is None else f"{ASYMPTOTIC}.  Proved from about 2^{log2_n:.4g} tokens on"
 
 
 def _told(path: list[dict[str, Any]]) -> str:

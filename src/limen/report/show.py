@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from limen.core.architecture import Architecture, Layer
+from limen.core.architecture import Layer
 from limen.core.catalogue import identifier, summary
 from limen.core.errors import BadInput
 from limen.core.task import Task, few
+from limen.report.stack import stack_of
 
 _DRAWN = 1_000_000  # tokens that `show` is willing to draw
 
@@ -58,7 +59,7 @@ def _answer(answer: int | list[int]) -> str:
 
 def show_architecture(text: str, tokens: int) -> dict[str, Any]:
     """The layers of an architecture and what each carries past a cut after so many tokens."""
-    architecture = Architecture.parse(text)
+    architecture = stack_of(text)
     layers = [{"index": i} | _layer(layer, tokens) for i, layer in enumerate(architecture.layers)]
     return {
         "architecture": str(architecture),

@@ -1,4 +1,4 @@
-"""Where a command takes an architecture: its text form, or a config.json (or a folder that has one)."""
+"""Where a command takes an architecture: its text form, a config.json, a folder with one, or a GGUF file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from limen.core.errors import BadInput
 
 def is_text(text: str) -> bool:
     """Whether a stack is written down, not a file."""
-    return not text.endswith(".json") and not Path(text).is_dir()
+    return not text.endswith((".json", ".gguf")) and not Path(text).is_dir()
 
 
 def stack_of(text: str) -> Architecture:
@@ -21,7 +21,6 @@ def stack_of(text: str) -> Architecture:
         )
     if is_text(text):
         return Architecture.parse(text)
-    from limen.architectures.configs import read
-    from limen.audit import load
+    from limen.audit import architecture_of
 
-    return read(*load(text)).architecture
+    return architecture_of(text)

@@ -36,6 +36,7 @@ def reader_of(model_type: str) -> Reader:
 
 def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  # noqa: B008 - frozen
     """The stack that a config describes; states count in `bits`."""
+    whole = config
     config, model_type = decoder(config, where)
     reader, f = reader_of(model_type), Fields(config, model_type, where)
     others = f.strange(reader.fields)
@@ -51,7 +52,14 @@ def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  
     named = f"not fields of {model_type}, left aside: {', '.join(others[:_SHOWN])}{more}"
     remarks = (named,) if others else ()
     positions = f.maybe("max_position_embeddings")
-    return Stack(model_type, tuple(layers), positions, remarks, parameters(f))
+    counted = parameters(_tied(f, whole), layers)
+    return Stack(model_type, tuple(layers), positions, remarks, counted, config is not whole)
+
+
+def _tied(f: Fields, whole: Mapping[str, Any]) -> Fields:
+    """With what the model around the decoder says of the head, if it does."""
+    said = whole.get("tie_word_embeddings")
+    return f if said is None else replace(f, config={**f.config, "tie_word_embeddings": said})
 
 
 def type_of(config: Mapping[str, Any], where: str) -> str:

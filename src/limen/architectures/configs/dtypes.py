@@ -22,6 +22,8 @@ BITS = {
     "q4_1": Fraction(5),
     "q4_0": Fraction(9, 2),
     "iq4_nl": Fraction(9, 2),
+    "mxfp4": Fraction(17, 4),  # 32 numbers with one scale of 8 bits
+    "nvfp4": Fraction(9, 2),  # 16 numbers with one scale of 8 bits
 }
 _SHORT = {"f32": "float32", "fp32": "float32", "bf16": "bfloat16", "f16": "float16", "fp16": "float16"}
 _SHORT |= {"half": "float16", "q8": "q8_0", "q4": "q4_0"}
@@ -40,11 +42,13 @@ class Declared(NamedTuple):
     kv_field: str = ""
     state: str | None = None
     state_field: str = ""
+    quantised: bool = False  # whether the weights are stored in something else than the model's dtype
 
 
 def dtype(name: str, where: str) -> str:
     """The usual name of a precision."""
-    name = _SHORT.get(name.removeprefix("torch."), name.removeprefix("torch."))
+    name = name.lower().removeprefix("torch.")
+    name = _SHORT.get(name, name)
     if name not in BITS:
         raise unknown(f"dtype ({where})", name, BITS)
     return name
@@ -58,8 +62,11 @@ def declared(config: Mapping[str, Any], where: str) -> Declared:
     kv = next((found for box in boxes if (found := _quantised(box, where))), (None, ""))
     return Declared(
         dtype(model[0], where) if model else None,
-        *kv,
-        *((dtype(state[0], where), state[1]) if state else ()),
+        kv[0],
+        kv[1],
+        dtype(state[0], where) if state else None,
+        state[1] if state else "",
+        any(isinstance(box.get("quantization_config"), dict) for box in boxes),
     )
 
 

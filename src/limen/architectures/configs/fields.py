@@ -124,6 +124,11 @@ class Fields:
         known = defaults()[self.model_type]
         return name in self.config or known.names.get(name, name) in self.config or name in known.fields
 
+    def takes(self, name: str) -> bool:
+        """Whether the type's class has the field at all."""
+        known = _known()
+        return name in known.get(self.model_type, ()) or name in known[""]
+
     def contradiction(self, one: str, other: str) -> BadInput:
         """Of two things that the config says and that cannot both hold."""
         return BadInput(f"{self.where}: {self.model_type}: {one}, but {other}")

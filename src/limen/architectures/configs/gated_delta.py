@@ -20,6 +20,7 @@ from limen.architectures.configs.reader import ATTENTION as KINDS
 from limen.architectures.configs.reader import Reader, Stages
 from limen.architectures.configs.stack import Bits, Block
 from limen.mixers.gated_delta import GatedDelta
+from limen.mixers.kda import KDA
 
 _KDA = ("kimi_linear", "bailing_hybrid")
 
@@ -32,7 +33,7 @@ class Sizes(NamedTuple):
     c: int
 
 
-def _sizes(f: Fields) -> Sizes:
+def sizes(f: Fields) -> Sizes:
     if f.model_type == "bailing_hybrid":
         h = f.either("linear_num_heads", f.integer("num_attention_heads"))
         d = f.either("linear_head_dim", f.integer("head_dim"))
@@ -55,10 +56,12 @@ def _sizes(f: Fields) -> Sizes:
 
 
 def _delta(f: Fields, bits: Bits) -> Block:
-    h_k, h_v, d_k, d_v, c = _sizes(f)
-    what = "kimi delta attention" if f.model_type in _KDA else "gated delta rule"
+    h_k, h_v, d_k, d_v, c = sizes(f)
+    what, mixer = (
+        ("kimi delta attention", KDA()) if f.model_type in _KDA else ("gated delta rule", GatedDelta())
+    )
     state, channels = ((h_v, d_k * d_v),), ((h_k, 2 * d_k), (h_v, d_v))
-    return behind_convolution(what, GatedDelta(), state, (channels, c), bits)
+    return behind_convolution(what, mixer, state, (channels, c), bits)
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:

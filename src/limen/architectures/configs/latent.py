@@ -6,6 +6,9 @@ d_i more                       with an index (DSA): the index key by which the k
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from limen.architectures.configs.fields import Fields
 from limen.architectures.configs.reader import Reader, Stages
 from limen.architectures.configs.stack import SUMS, Bits, Block, EveryToken, Kept, Use
@@ -60,12 +63,48 @@ def _sizes(f: Fields) -> tuple[tuple[str, int], ...]:
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     if kind == "full_attention":
         return ((latent(f),),)
+    if f.model_type == "mistral_large4_text":
+        return ((_sourced(f, i),),)
     types = f["indexer_types"]
-    own = types[i] == "full" if types else f.model_type != "hy_v4" or i == 0 or (i - 1) % _EVERY == 0
+    own = (
+        _listed(f, "indexer_types", i) == "full"
+        if types
+        else f.model_type != "hy_v4" or i == 0 or (i - 1) % _EVERY == 0
+    )
     return ((indexed(f, own),),)
 
 
+def _sourced(f: Fields, i: int) -> Block:
+    """Mistral Large 4: layers may read the latents of an earlier one, and its index."""
+    for name in ("index_topk_freq", "index_skip_topk_offset", "index_topk_pattern"):
+        if f[name] is not None:
+            raise f.wrong(name, "a list indexer_types in its place")
+    types, sources = f["indexer_types"], f["kv_source_layers"]
+    block = indexed(f, types is None or _listed(f, "indexer_types", i) == "full")
+    own = sources is None or _listed(f, "kv_source_layers", i) == i
+    latents, index = block.kept[0], block.kept[1:]
+    if not _rotated(f, i):  # no positions, no rotated key
+        latents = replace(latents, numbers=f.integer("kv_lora_rank"))
+    return replace(block, kept=(*((latents,) if own else ()), *index))
+
+
+def _rotated(f: Fields, i: int) -> bool:
+    if f["no_rope_layers"] is not None:
+        return bool(_listed(f, "no_rope_layers", i))
+    return (i + 1) % f.integer("no_rope_layer_interval") != 0
+
+
+def _listed(f: Fields, name: str, i: int) -> Any:
+    """Of a list with an entry for each layer."""
+    value, count = f[name], f.integer("num_hidden_layers")
+    if not isinstance(value, list) or len(value) != count:
+        raise f.wrong(name, f"a list of {count}")
+    return value[i]
+
+
 def _kinds(f: Fields) -> tuple[str, ...]:
+    if f.model_type == "longcat_flash":  # two blocks of attention in each layer
+        return ("full_attention",) * (2 * f.integer("num_layers"))
     if f.listed or f.ruled:
         return f.kinds()
     return ("full_attention",) * f.integer("num_hidden_layers")
@@ -84,8 +123,14 @@ READER = Reader(
         "youtu",
         "minicpm3",
         "mistral4",
+        "mistral_large4_text",
+        "longcat_flash",
     ),
-    (*FIELDS, "index_head_dim", "index_n_heads", "index_topk", "indexer_types"),
+    (
+        *FIELDS,
+        *("index_head_dim", "index_n_heads", "index_topk", "indexer_types", "kv_source_layers", "num_layers"),
+        *("no_rope_layers", "no_rope_layer_interval"),
+    ),
     _layer,
     _kinds,
     {"": ("full_attention", "indexed_attention")},

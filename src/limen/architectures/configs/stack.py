@@ -210,7 +210,8 @@ class Stack:
     layers: tuple[ModelLayer, ...]
     positions: int | None  # the longest text that it was made for, where the config says
     remarks: tuple[str, ...] = ()
-    parameters: int | None = None  # where they are counted
+    parameters: int | None = None  # of the decoder, where they are counted
+    inside: bool = False  # whether it is the decoder of a model of more than text
 
     @property
     def architecture(self) -> Architecture:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -12,6 +12,13 @@ from limen.architectures.configs.stack import Bits, Kept, Stack, Use
 from limen.core.errors import BadInput
 
 PAGE_LIKE = (Use.KV, Use.INDEX)
+_NAMES = {
+    "context": "tokens of context",
+    "tensor_parallel": "ranks of tensor parallelism",
+    "speculative": "speculative tokens",
+    "ubatch": "tokens of a pass (ubatch)",
+    "batched": "tokens of a step (batched)",
+}
 
 
 @dataclass(frozen=True)
@@ -31,10 +38,10 @@ class Asked:
 
     def __post_init__(self) -> None:
         least = {"checkpoints": 0, "speculative": 0, "slots": 1}
-        for name in ("context", "sequences", "tensor_parallel", "slots", "checkpoints", "ubatch", "batched"):
+        for name in (f.name for f in fields(Asked) if f.type in ("int", "int | None")):
             value = getattr(self, name)
             if value is not None and value < least.get(name, 1):
-                said = name.replace("_", " ")
+                said = _NAMES.get(name, name)
                 raise BadInput(f"the number of {said} must be at least {least.get(name, 1)}, got {value}")
 
     @property

@@ -1,0 +1,65 @@
+"""Counts the parameters of every config.json of a folder, beside those of transformers' model.
+
+    make parameters FOLDER=…
+
+The model is made on the meta device, at full size and without memory.  Of a model of more than text it is the
+decoder that is counted, without a head where transformers has none.  The exit code is 1 if any differs.
+"""
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from read_configs import theirs
+from tiny_models import model_of
+
+from limen.architectures.configs import decoder, read
+from limen.architectures.configs.fields import Fields
+from limen.architectures.configs.parameters import parameters
+from limen.core.errors import BadInput
+
+
+def counted(config: dict[str, Any], where: str) -> str:
+    """What came of one config."""
+    inner, model_type = decoder(config, where)
+    layers = read(config, where).layers
+    if parameters(Fields(inner, model_type, where), layers) is None:
+        return f"not counted: {model_type}"
+    if (known := theirs(config, where)) is None:
+        return f"not compared: transformers has no {model_type}"
+    try:
+        with torch.device("meta"):
+            model = model_of(known)
+    except (RuntimeError, ImportError, ValueError, KeyError) as error:  # a part that this machine has not
+        return f"not built: {type(error).__name__}: {str(error).splitlines()[0]}"
+    head = model.get_output_embeddings() is not None
+    ours = parameters(Fields(_tied(inner, known), model_type, where), layers, head) or 0
+    found = sum(parameter.numel() for parameter in model.parameters())
+    return f"{'equal' if ours == found else 'WRONG'}: {ours:,} ours, {found:,} theirs, {ours - found:+,}"
+
+
+def _tied(inner: Any, known: Any) -> dict[str, Any]:
+    """Whether the head is the embedding: of a decoder inside, the model around it may say."""
+    return {**inner, "tie_word_embeddings": bool(getattr(known, "tie_word_embeddings", False))}
+
+
+def main(folder: Path) -> int:
+    transformers.logging.set_verbosity(transformers.logging.CRITICAL)
+    counts: Counter[str] = Counter()
+    for path in sorted(folder.glob("*.json")):
+        try:
+            result = counted(json.loads(path.read_text()), path.name)
+        except BadInput as error:
+            result = f"refused: {error}"
+        counts[result.split(":")[0]] += 1
+        print(f"{path.stem}: {result}", flush=True)  # noqa: T201 - its output
+    print("\n" + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))  # noqa: T201
+    return 1 if counts["WRONG"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

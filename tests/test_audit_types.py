@@ -1,0 +1,318 @@
+"""What is read of each model type, against transformers itself, byte for byte, or by known figures."""
+
+import importlib.util
+import json
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny_models import cached_bytes, default_bytes, model_of, tiny
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+from limen.architectures.configs import read, reader_of
+from limen.architectures.configs.fields import Fields, defaults
+from limen.architectures.configs.parameters import parameters
+from limen.architectures.configs.shapes import SHAPES
+from limen.architectures.configs.stack import Bits, Stack
+from limen.architectures.engines import Asked, engine
+from limen.report.audit import letter
+
+TYPES = sorted(
+    name for name in defaults() if name in CONFIG_MAPPING
+)  # the others are tested by their figures
+
+
+def as_saved(config: Any) -> list[dict[str, Any]]:
+    """A config as transformers writes it, whole and without what is its class's default."""
+    return [json.loads(json.dumps(form, default=str)) for form in (config.to_dict(), config.to_diff_dict())]
+
+
+@pytest.mark.parametrize("model_type", TYPES)
+def test_the_bytes_are_those_of_a_real_cache(model_type: str) -> None:
+    config = tiny(model_type)
+    stacks = [read(form, "config.json") for form in as_saved(config)]
+    for n, sequences in ((3, 1), (8, 3), (25, 2)):
+        held = cached_bytes(config, n, sequences)
+        assert {held_by_transformers(stack, n, sequences) for stack in stacks} == {held}
+
+
+def held_by_transformers(stack: Stack, n: int, sequences: int = 1) -> int:
+    asked = Asked(context=n, sequences=sequences)
+    return engine("transformers").bytes_of(stack.tensors, n, asked, Bits())
+
+
+@pytest.mark.parametrize(
+    "model_type", ["falcon_h1", "gemma3_text", "kimi_linear", "llama4_text", "nemotron_h", "qwen3_next"]
+)
+def test_the_bytes_are_those_of_a_real_cache_at_full_size(model_type: str) -> None:
+    """On the meta device; the config says nothing but its type."""
+    stack = read({"model_type": model_type}, "config.json")
+    assert held_by_transformers(stack, 20) == default_bytes(model_type, 20)
+
+
+def test_the_defaults_are_those_of_the_installed_transformers() -> None:
+    made = _script()
+    assert made.text() == made.FILE.read_text()
+    assert made.names() == made.FILE.with_name("names.json").read_text()
+    assert made.known() == made.FILE.with_name("known.json").read_text()
+
+
+@cache
+def _script() -> Any:
+    path = Path(__file__).parents[1] / "scripts/config_defaults.py"
+    spec = importlib.util.spec_from_file_location("config_defaults", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("model_type", [name for name in TYPES if defaults()[name].layers])
+@pytest.mark.parametrize("count", [7, 10])
+def test_layers_that_are_not_listed_follow_the_rule_of_the_class(model_type: str, count: int) -> None:
+    cls, rule = CONFIG_MAPPING[model_type], defaults()[model_type].layers
+    assert rule is not None
+    given = {} if model_type in _script().FIXED else {"num_hidden_layers": count}
+    for every in (None, 3) if rule.period else (None,):
+        sizes = given if every is None else {**given, rule.period: every}
+        config = cls(**sizes)
+        config.allow_global_per_layer_attribute_access = True
+        fields = Fields({"model_type": model_type, **sizes}, model_type, "config.json")
+        assert list(reader_of(model_type).kinds(fields)) == list(config.layer_types)
+
+
+@pytest.mark.parametrize(
+    ("config", "strip"),
+    [
+        ({"model_type": "nemotron_h", "hybrid_override_pattern": "M-M*-E"}, "L·LF··"),
+        (
+            {
+                "model_type": "kimi_linear",
+                "num_hidden_layers": 4,
+                "linear_attn_config": {"full_attn_layers": [4], "kda_layers": [1, 2, 3], "num_heads": 8},
+            },
+            "LLLF",
+        ),
+        (
+            {"model_type": "jamba", "num_hidden_layers": 9, "attn_layer_period": 3, "attn_layer_offset": 1},
+            "LFLLFLLFL",
+        ),
+        ({"model_type": "bamba", "num_hidden_layers": 4, "attn_layer_indices": [2]}, "LLFL"),
+        ({"model_type": "lfm2", "num_hidden_layers": 4, "full_attn_idxs": [1]}, "KFKK"),
+        (
+            {"model_type": "gemma3", "text_config": {"num_hidden_layers": 9, "sliding_window_pattern": 3}},
+            "WWFWWFWWF",
+        ),
+        (
+            {"model_type": "granitemoehybrid", "layer_types": ["mamba", "attention"], "num_hidden_layers": 2},
+            "LF",
+        ),
+        (
+            {"model_type": "qwen2", "num_hidden_layers": 4, "use_sliding_window": True, "sliding_window": 9}
+            | {"max_window_layers": 2},
+            "FFWW",
+        ),
+        ({"model_type": "deepseek_v4", "num_hidden_layers": 3, "compress_ratios": [0, 4, 128]}, "WSS"),
+        ({"model_type": "falcon_h1", "num_hidden_layers": 2}, "HH"),
+        ({"model_type": "mistral", "num_hidden_layers": 2, "sliding_window": None}, "FF"),  # v0.3, Nemo
+        ({"model_type": "mistral", "num_hidden_layers": 2}, "WW"),
+        (
+            {"model_type": "qwen2", "num_hidden_layers": 2, "use_sliding_window": None}
+            | {"max_window_layers": 0},
+            "FF",
+        ),
+    ],
+)
+def test_configs_of_the_hub_are_read_as_they_are_written(config: dict[str, Any], strip: str) -> None:
+    assert strip_of(config) == strip
+
+
+def strip_of(config: dict[str, Any]) -> str:
+    return "".join(map(letter, read(config, "config.json").layers))
+
+
+def test_the_documents_say_how_many_types_there_are() -> None:
+    root = Path(__file__).parents[1]
+    assert f"byte-exact for {len(defaults())} model types" in (root / "README.md").read_text()
+    page = (root / "docs/audit.md").read_text()
+    assert f"each of the {len(TYPES)} model types" in page
+    assert f"\n{len(defaults()) - len(TYPES)} types more" in page
+    assert f"for the {len(SHAPES)} types of `configs/shapes.py`" in page
+
+
+def test_mimo_looks_at_so_many_earlier_tokens_and_at_itself() -> None:
+    """As transformers 5.22 and SGLang read sliding_window_size."""
+    config = {"model_type": "mimo_v2_flash", "sliding_window": 128, "sliding_window_size": 128}
+    theirs = CONFIG_MAPPING["mimo_v2_flash"].from_dict({**config, "swa_num_attention_heads": 64})
+    found = read({**config, "swa_num_attention_heads": 64, "swa_num_key_value_heads": 8}, "x")
+    windows = {dict(block.sizes)["window"] for layer in found.layers[1:2] for block in layer.blocks}
+    assert windows == {theirs.sliding_window} == {129}
+
+
+def test_layers_that_share_keys_keep_none() -> None:
+    config = as_saved(tiny("gemma3n_text"))[0]
+    stack = read(config, "x")
+    assert [bool(layer.blocks[0].kept) for layer in stack.layers] == [True, True, False, False]
+    assert [layer.parts[0].kv for layer in stack.architecture.layers] == [None, None, 0, 1]
+
+
+SILENT = {"use_cache", "return_dict", "is_encoder_decoder", "output_attentions", "output_hidden_states"}
+
+
+@pytest.mark.parametrize("model_type", sorted(SHAPES))
+def test_the_parameters_are_those_of_transformers(model_type: str) -> None:
+    """On the meta device, at small sizes, and with each switch of the class turned over."""
+    config = tiny(model_type)
+    assert _parameters(config) == _theirs(config) != 0
+    switches = {key: value for key, value in config.to_dict().items() if isinstance(value, bool)}
+    for key, value in switches.items():
+        if key not in SILENT and (theirs := _theirs(config, {key: not value})) is not None:
+            assert _parameters(config, {key: not value}) in (theirs, None), key
+
+
+def _theirs(config: Any, other: dict[str, Any] | None = None) -> tuple[int, bool] | None:
+    """How many, and whether a head is among them; None where the class makes no such model."""
+    changed = deepcopy(config)
+    for key, value in (other or {}).items():
+        setattr(changed, key, value)
+    try:
+        with torch.device("meta"):
+            model = model_of(changed)
+    except Exception:
+        return None
+    head = model.get_output_embeddings() is not None
+    return sum(p.numel() for p in model.parameters()), head
+
+
+def _parameters(config: Any, other: dict[str, Any] | None = None) -> tuple[int, bool] | None:
+    form = {**as_saved(config)[0], "model_type": config.model_type, **(other or {})}
+    head = type(model_of(config)).__name__.endswith(("ForCausalLM", "LMHeadModel"))
+    fields = Fields(form, config.model_type, "x")
+    found = parameters(fields, read(form, "x").layers, head)
+    return None if found is None else (found, head)
+
+
+def test_what_is_not_counted_is_no_number() -> None:
+    assert read({"model_type": "rwkv7"}, "x").parameters is None
+    assert read({"model_type": "opt", "do_layer_norm_before": False}, "x").parameters is None
+    assert read({"model_type": "llama", "vocab_size": "many"}, "x").parameters is None
+
+
+def test_a_decoder_inside_is_tied_as_the_model_around_it_says() -> None:
+    text = {"model_type": "qwen2_5_vl_text", "num_hidden_layers": 1, "vocab_size": 100, "hidden_size": 64}
+    text |= {"num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 32}
+    tied, untied = (
+        read({"model_type": "qwen2_5_vl", "tie_word_embeddings": tie, "text_config": text}, "x")
+        for tie in (True, False)
+    )
+    assert untied.parameters - tied.parameters == 100 * 64 and tied.inside
+
+
+@pytest.mark.parametrize(
+    ("config", "strip", "numbers"),
+    [  # numbers that a token's past leaves behind: of every token, of all states and convolutions
+        ({"model_type": "gla", "hidden_size": 1024}, "L" * 24, (0, 24 * 4 * 128 * 256)),
+        (
+            {"model_type": "delta_net", "hidden_size": 1024, "num_heads": 8},
+            "L" * 24,
+            (0, 24 * (2**17 + 3 * 3072)),
+        ),
+        ({"model_type": "gsa", "hidden_size": 1024}, "L" * 24, (0, 24 * 4 * 64 * 512)),
+        ({"model_type": "hgrn2", "hidden_size": 1024, "num_heads": 8}, "L" * 24, (0, 24 * 8 * 128 * 128)),
+        (
+            {"model_type": "rwkv7", "hidden_size": 768, "num_hidden_layers": 12, "num_heads": 32},
+            "L" * 12,
+            (0, 12 * (12 * 64 * 64 + 2 * 768)),
+        ),
+        (
+            {"model_type": "transformer", "num_hidden_layers": 2, "num_kv_heads": 4},
+            "FF",
+            (2 * 2 * 4 * 64, 0),
+        ),
+        (
+            {"model_type": "gla", "num_hidden_layers": 2, "hidden_size": 64, "num_heads": 2}
+            | {"attn": {"layers": [1], "num_heads": 4, "num_kv_heads": 2, "window_size": None}},
+            "LF",
+            (2 * 2 * 16, 2 * 16 * 32),
+        ),
+        (
+            {
+                "model_type": "mamba2",
+                "hidden_size": 1024,
+                "head_dim": 64,
+                "num_hidden_layers": 1,
+                "n_groups": 1,
+            }
+            | {"fuse_norm": True},
+            "L",
+            (0, 2048 * 128 + 3 * (2048 + 256)),
+        ),
+        (
+            {
+                "model_type": "minimax_m1",
+                "num_hidden_layers": 4,
+                "attn_type_list": [0, 0, 0, 1],
+                "head_dim": 128,
+            },
+            "LLLF",
+            (2 * 8 * 128, 3 * 64 * 128 * 128),
+        ),
+        (
+            {"model_type": "bailing_moe_linear", "num_hidden_layers": 6, "layer_group_size": 5}
+            | {"num_key_value_heads": 4},
+            "LLLLFF",
+            (2 * 2 * 4 * 128, 4 * 16 * 128 * 128),
+        ),
+        (
+            {"model_type": "plamo2", "num_hidden_layers": 4, "attention_window_size": 9, "mamba_num_heads": 8}
+            | {"full_attention_idx": [3]},
+            "LWLF",
+            (2 * 4 * 128, 2 * (8 * 128 * 64 + 3 * 8 * 128) + 9 * 2 * 4 * 128),
+        ),
+        (
+            {"model_type": "nemotron-nas", "num_hidden_layers": 2}
+            | {"block_configs": [{"attention": {"n_heads_in_group": 8}}, {"attention": {"no_op": True}}]},
+            "F·",
+            (2 * 8 * 128, 0),
+        ),
+        ({"model_type": "chatglm", "num_layers": 1, "multi_query_attention": True}, "F", (2 * 128, 0)),
+        ({"architectures": ["QWenLMHeadModel"], "n_layer": 2, "n_embd": 256, "n_head": 2}, "FF", (1024, 0)),
+        (
+            {"model_type": "kimi_k2", "architectures": ["DeepseekV3ForCausalLM"], "num_hidden_layers": 1},
+            "F",
+            (576, 0),
+        ),
+        (
+            {"model_type": "minimax_m3", "num_hidden_layers": 2}
+            | {"sparse_attention_config": {"sparse_attention_freq": [0, 1], "sparse_index_dim": 64}},
+            "FS",
+            (2 * 2 * 4 * 128 + 64, 0),
+        ),
+        (
+            {"model_type": "llava", "text_config": {"num_hidden_layers": 1, "num_key_value_heads": 8}},
+            "F",
+            (2 * 8 * 128, 0),
+        ),
+        (
+            {"model_type": "baichuan_m1", "num_hidden_layers": 2, "sliding_window_layers": [1]}
+            | {"num_key_value_heads": 2, "num_swa_attention_heads": 40, "num_swa_key_value_heads": 8}
+            | {"sliding_window": 9},
+            "FW",
+            (2 * 2 * 256, 2 * 2 * 256 + 2 * 8 * 128 + 9 * 2 * 8 * 128),
+        ),
+    ],
+    ids=lambda value: value.get("model_type", "by its class") if isinstance(value, dict) else "",
+)
+def test_types_that_transformers_has_not_keep_what_their_code_keeps(
+    config: dict[str, Any], strip: str, numbers: tuple[int, int]
+) -> None:
+    n = 50
+    assert strip_of(config) == strip
+    stack = read(config, "x")
+    held = [0, 0]
+    for kept, times in stack.tensors:
+        held[not kept.grows] += times * kept.numbers * (1 if kept.grows else kept.rows.needed(n))
+    assert tuple(held) == numbers
