@@ -29,6 +29,7 @@ _MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; h i
 _ZERO_AT_ZERO = ("relu", "identity")  # feature maps under which an unused key column stays unused
 _KEPT = 32  # constructions whose files are remembered
 _LOOKED_AT = 2**24  # weights that the kernel is asked about: some seconds
+_LEAST = 2.0**-40  # margins below it the kernel has never derived: it would look for minutes, and refuse
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,9 @@ def solves(offered: Offer) -> Solves | str:
     count = sum(math.prod(shape) for shape in frame_of(offered).shapes().values())
     if count > _LOOKED_AT:
         return f"{count:,} weights, it is asked about at most {_LOOKED_AT:,}"
+    predicted = construction.margin(Precision.parse(offered.precision))
+    if predicted is not None and predicted < _LEAST:
+        return f"a margin of {predicted:.3g} is finer than its rules reach; it was not asked"
     try:
         model = limen_check.files.model(*files_of(offered))
         margin = limen_check.fits.derived(
