@@ -11,7 +11,7 @@ from limen.core.mixer import Mixer
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear
-from limen.mixers.kda import KDA
+from limen.mixers.kda import Kda
 from limen.mixers.linear import Linear
 from limen.mixers.log_linear import LogLinear
 from limen.mixers.lstm import Lstm
@@ -120,7 +120,7 @@ def test_a_gate_of_one_is_no_gate() -> None:
 
 
 def test_rows_that_fade_alike_are_a_gate_of_a_head() -> None:
-    rows, x = KDA(h=2, d=3, d_k=5, c=4), inputs(2, N)
+    rows, x = Kda(h=2, d=3, d_k=5, c=4), inputs(2, N)
     heads = GatedDelta(h=2, d=3, d_k=5, c=4)
     w = generic(heads)
     alike = w | {

@@ -11,7 +11,7 @@ from laws import WIDTH, generic, inputs
 from torch import Tensor
 
 from limen.mixers.gated_delta import GatedDelta
-from limen.mixers.kda import KDA
+from limen.mixers.kda import Kda
 from limen.mixers.mamba import Mamba
 from limen.mixers.mamba2 import Mamba2
 
@@ -49,9 +49,9 @@ def test_gated_delta_is_that_of_qwen3_next(mixer: GatedDelta, rule: str, n: int)
 
 
 @lengths
-@pytest.mark.parametrize("mixer", KDA.examples(), ids=str)
+@pytest.mark.parametrize("mixer", Kda.examples(), ids=str)
 @pytest.mark.parametrize("rule", ["chunk_kimi_delta_attention", "recurrent_kimi_delta_attention"])
-def test_kda_is_that_of_kimi_linear(mixer: KDA, rule: str, n: int) -> None:
+def test_kda_is_that_of_kimi_linear(mixer: Kda, rule: str, n: int) -> None:
     from transformers.models.kimi_linear import modeling_kimi_linear as kimi
 
     w, x = generic(mixer, dtype=F32), inputs(2, n, dtype=F32)

@@ -31,7 +31,7 @@ else:
 
 
 @dataclass(frozen=True)
-class KDA(DeltaRule):
+class Kda(DeltaRule):
     """h heads with values of size d and keys of size d_k (d unless said), behind a convolution over c."""
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
@@ -73,5 +73,5 @@ class KDA(DeltaRule):
         return Memory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
 
     @classmethod
-    def examples(cls) -> tuple[KDA, ...]:
+    def examples(cls) -> tuple[Kda, ...]:
         return cls(), cls(h=1, d=3, d_k=5), cls(d=3, c=4)

@@ -20,7 +20,7 @@ from limen.architectures.configs.reader import ATTENTION as KINDS
 from limen.architectures.configs.reader import Reader, Stages
 from limen.architectures.configs.stack import Bits, Block
 from limen.mixers.gated_delta import GatedDelta
-from limen.mixers.kda import KDA
+from limen.mixers.kda import Kda
 
 _KDA = ("kimi_linear", "bailing_hybrid")
 
@@ -58,7 +58,7 @@ def sizes(f: Fields) -> Sizes:
 def _delta(f: Fields, bits: Bits) -> Block:
     h_k, h_v, d_k, d_v, c = sizes(f)
     what, mixer = (
-        ("kimi delta attention", KDA()) if f.model_type in _KDA else ("gated delta rule", GatedDelta())
+        ("kimi delta attention", Kda()) if f.model_type in _KDA else ("gated delta rule", GatedDelta())
     )
     state, channels = ((h_v, d_k * d_v),), ((h_k, 2 * d_k), (h_v, d_v))
     return behind_convolution(what, mixer, state, (channels, c), bits)
