@@ -316,3 +316,14 @@ def test_types_that_transformers_has_not_keep_what_their_code_keeps(
     for kept, times in stack.tensors:
         held[not kept.grows] += times * kept.numbers * (1 if kept.grows else kept.rows.needed(n))
     assert tuple(held) == numbers
+
+
+@pytest.mark.parametrize(
+    ("rank", "stack"), [(256, "softmax(h=4,d=128,d_k=192,kv_heads=1,p=32)"), (255, None)]
+)
+def test_a_latent_without_room_for_a_key_and_a_value_is_no_set_of_them(rank: int, stack: str | None) -> None:
+    """r < qk_nope_head_dim + v_head_dim: what heads reply is counted, but no weights are said to fit."""
+    sizes = {"kv_lora_rank": rank, "qk_nope_head_dim": 128, "v_head_dim": 128, "qk_rope_head_dim": 64}
+    config = {"model_type": "deepseek_v3", "num_hidden_layers": 1, "num_attention_heads": 4, **sizes}
+    found = str(read(config, "config").architecture)
+    assert found == (stack or f"softmax(reply_bits={4 * 130 * 32})")

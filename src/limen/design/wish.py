@@ -40,6 +40,8 @@ class Wish:
     @classmethod
     def parse(cls, tasks: list[str], context: int, layers: int, width: int, budget: int | None) -> Wish:
         """A task's id alone stands for its largest instance that fits the context."""
+        if context < 1:
+            raise BadInput(f"a context has at least 1 token, got {context}")
         asked = [sized(text, context) if "(" not in text else Task.parse(text) for text in tasks]
         return cls(tuple(dict.fromkeys(asked)), context, layers, width, budget)
 

@@ -28,9 +28,15 @@ _EVERY = 4  # HY V4: the index of one layer serves the three after it, where the
 
 
 def latent(f: Fields) -> Block:
-    """Every head reads values of size v_head_dim out of the latent vector; that holds one set for sure."""
+    """Every head reads values of size v_head_dim out of the latent vector.
+
+    That has room for one set of keys and values if r ≥ qk_nope_head_dim + v_head_dim; if not, only what the
+    heads reply is counted: then no weights are said to fit.
+    """
     h, d = f.integer("num_attention_heads"), _value_size(f)
-    part = Part(Softmax(h, d, d_k=_key_size(f), kv_heads=None if h == 1 else 1), p=SUMS)
+    mixer = Softmax(h, d, d_k=_key_size(f), kv_heads=None if h == 1 else 1)
+    room = f.integer("kv_lora_rank") >= f.integer("qk_nope_head_dim") + d
+    part = Part(mixer, p=SUMS) if room else Part(mixer, bits=mixer.reply_bits(SUMS))
     return Block("latent attention", part, (_latents(f),), _sizes(f))
 
 
