@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 from limen.core.architecture import Architecture
 from limen.core.errors import BadInput
@@ -10,7 +10,7 @@ from limen.core.errors import BadInput
 
 def is_text(text: str) -> bool:
     """Whether a stack is written down, not a file."""
-    return not text.endswith((".json", ".gguf")) and not Path(text).is_dir()
+    return not text.endswith((".json", ".gguf")) and not os.path.isdir(text)  # noqa: PTH112 (any length)
 
 
 def stack_of(text: str) -> Architecture:
