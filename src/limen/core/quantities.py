@@ -46,6 +46,6 @@ def many(count: int) -> str:
     """1,234; from 2^64 on the power of two that is near.
 
     >>> many(1234), many(10**60)
-    ('1,234', 'about 2^199.3')
+    ('1,234', 'about 2^199.316')
     """
     return f"{count:,}" if count.bit_length() <= 64 else f"about 2^{math.log2(count):.6g}"
