@@ -208,3 +208,9 @@ def test_a_table_is_shown_in_a_notebook(whole: Table) -> None:
 
     shown = whole._repr_html_() or ""
     assert shown.count("<tr>") == 1 + len(whole.rows) and "Ω(n log n)" in shown
+
+
+def test_a_proof_about_the_same_task_in_other_words_is_about_this_cell() -> None:
+    """Certificates spell every size, cells those that are not defaults: recall(n=…,V=…,q=1)."""
+    cell = build(["linear"], ["recall"])["linear", "recall"]
+    assert cell.proof is not None and cell.proof.task != cell.task and cell.machine_checked

@@ -10,6 +10,7 @@ from limen.core.certificate import Witness
 from limen.core.kernel import Files
 from limen.core.proof import Claim
 from limen.core.shown import html
+from limen.core.task import Task
 from limen.core.verdict import Answer
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Cell:
     @property
     def machine_checked(self) -> bool:
         """Whether the verdict itself, at its own sizes, has a proof that Coq checks."""
-        return self.proof is not None and self.proof.task == self.task
+        return self.proof is not None and Task.parse(self.proof.task) == Task.parse(self.task)
 
 
 @dataclass(frozen=True)
