@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from html import escape
 from math import log2
 
+from limen.core.architecture import Architecture
 from limen.core.certificate import Message, Transcript
-from limen.core.task import Player
+from limen.core.task import Player, Task
 
 _LEFT, _STEP, _ROW, _DROP, _RADIUS = 150, 130, 150, 84, 17
 _HEAD = (
@@ -30,6 +31,11 @@ _STYLE = (
 )
 
 
+def whose(said: Transcript) -> str:
+    """The task and the stack as people write them, defaults left out."""
+    return f"{Task.parse(said.task)} by {Architecture.parse(said.architecture)}"
+
+
 def exchange_picture(said: Transcript, players: tuple[Player, ...]) -> str:
     """One row a layer; the width of an arc grows with the logarithm of its bits."""
     rows: dict[int, list[Message]] = defaultdict(list)
@@ -39,7 +45,7 @@ def exchange_picture(said: Transcript, players: tuple[Player, ...]) -> str:
     width = max(560, _LEFT + len(players) * _STEP)
     height = 70 + len(rows) * _ROW + 24 * len({m.what for m in said.messages}) + 30
     body = [
-        f'<text class="title" x="12" y="22">{escape(said.task)} by {escape(said.architecture)}</text>',
+        f'<text class="title" x="12" y="22">{escape(whose(said))}</text>',
         f'<text x="12" y="42">{len(said.messages)} messages, {_bits(said.messages)}</text>',
     ]
     for i, (layer, messages) in enumerate(sorted(rows.items())):

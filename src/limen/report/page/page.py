@@ -15,7 +15,7 @@ from markupsafe import Markup
 from limen import __version__
 from limen.core.certificate import Collision, encode
 from limen.core.task import Task
-from limen.report.exchange import exchange_picture
+from limen.report.exchange import exchange_picture, whose
 from limen.report.page import charts
 from limen.report.table import MARK, SIGN, certificates, powers
 from limen.table import curves
@@ -59,7 +59,7 @@ def page(table: Table) -> bytes:
         sign={str(answer): sign for answer, sign in SIGN.items()},
         mark=MARK,
         marked=bool(marks - {"", "confirmed"}),
-        talk=said,
+        talk=whose(said),
         exchange=_data("image/svg+xml", exchange_picture(said, players).encode()),
         powers=powers,
         bars=bars,
