@@ -85,7 +85,7 @@ def test_a_picture_shows_where_the_query_looks(tmp_path: Path) -> None:
 
 def test_the_least_precision_of_a_lookup_is_that_of_counting_to_the_number_of_its_signs() -> None:
     """Scores are whole numbers up to D = ⌈log₂n⌉, times 16: ⌈log₂D⌉ bits are enough for sure."""
-    rows = smallest_precision(construct(Task.parse("eva(n=256)")), how=20, seed=0, over=None)
+    rows = smallest_precision(construct(Task.parse("eva(n=256)")), how=5, seed=0, over=None)
     assert [row.predicted for row in rows] == [3, 3, 3, 3]
     assert all(row.predicted is not None and row.predicted >= (row.works or 0) for row in rows)
 
