@@ -60,7 +60,7 @@ def show(c: Construction, name: str, seen: bool) -> None:
     except Refused as why:
         found = f"- ({why})"
     seconds, predicted = time.perf_counter() - start, c.margin(precision)
-    least = f"{run(c.model(), c.task, precision, inputs(c.task, None, 0, 4096)).margin:.6f}" if seen else ""
+    least = f"{run(c.model(), c.task, precision, inputs(c.task, None, 0, 4096)).margin:.6g}" if seen else ""
     said = "-" if predicted is None else f"{predicted:.6f}"
     print(f"{c!s:28} {c.task!s:42} {name:9} {found:>12} {said:>10} {least:>10} {seconds:6.2f} s", flush=True)
 
