@@ -183,8 +183,13 @@ class Ask:
         for column in self.head.columns:
             ends = [self.head.value[d.name].form(column).ends for d in self.seen]
             low, high = min(ZERO, *(low for low, _ in ends)), max(ZERO, *(high for _, high in ends))
-            err[column] = room * low, room * high
+            dust = self.dust(column)
+            err[column] = room * low - (dust if low else 0), room * high + (dust if high else 0)
         return Vec.of({}, {}, err)
+
+    def dust(self, column: int) -> Fraction:
+        """What products of weights and values err by in all where they are subnormal: no factor of them."""
+        return above(2 * self.state.length * self.state.grown * self.f.tiny) if self.cap(column) else ZERO
 
     def weight(self, n: int, gap: Fraction) -> Fraction:
         """At least the computed weight of n tokens that score `gap` less than another, relative to it."""
@@ -201,6 +206,7 @@ class Ask:
         need(stray < Fraction(1, 64), "too much weight elsewhere")
         share = 4 * stray + (0 if 4 * stray < u else (1 + u) ** 2 * (1 + 4 * acc) - 1)
         reach = {column: above(share * self.cap(column)) for column in self.head.columns}
+        reach = {column: e + self.dust(column) if stray else e for column, e in reach.items()}
         return v.plus(Vec.of({}, {}, {column: (-e, e) for column, e in reach.items()}))
 
     def behind(self, e: Class, base: Fraction, gain: Gain, err: Fraction) -> Fraction:

@@ -13,7 +13,7 @@ from typing import Any
 
 from limen_check import architecture
 from limen_check.files import Model, claimed, need, rational
-from limen_check.text import Call, Value, parse_stack
+from limen_check.text import Call, Stack, Value, parse_stack
 from limen_check.weights import RULES, margin
 
 _FORMATS = ((64, "float64"), (32, "float32"), (16, "bfloat16"))  # the format with at most so many bits
@@ -44,36 +44,48 @@ def check_fits(c: Mapping[str, Any], model: Model) -> str:
     """The same, and the architecture holds the model's layers in a precision that is enough."""
     architecture.read(c["architecture"])  # also what is not used has to exist
     sentence = check_solves(c, model)
-    bits = _placed(parse_stack(model.header["architecture"]), parse_stack(c["architecture"]))
+    wanted = parse_stack(model.header["architecture"])
+    apart = [_apart(model, i, len(layer)) for i, layer in enumerate(wanted)]
+    bits = _placed(wanted, apart, parse_stack(c["architecture"]))
     name = next((name for least, name in _FORMATS if least <= bits), None)
     need(name == c["precision"], f"numbers there are {name or 'too short'}, not {c['precision']}")
     return f"{c['architecture']} can: {sentence}"
 
 
-def _placed(wanted: list[tuple[Call, ...]], there: list[tuple[Call, ...]]) -> int:
+def _apart(model: Model, layer: int, parts: int) -> bool:
+    """Whether no two parts of a layer add to one column: sums of them are then never rounded."""
+    found: list[int] = []
+    for rows in (model.weights[f"{layer}.{part}.O"].rows for part in range(parts)):
+        found += {c for i in range(len(rows)) for c, v in enumerate(rows[i]) if v}
+    return len(found) == len({*found})
+
+
+def _placed(wanted: Stack, apart: list[bool], there: Stack) -> int:
     """Each wanted layer in the first one left that holds it: the least number of bits of a part in use."""
     left, bits = iter(there), []
-    for layer in wanted:
-        found = next((b for b in (_held(layer, other) for other in left) if b is not None), None)
+    for layer, alone in zip(wanted, apart, strict=True):
+        found = next((b for b in (_held(layer, other, alone) for other in left) if b is not None), None)
         need(found is not None, "the model's layers are not found there")
         bits += found or []
     return min(bits, default=16)
 
 
-def _held(wanted: tuple[Call, ...], there: tuple[Call, ...]) -> list[int] | None:
+def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> list[int] | None:
     """The bits of the parts of a layer that hold the wanted ones, or None; heads are taken one by one.
 
-    Each head of the model has keys and values of its own, so as many sets of them are needed.  A part that
-    says how few bits its own numbers take, and whose rule sees that they do, does not set the precision.
+    Parts that add to one column are added and rounded in their order, so each needs a part of its own, behind
+    the last one.  Each head of the model has keys and values of its own, so as many sets of them are needed.
+    A part that says how few bits its own numbers take, and whose rule sees that they do, does not set the
+    precision.
     """
     heads = [min(_size(part, "h", 1), _size(part, "kv_heads", _size(part, "h", 1))) for part in there]
-    bits = []
+    bits, first = [], 0
     for want in wanted:
         h = _size(want, "h", 1)
-        at = next((i for i, part in enumerate(there) if heads[i] >= h and _within(want, part)), None)
+        at = next((i for i in range(first, len(there)) if heads[i] >= h and _within(want, there[i])), None)
         if at is None:
             return None
-        heads[at] -= h
+        heads[at], first = heads[at] - h, 0 if apart else at + 1
         if not ("p" in want.arguments and RULES[want.name].sees_bits):
             bits.append(_size(there[at], "p"))
     return bits

@@ -81,7 +81,7 @@ def set_bits(K: int, most: int, signs: int, times: Callable[[int], int] = lambda
         for s in range(most + 1):
             total += times(s) * term
             term = term * (K - s) * signs // (s + 1)
-        return (total - 1).bit_length()
+        return (max(total, 1) - 1).bit_length()
     peak = min(most, (K + 1) * signs // (signs + 1))
     total, up, down = times(peak) << 256, 1 << 256, 1 << 256
     for s in range(_TERMS):

@@ -159,7 +159,7 @@ def exists(ask: Ask, d: Class, blank: Class, facts_of: Reads = relation) -> Vec:
         each, most = list(zip(pair, cases, slack, strict=True)), max(all_of.values())
         low = min(v / (1 + case.stray) / more - v for v, case, more in each)
         high = max((v + case.stray * most) * more - v for v, case, more in each)
-        columns[c], err[c] = Column.of(pair), (-above(-low), above(high))
+        columns[c], err[c] = Column.of(pair), (-above(-low) - ask.dust(c), above(high) + ask.dust(c))
     return Vec.of({}, {Number(Exists(d.name, on.facts)): Rows((0, 1), columns)}, err)
 
 
@@ -215,6 +215,7 @@ def share(ask: Ask, d: Class) -> Vec:
             left = rest * (d.count - κ)
             means.append((always + κ * one + left * two) / (fixed + κ + left))
         off, (lo, hi) = above((slack + 2 * stray) * ask.cap(c)), _part(value.err.get(c, NONE))
+        off += ask.dust(c)
         columns[c], err[c] = Column.of(means), (lo - off, hi + off)
     return Vec.of({}, {Number(Count(d.name, facts)): Rows(tuple(range(d.count + 1)), columns)}, err)
 
