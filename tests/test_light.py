@@ -68,3 +68,12 @@ def test_a_command_that_needs_more_says_what_to_install(
     assert said.returncode == 2 and said.stdout == ""
     assert said.stderr == f"limen: this needs the package {package}: pip install 'limen[{extra}]'\n"
     assert not (tmp_path / "out").exists()
+
+
+def test_certificates_of_both_sides_are_checked_without_torch(tmp_path: Path) -> None:
+    for stack, kind in (("linear(h=1,d=4)", "bound"), ("softmax(h=1,d=16)", "fits")):
+        path = tmp_path / kind / "certificate.json"
+        path.parent.mkdir()
+        assert light("decide", "eva(n=128)", stack, "--save", str(path)).returncode == 0
+        said = light("check", str(path))
+        assert said.returncode == 0 and said.stdout.startswith(f"{kind}: valid."), said.stderr
