@@ -10,12 +10,12 @@ import sys
 import time
 
 import limen_check.files
-from limen.check.run import inputs, run
 from limen.core.catalogue import identifier, ids, lookup
 from limen.core.construction import Construction, construct
-from limen.core.files import written
 from limen.core.numbers import Precision
 from limen.core.task import Task
+from limen.model.files import written
+from limen.model.run import inputs, run
 from limen_check.files import Refused
 from limen_check.weights import margin
 

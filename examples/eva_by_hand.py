@@ -10,10 +10,10 @@ import numpy as np
 import torch
 
 from limen.core.architecture import Architecture
-from limen.core.embedding import Table
-from limen.core.model import Frame, Model
 from limen.core.numbers import Precision
-from limen.core.predictor import answers_of
+from limen.model.embedding import Table
+from limen.model.model import Frame, Model
+from limen.model.predictor import answers_of
 from limen.tasks.eva import Eva
 
 n, c = 4, 16  # c: the score of a match; everything else scores 0, so its weight is e^-16

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from limen.audit import Audit, Request, audit
+from limen.audits import Audit, Request, audit
 
 ENGINES = {"llama.cpp": "llamacpp", "ik_llama.cpp": "llamacpp", "sglang": "sglang", "vllm": "vllm"}
 BYTES = ("kv_bytes", "window_bytes", "recurrent_bytes", "convolution_bytes", "state_bytes", "cache_bytes")

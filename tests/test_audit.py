@@ -11,12 +11,12 @@ import pytest
 from speed import loads_torch, seconds
 from test_cli import LIMEN, limen
 
-from limen.audit import Request, architecture_of, audit
+from limen.audits import Request, architecture_of, audit
 from limen.core.architecture import Architecture
 from limen.core.errors import BadInput
 from limen.core.verdict import Answer
-from limen.decide import decide
-from limen.report.audit import audited
+from limen.decisions import decide
+from limen.render.audit import audited
 from limen.tasks._families import FAMILIES
 
 CONFIGS = Path(__file__).parents[1] / "examples/configs"
@@ -175,7 +175,7 @@ def test_several_models_stand_side_by_side_and_on_one_card(tmp_path: Path) -> No
 
 def test_an_audit_loads_neither_torch_nor_transformers() -> None:
     assert not loads_torch("audit", GPT_OSS)
-    code = f"import sys; from limen.report.audit import *; audited([{GPT_OSS!r}], Request(), None)\n"
+    code = f"import sys; from limen.render.audit import *; audited([{GPT_OSS!r}], Request(), None)\n"
     code += "sys.exit(any(name in sys.modules for name in ('transformers', 'huggingface_hub')))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 

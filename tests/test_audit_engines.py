@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from limen.architectures.configs.stack import Use
-from limen.audit import Request, audit
+from limen.audits import Request, audit
 from limen.core.errors import BadInput
+from limen.hf.stack import Use
 
 GIB = 2**30
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from test_cli import limen
 
-from limen.audit import Request, audit, load
+from limen.audits import Request, audit, load
 from limen.core.errors import BadInput
 
 QWEN35 = {  # as llama.cpp's converter writes Qwen3.5-35B-A3B, but for its words
@@ -141,7 +141,7 @@ def test_a_header_is_read_as_the_config_it_comes_from(tmp_path: Path) -> None:
     ids=lambda case: case["general.architecture"] if isinstance(case, dict) else "",
 )
 def test_architectures_of_llama_cpp(metadata: dict[str, Any], strip: str, row: int, tmp_path: Path) -> None:
-    from limen.report.audit import letter
+    from limen.render.audit import letter
 
     found = audit(*load(saved(tmp_path, gguf(metadata))), Request())
     assert "".join(map(letter, found.stack.layers)) == strip

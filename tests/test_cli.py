@@ -40,7 +40,7 @@ def test_list_shows_each_entry_with_one_line_about_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["limen.cli", "limen.report.show", *(f"limen.tasks.{t}" for t in ids("tasks"))]
+    "module", ["limen.cli", "limen.render.show", *(f"limen.tasks.{t}" for t in ids("tasks"))]
 )
 def test_the_light_part_loads_no_torch(module: str) -> None:
     code = f"import sys, {module}; sys.exit('torch._C' in sys.modules)"

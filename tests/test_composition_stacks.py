@@ -5,12 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from limen.check.run import batch_size, inputs, run
 from limen.constructions.composition_by_encoder import CompositionByEncoder
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.core.construction import Construction
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
+from limen.model.run import batch_size, inputs, run
 from limen.tasks.composition import Composition
 
 F32 = Precision.parse("float32")

@@ -9,18 +9,18 @@ import pytest
 import torch
 from flint import ctx
 
-from limen.architectures.last import last_logits
-from limen.check.run import batch_size, inputs, run
-from limen.check.tried import check_run
+from limen.checks.tried import check_run
 from limen.core.catalogue import ids, lookup
 from limen.core.construction import Construction, construct
 from limen.core.errors import BadInput
-from limen.core.files import load, save
-from limen.core.local import Function
-from limen.core.model import Model
 from limen.core.numbers import Precision
 from limen.core.task import Task
-from limen.solve import certificate, solve
+from limen.model.files import load, save
+from limen.model.last import last_logits
+from limen.model.local import Function
+from limen.model.model import Model
+from limen.model.run import batch_size, inputs, run
+from limen.solutions import certificate, solve
 
 EXAMPLES = [
     c for name in ids("constructions") for c in lookup("constructions", name, Construction).examples()

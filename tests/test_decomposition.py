@@ -11,12 +11,12 @@ import torch
 from test_cli import limen
 
 from limen.adversary.decomposition import Decomposition
-from limen.check.collision import check_collision
+from limen.checks.collision import check_collision
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.core.architecture import Architecture
-from limen.core.embedding import Table
-from limen.core.model import Frame, Model
 from limen.core.task import Task
+from limen.model.embedding import Table
+from limen.model.model import Frame, Model
 from limen.tasks.composition import Composition
 
 LAYERS = {"L": "linear(h=1,d=1,phi=relu)", "F": "softmax(h=1,d=1,d_k=2)"}

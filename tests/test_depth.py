@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 from judged import refused
 from speed import loads_torch, seconds
 
-from limen.check.bound import stated
-from limen.check.case import Case, Sides
-from limen.check.composition import ROUTES, Chain, Levels, bits_by_level
-from limen.check.formal_depth import plan_of
-from limen.check.hops import Wires, by_stages
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.graph import Component, Graph
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
-from limen.report.depth import depth
+from limen.depths import depth
 from limen.tasks.composition import Composition
-from limen.theorems import _hops
+from limen.theorems._case import Case, Sides
+from limen.theorems._stated import stated
 from limen.theorems.composition_depth import CompositionDepth, explicit, smallest
+from limen.theorems.composition_depth import search_stages as _hops
+from limen.theorems.composition_depth.coq_stages import plan_of
+from limen.theorems.composition_depth.inequality import ROUTES, Chain, Levels, bits_by_level
+from limen.theorems.composition_depth.stages import Wires, by_stages
 
 SMALL, LARGE = "(h=1,d=4,p=8)", "(h=8,d=64,p=16)"
 HEADWISE = "2*(softmax(reply_bits=19)|linear(state_bits=15))"

@@ -14,29 +14,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_cli import LIMEN
 
-from limen.architectures.configs.fields import defaults
-from limen.audit import Request as Audited
-from limen.audit import audit, load
-from limen.check.formal import FORMS
+from limen.audits import Request as Audited
+from limen.audits import audit, load
+from limen.checks.reader import checked
 from limen.core.architecture import Architecture
 from limen.core.certificate import SCHEMA, decode
 from limen.core.errors import BadInput
-from limen.core.files import load as load_model
 from limen.core.numbers import Precision
 from limen.core.strict_json import read_object
 from limen.core.task import Task
 from limen.core.text import spell_stack
-from limen.decide import decide
-from limen.report.bound import bounded
-from limen.report.check import checked
-from limen.report.protocol import Request as Played
-from limen.report.protocol import played
-from limen.report.show import show_task
-from limen.report.solve import Request, solution
+from limen.decisions import decide
+from limen.forms import FORMS
+from limen.hf.fields import defaults
+from limen.model.files import load as load_model
+from limen.render.bound import bounded
+from limen.render.protocol import Request as Played
+from limen.render.protocol import played
+from limen.render.show import show_task
+from limen.render.solve import Request, solution
 
 CEILING = """
-from limen.check.case import Case
-from limen.check.bound import stated
+from limen.theorems._case import Case
+from limen.theorems._stated import stated
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 case = Case(Task.parse("eva(n=886440)"), Architecture.parse("linear(state_bits=3179091)"), 0, "average")

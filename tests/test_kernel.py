@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 
 import limen_check
-from limen.check.fits import Offer, evidence, files_of, solves
+from limen.checks.reader import checked
 from limen.core.architecture import Architecture
 from limen.core.certificate import Counterexample, Machine, Run, Solves, Witness, encode
 from limen.core.construction import construct
 from limen.core.errors import BadInput
-from limen.core.files import HEADER, WEIGHTS, digest
 from limen.core.kernel import Accepted
-from limen.core.model import Model
 from limen.core.protocol import shares
 from limen.core.task import Task
-from limen.decide import decide
+from limen.decisions import decide
+from limen.model.files import HEADER, WEIGHTS, digest
+from limen.model.model import Model
+from limen.placement import Offer, evidence, files_of, solves
 from limen.protocols._transcript import transcript
-from limen.report.check import checked
-from limen.table.refutation import refuted
+from limen.tables.refutation import refuted
 
 KERNEL = Path(limen_check.__file__).parent
 TRUST = Path(__file__).parents[1] / "docs/trust.md"
@@ -72,7 +72,7 @@ def certificates() -> dict[str, tuple[Witness, Model | None]]:
 
 def judged(folder: Path, kind: str, change: dict[str, Any]) -> bool:
     """Whether the certificate, changed in some fields, is called valid; what is malformed is not."""
-    from limen.core.files import save
+    from limen.model.files import save
 
     certificate, model = certificates()[kind]
     fields = {

@@ -20,11 +20,6 @@ import pytest
 from unchecked import types_unchecked  # noqa: F401
 
 import limen_check
-from limen.check import one_layer
-from limen.check.bound import INEQUALITIES, stated
-from limen.check.case import Case
-from limen.check.composition import chain, levels_of
-from limen.check.machine import machine
 from limen.core.architecture import Architecture
 from limen.core.bits import Count
 from limen.core.catalogue import ids
@@ -32,10 +27,15 @@ from limen.core.certificate import Bound
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
+from limen.machines import machine
 from limen.mixers.softmax import Softmax
 from limen.tasks.eva import Eva
-from limen.theorems import _sharp
-from limen.theorems._chain import free_sizes
+from limen.theorems import _cuts as one_layer
+from limen.theorems._case import Case
+from limen.theorems._stated import INEQUALITIES, stated
+from limen.theorems.composition_depth import search_sharp as _sharp
+from limen.theorems.composition_depth.inequality import chain, levels_of
+from limen.theorems.composition_depth.search import free_sizes
 from limen_check import logs, rows
 from limen_check.bound import check_bound, derived
 from limen_check.depth import Ceiling

@@ -16,18 +16,18 @@ import pytest
 import torch
 from unchecked import types_unchecked  # noqa: F401
 
-from limen.check.run import inputs, run
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids, lookup
 from limen.core.construction import Construction, construct
-from limen.core.embedding import Codes
 from limen.core.errors import BadInput
-from limen.core.files import written
-from limen.core.model import Frame, Model
 from limen.core.numbers import Precision
-from limen.core.readout import Binary
 from limen.core.task import Task
 from limen.core.weights import Weights, tensors
+from limen.model.embedding import Codes
+from limen.model.files import written
+from limen.model.model import Frame, Model
+from limen.model.readout import Binary
+from limen.model.run import inputs, run
 from limen_check import files
 from limen_check.files import Malformed, Refused
 from limen_check.fits import check_fits, check_solves

@@ -26,9 +26,9 @@ from laws import (
 import limen
 from limen.core.catalogue import ids, lookup
 from limen.core.mixer import Mixer, Streaming
-from limen.core.model import Place, at_once
 from limen.core.numbers import Precision
 from limen.mixers.softmax import Softmax
+from limen.model.model import Place, at_once
 
 MIXERS = [m for name in ids("mixers") for m in lookup("mixers", name, Mixer).examples()]
 CAUSAL = [m for m in MIXERS if not m.sees_future]

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
-from limen.core.embedding import Code, Codes, Segment, Table
 from limen.core.errors import BadInput
-from limen.core.files import load, save
-from limen.core.local import Function, Mlp
 from limen.core.mixer import Mixer
-from limen.core.model import Frame, Model, Place, at_once
 from limen.core.numbers import Precision
-from limen.core.predictor import answers_of, predictor
-from limen.core.readout import Binary
-from limen.report.picture import attention
+from limen.model.embedding import Code, Codes, Segment, Table
+from limen.model.files import load, save
+from limen.model.local import Function, Mlp
+from limen.model.model import Frame, Model, Place, at_once
+from limen.model.predictor import answers_of, predictor
+from limen.model.readout import Binary
+from limen.render.picture import attention
 from limen.tasks.eva import Eva
 from limen.tasks.recall import Recall
 

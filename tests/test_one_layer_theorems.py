@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limen.check.one_layer import Family, averages, fixed_query, fooling_set, query_zero, separate_values
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound
 from limen.core.task import Task, Tokens
 from limen.core.theorem import NoStatement, Theorem
+from limen.theorems._cuts import Family, averages, fixed_query, fooling_set, query_zero, separate_values
 
 ONE_LAYER = ["one_layer_cut", "separate_tokens", "three_sum_one_layer", "sparse_average_width"]
 

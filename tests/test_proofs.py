@@ -12,10 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limen.check import coq
-from limen.check.bound import stated
-from limen.check.case import Case
-from limen.check.formal import FORMS, formal, written
+from limen.checks import coq
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound
@@ -23,10 +20,13 @@ from limen.core.errors import BadInput
 from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
-from limen.decide import decide
-from limen.table.columns import COLUMNS
-from limen.table.rows import ROWS
-from limen.theorems._formal import CHOICES, claimed
+from limen.decisions import decide
+from limen.forms import FORMS, formal, written
+from limen.tables.columns import COLUMNS
+from limen.tables.rows import ROWS
+from limen.theorems._case import Case
+from limen.theorems._coq_sizes import CHOICES, claimed
+from limen.theorems._stated import stated
 
 PROOFS = Path(__file__).parents[1] / "proofs"
 LIMEN = Path(sys.executable).parent / "limen"

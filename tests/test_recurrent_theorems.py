@@ -10,22 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laws import generic, inputs
 
-from limen.check.collision import check_collision
-from limen.check.entropy import divergence
-from limen.check.recurrent import lookup as lookup_of
+from limen.adversary.collisions import collision
+from limen.checks.collision import check_collision
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound, Collision
 from limen.core.construction import construct
-from limen.core.embedding import Table
 from limen.core.errors import BadInput
-from limen.core.files import digest
-from limen.core.model import Frame, Model
-from limen.core.predictor import Foreign
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
 from limen.mixers.log_linear import Levels, LogLinear
-from limen.theorems._collisions import collision
+from limen.model.embedding import Table
+from limen.model.files import digest
+from limen.model.model import Frame, Model
+from limen.model.predictor import Foreign
+from limen.theorems._entropy import divergence
+from limen.theorems._states import lookup as lookup_of
 
 RECURRENT = ["streaming_state", "log_linear_state", "window_global"]
 TASKS = [

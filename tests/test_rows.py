@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from speed import loops
 
-from limen.core import exhaustive, matrix
+from limen.bounds import matrix
+from limen.bounds.matrix import Entries
 from limen.core.catalogue import ids, lookup
-from limen.core.matrix import Entries
 from limen.core.task import Task
+from limen.model import exhaustive
 from limen.tasks import _counts, composition, is_tree
 from limen.tasks.composition import Composition
 from limen.tasks.is_tree import IsTree

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from limen.check.bound import INEQUALITIES
 from limen.core.catalogue import ids, lookup, summary
 from limen.core.theorem import Theorem
-from limen.report.theory import Standing, formal_line, standing
+from limen.render.theory import Standing, formal_line, standing
+from limen.theorems._stated import INEQUALITIES
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/theory.md"

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from limen.check.run import Count, batch_size, inputs, run
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.constructions.eva_by_softmax import EvaBySoftmax
 from limen.constructions.two_sum_by_code import TwoSumByCode
 from limen.constructions.two_sum_by_trigonometry import TwoSumByTrigonometry
 from limen.core.construction import Construction
-from limen.core.embedding import Codes
-from limen.core.model import Model
 from limen.core.numbers import Precision
+from limen.model.embedding import Codes
+from limen.model.model import Model
+from limen.model.run import Count, batch_size, inputs, run
 from limen.tasks.composition import Composition
 from limen.tasks.eva import Eva
 from limen.tasks.two_sum import TwoSum

@@ -102,7 +102,7 @@ def list_(
         for entry in entries:
             lines.append(f"  {entry:{width}}  {summary(name, entry)}")
             if kind == "theorems":
-                from limen.report.theory import formal_line
+                from limen.render.theory import formal_line
 
                 lines.append(f"  {'':{width}}    {formal_line(entry)}")
     _print("list", found, lines, as_json)
@@ -127,7 +127,7 @@ def show(
     Example: limen show "eva(n=8)" --hard
     """
     from limen.core import quantities
-    from limen.report.show import architecture_lines, show_architecture, show_task, task_lines
+    from limen.render.show import architecture_lines, show_architecture, show_task, task_lines
 
     first = text.split("(")[0].strip()
     if first in ids("tasks"):
@@ -166,7 +166,7 @@ def solve(
 
     Example: limen solve "eva(n=1000)" --precision bf16
     """
-    from limen.report.solve import Request, least, solution
+    from limen.render.solve import Request, least, solution
 
     request = Request(task, by, precision, check, seed)
     if smallest is not None:
@@ -196,7 +196,7 @@ def decide(
 
     Example: limen decide "eva(n=488)" "linear(h=1,d=16,p=16)"
     """
-    from limen.report.decide import decided
+    from limen.render.decide import decided
 
     shown, lines = decided(task, architecture, steps, over, save, proof)
     _print("decide", shown, lines, as_json)
@@ -213,10 +213,12 @@ def depth(
 
     Example: limen depth "12*(3*linear(h=16,d=128),softmax(h=16,d=128))"
     """
-    from limen.report.depth import depth as found
+    from limen.depths import depth as found
+    from limen.render.depth import lines_of
+    from limen.render.stack import stack_of
 
-    shown, lines = found(architecture, steps)
-    _print("depth", shown, lines, as_json)
+    shown = found(stack_of(architecture), steps)
+    _print("depth", shown, lines_of(shown), as_json)
 
 
 @app.command()
@@ -238,8 +240,8 @@ def design(
     Example: limen design --task eva --task "composition(m=2048,n1=32)" --context 131072
     """
     from limen.core import quantities
-    from limen.design import Wish
-    from limen.report.design import designed
+    from limen.designs import Wish
+    from limen.render.design import designed
 
     wish = Wish.parse(task, quantities.tokens(context), layers, width, budget)
     shown, lines, good = designed(wish, picture)
@@ -262,7 +264,7 @@ def bound(
 
     Example: limen bound "two_sum(n=1024,M=4096)"
     """
-    from limen.report.bound import bounded
+    from limen.render.bound import bounded
 
     shown, lines = bounded(target, cut, alphabet, length, seconds)
     _print("bound", shown, lines, as_json)
@@ -322,9 +324,9 @@ def audit(
 
     Example: limen audit examples/configs/gpt_oss_120b.json --context 131072
     """
-    from limen.audit import Request
+    from limen.audits import Request
     from limen.core import quantities
-    from limen.report.audit import audited
+    from limen.render.audit import audited
 
     request = Request(
         quantities.tokens(context),
@@ -382,11 +384,11 @@ def protocol(
 
     Example: limen protocol "composition(m=4,n1=4)" "linear(h=1,d=4),softmax(h=2,d=4)"
     """
-    from limen.report.protocol import Request, played
+    from limen.render.protocol import Request, played
 
     request = Request(task, architecture, players, arithmetic, model, seed)
     if decompose:
-        from limen.report.decomposition import decomposed
+        from limen.render.decomposition import decomposed
 
         shown, lines, good = decomposed(request, rows, seconds, save)
     else:
@@ -414,8 +416,8 @@ def table(
 
     Example: limen table --row linear --column eva
     """
-    from limen.report.evidence import tabled
-    from limen.table.cell import EvidenceError
+    from limen.render.evidence import tabled
+    from limen.tables.cell import EvidenceError
 
     try:
         shown, lines = tabled(row or [], column or [], full, out, form)
@@ -440,7 +442,8 @@ def check_(
 
     Example: limen check weights/certificate.json
     """
-    from limen.report.check import all_checked, checked, exit_code, lines_of
+    from limen.checks.reader import all_checked, checked
+    from limen.render.check import exit_code, lines_of
 
     if certificate.is_dir() and model is not None:
         raise BadInput("--model is for one certificate; those of a folder have their models beside them")

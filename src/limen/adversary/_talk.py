@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from limen.core.errors import BadInput
 from limen.core.graph import Graph
 from limen.core.mixer import Streaming
-from limen.core.model import Model, Place
 from limen.core.task import Tokens
 from limen.mixers._heads import join, split
 from limen.mixers.softmax import Softmax
+from limen.model.model import Model, Place
 from limen.protocols._conversation import converse
 from limen.protocols._sums import Integers
 from limen.protocols._transcript import arithmetic

@@ -1,8 +1,8 @@
 """What exists, found by looking at the files: `limen/tasks/eva.py` holds the task "eva".
 
-Nothing else registers it.  A file whose name starts with an underscore is a helper, not an entry.
-Listing reads the
-files as text, so it costs milliseconds and imports nothing.
+An entry is a file `<id>.py` or a folder `<id>/` with an `__init__.py`; nothing else registers it.  A name that
+starts with an underscore is a helper, not an entry.  Listing reads the files as text, so it costs milliseconds
+and imports no entry.
 """
 
 from __future__ import annotations
@@ -29,22 +29,41 @@ KINDS = {
 _ROOT = Path(__file__).parents[1]
 
 
-def _folder(kind: str) -> Path:
+def _folders(kind: str) -> list[Path]:
+    """Where the entries of a kind stand: those of its package, whose `__path__` may name more than its own."""
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
-    return _ROOT / KINDS[kind]
+    if not (_ROOT / KINDS[kind]).is_dir():
+        return []
+    return [Path(folder) for folder in importlib.import_module(f"limen.{KINDS[kind]}").__path__]
+
+
+def _files(kind: str) -> dict[str, Path]:
+    """The file of each entry, by its id."""
+    found = [(p.stem, p) for folder in _folders(kind) for p in folder.glob("*.py")]
+    found += [(p.parent.name, p) for folder in _folders(kind) for p in folder.glob("*/__init__.py")]
+    return {name: path for name, path in sorted(found) if not name.startswith("_")}
 
 
 def ids(kind: str) -> list[str]:
     """Every entry of a kind, sorted; empty while the kind has no files."""
-    return sorted(p.stem for p in _folder(kind).glob("*.py") if not p.stem.startswith("_"))
+    return list(_files(kind))
 
 
 def summary(kind: str, name: str) -> str:
     """The first sentence of the entry's docstring, without importing it."""
-    tree = ast.parse((_folder(kind) / f"{name}.py").read_text(encoding="utf-8"))
-    paragraph = (ast.get_docstring(tree) or "").split("\n\n")[0]
+    paragraph = docstring(kind, name).split("\n\n")[0]
     return " ".join(paragraph.split())
+
+
+def docstring(kind: str, name: str) -> str:
+    """What the file of an entry says of itself."""
+    return ast.get_docstring(ast.parse(_files(kind)[name].read_text(encoding="utf-8"))) or ""
+
+
+def beside(kind: str, name: str, file: str) -> Path:
+    """A file in the folder of an entry, such as the `proof.md` of a theorem."""
+    return _files(kind)[name].with_name(file)
 
 
 def lookup(kind: str, name: str, base: type[T]) -> type[T]:

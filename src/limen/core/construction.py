@@ -6,15 +6,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import Any
 
+from limen.constructions._columns import Columns
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids, lookup
-from limen.core.columns import Columns
 from limen.core.errors import BadInput, unknown
-from limen.core.model import Frame, Model
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.text import Call, build, parse_call, word
 from limen.core.weights import Weights, tensors
+from limen.model.model import Frame, Model
 
 _FIRST = ("_by_softmax", "_by_stack", "_by_code")  # where a task has one of these, it is the plainest
 
@@ -66,7 +66,7 @@ class Construction(ABC):
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> Construction:
-        """The construction as it would be in this architecture; whether it fits is for `check/fits.py`."""
+        """The construction as it would be in this architecture; whether it fits is for `placement.py`."""
         return cls(task=task)
 
     @classmethod

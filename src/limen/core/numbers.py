@@ -55,7 +55,7 @@ class Precision(ABC):
 
         Sums inside one operation (a matrix product, a softmax) are accumulated in float64.
         """
-        from limen.core.rounding import Rounded
+        from limen.model.rounding import Rounded
 
         return Rounded(self)
 

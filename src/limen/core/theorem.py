@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
-from limen.core.predictor import Predictor
 from limen.core.proof import Formal
 from limen.core.task import Task
+from limen.model.predictor import Predictor
 
 
 @dataclass(frozen=True)

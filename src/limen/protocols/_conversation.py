@@ -22,11 +22,11 @@ import lazy_loader
 
 from limen.core.errors import BadInput
 from limen.core.mixer import Mixer, Streaming
-from limen.core.model import Model, Place
 from limen.mixers._heads import join, split
 from limen.mixers._masked import highest
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.softmax import Softmax
+from limen.model.model import Model, Place
 from limen.protocols._sums import Arithmetic, Content
 
 if TYPE_CHECKING:

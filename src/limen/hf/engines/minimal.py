@@ -1,0 +1,10 @@
+"""No engine: what the next token needs, and nothing else.
+
+A window of W tokens W rows, a convolution over c tokens c-1 columns, of a recurrence its state.
+"""
+
+from __future__ import annotations
+
+from limen.hf.engines.engine import Engine
+
+ENGINE = Engine()
