@@ -25,7 +25,7 @@ from limen.core.strict_json import read_object
 from limen.core.task import Task
 from limen.core.text import spell_stack
 from limen.decisions import decide
-from limen.forms import FORMS
+from limen.forms import forms
 from limen.hf.fields import defaults
 from limen.model.files import load as load_model
 from limen.render.bound import bounded
@@ -235,10 +235,10 @@ def test_a_certificate_about_nothing(changed: dict[str, Any], tmp_path: Path) ->
         checked(path, tmp_path)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", forms())
 def test_a_proof_whose_powers_nobody_writes_out(form: str, tmp_path: Path) -> None:
     task = "composition(m=8,n1=1)"  # of two hops: a form in stages has the sizes of one
-    sizes = dict.fromkeys(FORMS[form].names(2), 10**10)
+    sizes = dict.fromkeys(forms()[form].names(2), 10**10)
     claim = {"task": task, "architecture": "linear(h=1,d=1)", "steps": 0, "form": form, "sizes": sizes}
     path = tmp_path / "proof.v"
     path.write_text(f"(* limen/proof/1 {json.dumps(claim)} *)\n")

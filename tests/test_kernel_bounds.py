@@ -30,11 +30,12 @@ from limen.core.theorem import NoStatement
 from limen.machines import machine
 from limen.mixers.softmax import Softmax
 from limen.tasks.eva import Eva
+from limen.tasks.facts import chain
 from limen.theorems import _cuts as one_layer
 from limen.theorems._case import Case
-from limen.theorems._stated import INEQUALITIES, stated
+from limen.theorems._stated import stated
 from limen.theorems.composition_depth import search_sharp as _sharp
-from limen.theorems.composition_depth.inequality import chain, levels_of
+from limen.theorems.composition_depth.inequality import levels_of
 from limen.theorems.composition_depth.search import free_sizes
 from limen_check import logs, rows
 from limen_check.bound import check_bound, derived
@@ -178,7 +179,7 @@ class Draw:
 
     def case(self) -> Iterator[tuple[str, Case]]:
         """Some theorem's question, with the free sizes that a producer would choose, or any."""
-        theorem = self.one(*INEQUALITIES, "composition_depth", "composition_depth", "one_layer_cut")
+        theorem = self.one(*ids("theorems"), "composition_depth", "composition_depth", "one_layer_cut")
         if theorem == "composition_depth":
             words = [
                 "F",

@@ -21,9 +21,9 @@ from limen.core.theorem import NoStatement
 from limen.forms import formal, written
 from limen.tasks.composition import Composition
 from limen.theorems._case import Sides
-from limen.theorems._coq_lookups import told
 from limen.theorems._statement import exceeds
-from limen.theorems.composition_depth.coq import (
+from limen.theorems.block_messages.coq import told
+from limen.theorems.composition_depth.coq_hops import (
     COVER,
     FREE,
     Sandwich,

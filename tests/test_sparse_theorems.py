@@ -23,8 +23,10 @@ from limen.tasks.two_sum import TwoSum
 from limen.theorems._case import Accuracy, Case, Sides
 from limen.theorems._stated import stated
 from limen.theorems.block_messages import BlockMessages
-from limen.theorems.block_messages.inequality import Blocks, block_messages, token_index
+from limen.theorems.block_messages.inequality import Blocks
+from limen.theorems.block_messages.inequality import inequality as block_messages
 from limen.theorems.token_index import TokenIndex
+from limen.theorems.token_index.inequality import inequality as token_index
 
 
 def case(task: str, architecture: str, route: str = "", steps: int = 0, **sizes: int) -> Case:

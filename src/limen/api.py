@@ -59,7 +59,7 @@ def bound(task: str | Task, cut: int | None = None) -> Bounded:
 
 
 def audit(config: str | Path | Mapping[str, Any], **request: Any) -> Audit:
-    """A config.json, its folder, a name on the hub, or a config itself; the request as `limen.audits.Request`.
+    """A config.json, its folder, a name on the hub, or a config itself; the request as `audits.Request`.
 
     >>> import limen
     >>> limen.audit({"model_type": "gpt_oss"}, context=4096).kv_bytes_per_token

@@ -16,8 +16,9 @@ from limen.core.graph import Component, Graph, Level
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.mixers.linear import Linear
+from limen.tasks.facts import chain
 from limen.theorems.composition_depth import smallest
-from limen.theorems.composition_depth.inequality import chain, levels_of
+from limen.theorems.composition_depth.inequality import levels_of
 
 _LOOKED_AT = 20_000  # layers, of all the stacks that are compared with this one
 PRACTICAL = 2**40  # tokens: a longer text is nobody's

@@ -7,30 +7,37 @@ worked out here, from their text; the claim brings the free sizes of the proof a
 
 from __future__ import annotations
 
+from importlib import import_module
+
+from msgspec.structs import replace
+
 from limen.core.architecture import Architecture
+from limen.core.catalogue import beside, ids
+from limen.core.certificate import Bound
 from limen.core.errors import BadInput, shortened, unknown
 from limen.core.proof import Claim, heading
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
-from limen.theorems import _coq_layer as formal_layer
-from limen.theorems import _coq_lookups as formal_states
-from limen.theorems import _coq_trees as formal_trees
-from limen.theorems import _coq_words as formal_rows
+from limen.tasks.composition import Composition
+from limen.tasks.facts import chain
 from limen.theorems._case import Case
 from limen.theorems._statement import WRITTEN, Form, Stated, Unwritten
-from limen.theorems.composition_depth import coq as formal_hops
-from limen.theorems.composition_depth import coq_stages as formal_depth
-from limen.theorems.composition_depth.inequality import chain
 
 _LONGEST = 2**12  # bits of a free size: so many are read from a file
-FORMS: dict[str, Form] = (
-    formal_states.FORMS
-    | formal_rows.FORMS
-    | formal_layer.FORMS
-    | formal_trees.FORMS
-    | formal_hops.FORMS
-    | formal_depth.FORMS
-)
+_DOUBLED = 24  # how often the sizes of a composition are doubled
+
+
+def forms() -> dict[str, Form]:
+    """Of all theorems, by the names that they have in `proofs/`."""
+    return {name: form for theorem in ids("theorems") for name, form in forms_of(theorem).items()}
+
+
+def forms_of(theorem: str) -> dict[str, Form]:
+    """Those in the folder of a theorem, the one to try first at the beginning; none if it has no `coq.py`."""
+    if not beside("theorems", theorem, "coq.py").is_file():
+        return {}
+    found: dict[str, Form] = import_module(f"limen.theorems.{theorem}.coq").FORMS
+    return found
 
 
 def too_large(claim: Claim) -> str | None:
@@ -46,9 +53,10 @@ def too_large(claim: Claim) -> str | None:
 
 def _form(claim: Claim) -> Form:
     """The form, whose free sizes the claim must name."""
-    if claim.form not in FORMS:
-        raise unknown("form of a proof", claim.form, FORMS)
-    form, sizes = FORMS[claim.form], claim.sizes
+    known = forms()
+    if claim.form not in known:
+        raise unknown("form of a proof", claim.form, known)
+    form, sizes = known[claim.form], claim.sizes
     tables = chain(Task.parse(claim.task))
     names = form.names(tables.L if tables else 0)
     if set(sizes) != set(names) or any(size < 0 for size in sizes.values()):
@@ -74,9 +82,41 @@ def formal(claim: Claim) -> Stated | NoStatement:
         return NoStatement(f"{claim.form}: {error}")
 
 
+def claimed(bound: Bound) -> Claim | NoStatement:
+    """The claim of a bound, in the first form that Coq will accept at its sizes."""
+    case = Case(Task.parse(bound.task), Architecture.parse(bound.architecture), bound.steps)
+    reasons = []
+    for name, form in forms_of(bound.theorem).items():
+        sizes = form.choose(case)
+        if isinstance(sizes, NoStatement):
+            reasons.append(sizes.reason)
+            continue
+        claim = Claim(
+            task=bound.task, architecture=bound.architecture, steps=bound.steps, form=name, sizes=sizes
+        )
+        said = formal(claim)
+        if not isinstance(said, NoStatement) and said.holds:
+            return claim
+        reasons.append(said.reason if isinstance(said, NoStatement) else f"{name} does not reach these sizes")
+    why = "; ".join(dict.fromkeys(reasons))
+    return NoStatement(why or f"{bound.theorem} has no form whose numbers Coq checks")
+
+
+def claimed_from(bound: Bound) -> Claim | None:
+    """The same at the first sizes that Coq reaches: a composition's are doubled until it does."""
+    found = claimed(bound)
+    tables = chain(Task.parse(bound.task))
+    for i in range(1, _DOUBLED):
+        if isinstance(found, Claim) or tables is None:
+            break
+        larger = Composition(tables.m << i, tuple(n_l << i for n_l in tables.n))
+        found = claimed(replace(bound, task=str(larger)))
+    return found if isinstance(found, Claim) else None
+
+
 def written(claim: Claim, said: Stated) -> str:
     """The file that proves it."""
-    form = FORMS[claim.form]
+    form = forms()[claim.form]
     thought = f" and {claim.steps} steps of chain of thought" if claim.steps else ""
     return (
         f"{heading(claim)}\n"
@@ -93,7 +133,7 @@ def written(claim: Claim, said: Stated) -> str:
 def judge(claim: Claim, said: Stated, module: str) -> str:
     """A file of our own that takes the theorem out of a compiled proof, and asks what it rests on."""
     return (
-        f"From Coq Require Import NArith List.\nFrom Limen Require Import {FORMS[claim.form].modules}.\n"
+        f"From Coq Require Import NArith List.\nFrom Limen Require Import {forms()[claim.form].modules}.\n"
         f"Require {module}.\n"
         f"Definition judged : {said.statement} := {module}.verdict.\n"
         "Print Assumptions judged.\n"

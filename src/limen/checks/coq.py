@@ -18,7 +18,7 @@ from pathlib import Path
 from limen.core.errors import BadInput
 from limen.core.proof import Claim, read
 from limen.core.theorem import NoStatement
-from limen.forms import FORMS, formal, judge, too_large, written
+from limen.forms import formal, forms, judge, too_large, written
 
 PROOFS = Path(__file__).parents[1] / "proofs"
 SECONDS = 300.0  # for one run of coqc; the largest of `proofs/` takes four
@@ -46,7 +46,7 @@ def check_proof(text: str, seconds: float = SECONDS) -> tuple[Claim, str | None]
         return claim, said.reason
     if (differs := _difference(text, written(claim, said))) is not None:
         return claim, differs
-    return claim, _compiled(FORMS[claim.form].modules.split(), text, judge(claim, said, _VERDICT), seconds)
+    return claim, _compiled(forms()[claim.form].modules.split(), text, judge(claim, said, _VERDICT), seconds)
 
 
 def _difference(text: str, wanted: str) -> str | None:

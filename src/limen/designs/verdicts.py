@@ -16,7 +16,8 @@ from limen.decisions import Found, theorems
 from limen.mixers.linear import Linear
 from limen.mixers.softmax import Softmax
 from limen.placement import Offer, evidence, offer
-from limen.theorems.composition_depth.inequality import Levels, chain, levels_of
+from limen.tasks.facts import chain
+from limen.theorems.composition_depth.inequality import Levels, levels_of
 
 
 class Standing(IntEnum):

@@ -10,8 +10,7 @@ from limen.core.errors import BadInput
 from limen.core.folder import write_whole
 from limen.core.theorem import NoStatement
 from limen.core.verdict import Verdict
-from limen.forms import FORMS, formal, written
-from limen.theorems._coq_sizes import claimed
+from limen.forms import claimed, formal, forms, written
 
 
 def proved(verdict: Verdict, path: Path) -> tuple[dict[str, Any], list[str]]:
@@ -25,6 +24,6 @@ def proved(verdict: Verdict, path: Path) -> tuple[dict[str, Any], list[str]]:
         reason = said.reason if isinstance(said, NoStatement) else ""
         return {"proof": None}, [f"  no proof was written: {reason}"]
     write_whole(path, written(claim, said).encode())
-    form = FORMS[claim.form]
+    form = forms()[claim.form]
     line = f"  proved in {path} by {claim.form} of proofs/{form.modules.split()[-1]}.v; limen check {path}"
     return {"proof": str(path)}, [line]

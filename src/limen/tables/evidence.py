@@ -28,6 +28,7 @@ from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
 from limen.decisions import decide
+from limen.forms import claimed_from
 from limen.placement import Offer, offer
 from limen.placement import evidence as derived
 from limen.solutions import solve
@@ -40,7 +41,6 @@ from limen.tables.refutation import Refuted, refuted
 from limen.tables.rows import Row
 from limen.tables.weights import agrees_with_the_theorems, ran, ways
 from limen.tasks.composition import Composition
-from limen.theorems._coq_sizes import claimed_from
 from limen.theorems.composition_depth import smallest
 
 _DRAWN = 8  # plain inputs at the larger size, and as many hard ones

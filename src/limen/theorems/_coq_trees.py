@@ -1,4 +1,4 @@
-"""Is it a tree, by machines that read once and by one softmax layer: what proofs/trees.v says of them.
+r"""Is it a tree, by machines that read once and by one softmax layer: what proofs/trees.v says of them.
 
 The first t edges hang each of t vertices on one of k = n - 1 - t roots: k^t graphs that the rest tells apart.
 """
@@ -6,6 +6,7 @@ The first t edges hang each of t vertices on one of k = n - 1 - t roots: k^t gra
 from __future__ import annotations
 
 from functools import partial
+from math import log2
 from typing import NamedTuple
 
 from limen.core.catalogue import identifier
@@ -13,9 +14,16 @@ from limen.core.theorem import NoStatement
 from limen.tasks.is_tree import IsTree
 from limen.theorems._case import Case
 from limen.theorems._coq_layer import heads
-from limen.theorems._coq_lookups import has
-from limen.theorems._statement import Form, Stated, exceeds, nat
+from limen.theorems._coq_lookups import between, has
+from limen.theorems._statement import Form, Sizes, Stated, exceeds, nat
 from limen.theorems._states import power_of_two
+
+_MODULES = "streaming_state log_linear_state one_layer_numbers trees"
+THEOREMS = {
+    "cannot_tell_trees": "streaming_state",
+    "cannot_tell_trees_log_linear": "log_linear_state",
+    "cannot_tell_trees_one_layer": "one_layer_cut",
+}
 
 
 class Hung(NamedTuple):
@@ -47,7 +55,7 @@ def hung(name: str, case: Case, t: int) -> Hung | NoStatement:
     return bits if isinstance(bits, NoStatement) else Hung(n, t, bits)
 
 
-def _at(name: str, case: Case) -> Stated | NoStatement:
+def at(name: str, case: Case) -> Stated | NoStatement:
     found = hung(name, case, case.sizes.get("t", 0))
     if isinstance(found, NoStatement):
         return found
@@ -78,18 +86,31 @@ def _at(name: str, case: Case) -> Stated | NoStatement:
     )
 
 
-_MODULES = "streaming_state log_linear_state one_layer_numbers trees"
-THEOREMS = {
-    "cannot_tell_trees": "streaming_state",
-    "cannot_tell_trees_log_linear": "log_linear_state",
-    "cannot_tell_trees_one_layer": "one_layer_cut",
-}
-FORMS = {
-    name: Form(
-        theorem,
-        _MODULES,
-        ("a", "b") if theorem == "log_linear_state" else ("t", "a", "b"),
-        partial(_at, name),
-    )
-    for name, theorem in THEOREMS.items()
-}
+def chosen(case: Case, name: str) -> Sizes | NoStatement:
+    """Of a graph: t vertices hang on k roots, with the largest k^t."""
+    if not isinstance(case.task, IsTree):
+        return NoStatement(f"{identifier(case.task)} does not ask for a tree")
+    low, high = 1, case.task.n - 3
+    while high - low > 2:  # t·log₂(n - 1 - t) rises and then falls
+        third = (high - low) // 3
+        left, right = low + third, high - third
+        bits = [t * log2(case.task.n - 1 - t) for t in (left, right)]
+        low, high = (left, high) if bits[0] < bits[1] else (low, right)
+    free = "t" in _sizes(name)
+    found = hung(name, case, low)
+    if isinstance(found, NoStatement):
+        return found
+    fraction = between(found.bits, found.t, found.roots)
+    if isinstance(fraction, NoStatement):
+        return fraction
+    return ({"t": found.t} if free else {}) | {"a": fraction[0], "b": fraction[1]}
+
+
+def trees(name: str) -> Form:
+    """The form of one of the theorems."""
+    return Form(THEOREMS[name], _MODULES, _sizes(name), partial(at, name), partial(chosen, name=name))
+
+
+def _sizes(name: str) -> tuple[str, ...]:
+    """Log-linear attention is cut where its levels are merged."""
+    return ("a", "b") if THEOREMS[name] == "log_linear_state" else ("t", "a", "b")

@@ -1,4 +1,4 @@
-"""Machines that read once, on 2-Sum, 3-Sum, recall, averages, counting: what proofs/rows.v says of them.
+r"""Machines that read once, on 2-Sum, 3-Sum, recall, averages, counting: what proofs/rows.v says of them.
 
 Words over an alphabet are counted there, fewer than the rows of the task: V^k for k numbers of V each.
 """
@@ -18,9 +18,12 @@ from limen.tasks.sparse_average import SparseAverage
 from limen.tasks.three_sum import ThreeSum
 from limen.tasks.two_sum import TwoSum
 from limen.theorems._case import Case
-from limen.theorems._coq_lookups import comparison, has
-from limen.theorems._statement import Form, Stated, exceeds, nat
+from limen.theorems._coq_lookups import between, has
+from limen.theorems._statement import Form, Sizes, Stated, exceeds, nat
 from limen.theorems._states import power_of_two
+
+MODULES = "streaming_state log_linear_state rows"
+NAMES = ("sum", "three", "recall", "count")
 
 
 class Words(NamedTuple):
@@ -75,7 +78,7 @@ def told(name: str, case: Case, merging: bool) -> tuple[int, Words] | NoStatemen
     return s if isinstance(s, NoStatement) else (s, found)
 
 
-def _at(name: str, merging: bool, case: Case) -> Stated | NoStatement:
+def at(name: str, merging: bool, case: Case) -> Stated | NoStatement:
     found = told(name, case, merging)
     if isinstance(found, NoStatement):
         return found
@@ -102,26 +105,7 @@ def _at(name: str, merging: bool, case: Case) -> Stated | NoStatement:
     )
 
 
-def _compare(case: Case) -> Stated | NoStatement:
-    asked = comparison(case.task)
-    if isinstance(asked, NoStatement):
-        return asked
-    n, name, question, either = asked
-    s, t = has("log_linear_state", case), power_of_two(case.task)
-    if isinstance(s, NoStatement):
-        return s
-    r = t.bit_length() - 1
-    return Stated(
-        f"forall M : log_linear bool,\n  merged_bits M {nat(r)} {nat(s)} ->\n"
-        f"  ~ compares {name} (machine_of M) {nat(n)}",
-        f"apply (cannot_compare_log_linear {name} {s} {n} {r} {either})",
-        f"no log-linear stack whose one matrix a head and other states have {s} bits after\n"
-        f"    2^{r} tokens can say {question}, of {n} bits each",
-        s < t <= n,
-    )
-
-
-def _average(merging: bool, case: Case) -> Stated | NoStatement:
+def average(merging: bool, case: Case) -> Stated | NoStatement:
     task = case.task
     if not isinstance(task, SparseAverage):
         return NoStatement(f"{identifier(task)} is not stated in Coq as an average")
@@ -143,24 +127,21 @@ def _average(merging: bool, case: Case) -> Stated | NoStatement:
     )
 
 
-NAMES = ("sum", "three", "recall", "count")
-FORMS = {
-    f"cannot_{name}{'_log_linear' if merging else ''}": Form(
+def chosen(case: Case, name: str, merging: bool) -> Sizes | NoStatement:
+    found = told(name, case, merging)
+    if isinstance(found, NoStatement):
+        return found
+    s, of = found
+    fraction = between(s, of.k, of.V)
+    return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}
+
+
+def form(name: str, merging: bool) -> Form:
+    """Of the theorem about machines, or about log-linear attention."""
+    return Form(
         "log_linear_state" if merging else "streaming_state",
-        "streaming_state log_linear_state rows",
+        MODULES,
         ("a", "b"),
-        partial(_at, name, merging),
+        partial(at, name, merging),
+        partial(chosen, name=name, merging=merging),
     )
-    for name in NAMES
-    for merging in (False, True)
-} | {
-    "cannot_compare_log_linear": Form(
-        "log_linear_state", "streaming_state log_linear_state rows", (), _compare
-    ),
-    "cannot_average": Form(
-        "streaming_state", "streaming_state log_linear_state rows", (), partial(_average, False)
-    ),
-    "cannot_average_log_linear": Form(
-        "log_linear_state", "streaming_state log_linear_state rows", (), partial(_average, True)
-    ),
-}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from limen.core.theorem import NoStatement
 from limen.theorems._case import Case
 
 WRITTEN = 2**14  # bits of a number that Coq is asked to write out: it multiplies digit by digit
+
+
+Sizes: TypeAlias = dict[str, int]  # the free sizes of a proof
 
 
 class Stated(NamedTuple):
@@ -25,18 +28,27 @@ class Stated(NamedTuple):
 
 
 class Form(NamedTuple):
-    """Whose theorem it is, the files of `proofs/` it is said in, its free sizes, its statement at a case."""
+    """Whose theorem it is, the files of `proofs/` it is said in, its free sizes, its statement at a case.
+
+    `choose` guesses the free sizes for a case; they count once Coq has computed with them.
+    """
 
     theorem: str
     modules: str
     sizes: tuple[str, ...]
     at: Callable[[Case], Stated | NoStatement]
+    choose: Callable[[Case], Sizes | NoStatement]
     powers: tuple[str, ...] = ("a", "b")  # free sizes that stand in an exponent
     staged: tuple[str, ...] = ()  # free sizes of each hop but the last, numbered from 1
 
     def names(self, hops: int) -> tuple[str, ...]:
         """All free sizes."""
         return *self.sizes, *(f"{name}{k}" for k in range(1, hops) for name in self.staged)
+
+
+def nothing_free(case: Case) -> Sizes | NoStatement:
+    """Of a form whose numbers all follow from the case."""
+    return {}
 
 
 def nat(number: int) -> str:

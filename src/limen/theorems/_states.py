@@ -15,16 +15,12 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpz
 
-from limen.core.architecture import Architecture, Part
-from limen.core.bits import power_bits
+from limen.core.architecture import Part
 from limen.core.catalogue import identifier
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
-from limen.mixers.log_linear import LogLinear
-from limen.mixers.masked_softmax import MaskedSoftmax
-from limen.mixers.window import Window
-from limen.tasks.composition import Composition
+from limen.tasks.composition import UNIFORM, Composition
 from limen.tasks.eva import Eva
 from limen.tasks.facts import Facts
 from limen.tasks.index import Index
@@ -32,79 +28,6 @@ from limen.tasks.recall import Recall
 from limen.tasks.retrieval import Retrieval
 from limen.theorems._case import Accuracy, Case, Sides
 from limen.theorems._entropy import highest
-from limen.theorems.composition_depth.sharp import UNIFORM
-
-
-def streaming_state(case: Case) -> Sides | Accuracy | NoStatement:
-    """S ≥ log₂ #rows at the task's cut, or after the t tokens that are named; S the states of all layers."""
-    t = case.sizes.get("t", case.task.cut)
-    if not 0 < t < case.task.length:
-        return NoStatement(f"a cut stands after 1..{case.task.length - 1} tokens, not after {t}")
-    state = _state(case, lambda part: t)
-    return state if isinstance(state, NoStatement) else _stated(case, state, t)
-
-
-def log_linear_state(case: Case) -> Sides | Accuracy | NoStatement:
-    """S ≥ log₂ #rows at the last power of two up to the cut, where the levels are merged into one matrix."""
-    if not any(isinstance(part.mixer, LogLinear) for part, _ in _parts(case)):
-        return NoStatement("there is no log_linear layer", elsewhere=True)
-    t = power_of_two(case.task)
-    # after one token a log_linear mixer holds one matrix, as many as after 2^r tokens, once they are merged
-    state = _state(case, lambda part: 1 if isinstance(part.mixer, LogLinear) else t)
-    return state if isinstance(state, NoStatement) else _stated(case, state, t)
-
-
-def window_global(case: Case) -> Sides | NoStatement:
-    """g·log₂ vocab ≥ log₂ #rows of what is out of reach, R = Σ (W-1) tokens before the first that answers."""
-    if case.steps:
-        return NoStatement("a chain of thought moves on, and with it what is in reach")
-    task, view = case.task, sight(case.architecture)
-    if isinstance(view, NoStatement):
-        return view
-    if (t := out_of_sight(task, view)) < 1:
-        return NoStatement(f"all {task.length} tokens are in reach of the last ones")
-    rows = task.rows(t)
-    if rows is None:
-        return _unknown(task, t)
-    return Sides(needs=rows.bits, has=power_bits((task.vocab, min(view.first, t))))
-
-
-class Sight(NamedTuple):
-    """A token knows itself, the `reach` tokens before it and the `first` ones of the text."""
-
-    reach: int
-    first: int
-
-
-def sight(architecture: Architecture) -> Sight | NoStatement:
-    """What the tokens of a stack of windows know: reaches add up over layers, the first tokens stay first."""
-    reach, first = 0, 0
-    for layer, times in architecture.counted.items():
-        ends = [_ends(part) for part in layer.parts]
-        known = [end for end in ends if end is not None]
-        if len(known) < len(ends):
-            return NoStatement(
-                "it speaks of window and masked_softmax layers with their sizes", elsewhere=True
-            )
-        reach += times * max(end.reach for end in known)
-        first = max(first, *(end.first for end in known))
-    return Sight(reach, first)
-
-
-def out_of_sight(task: Task, view: Sight) -> int:
-    """How many tokens, up to the cut, none of those that answer knows, but for the first ones."""
-    return min(task.length - task.asks - view.reach, task.cut)
-
-
-def _ends(part: Part) -> Sight | None:
-    if part.bits is not None:
-        return None
-    match part.mixer:
-        case Window(W=W):
-            return Sight(W - 1, 0)
-        case MaskedSoftmax(first=first, last=last):
-            return Sight(last - 1, first)
-    return None
 
 
 def power_of_two(task: Task) -> int:
@@ -112,14 +35,14 @@ def power_of_two(task: Task) -> int:
     return 1 << task.cut.bit_length() - 1
 
 
-def _parts(case: Case) -> list[tuple[Part, int]]:
+def parts_of(case: Case) -> list[tuple[Part, int]]:
     """Each part, and how often it stands in the stack."""
     return [(part, times) for layer, times in case.architecture.counted.items() for part in layer.parts]
 
 
-def _state(case: Case, after: Callable[[Part], int]) -> int | NoStatement:
+def states_of(case: Case, after: Callable[[Part], int]) -> int | NoStatement:
     """The bits of all states, each after so many tokens."""
-    parts = _parts(case)
+    parts = parts_of(case)
     if any(part.mixer.sees_future for part, _ in parts):
         return NoStatement("a mixer that reads later tokens has no state")
     if any(part.full for part, _ in parts):
@@ -132,17 +55,17 @@ def _state(case: Case, after: Callable[[Part], int]) -> int | NoStatement:
         return NoStatement(str(error))
 
 
-def _stated(case: Case, state: int, t: int) -> Sides | Accuracy | NoStatement:
+def sides(case: Case, state: int, t: int) -> Sides | Accuracy | NoStatement:
     match case.route:
         case "":
             rows = case.task.rows(t)
-            return _unknown(case.task, t) if rows is None else Sides(needs=rows.bits, has=state)
+            return rows_unknown(case.task, t) if rows is None else Sides(needs=rows.bits, has=state)
         case "average":
             return _average(case.task, state, t)
     return NoStatement(f"there is no route {case.route!r}: the worst case has no name, the other is average")
 
 
-def _unknown(task: Task, t: int) -> NoStatement:
+def rows_unknown(task: Task, t: int) -> NoStatement:
     return NoStatement(f"how many prefixes of {t} tokens {identifier(task)} must tell apart is not known")
 
 

@@ -1,7 +1,4 @@
-r"""Sparse attention on 2-Sum: of a block, or a token, that it does not open, a query knows what it was told.
-
-Proofs: `theorems/block_messages/proof.md` and `theorems/token_index/proof.md`.
-"""
+"""The inequalities of `block_messages`: of a block that it does not open a query knows what it was told."""
 
 from __future__ import annotations
 
@@ -13,14 +10,14 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpz
 
-from limen.core.architecture import Layer, P, Part
+from limen.core.architecture import P
 from limen.core.bits import log2, log2_binomial, power_bits
 from limen.core.theorem import NoStatement
 from limen.mixers.block_sparse import BlockSparse
-from limen.mixers.top_k import TopK
 from limen.tasks.two_sum import TwoSum
 from limen.theorems._case import Accuracy, Case, Sides
 from limen.theorems._entropy import highest
+from limen.theorems._two_sum import OTHER, alone
 
 _WRITTEN = 2**12  # bits of a sum of binomials that is written out as an integer
 _CUTS = 256  # how often the cells of rates of false alarms are cut: the ceiling is then some 10⁻³ too high
@@ -67,7 +64,7 @@ class Blocks(NamedTuple):
         return W
 
 
-def block_messages(case: Case) -> Sides | Accuracy | NoStatement:
+def inequality(case: Case) -> Sides | Accuracy | NoStatement:
     """The inequality of one of the routes: positions, depth, average."""
     if case.route not in _ROUTES:
         return NoStatement(f"no route {case.route!r}: an architecture has {', '.join(_ROUTES)}")
@@ -81,8 +78,8 @@ def block_messages(case: Case) -> Sides | Accuracy | NoStatement:
 
 def _blocks(case: Case) -> Blocks | NoStatement:
     if not isinstance(case.task, TwoSum) or case.steps or case.sizes:
-        return _OTHER
-    parts = [_alone(layer, BlockSparse) for layer in case.architecture.layers]
+        return OTHER
+    parts = [alone(layer, BlockSparse) for layer in case.architecture.layers]
     mixers = [part.mixer for part in parts if part is not None and isinstance(part.mixer, BlockSparse)]
     if not mixers or len(mixers) < len(parts) or len({mixer.B for mixer in mixers}) > 1:
         return NoStatement(
@@ -151,31 +148,6 @@ _ROUTES: dict[str, Callable[[Blocks], Sides | Accuracy | NoStatement]] = {
     "depth": _depth,
     "average": _average,
 }
-
-
-def token_index(case: Case) -> Sides | NoStatement:
-    """2^κ ≥ min(M, (1 - k/n)M + 1) for index keys of κ bits."""
-    if not isinstance(case.task, TwoSum) or case.steps or case.sizes or case.route:
-        return _OTHER
-    layers = case.architecture.layers
-    part = _alone(layers[0], TopK) if len(layers) == 1 else None
-    if part is None or not isinstance(part.mixer, TopK):
-        return NoStatement("it is about one layer of top_k alone, with its sizes given")
-    n, M, k = case.task.n, case.task.M, part.mixer.k
-    if n <= k:
-        return NoStatement(f"the query reads all {n} tokens")
-    keys = min(M, -(-(n - k) * M // n) + 1)
-    return Sides(needs=(keys - 1).bit_length(), has=part.mixer.d_i * (P if part.p is None else part.p))
-
-
-_OTHER = NoStatement("it is about two_sum without chain of thought, and has no free sizes")
-
-
-def _alone(layer: Layer, kind: type[BlockSparse] | type[TopK]) -> Part | None:
-    """The only part of a layer, if it is of this kind, its sizes are given and it reads its own input."""
-    part = layer.parts[0]
-    given = part.bits is None and part.kv is None
-    return part if len(layer.parts) == 1 and isinstance(part.mixer, kind) and given else None
 
 
 def _subset_bits(D: int, least: int, most: int, M: int) -> int:

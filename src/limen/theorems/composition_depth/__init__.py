@@ -112,11 +112,12 @@ from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
 from limen.tasks.composition import Composition
+from limen.tasks.facts import chain
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
 from limen.theorems.composition_depth import search_sharp as _sharp
 from limen.theorems.composition_depth import search_stages as _hops
-from limen.theorems.composition_depth.inequality import WRITTEN, Levels, chain, levels_of
+from limen.theorems.composition_depth.inequality import WRITTEN, Levels, levels_of
 from limen.theorems.composition_depth.search import free_sizes, labels, placements, rounded
 from limen.theorems.composition_depth.search_smallest import guesses
 

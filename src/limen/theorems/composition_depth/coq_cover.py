@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from limen.tasks.composition import Composition
 from limen.theorems._statement import WRITTEN
-from limen.theorems.composition_depth.coq import Sandwich, sandwich_holds
+from limen.theorems.composition_depth.coq_hops import Sandwich, sandwich_holds
 
 _GRID, _ROUNDS = 48, 8  # logarithms of x_0 and of x_1 that are tried, and how often nearer ones are
 _HALVINGS = 60  # of the interval in which k is sought

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
+from limen.tasks.facts import chain
 from limen.theorems._case import Case, Sides
-from limen.theorems._statement import Form, Stated, nat
-from limen.theorems.composition_depth.coq import plain
-from limen.theorems.composition_depth.inequality import chain
+from limen.theorems._statement import Stated, nat
+from limen.theorems.composition_depth.coq_hops import plain
 from limen.theorems.composition_depth.stages import Stage, Wires, by_stages, logarithms
 
 
@@ -86,7 +85,7 @@ def plan_of(sizes: Mapping[str, int], L: int) -> tuple[int, list[Stage]]:
     return sizes["x0"], [Stage(*(sizes[f"{name}{k}"] for name in "xgr")) for k in range(1, L)]
 
 
-def _at(name: str, case: Case) -> Stated | NoStatement:
+def stage_stated(name: str, case: Case) -> Stated | NoStatement:
     kind = KINDS[name]
     found = kind.bits(case)
     if isinstance(found, NoStatement):
@@ -115,16 +114,3 @@ def _at(name: str, case: Case) -> Stated | NoStatement:
 def _listed(items: Sequence[int | Stage]) -> str:
     """A list of binary numbers, or of triples of them."""
     return f"({' :: '.join([*(str(tuple(i) if isinstance(i, Stage) else i) for i in items), 'nil'])})%N"
-
-
-FORMS = {
-    name: Form(
-        "composition_depth",
-        "many_hops many_hops_stack many_hops_thoughts many_hops_check",
-        ("x0",),
-        partial(_at, name),
-        ("r",),
-        ("x", "g", "r"),
-    )
-    for name in KINDS
-}

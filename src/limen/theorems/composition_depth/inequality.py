@@ -49,7 +49,7 @@ from limen.core.errors import BadInput, counted
 from limen.core.graph import Graph
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
-from limen.tasks.facts import Facts
+from limen.tasks.facts import chain
 from limen.theorems._case import Accuracy, Case, Sides
 from limen.theorems.composition_depth.cover import covers
 from limen.theorems.composition_depth.sharp import SHARP
@@ -82,7 +82,7 @@ class Levels(NamedTuple):
         return Wires(w if self.ω[0] else 0, w, sum(self.σ))
 
 
-def composition_depth(case: Case) -> Sides | Accuracy | NoStatement:
+def inequality(case: Case) -> Sides | Accuracy | NoStatement:
     """The inequality that the route names."""
     task = chain(case.task)
     if task is None:
@@ -101,13 +101,6 @@ def composition_depth(case: Case) -> Sides | Accuracy | NoStatement:
         return bits
     sizes = {name: size for name, size in case.sizes.items() if name != "hops"}
     return ROUTES[case.route](Composition(task.m, task.n[: hops - 1]), bits, sizes)
-
-
-def chain(task: object) -> Composition | None:
-    """The task as a composition, if it is one."""
-    if isinstance(task, Facts):
-        return task.composition
-    return task if isinstance(task, Composition) else None
 
 
 def levels_of(architecture: Architecture, n: int, L: int, steps: int) -> Levels | NoStatement:

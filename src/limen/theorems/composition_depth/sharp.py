@@ -24,14 +24,13 @@ from limen.core.bits import log2, power_bits
 from limen.core.errors import BadInput
 from limen.core.graph import most_bits
 from limen.core.theorem import NoStatement
-from limen.tasks.composition import Composition
+from limen.tasks.composition import UNIFORM, Composition
 from limen.tasks.facts import Facts
 from limen.theorems._case import Accuracy, Case, Sides
 from limen.theorems._entropy import highest, total_variation
 from limen.theorems.composition_depth.cover import covers
 
 Statement = Sides | Accuracy | NoStatement
-UNIFORM = "every entry of every table, z_0 and w independent and uniform"
 
 
 class Unmet(Exception):

@@ -59,8 +59,9 @@ from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 from limen.tasks.is_tree import IsTree
 from limen.theorems._case import Case
-from limen.theorems._cuts import Family, fixed_query, fooling_set
+from limen.theorems._cuts import Family
 from limen.theorems._stated import stated
+from limen.theorems.one_layer_cut.inequality import fixed_query, fooling_set
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,8 @@ from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 from limen.theorems._case import Case
-from limen.theorems._cuts import separate_values
 from limen.theorems._stated import stated
+from limen.theorems.separate_tokens.inequality import separate_values
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,8 @@ from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 from limen.tasks.sparse_average import SparseAverage
 from limen.theorems._case import Case
-from limen.theorems._cuts import averages
 from limen.theorems._stated import stated
+from limen.theorems.sparse_average_width.inequality import averages
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 from limen.theorems._case import Case
-from limen.theorems._cuts import query_zero
 from limen.theorems._stated import stated
+from limen.theorems.three_sum_one_layer.inequality import query_zero
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from limen.model.model import Model
 from limen.model.predictor import Predictor
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
-from limen.theorems._states import out_of_sight, sight
+from limen.theorems.window_global.inequality import out_of_sight, sight
 
 
 @dataclass(frozen=True)
