@@ -17,7 +17,7 @@ from limen.model.model import Model
 from limen.render.solve import Request, solution
 
 TASK = Task.parse("eva(n=4)")
-GOOD = construct(TASK).model()
+GOOD = Model.of(construct(TASK))
 BROKEN = Model(
     GOOD.frame, GOOD.weights | {"0.0.O": torch.zeros_like(GOOD.weights["0.0.O"])}
 )  # it always says 0

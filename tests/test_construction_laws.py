@@ -47,7 +47,7 @@ def savable(c: Construction) -> bool:
 def test_it_is_right_on_every_input_and_never_nearer_to_wrong_than_certified(
     construction: Construction, precision: Precision
 ) -> None:
-    certified, model = construction.margin(precision), construction.model()
+    certified, model = construction.margin(precision), Model.of(construction)
     batch = batch_size(model, construction.task, construction.steps)
     seen = run(
         model, construction.task, precision, inputs(construction.task, None, 0, batch), construction.steps
@@ -62,7 +62,7 @@ WHOLE = [c for c in EXAMPLES if c.margin(Precision.parse("fixed(f=4)")) is not N
 @pytest.mark.parametrize("construction", WHOLE, ids=name)
 def test_where_fixed_point_saturates_nothing_false_is_certified(construction: Construction) -> None:
     """The least top with a claim, and there is one, holds on every input."""
-    task, model = construction.task, construction.model()
+    task, model = construction.task, Model.of(construction)
     for f in (0, 4):
         claims = (Precision.parse(f"fixed(f={f},top={top})") for top in range(8))
         least = next(p for p in claims if construction.margin(p) is not None)
@@ -90,7 +90,7 @@ def test_its_parts_fit_together(construction: Construction) -> None:
 
 @pytest.mark.parametrize("construction", [c for c in EXAMPLES if not c.steps and c.task.asks == 1], ids=name)
 def test_reading_the_last_position_alone_changes_nothing(construction: Construction) -> None:
-    model = construction.model()
+    model = Model.of(construction)
     tokens = torch.as_tensor(construction.task.sample(np.random.default_rng(0), 5)[0])
     torch.testing.assert_close(last_logits(model, tokens), model.logits(tokens)[:, -1], rtol=1e-9, atol=1e-9)
 

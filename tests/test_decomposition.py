@@ -82,7 +82,7 @@ def test_a_trained_model_is_quantised_first_and_only_what_is_found_is_said() -> 
 @pytest.mark.parametrize("stack", ["LFF", "FLF"])
 def test_what_does_the_task_is_never_broken(stack: str) -> None:
     task = Composition(m=2, n=(2,))
-    model = CompositionByStack(task, stack=stack).model()
+    model = Model.of(CompositionByStack(task, stack=stack))
     search = Decomposition(arithmetic="integers(f=8,top=12,window=2048)")
     found = search.search(task, model)
     assert found.collision is None and found.levels[-1].exhaustive

@@ -51,7 +51,7 @@ def certificates() -> dict[str, tuple[Witness, Model | None]]:
         "streaming_state", Task.parse("eva(n=4)"), Architecture.parse("linear(h=1,d=1,phi=relu,p=4)")
     )
     assert confused is not None
-    model, task = EVA.model(), EVA.task
+    model, task = Model.of(EVA), EVA.task
     run = Run(task="eva(n=4)", weights=digest(model), precision="float32", steps=0, exhaustive=True, seed=0,
               tried=4**5, margin="1")  # fmt: skip
     broken = Model(model.frame, model.weights | {"0.0.O": model.weights["0.0.O"] * 0})  # it always says 0

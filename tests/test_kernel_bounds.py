@@ -474,7 +474,7 @@ def test_a_wrong_line_of_a_producer_makes_no_cannot(monkeypatch: pytest.MonkeyPa
     questions = [("one_layer_cut", cut), ("streaming_state", stream), ("composition_depth", hop)]
     honest = [stated(theorem, case) for theorem, case in questions]
     assert not any(isinstance(said, Bound) and said.excludes for said in honest)
-    monkeypatch.setattr(one_layer, "_message_bits", lambda part: part.mixer.h * (part.mixer.d + 1) * 16)
+    monkeypatch.setattr(one_layer, "message_bits", lambda part: part.mixer.h * (part.mixer.d + 1) * 16)
     monkeypatch.setattr(Softmax, "reply_bits", lambda self, p: self.h * self.d * p)
     monkeypatch.setattr(Eva, "rows", lambda self, t: Count(((self.n + 1, t),), "(n+1)^t"))
     for theorem, case in questions:

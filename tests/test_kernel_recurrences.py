@@ -139,7 +139,7 @@ def test_no_damage_that_some_input_shows_is_accepted(c: Construction) -> None:
         found = kernel(c, precision, model, c.steps, hints)
         if found is not None:
             accepted += 1
-            true = Model(c.frame(), dict(c.model().weights) | {at: torch.from_numpy(w)})
+            true = Model(c.frame(), dict(Model.of(c).weights) | {at: torch.from_numpy(w)})
             assert found <= least(c, precision, true), f"{at} in {precision}"
     assert accepted > 0
 

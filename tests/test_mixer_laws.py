@@ -28,6 +28,7 @@ from limen.core.catalogue import ids, lookup
 from limen.core.mixer import Mixer, Streaming
 from limen.core.numbers import Precision
 from limen.mixers.softmax import Softmax
+from limen.model.arithmetic import computing_in
 from limen.model.model import Place, at_once
 
 MIXERS = [m for name in ids("mixers") for m in lookup("mixers", name, Mixer).examples()]
@@ -117,7 +118,7 @@ def test_any_float_type_goes_in_and_comes_out(mixer: Mixer, dtype: torch.dtype) 
 def test_it_runs_in_a_precision_that_the_machine_does_not_have(mixer: Mixer, name: str) -> None:
     precision = Precision.parse(name)
     w = {k: precision.round(v) for k, v in generic(mixer).items()}
-    with precision.arithmetic():
+    with computing_in(precision):
         y = mixer.mix(w, precision.round(inputs(2, 9)))
     assert torch.equal(precision.round(y), y)
 
@@ -128,7 +129,7 @@ def test_where_each_operation_is_rounded_the_definition_runs(mixer: Mixer, name:
     """A fused or chunked form would round other numbers: bit by bit it is another network."""
     precision = Precision.parse(name)
     w, x = ({k: precision.round(v) for k, v in generic(mixer).items()}, precision.round(inputs(2, 40)))
-    with precision.arithmetic():
+    with computing_in(precision):
         y, z = at_once(Place(0, 0, mixer, w), x), mixer.mix(w, x)
     assert torch.equal(y.nan_to_num(), z.nan_to_num())
 

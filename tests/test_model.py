@@ -14,6 +14,7 @@ from limen.core.catalogue import ids, lookup
 from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
 from limen.core.numbers import Precision
+from limen.model.arithmetic import computing_in
 from limen.model.embedding import Code, Codes, Segment, Table
 from limen.model.files import load, save
 from limen.model.local import Function, Mlp
@@ -171,7 +172,7 @@ def test_a_local_function_may_be_any_function_but_is_not_saved(tmp_path: Path) -
 def test_a_model_runs_in_a_precision(name: str) -> None:
     precision, model, tokens = Precision.parse(name), random_model(HYBRIDS[1]), some_tokens(2, 9)
     rounded = model.to(precision)
-    with precision.arithmetic():
+    with computing_in(precision):
         logits = rounded.logits(tokens)
     assert logits.dtype == precision.dtype
     assert torch.equal(precision.round(logits), logits), "every number is one of that precision"

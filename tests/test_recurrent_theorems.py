@@ -244,7 +244,7 @@ def test_a_state_that_counts_but_forgets_the_order_is_refuted(
 @pytest.mark.parametrize("text", ["eva(n=4)", "dyck(n=8,k=2,D=2)"])
 def test_a_recurrence_that_does_the_task_is_not_refuted(text: str) -> None:
     task = Task.parse(text)
-    right = construct(task, "eva_by_linear" if text.startswith("eva") else "dyck_by_relu_rnn").model()
+    right = Model.of(construct(task, "eva_by_linear" if text.startswith("eva") else "dyck_by_relu_rnn"))
     assert all(theorem(name).refute(task, right) is None for name in RECURRENT)
     # nor if someone mistakes its prefixes for each other
     assert collision(task, right, task.cut, lambda prefixes: [b""] * min(len(prefixes), 9)) is None

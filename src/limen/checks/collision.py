@@ -12,6 +12,7 @@ from limen.core.certificate import Collision
 from limen.core.errors import BadInput
 from limen.core.mixer import Streaming
 from limen.core.task import Task, Tokens
+from limen.model.arithmetic import computing_in
 from limen.model.model import Model
 from limen.model.run import payable, runnable
 from limen.protocols._conversation import converse
@@ -64,7 +65,7 @@ def outputs_of(model: Model, tokens: Tokens, due: int, how: str) -> torch.Tensor
             return model.to(rule.precision).read(talk.outputs)[0, -due:]
         precision = runnable(how)
         model = model.to(precision)
-        with precision.arithmetic():
+        with computing_in(precision):
             if not streams(model):
                 return model.logits(row)[0, -due:]
             state, logits = model.start((1,)), []

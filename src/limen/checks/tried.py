@@ -12,6 +12,7 @@ from limen.core.certificate import Counterexample, Run
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.model import exhaustive
+from limen.model.arithmetic import computing_in
 from limen.model.files import digest
 from limen.model.model import Model
 from limen.model.run import batch_size, inputs, logits, payable, run, runnable
@@ -54,7 +55,7 @@ def check_counterexample(certificate: Counterexample, model: Model) -> str | Non
     payable(model, task, steps, 1)
     right = np.atleast_1d(task.answer(tokens)).tolist()
     rounded = model.to(precision)
-    with torch.no_grad(), precision.arithmetic():
+    with torch.no_grad(), computing_in(precision):
         found = logits(rounded, task, torch.as_tensor(tokens)[None], steps)[0, :, : task.answers]
     given = found.argmax(-1).tolist()  # the first of equals
     for name, said, is_ in (("answer", certificate.answer, right), ("given", certificate.given, given)):

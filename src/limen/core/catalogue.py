@@ -1,8 +1,8 @@
 """What exists, found by looking at the files: `limen/tasks/eva.py` holds the task "eva".
 
-An entry is a file `<id>.py` or a folder `<id>/` with an `__init__.py`; nothing else registers it.  A name that
-starts with an underscore is a helper, not an entry.  Listing reads the files as text, so it costs milliseconds
-and imports no entry.
+An entry is a file `<id>.py` or a folder `<id>/` with an `__init__.py`; nothing else registers it.  A name
+that starts with an underscore is a helper, not an entry.  Listing reads the files as text, so it costs
+milliseconds and imports no entry.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ROOT = Path(__file__).parents[1]
 
 
 def _folders(kind: str) -> list[Path]:
-    """Where the entries of a kind stand: those of its package, whose `__path__` may name more than its own."""
+    """Where the entries of a kind stand: in its package, whose `__path__` may name more folders."""
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
     if not (_ROOT / KINDS[kind]).is_dir():

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from limen.constructions._columns import Columns
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids, lookup
 from limen.core.errors import BadInput, unknown
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.text import Call, build, parse_call, word
-from limen.core.weights import Weights, tensors
-from limen.model.model import Frame, Model
+from limen.core.weights import Weights
+
+if TYPE_CHECKING:
+    from limen.constructions._columns import Columns
+    from limen.model.model import Frame
 
 _FIRST = ("_by_softmax", "_by_stack", "_by_code")  # where a task has one of these, it is the plainest
 
@@ -56,13 +58,6 @@ class Construction(ABC):
     def hints(self) -> dict[str, Any] | None:
         """Where each class of tokens looks, for the kernel; None where it has no rule (argued)."""
         return None
-
-    def model(self) -> Model:
-        """The weights in their frame."""
-        self.task.drawable()
-        frame = self.frame()
-        frame.affordable()
-        return Model(frame, tensors(self.weights()))
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> Construction:

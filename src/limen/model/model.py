@@ -25,10 +25,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import lazy_loader
 
 from limen.core.architecture import Architecture
+from limen.core.construction import Construction
 from limen.core.errors import BadInput, at_least, shortened
 from limen.core.mixer import Mixer, Streaming
-from limen.core.numbers import Precision, rounds_each_operation
-from limen.core.weights import Shapes, random_weights
+from limen.core.numbers import Precision
+from limen.core.weights import Shapes, random_weights, tensors
+from limen.model.arithmetic import rounds_each_operation
 from limen.model.embedding import Codes, Embedding
 from limen.model.local import Local
 from limen.model.readout import Linear, Readout
@@ -155,6 +157,14 @@ class Model:
             if tuple(self.weights[name].shape) != shape:
                 got = tuple(self.weights[name].shape)
                 raise BadInput(f"weight {name!r}: expected shape {shape}, got {got}")
+
+    @classmethod
+    def of(cls, construction: Construction) -> Model:
+        """The weights of a construction in their frame."""
+        construction.task.drawable()
+        frame = construction.frame()
+        frame.affordable()
+        return cls(frame, tensors(construction.weights()))
 
     @cached_property
     def parts(self) -> dict[str, dict[str, torch.Tensor]]:

@@ -13,6 +13,7 @@ from limen.core.errors import BadInput, counted
 from limen.core.numbers import Exact, Precision
 from limen.core.task import Task, Tokens
 from limen.model import exhaustive
+from limen.model.arithmetic import computing_in
 from limen.model.last import CHUNK, last_logits, reads_only_the_embedding
 from limen.model.model import Model
 
@@ -107,7 +108,7 @@ def run(
     model = model.to(precision)
     tried, wrong, margin = 0, 0, float("inf")
     for tokens in batches:
-        with torch.no_grad(), precision.arithmetic():
+        with torch.no_grad(), computing_in(precision):
             found = logits(model, task, torch.as_tensor(tokens), steps)  # (batch, asks, answers)
         found = found.to(torch.float64)[..., : task.answers]
         right = torch.as_tensor(task.answer(tokens)).reshape(len(tokens), task.asks, 1)

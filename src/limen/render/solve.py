@@ -20,6 +20,7 @@ from limen.core.quantities import plural
 from limen.core.task import Task
 from limen.model.files import ready
 from limen.model.files import save as save_model
+from limen.model.model import Model
 from limen.model.run import runnable
 from limen.render.picture import attention_picture
 from limen.solutions import Least, Solution, certificate, proved, smallest_precision, smallest_width, solve
@@ -84,7 +85,7 @@ def solution(request: Request, save: Path | None, picture: Path | None) -> Shown
 
 def _picture(construction: Construction, seed: int) -> str:
     tokens, _ = construction.task.sample(np.random.default_rng(seed), 1, hard=True)
-    return attention_picture(construction, construction.model(), tokens[0])
+    return attention_picture(construction, Model.of(construction), tokens[0])
 
 
 @contextmanager

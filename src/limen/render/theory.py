@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 
-from limen.core.catalogue import lookup
+from limen.core.catalogue import beside, lookup
 from limen.core.theorem import Theorem
 
 
@@ -18,12 +17,12 @@ class Standing(StrEnum):
 
 
 def standing(name: str) -> Standing:
-    """A proof in prose stands in the file of the theorem, behind the word Proof."""
+    """A proof in prose stands in the `proof.md` of the theorem."""
     theorem = lookup("theorems", name, Theorem)
     if theorem.formal:
         return Standing.CHECKED
-    text = sys.modules[theorem.__module__].__doc__ or ""
-    return Standing.PROSE if "\nProof" in text else Standing.CITED
+    text = beside("theorems", name, "proof.md").read_text(encoding="utf-8")
+    return Standing.PROSE if "\n## Proof" in text else Standing.CITED
 
 
 def formal_line(name: str) -> str:

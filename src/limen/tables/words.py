@@ -1,23 +1,14 @@
-"""The statement and the reasons of a theorem or a construction, out of the docstring of its file."""
+"""The statement and the reasons of a theorem or a construction: its `proof.md`, or its docstring."""
 
 from __future__ import annotations
 
-import ast
 import re
 from functools import cache
-from pathlib import Path
 
-import limen
-from limen.core.catalogue import summary
+from limen.core.catalogue import beside, docstring, summary
 
-_WHY = {"theorems": "Proof", "constructions": "Why it works."}
 _SENTENCES = 3
-
-
-@cache
-def _docstring(kind: str, name: str) -> str:
-    path = Path(limen.__file__).parent / kind / f"{name}.py"
-    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+_WHY = "Why it works."  # begins the paragraph of a construction's docstring that is told
 
 
 def statement(kind: str, name: str) -> str:
@@ -25,9 +16,28 @@ def statement(kind: str, name: str) -> str:
     return summary(kind, name)
 
 
+@cache
 def why(kind: str, name: str) -> str:
-    """The first sentences of the paragraph that says why, without its heading; else of the next one."""
-    first, *others = [p for p in _docstring(kind, name).split("\n\n") if not p.startswith(" ")]
-    why = next((p for p in others if p.startswith(_WHY[kind])), None)
-    told = re.split(r"(?<=[.∎]) (?=[^a-z(])", " ".join((why or others[0] if others else first).split()))
-    return " ".join(told[bool(why) :][:_SENTENCES]).replace(" ∎", "")
+    """The first sentences of the paragraph that says why; else of the one behind the statement."""
+    told = re.split(r"(?<=[.∎]) (?=[^a-z(])", " ".join(_reasons(kind, name).split()))
+    return " ".join(told[:_SENTENCES]).replace(" ∎", "")
+
+
+def _reasons(kind: str, name: str) -> str:
+    if kind == "theorems":
+        return _proof(name)
+    first, *others = _prose(docstring(kind, name))
+    found = next((p.removeprefix(_WHY) for p in others if p.startswith(_WHY)), None)
+    return found or (others[0] if others else first)
+
+
+def _proof(name: str) -> str:
+    """The paragraph below the first heading that names a proof; else the one behind the statement."""
+    _, first, *others = _prose(beside("theorems", name, "proof.md").read_text(encoding="utf-8"))
+    heading = next((i for i, p in enumerate(others) if p.startswith("## Proof")), None)
+    return others[heading + 1] if heading is not None else next((p for p in others if p[0] != "#"), first)
+
+
+def _prose(text: str) -> list[str]:
+    """Paragraphs; formulas are indented."""
+    return [p for p in text.split("\n\n") if not p.startswith(" ")]

@@ -1,1 +1,1 @@
-"""What is limited: statement, proof, bound and, where the proof is constructive, its run; one file each."""
+"""What is limited: one folder a theorem, with its proof, inequality, Coq forms and search for sizes."""

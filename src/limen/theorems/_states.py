@@ -4,7 +4,7 @@ r"""Recurrences: what is known of the past is a state of S bits, and it must tel
     d(accuracy ‖ 1/A) ≤ S/n     on average, where one of n independent uniform symbols of A is asked for:
                                 the inputs that the task draws, as `lookup` says
 
-Proofs: `theorems/streaming_state/proof.md`, `log_linear_state.py`, `window_global.py`.
+The proofs stand in the folders of `streaming_state`, `log_linear_state` and `window_global`.
 """
 
 from __future__ import annotations

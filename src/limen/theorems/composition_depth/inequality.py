@@ -27,7 +27,7 @@ Route W, L = 2, β_1 = 0: y groups of h entries of z_1, each with its own b valu
     cannot if Σ_1 + n_1(ω_0 + y·ω_1) + β_0·y·h(b+1) < n_1·J·log₂N_1,
     J = ⌈y·b·2^(-d/(y·h))⌉,   d = ω_0 + σ_0 if ω_1 else 0
 
-Route H, any L: by stages, the inequality that Coq has checked; see theorems/composition_depth/stages.py.
+Route H, any L: by stages, the inequality that Coq has checked; see stages.py.
 
 The size `hops` = L' ≤ L: the same for the first L' hops, with states of texts of the whole length.  Where
 z_{l+1}(w_l, i) = i for l ≥ L', the answer i_L is i_{L'}, and these tables are a constant beginning of the

@@ -1,4 +1,4 @@
-r"""Good free sizes for the inequalities of `theorems/composition_depth/inequality.py`.
+r"""Good free sizes for the inequalities of `inequality.py`.
 
 Everything here is a guess in floating point, in logarithms to the base 2, many candidates at a time; what
 comes of it counts only once the checker has done the arithmetic again in whole numbers.

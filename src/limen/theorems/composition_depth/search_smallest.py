@@ -1,6 +1,6 @@
 r"""The smallest composition that the routes C and W rule out for given bits: a search over its sizes, too.
 
-A guess in floating point, as in `_chain.py`; who asks must check what comes of it.
+A guess in floating point, as in `search.py`; who asks must check what comes of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Free sizes for route H, the inequality of `theorems/composition_depth/stages.py`: a search in floats, done again in integers.
+r"""Free sizes for route H, the inequality of `stages.py`: a search in floats, done again in integers.
 
 Only x_0 … x_{L-1} are searched for: what a stage loses does not depend on g and ρ, so the best ρ is the one
 that allows the most new values.

@@ -4,7 +4,7 @@ Letters: a stack is written as full layers F of β bits a reply, and linear ones
 S_t bits after t full layers: S_0 F S_1 F S_2.  A layer with parts of both kinds may be read either way round,
 since neither part reads the other.  m, n_1, N_1 = n_1·m and N_2 = n_2·N_1 are the sizes of the task.
 
-What is proved of them stands in `theorems/composition_depth/search_sharp.py`.  Each inequality is strict and in whole bits; the free
+What is proved of them stands in `proof.md`.  Each inequality is strict and in whole bits; the free
 sizes of a proof come with the case and are only verified here.  The size `hops` says that only the lowest
 so many tables are asked about: the higher ones are fixed, z_l(0,i) = i, and w_l = 0 there.
 """

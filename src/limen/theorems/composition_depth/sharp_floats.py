@@ -1,6 +1,6 @@
 """The sharp inequalities in floats, for many sizes at once: what a search looks at before the exact check.
 
-The formulas stand in `theorems/composition_depth/sharp.py`, the proofs in `_sharp.py`; free sizes are numbers in 0..1, each on a
+The formulas stand in `sharp.py`, the proofs in `proof.md`; free sizes are numbers in 0..1, each on a
 logarithmic scale.
 """
 

@@ -1,27 +1,4 @@
-r"""Of 2^r tokens log-linear attention keeps one matrix a head, and that must tell their prefixes apart.
-
-    S ≥ log₂ #rows(t),  t = 2^⌊log₂ cut⌋      S: one matrix a log-linear head, and all other states
-    eva:  L·H·d(d+1)·p ≥ 2^⌊log₂ n⌋·log₂n ≥ (n/2)·log₂n
-
-Hypotheses.  Every layer has a fixed number of bits at a cut, and at least one is log-linear
-[guo2025loglinear], over any rule that acts on all its matrices alike (linear attention, Mamba-2, the gated
-delta rule).  Its levels reach the whole text.  There is no token before the text; with one the worst lengths
-are 2^r - 1.
-
-Proof.  Cut after t = 2^r tokens.  A log-linear head then stores r + 1 matrices, one a level, but the next
-token first merges those that it no longer tells apart: counting up from 2^r - 1 to 2^r carries through all
-bits, so all matrices are added into one before anything is read.  The weights λ of the levels belong to the
-token that reads.  So all that comes later is a function of that sum, of the other states and of the later
-tokens, and as in `streaming_state` two prefixes of different rows that agree in these get one answer.  ∎
-
-Average.  As there, for the symbols before the cut; those after it may all be right.
-
-Sharper than [ye2026], who divide n·log₂n by the number of levels and get Ω(n): in the worst case log-linear
-attention needs as much as linear attention, up to a factor of two; it remembers the recent better, not the
-whole.
-
-Constructive: `refute` compares the merged states of a model.
-"""
+"""Of 2^r tokens log-linear attention keeps one matrix a head, and that must tell their prefixes apart."""
 
 from __future__ import annotations
 

@@ -1,42 +1,4 @@
-r"""A recurrence with fewer states than prefixes to tell apart cannot do the task, not even thinking aloud.
-
-    S ≥ log₂ #rows(t)                 S: bits of all states after t tokens
-    eva:  L·H·d(d+1)·p ≥ n·log₂n      for L layers of linear attention                               [ye2026]
-
-#rows(t) is the number of prefixes of t tokens of which each two differ in an answer that is still to come.
-
-Hypotheses.  Every layer carries a fixed number of bits from token to token: any recurrence, windows and the
-caches of short convolutions included, states of all layers added up.  The text is read once, from left to
-right, and what is asked comes last.  Embeddings, norms and per-position functions may be anything.
-
-Proof.  Cut after t tokens.  Everything that comes later, all tokens of a chain of thought included, is a
-function of the state at the cut and of the tokens after it: each step maps the state and a token to a new
-state and an output, and a written token is read off an output.  So two prefixes with the same state get the
-same answer after every continuation.  If there are more rows than states, two prefixes of different rows
-share one, and on the continuation that tells them apart one of the answers is wrong.  ∎
-
-Chain of thought does not help, however long: it adds time and room to compute, never information about what
-was read.  It does help whoever can look back: an attention layer, a second copy of the text, a tool.  Coins
-do not help either, if thrown after the cut (fix them; for an error below 1/2 on each input the same bound
-holds); before the cut they may: equality then takes O(log n) bits.
-
-Average.  X_1 … X_n independent and uniform over A symbols, one of them asked for, each as likely.  Given the
-keys (if any), Σ_j I(X_j; state) ≤ I(X; state) ≤ S, for the X_j are independent.  By data processing a guess
-of X_j from the state is right with a probability p_j with d(p_j ‖ 1/A) ≤ I(X_j; state), and d is convex: the
-accuracy p has d(p ‖ 1/A) ≤ S/n.  For recall the values are those that the task draws, from the upper half of
-the alphabet.  This is Fano's inequality in its sharp form, with the state of every layer.
-
-Composition of L hops is such a lookup, too: cut after z_L.  The entry asked for, (w_{L-1}, i_{L-1}), is
-uniform, for w_{L-1} is, and i_{L-1}, an entry of z_{L-1}, is uniform and independent of it; and z_{L-1} …
-z_0, w, which choose it, are independent of z_L.  Given these, the guess is one of X_j from the state after
-z_L, and j runs over all N_{L-1} entries alike:  d(p ‖ 1/N_{L-1}) ≤ S/N_{L-1}.
-
-Constructive: `refute` collects the states that a model reaches after many prefixes (all, where they are few),
-and looks for two that are equal bit by bit.
-
-At its cut the bound is exact for tasks defined on all inputs: the row itself is a state.  Corrected: the
-2-Sum of [ye2026] needs order n·log n bits if M = n^{1+Ω(1)}, but only order n if M = O(n).
-"""
+"""A recurrence with fewer states than prefixes to tell apart cannot do the task, not even thinking aloud."""
 
 from __future__ import annotations
 

@@ -1,25 +1,5 @@
-r"""A token index finds a value only if its keys tell nearly all values apart: 2-Sum costs log₂M bits a token.
-
-One layer of top-k attention: token j with value x has an index key e_j(x) of κ = d_i·p bits; the query scores
-the keys as it likes, opens k tokens, and its output depends on these and on itself.  If the last of n + 1
-tokens always knows whether v = -q is among n > k values in 0..M-1, then
-
-    2^κ ≥ min(M, (1 - k/n)M + 1)
-
-Hypotheses: one layer of `top_k` alone (its keys come from the token and its position), no chain of thought,
-tokens that may repeat.
-
-Proof.  P_v = {j : e_j(x) = e_j(v) for some x ≠ v}.  Put such an x on every place in P_v, any values but v on
-the others, and ask for v.  If |P_v| > k, some place in P_v is not opened; switch its token to v: no key
-changes, so the same tokens are opened and they hold the same values, but the answer changes.  So |P_v| ≤ k
-for each v, and Σ_v|P_v| ≤ kM.  At each place, if 2^κ < M, some key has two values or more, so at most 2^κ - 1
-values are alone with their key: Σ_v|P_v| ≥ n(M - 2^κ + 1).
-
-Ours, about the mixer of [deepseek2025dsa].  A layer of blocks pays B·log M for the message of a block
-(`block_messages`), which is as much in total.  With one map for all positions it is exactly 2^κ ≥ M.  If
-tokens were promised to be distinct, M ≥ n + 1, ties broken by position and a score that ignores the other
-keys, 2^κ ≥ M/k would be necessary, and enough.  On random inputs about log₂(n/k) + 2 bits do: between the two
-only built inputs show the failure.  The proof is constructive: `refute` runs it.
+"""A token index finds a value only if its keys tell nearly all values apart:
+2-Sum costs log₂M bits a token.
 """
 
 from __future__ import annotations
