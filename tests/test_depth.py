@@ -4,6 +4,7 @@ import json
 import math
 from itertools import product
 from math import comb, prod
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,9 @@ from limen.core.certificate import Bound
 from limen.core.graph import Component, Graph
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
-from limen.depths import depth
+from limen.depths import depth as depth_of
+from limen.render.depth import lines_of
+from limen.render.stack import stack_of
 from limen.tasks.composition import Composition
 from limen.theorems._case import Case, Sides
 from limen.theorems._stated import stated
@@ -29,6 +32,11 @@ from limen.theorems.composition_depth.stages import Wires, by_stages
 SMALL, LARGE = "(h=1,d=4,p=8)", "(h=8,d=64,p=16)"
 HEADWISE = "2*(softmax(reply_bits=19)|linear(state_bits=15))"
 KNOWN = {"mu0": 0, "mu1": 1, "x0": 4095, "x1": 5, "Th1": 7448, "w1": 22, "v": 11585}
+
+
+def depth(text: str, steps: int) -> tuple[dict[str, Any], list[str]]:
+    shown = depth_of(stack_of(text), steps)
+    return shown, lines_of(shown)
 
 
 def bound(task: str | Task, stack: str, steps: int = 0) -> Bound | NoStatement:
