@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,19 +30,24 @@ KINDS = {
 _ROOT = Path(__file__).parents[1]
 
 
-def _folders(kind: str) -> list[Path]:
+def _folders(kind: str) -> list[str]:
     """Where the entries of a kind stand: in its package, whose `__path__` may name more folders."""
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
     if not (_ROOT / KINDS[kind]).is_dir():
         return []
-    return [Path(folder) for folder in importlib.import_module(f"limen.{KINDS[kind]}").__path__]
+    return list(importlib.import_module(f"limen.{KINDS[kind]}").__path__)
 
 
 def _files(kind: str) -> dict[str, Path]:
     """The file of each entry, by its id."""
-    found = [(p.stem, p) for folder in _folders(kind) for p in folder.glob("*.py")]
-    found += [(p.parent.name, p) for folder in _folders(kind) for p in folder.glob("*/__init__.py")]
+    return _listed(tuple((folder, Path(folder).stat().st_mtime_ns) for folder in _folders(kind)))
+
+
+@cache  # a search over sizes asks thousands of times; a folder that has changed since is read again
+def _listed(folders: tuple[tuple[str, int], ...]) -> dict[str, Path]:
+    found = [(p.stem, p) for folder, _ in folders for p in Path(folder).glob("*.py")]
+    found += [(p.parent.name, p) for folder, _ in folders for p in Path(folder).glob("*/__init__.py")]
     return {name: path for name, path in sorted(found) if not name.startswith("_")}
 
 
@@ -68,7 +74,7 @@ def beside(kind: str, name: str, file: str) -> Path:
 
 def lookup(kind: str, name: str, base: type[T]) -> type[T]:
     """The one subclass of `base` that the file `name` of this kind defines."""
-    if name not in ids(kind):
+    if name not in _files(kind):
         raise unknown(KINDS[kind].removesuffix("s"), name, ids(kind))
     module = importlib.import_module(f"limen.{KINDS[kind]}.{name}")
     classes: list[

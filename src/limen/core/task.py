@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -103,8 +104,7 @@ class Task(ABC):
     @staticmethod
     def parse(text: str) -> "Task":
         """Reads the text form, as in `eva(n=512)`; `str` gives it back."""
-        call = parse_call(text)
-        return build(lookup("tasks", call.name, Task), call)
+        return _parsed(text)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -172,6 +172,12 @@ class Task(ABC):
 
     def __str__(self) -> str:
         return spell(self)
+
+
+@lru_cache(maxsize=1024)  # the same texts are read again and again: a certificate holds nothing else
+def _parsed(text: str) -> Task:
+    call = parse_call(text)
+    return build(lookup("tasks", call.name, Task), call)
 
 
 def balanced(rng: Generator, count: int) -> Answers:
