@@ -36,5 +36,5 @@ def test_running_weights_loads_no_compiler(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(("t", "margin"), [(2, 0.5), (3, 0.75), (4, 0.875)])
 def test_in_a_few_bits_scores_and_weights_are_rounded_too(t: int, margin: float) -> None:
     """Inside a fused kernel they would not be, and the margin would be 1 whatever the precision."""
-    solution, _ = solve(construct(Task.parse("equality(n=64)")), Precision.parse(f"significand(t={t})"), how=2)
+    solution, _ = solve(construct(Task.parse("equality(n=64)")), Precision.parse(f"significand(t={t})"), how=8)
     assert solution.margin == margin
