@@ -177,8 +177,12 @@ class Codes(Embedding):
                 rows, columns = sizes[code.table]
                 if read is not None and not read[code.column : code.column + columns].any():
                     continue
-                place = torch.arange(low - first, high - first, device=tokens.device)
-                yield code, here, _row(tokens[..., here] if code.of == "token" else place, code.div, rows)
+                value = (
+                    tokens[..., here]
+                    if code.of == "token"
+                    else torch.arange(low - first, high - first, device=tokens.device)
+                )
+                yield code, here, _row(value, code.div, rows)
             first += segment.count
 
 

@@ -75,7 +75,7 @@ class Binary(Readout):
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch width"], answers: int
     ) -> jt.Num[torch.Tensor, "*batch {answers}"]:
         y = 2 * x[..., self.first : self.first + self.bits] - 1
-        if rounds_each_operation():  # then the sum must be one operation
+        if self.bits <= _LOW or rounds_each_operation():  # then the sum must be one operation
             return _sums(y, answers)
         wide = torch.promote_types(y.dtype, torch.float32) if y.is_floating_point() else y.dtype
         low, high = y.to(wide).tensor_split([_LOW], -1)  # the low digits, or all, and those above
