@@ -87,7 +87,7 @@ def _attention(f: Fields, sizes: Fields, bits: Bits) -> Block:
     if width % h:
         raise sizes.wrong("num_heads", f"a divisor of hidden_size = {width}")
     which = Heads(h, sizes.size_or("num_kv_heads", h), width // h, width // h)
-    W = sizes.maybe("window_size")
+    W = sizes.size("window_size")
     return full(which) if W is None else window(which, W, bits)
 
 
