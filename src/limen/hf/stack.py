@@ -221,6 +221,11 @@ class Stack:
         return Architecture(tuple(Layer(tuple(block.part for block in stage)) for stage in stages))
 
     @cached_property
+    def kept(self) -> list[tuple[tuple[Kept, ...], int]]:
+        """What each mixer keeps, and how many keep the same."""
+        return [*Counter(block.kept for layer in self.layers for block in layer.blocks).items()]
+
+    @cached_property
     def tensors(self) -> list[tuple[Kept, int]]:
         """Each tensor, and how many layers keep one like it."""
         return [

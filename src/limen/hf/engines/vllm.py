@@ -29,7 +29,7 @@ from limen.hf.dtypes import Declared
 from limen.hf.engines.asked import Asked
 from limen.hf.engines.engine import INDEXED, PAGE_LIKE, Dtypes, Engine, index_width
 from limen.hf.engines.plan import Kind, Plan
-from limen.hf.stack import Bits, Block, Columns, EveryBlock, Kept, LastTokens, Stack, Use
+from limen.hf.stack import Bits, Columns, EveryBlock, Kept, LastTokens, Stack, Use
 
 _LATENT = 128
 _FLOAT32 = ("nemotron_h", "kimi_linear", "bailing_hybrid")  # whose states are, unless declared
@@ -55,42 +55,39 @@ class VLLM(Engine):
         """None where no block of one size fits: latents beside other rows, compressed blocks."""
         if any(isinstance(kept.rows, EveryBlock) for kept, _ in stack.tensors):
             return None
-        found = [kind for layer in stack.layers for b in layer.blocks for kind in self._kinds(b, asked, bits)]
-        counts = Counter(found)
-        if (drafting := self._drafting(stack)) is not None:
-            counts[self._kinds(drafting, asked, bits)[0]] += asked.draft_layers
-        attention = [kind for kind in counts if kind.what != "state"]
-        state = max((kind.size for kind in counts if kind.what == "state"), default=0)
-        if not attention:
-            return (
-                Plan(asked.context, state, len(found), tuple((kind, 1) for kind in counts)) if state else None
-            )
+        counts = self._counts(stack, asked, bits)
+        if all(kind.what == "state" for kind in counts):
+            return _states(counts, asked.context)
         if (alike := _alike(counts)) is not None:
             return Plan(asked.block, asked.block * alike.size, 1, ((alike, 1),))
-        most = max(kind.size for kind in attention)
         latent = any(kept.whole is not None for kept, _ in stack.tensors)
-        if latent and any(most % kind.size for kind in attention):
+        most = max(kind.size for kind in counts if kind.what != "state")
+        if latent and any(most % kind.size for kind in counts if kind.what != "state"):
             return None
-        align = max(asked.block, _LATENT) if latent and state else asked.block
-        block = max(align * -(-state // (align * most)), asked.block)
-        least, largest = min(counts.values()), max(counts.values())
-        layers = largest if 2 * largest < 3 * least else least
-        groups = tuple((kind, -(-count // layers)) for kind, count in counts.items())
-        return Plan(block, block * most, layers, groups)
+        return _grouped(counts, most, asked.block, latent)
 
-    def _drafting(self, stack: Stack) -> Block | None:
-        """A drafter's layers are as the last one of the model that keeps every token."""
+    def _counts(self, stack: Stack, asked: Asked, bits: Bits) -> Counter[Kind]:
+        """Layers of each kind, a drafter's among them."""
+        counts: Counter[Kind] = Counter()
+        for kept, times in stack.kept:
+            for kind in self._kinds(kept, asked, bits):
+                counts[kind] += times
+        if drafting := self._drafting(stack):
+            counts[self._kinds(drafting, asked, bits)[0]] += asked.draft_layers
+        return counts
+
+    def _drafting(self, stack: Stack) -> tuple[Kept, ...]:
+        """A drafter's layers keep what the last mixer of the model does that keeps every token."""
         blocks = (block for layer in reversed(stack.layers) for block in layer.blocks)
-        return next((block for block in blocks if any(kept.grows for kept in block.kept)), None)
+        return next((block.kept for block in blocks if any(kept.grows for kept in block.kept)), ())
 
     def tensors(self, stack: Stack, asked: Asked) -> list[tuple[Kept, int]]:
-        drafting = self._drafting(stack) if asked.draft_layers else None
-        drafted = () if drafting is None else drafting.kept
+        drafted = self._drafting(stack) if asked.draft_layers else ()
         return [(kept, times + asked.draft_layers * (kept in drafted)) for kept, times in stack.tensors]
 
-    def _kinds(self, block: Block, asked: Asked, bits: Bits) -> list[Kind]:
-        keys = [k for k in block.kept if k.use in PAGE_LIKE]
-        states = [k for k in block.kept if k.use not in PAGE_LIKE]
+    def _kinds(self, kept: tuple[Kept, ...], asked: Asked, bits: Bits) -> list[Kind]:
+        keys = [k for k in kept if k.use in PAGE_LIKE]
+        states = [k for k in kept if k.use not in PAGE_LIKE]
         found = []
         if keys:
             size = int(sum((self.width(k, asked, bits) for k in keys), Fraction(0)) / 8)
@@ -137,6 +134,23 @@ class VLLM(Engine):
         if asked.speculative and not asked.draft_layers:
             said.append("the layers of a drafter (MTP, EAGLE) are not counted (--draft-layers)")
         return said
+
+
+def _states(counts: Counter[Kind], n: int) -> Plan | None:
+    """Without attention a block is a state, however long the text."""
+    size = max((kind.size for kind in counts), default=0)
+    return Plan(n, size, counts.total(), tuple((kind, 1) for kind in counts)) if size else None
+
+
+def _grouped(counts: Counter[Kind], most: int, least_block: int, latent: bool) -> Plan:
+    """A block of keys holds a state; groups are as large as the rarest kind, or as the largest if that is near."""
+    state = max((kind.size for kind in counts if kind.what == "state"), default=0)
+    align = max(least_block, _LATENT) if latent and state else least_block
+    block = max(align * -(-state // (align * most)), least_block)
+    least, largest = min(counts.values()), max(counts.values())
+    layers = largest if 2 * largest < 3 * least else least
+    groups = tuple((kind, -(-count // layers)) for kind, count in counts.items())
+    return Plan(block, block * most, layers, groups)
 
 
 def _alike(counts: Counter[Kind]) -> Kind | None:
