@@ -143,7 +143,7 @@ def _states(counts: Counter[Kind], n: int) -> Plan | None:
 
 
 def _grouped(counts: Counter[Kind], most: int, least_block: int, latent: bool) -> Plan:
-    """A block of keys holds a state; groups are as large as the rarest kind, or as the largest if that is near."""
+    """A block of keys holds a state; a group has the layers of the rarest kind, or of the largest if near."""
     state = max((kind.size for kind in counts if kind.what == "state"), default=0)
     align = max(least_block, _LATENT) if latent and state else least_block
     block = max(align * -(-state // (align * most)), least_block)
