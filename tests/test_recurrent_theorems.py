@@ -8,7 +8,6 @@ import torch
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
-from laws import generic, inputs
 
 from limen.adversary.collisions import collision
 from limen.checks.collision import check_collision
@@ -19,6 +18,7 @@ from limen.core.construction import construct
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
+from limen.laws.mixer import generic, inputs
 from limen.mixers.log_linear import Levels, LogLinear
 from limen.model.embedding import Table
 from limen.model.files import digest
