@@ -78,8 +78,8 @@ def block_dots(
     query = flat.new_zeros(len(of) * _TILE)
     query[slot] = torch.arange(len(flat), device=q.device) // block.shape[-1]
     tiled = q.index_select(0, query).unflatten(0, (-1, _TILE))
-    products = tiled @ table.index_select(0, of).mT  # (tiles, _TILE, B)
-    return products.flatten(0, 1).index_select(0, slot).unflatten(0, block.shape)
+    products: torch.Tensor = tiled @ table.index_select(0, of).mT  # (tiles, _TILE, B)
+    return products.flatten(0, 1).index_select(0, slot).reshape(*block.shape, -1)
 
 
 def weighed(

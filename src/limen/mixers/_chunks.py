@@ -21,7 +21,7 @@ def cut(x: jt.Num[torch.Tensor, "*batch n m"]) -> jt.Num[torch.Tensor, "*batch c
     """Zero tokens fill the last chunk: they come last, so in a causal mixer nobody sees them."""
     missing = -x.shape[-2] % CHUNK
     filled = torch.nn.functional.pad(x, (0, 0, 0, missing)) if missing else x
-    return filled.unflatten(-2, (-1, CHUNK))
+    return filled.reshape(*x.shape[:-2], -1, CHUNK, x.shape[-1])
 
 
 def glue(y: jt.Num[torch.Tensor, "*batch chunks chunk m"], n: int) -> jt.Num[torch.Tensor, "*batch {n} m"]:

@@ -27,7 +27,7 @@ class Dots(torch.autograd.Function):
         return torch.cat(found).to(q.dtype)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, g: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None]:
         """B = Σ_s g_is T[rows_is] for q; ∂⟨q, B⟩/∂T for the table."""
         q, table, rows = ctx.saved_tensors

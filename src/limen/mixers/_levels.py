@@ -40,7 +40,7 @@ def levelled(
 ) -> jt.Float[torch.Tensor, "*batch n d"]:
     """The outputs y.  n is at most 2^(levels - 1)."""
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
-    q, k, v, e, g = (None if part is None else cut(widened(part)) for part in tokens)
+    q, k, v, e, g = tokens.each(lambda part: cut(widened(part)))
     λ = cut(widened(λ))
     M, N, Q, Φ = chunk_maps(q, k, e, g)
     table = level_table(CHUNK, v.device).clamp(max=λ.shape[-1] - 1)  # higher ones are of padding only
@@ -56,7 +56,8 @@ def levelled(
             blocks = blocks.at(slice(count - 1))
         size = blocks.q.shape[-2]
         own = weight[..., : (count - count % 2) * size, :].unflatten(-2, (-1, 2, size))
-        blocks = _joined(*(blocks.at(slice(i, None, 2)) for i in (0, 1)), own[..., 1, :, :])
+        left, right = (blocks.at(slice(i, None, 2)) for i in (0, 1))
+        blocks = _joined(left, right, own[..., 1, :, :])
         level += 1
     assert tail is not None
     return tail.y.squeeze(-3)[..., :n, :].to(dtype)

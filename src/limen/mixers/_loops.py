@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.mixers._chosen import dots
 from limen.mixers._levels import levelled
 from limen.mixers._rule import Tokens, chunked
 
@@ -21,14 +20,13 @@ else:
 
 
 class Loops(NamedTuple):
-    """What takes the time: the rule of a matrix memory, the same by levels, products with chosen tokens."""
+    """What takes the time: the rule of a matrix memory, and the same with a weight for each level."""
 
     rule: Callable[[Tokens], torch.Tensor]
     levels: Callable[[Tokens, torch.Tensor], torch.Tensor]
-    dots: Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
-PLAIN = Loops(chunked, levelled, dots)  # by torch alone
+PLAIN = Loops(chunked, levelled)  # by torch alone
 
 
 class Looped(ABC):

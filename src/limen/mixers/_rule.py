@@ -21,6 +21,7 @@ and one triangular solve gives M and N (the UT transform of [yang2024delta], sol
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
@@ -48,6 +49,15 @@ class Tokens(NamedTuple):
     e: jt.Float[torch.Tensor, "*#batch n d_k"] | None = None
     g: jt.Float[torch.Tensor, "*batch n _"] | None = None  # one number a token, or one a row
 
+    def each(self, of: Callable[[torch.Tensor], torch.Tensor]) -> Tokens:
+        """The same function of every part that there is."""
+        e, g = (None if part is None else of(part) for part in (self.e, self.g))
+        return Tokens(of(self.q), of(self.k), of(self.v), e, g)
+
+    def at(self, t: int) -> Tokens:
+        """Token t alone."""
+        return self.each(lambda part: part[..., t : t + 1, :])
+
 
 class Chunks(NamedTuple):
     """Each chunk as a linear map: (y, S') = (M, N)v + (Q, Φ)S; Φ is a number where nothing is erased."""
@@ -67,16 +77,15 @@ def chunked(tokens: Tokens) -> jt.Num[torch.Tensor, "*batch n d"]:
     """The outputs y of the rule: chunk by chunk, but where rows are erased that fade each by itself."""
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
     if tokens.e is None and tokens.g is None:
-        return glue(_adding(*(cut(part) for part in tokens[:3])), n)  # integers stay integers
-    q, k, v, e, g = (None if part is None else widened(part) for part in tokens)
+        return glue(_adding(*tokens.each(cut)[:3]), n)  # integers stay integers
+    q, k, v, e, g = tokens.each(widened)
     if e is not None and g is not None and g.shape[-1] > 1:
         return _stepping(q, k, v, e, g).to(dtype)
-    q, k, v, e, g = (None if part is None else cut(part) for part in (q, k, v, e, g))
+    q, k, v, e, g = Tokens(q, k, v, e, g).each(cut)
     if e is not None:
-        y = _erasing(q, k, v, e, g)
-    else:
-        y = _fading(q, k, v, g) if g.shape[-1] == 1 else _fading_by_rows(q, k, v, g)
-    return glue(y, n).to(dtype)
+        return glue(_erasing(q, k, v, e, g), n).to(dtype)
+    assert g is not None
+    return glue((_fading if g.shape[-1] == 1 else _fading_by_rows)(q, k, v, g), n).to(dtype)
 
 
 def _adding(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

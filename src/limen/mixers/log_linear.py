@@ -124,16 +124,16 @@ class LogLinear(Looped, Headed):
         """M_tj, what token j gives to y_t under the plain rule, is found by running it on unit vectors."""
         n = x.shape[-2]
         self._check(n)
-        (q, k, v, e, g), λ = self._tokens(w, x), self._λ(w, x)
-        units = torch.eye(n, dtype=x.dtype, device=x.device)
+        tokens, λ = self._tokens(w, x), self._λ(w, x)
+        units = tokens._replace(v=torch.eye(n, dtype=x.dtype, device=x.device))
         S, rows = x.new_zeros((*x.shape[:-2], self.h, self.key_size, n)), []
         for t in range(n):
-            q_t, k_t, e_t, g_t = (None if part is None else part[..., t : t + 1, :] for part in (q, k, e, g))
-            S = _kept(S, k_t, e_t, g_t) + k_t.mT @ units[t : t + 1]
+            q_t, k_t, unit_t, e_t, g_t = units.at(t)
+            S = _kept(S, k_t, e_t, g_t) + k_t.mT @ unit_t
             rows.append(q_t @ S)
         M = torch.cat(rows, -2)  # (*batch, h, n, n)
         Λ = λ.gather(-1, level_table(n, x.device).expand(M.shape))
-        return self._output(w, (Λ * M) @ v)
+        return self._output(w, (Λ * M) @ tokens.v)
 
     def run(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
