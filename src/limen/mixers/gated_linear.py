@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.core.weights import random_weights
 from limen.mixers._chunks import CHUNK, carry, cut, glue
 from limen.mixers._heads import Headed, join, split
 
@@ -74,7 +73,7 @@ class GatedLinear(Headed):
         }
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        w = random_weights(self.shapes(width), generator, dtype)
+        w = super().initial(width, generator, dtype)
         return w | {"a": torch.full_like(w["a"], _BIAS)}
 
     def mix(
