@@ -1,4 +1,4 @@
-"""Where training begins: scores and outputs of order one, every weight with a gradient, a past that is seen."""
+"""Where training begins: scores and outputs of order one, a gradient everywhere, a past that is seen."""
 
 import pytest
 import torch
@@ -12,14 +12,40 @@ from limen.mixers._heads import Headed
 WIDTH, N = 64, 16
 
 # Sizes as experiments have them; the catalogue's examples are too small for a variance.
-STARTS = """softmax(h=2,d=16) softmax(h=1,d=64) softmax(h=4,d=16,d_k=8,kv_heads=2) softmax(h=1,d=16,bidirectional=true)
-hard(h=2,d=16) window(h=2,d=16,W=12) masked_softmax(h=2,d=16,first=2,last=12) conv_softmax(h=2,d=16) top_k(h=2,d=16)
-block_sparse(h=2,d=16) linear(h=2,d=16) linear(h=2,d=16,phi=relu) linear(h=2,d=16,phi=exp) linear(h=2,d=8,phi=taylor)
-linear(h=2,d=16,phi=identity,normalise=false) gated_linear(h=2,d=16) delta(h=2,d=16) delta(h=2,d=16,c=4)
-gated_delta(h=2,d=16) gated_delta(h=2,d=16,c=4) kda(h=2,d=16) log_linear(h=2,d=16,levels=5)
-log_linear(h=2,d=16,over=mamba2,levels=5) log_linear(h=2,d=16,over=gated_delta,levels=5) mamba(d=32,s=16)
-mamba2(h=2,d=16,s=16) mamba2(h=1,d=64,s=64) lstm(d=32) relu_rnn(d=32) relu_rnn(d=4) relu_rnn(d=16,stages=2,inner=32)
-relu_rnn(d=4,stages=3)""".split()
+STARTS = [
+    "softmax(h=2,d=16)",
+    "softmax(h=1,d=64)",
+    "softmax(h=4,d=16,d_k=8,kv_heads=2)",
+    "softmax(h=1,d=16,bidirectional=true)",
+    "hard(h=2,d=16)",
+    "window(h=2,d=16,W=12)",
+    "masked_softmax(h=2,d=16,first=2,last=12)",
+    "conv_softmax(h=2,d=16)",
+    "top_k(h=2,d=16)",
+    "block_sparse(h=2,d=16)",
+    "linear(h=2,d=16)",
+    "linear(h=2,d=16,phi=relu)",
+    "linear(h=2,d=16,phi=exp)",
+    "linear(h=2,d=8,phi=taylor)",
+    "linear(h=2,d=16,phi=identity,normalise=false)",
+    "gated_linear(h=2,d=16)",
+    "delta(h=2,d=16)",
+    "delta(h=2,d=16,c=4)",
+    "gated_delta(h=2,d=16)",
+    "gated_delta(h=2,d=16,c=4)",
+    "kda(h=2,d=16)",
+    "log_linear(h=2,d=16,levels=5)",
+    "log_linear(h=2,d=16,over=mamba2,levels=5)",
+    "log_linear(h=2,d=16,over=gated_delta,levels=5)",
+    "mamba(d=32,s=16)",
+    "mamba2(h=2,d=16,s=16)",
+    "mamba2(h=1,d=64,s=64)",
+    "lstm(d=32)",
+    "relu_rnn(d=32)",
+    "relu_rnn(d=4)",
+    "relu_rnn(d=16,stages=2,inner=32)",
+    "relu_rnn(d=4,stages=3)",
+]
 STEPS = {
     "hard": {"Q", "K"},
     "top_k": {"IQ", "IK", "IW"},
@@ -54,7 +80,7 @@ def test_every_mixer_of_the_catalogue_is_tried() -> None:
     ],
 )
 def test_scores_begin_of_order_one(text: str) -> None:
-    """Where they are not made positive first; a softmax over scores of variance d has chosen before it learned."""
+    """Where φ does not make them positive; a softmax over scores of variance d is saturated."""
     mixer = mixer_of(text)
     assert isinstance(mixer, Headed)
     w, x = start(mixer)
@@ -68,7 +94,7 @@ def test_outputs_begin_of_order_one(text: str) -> None:
     mixer = mixer_of(text)
     w, x = start(mixer)
     square = mixer.fast(w, x).square().mean((0, 2))  # at each position
-    assert 1e-3 < float(square.min()) and float(square.max()) < 30, square
+    assert float(square.min()) > 1e-3 and float(square.max()) < 30, square
 
 
 @each
@@ -90,12 +116,12 @@ def test_every_weight_begins_with_a_gradient(text: str) -> None:
 
 @each
 def test_a_token_of_the_past_leaves_a_trace(text: str) -> None:
-    """Ten tokens later, at least a thousandth of the output's power; `hard` reads one token alone."""
+    """Six tokens later, at least a thousandth of the output's power; `hard` reads one token alone."""
     mixer = mixer_of(text)
     w, x = start(mixer)
     other = x.clone()
     other[:, 4] = torch.randn(8, WIDTH, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
-    y, z = (mixer.fast(w, rows)[:, 4:15] for rows in (x, other))
+    y, z = (mixer.fast(w, rows)[:, 4:11] for rows in (x, other))
     trace = ((z - y)[:, -1 if text[:4] != "hard" else slice(None)]).square().mean() / y[:, -1].square().mean()
     assert float(trace) > 1e-3
 

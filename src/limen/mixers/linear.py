@@ -53,7 +53,7 @@ class Linear(Headed):
         return self.projections(width)
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        """Smaller queries only where ⟨q,k⟩ itself is summed; a positive φ would then tell no key from another."""
+        """Smaller queries where ⟨q,k⟩ itself is summed; a positive φ would tell no keys apart."""
         if self.phi.signed:
             return super().initial(width, generator, dtype)
         return random_weights(self.shapes(width), generator, dtype)

@@ -30,7 +30,7 @@ else:
     torch = lazy_loader.load("torch")
 
 
-_KEPT, _NOISE = 0.9, 0.1
+_KEPT, _NOISE = 0.8, 0.1
 
 
 class Hidden(NamedTuple):
@@ -67,7 +67,7 @@ class ReluRnn(Streaming):
         return {"U": (width, sizes[1])} | stages | {"O": (self.d, width)}
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        """Every stage begins by passing numbers on, a tenth of the state lost a token, and some noise.
+        """Every stage begins by passing numbers on, a fifth of the state lost a token, and some noise.
 
         What is passed on is not negative, so no unit is dead; random stages alone kill a part of them each.
         """
@@ -110,7 +110,7 @@ class ReluRnn(Streaming):
 
 
 def _relay(like: jt.Num[torch.Tensor, "before after"]) -> jt.Num[torch.Tensor, "before after"]:
-    """Every unit goes to some unit of the next stage, and each of these is the mean of those that go to it."""
+    """Every unit goes to some unit of the next stage, and each of these is the mean of what goes to it."""
     before, after = like.shape
     i = torch.arange(max(before, after))
     relay = torch.zeros_like(like)
