@@ -114,7 +114,7 @@ class NearestNeighbor(Task):
 
     def _scattered(self, rng: Generator, count: int) -> tuple[Tokens, Tokens, Tokens]:
         """Points, queries, and which point is nearest by more than float64 can err."""
-        x, q = self._uniform(rng, count * self.n).reshape(count, self.n), self._uniform(rng, count)
+        x, q = self.uniform(rng, count * self.n).reshape(count, self.n), self.uniform(rng, count)
         nearest, rows = np.empty(count, dtype=np.int64), np.arange(count)
         while len(rows):
             v, u = self.vector(x[rows]).astype(float), self.vector(q[rows]).astype(float)
@@ -123,11 +123,12 @@ class NearestNeighbor(Task):
             close = cosine >= cosine.max(axis=1, keepdims=True) - _SURE
             close[np.arange(len(rows)), nearest[rows]] = False
             row, i = np.nonzero(close)
-            x[rows[row], i] = self._uniform(rng, len(row))
+            x[rows[row], i] = self.uniform(rng, len(row))
             rows = rows[np.unique(row)]
         return x, q, nearest
 
-    def _uniform(self, rng: Generator, count: int) -> Tokens:
+    def uniform(self, rng: Generator, count: int) -> Tokens:
+        """Ids of random points."""
         x = rng.integers(self.points - 1, size=count)
         return x + (x >= self.points // 2)  # steps over v = 0
 
