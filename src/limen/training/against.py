@@ -17,8 +17,8 @@ from numpy.random import Generator
 
 from limen.core.catalogue import ids
 from limen.core.errors import unknown
-from limen.core.model import Model
 from limen.core.task import Task, Tokens
+from limen.model.model import Model
 from limen.training.forward import logits_at_the_end
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.core.model import Model, at_once
+from limen.model.model import Model, at_once
 
 if TYPE_CHECKING:
     import torch

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.random import Generator
 
 from limen.core.catalogue import identifier
-from limen.core.embedding import Code, Codes, Embedding, Segment, Table
 from limen.core.errors import BadInput
 from limen.core.task import Answers, Task, Tokens
 from limen.core.weights import Array
+from limen.model.embedding import Code, Codes, Embedding, Segment, Table
 
 NOT_DUE = -1  # a label where nothing is due
 

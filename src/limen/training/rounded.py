@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 
 from limen.core.errors import BadInput
-from limen.core.model import Model, State
+from limen.model.model import Model, State
 
 if TYPE_CHECKING:
     import torch
@@ -60,10 +60,9 @@ class Rounding:
         mean, deviation = self.codes[name]
         step, most = 2 * _RANGE * deviation / 2**p, 2 ** (p - 1)
         inside = ((s - mean) / step).clamp(-most, most - 1e-3)
-        codes: torch.Tensor = (
-            inside.floor() + 0.5 - inside
-        ).detach() + inside  # its gradient is that of `inside`
-        return mean + codes * step
+        codes = (inside.floor() + 0.5 - inside).detach() + inside  # its gradient is that of `inside`
+        rounded: torch.Tensor = mean + codes * step
+        return rounded
 
     def _learn(self, name: str, s: torch.Tensor) -> None:
         """Mean and deviation over the batch, mixed into those of the past."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import lazy_loader
 import msgspec
@@ -17,8 +17,10 @@ import numpy as np
 
 from limen.core.architecture import Architecture
 from limen.core.measurement import Measurement
-from limen.core.model import Model
+from limen.core.numbers import Precision
 from limen.core.task import Task
+from limen.model.model import Model
+from limen.model.run import run as count
 from limen.training.against import proposer
 from limen.training.lesson import Lesson, lesson_for
 from limen.training.limits import limits
@@ -34,6 +36,15 @@ else:
     torch = lazy_loader.load("torch")
 
 _SHIFTED = 1000  # inputs of each other distribution
+_ROUNDED = 300  # inputs in each precision
+_PRECISIONS = (
+    "bfloat16",
+    "float8_e4m3",
+    "float8_e5m2",
+    "significand(t=6)",
+    "significand(t=4)",
+    "significand(t=2)",
+)
 
 
 @dataclass(frozen=True)
@@ -46,10 +57,16 @@ class Made:
     cpu_seconds: float
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Result(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    tag_field="schema",
+    tag="limen/run/1",
+):
     """What one run gave, as it is kept in a file."""
 
-    schema: Literal["limen/run/1"] = "limen/run/1"
     digest: str
     spec: Spec
     measurement: Measurement
@@ -69,6 +86,7 @@ def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[Result, Model]:
     rng = np.random.default_rng([spec.seed, 3])
     accuracy = pupil.accuracy(rng, spec.judged)
     shifts = _shifted(pupil, rng) if spec.shifts else {}
+    shifts |= _rounded(pupil, rng) if spec.precisions else {}
     counted = _shortcut(spec.task, spec.hard)
     thoughts = lesson.thoughts(task.sample(rng, 1)[0]).shape[1] if spec.thought else 0
     bits = limits(spec.task, spec.architecture, thoughts)
@@ -151,6 +169,14 @@ def _shifted(pupil: Pupil, rng: np.random.Generator) -> dict[str, float]:
     return {name: float((pupil.answers(x) == task.answer(x)).mean()) for name, x in inputs.items()}
 
 
+def _rounded(pupil: Pupil, rng: np.random.Generator) -> dict[str, float]:
+    """The accuracy with weights and the result of every operation in fewer bits."""
+    task = pupil.lesson.task
+    tokens, _ = task.sample(rng, _ROUNDED, pupil.spec.hard)
+    counts = {name: count(pupil.model, task, Precision.parse(name), [tokens]) for name in _PRECISIONS}
+    return {f"in {name}": 1 - found.wrong / found.tried for name, found in counts.items()}
+
+
 @cache
 def _shortcut(task: str, hard: bool) -> Shortcut:
     return shortcut(Task.parse(task), hard)
@@ -160,6 +186,6 @@ def _versions() -> dict[str, str]:
     return {
         "limen": version("limen"),
         "python": ".".join(map(str, sys.version_info[:3])),
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "numpy": np.__version__,
     }

@@ -15,11 +15,11 @@ Start = Literal["random", "lookup"]
 STARTS = ("random", "lookup")
 
 
-class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is trained on what, from where, for how long.
 
     `p` in the architecture's text means that its state is rounded to p bits a number where it crosses the
-    cut. Defaults are not written out, so that a new field leaves the names of old runs as they are.
+    cut.  What is as by default does not count for its name, so that a new field leaves old names as they are.
     """
 
     task: str
@@ -43,9 +43,10 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     warmup: int = 40
     decay: float = 0.01
     every: int = 50  # steps between two looks at the accuracy
-    target: float = 0.995  # where it stops, seen twice in a row
+    target: float = 0.998  # where it stops, seen twice in a row
     judged: int = 2048  # fresh inputs at the end
     shifts: bool = False  # judged on other distributions as well
+    precisions: bool = False  # and with weights and operations in fewer bits
 
     def __post_init__(self) -> None:
         if self.start not in STARTS:
@@ -71,5 +72,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
 
 def written(spec: Spec) -> bytes:
-    """JSON with its keys in order: the same spec is the same bytes."""
-    return msgspec.json.encode(spec, order="sorted")
+    """What differs from the defaults, as JSON with its keys in order: the same spec is the same bytes."""
+    fields = msgspec.structs.fields(Spec)
+    said = {f.name: getattr(spec, f.name) for f in fields if getattr(spec, f.name) != f.default}
+    return msgspec.json.encode(said, order="sorted")

@@ -21,8 +21,8 @@ import lazy_loader
 
 from limen.core.architecture import Architecture
 from limen.core.errors import BadInput
-from limen.core.local import Mlp
-from limen.core.model import Frame, Model
+from limen.model.local import Mlp
+from limen.model.model import Frame, Model
 from limen.training.lesson import Lesson
 from limen.training.spec import Spec
 
@@ -32,7 +32,7 @@ else:
     torch = lazy_loader.load("torch")
 
 _ROWS = 0.5  # the size of a number in a table at the random start
-_NOISE, _GAIN = 0.3, 2.0
+_NOISE, _GAIN = 0.3, 3.0
 _NAMES = ("Q", "K", "V", "O"), ("C", "B", "X", "O")  # as most mixers call them, as Mamba-2 does
 
 

@@ -12,8 +12,9 @@ import lazy_loader
 import numpy as np
 from numpy.random import Generator
 
-from limen.core.model import Model
 from limen.core.task import Answers, Tokens
+from limen.model.model import Model
+from limen.training.adamw import AdamW
 from limen.training.against import Proposes
 from limen.training.forward import at, logits_at_the_end, streams
 from limen.training.lesson import NOT_DUE, Batch, Lesson
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 else:
     torch = lazy_loader.load("torch")
 
-_BETAS = (0.9, 0.98)
-_CLIP = 1.0
+_LONGEST = 1.0  # of a gradient, all weights together
 _LAST = 0.05  # of the rate is left at the end
 _LOOKED_AT = 256  # inputs on which the accuracy is seen along the way
 _PROPOSED_EVERY = 10  # steps between two proposals of an adversary
@@ -121,9 +121,7 @@ def train(pupil: Pupil, steps: int, watch: Watch, proposes: Proposes | None = No
     rng, looks = (np.random.default_rng([spec.seed, k]) for k in (1, 2))
     for w in pupil.weights:
         w.requires_grad_()
-    optimizer = torch.optim.AdamW(
-        pupil.weights, lr=spec.rate, betas=_BETAS, weight_decay=spec.decay, fused=True
-    )
+    optimizer = AdamW(pupil.weights, spec.decay)
     curve: list[Seen] = []
     loss, before, proposed = math.log(pupil.lesson.task.answers), time.perf_counter(), None
     for step in range(steps + 1):
@@ -145,21 +143,15 @@ def train(pupil: Pupil, steps: int, watch: Watch, proposes: Proposes | None = No
     return Taught(curve, steps, "schedule")
 
 
-def _step(
-    pupil: Pupil, optimizer: torch.optim.Optimizer, rng: Generator, rate: float, proposed: Batch | None
-) -> float:
+def _step(pupil: Pupil, optimizer: AdamW, rng: Generator, rate: float, proposed: Batch | None) -> float:
     """One step on a fresh batch, and on what an adversary proposed."""
     spec, lesson = pupil.spec, pupil.lesson
-    for group in optimizer.param_groups:
-        group["lr"] = rate
     draw = lesson.thinking if spec.thought else lesson.batch
     loss = pupil.loss(draw(rng, spec.batch, spec.hard))
     if proposed is not None:
         loss = loss + pupil.loss(proposed)
-    optimizer.zero_grad(set_to_none=True)
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(pupil.weights, _CLIP)
-    optimizer.step()
+    optimizer.step(rate, _LONGEST)
     return float(loss.detach())
 
 

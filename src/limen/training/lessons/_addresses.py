@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from limen.core.embedding import Embedding
 from limen.core.task import Tokens, distinct
+from limen.model.embedding import Embedding
 from limen.training.lesson import Questions, Written, halves
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from limen.core.embedding import Embedding
 from limen.core.task import Tokens
+from limen.model.embedding import Embedding
 from limen.training.lesson import Batch, Lesson, Written, halves
 
 

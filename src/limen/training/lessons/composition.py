@@ -14,10 +14,13 @@ from typing import cast
 import numpy as np
 from numpy.random import Generator
 
-from limen.core.embedding import Embedding
 from limen.core.task import Tokens
+from limen.core.weights import Array
+from limen.model.embedding import Embedding
 from limen.tasks.composition import Composition
 from limen.training.lesson import Batch, Questions, Written, asked, halves
+
+_PART = 0.5
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,11 @@ class Chains(Questions):
         ]
         thoughts = [(1, [Written(f"i{l}.query", task.N(max(l - 1, 0)))]) for l in range(task.L)]
         return halves(width, [*tables, *questions, *(thoughts if self.thought else [])])
+
+    def known(self, tables: dict[str, Array], lookup: bool) -> dict[str, Array]:
+        """As a lookup, parts weigh less than arguments, so that a part alone is not looked for."""
+        parts = [name for name in tables if name.startswith("w")] if lookup else []
+        return {name: _PART * tables[name] for name in parts}
 
     def questions(self, rng: Generator, tokens: Tokens, hard: bool) -> Tokens:
         task = cast(Composition, self.task)

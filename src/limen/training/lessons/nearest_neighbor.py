@@ -8,9 +8,9 @@ from typing import cast
 import numpy as np
 from numpy.random import Generator
 
-from limen.core.embedding import Embedding, Table
 from limen.core.task import Tokens
 from limen.core.weights import Array
+from limen.model.embedding import Embedding, Table
 from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.training.lesson import NOT_DUE, Batch, Questions
 

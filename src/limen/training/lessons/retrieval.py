@@ -8,8 +8,8 @@ from typing import cast
 import numpy as np
 from numpy.random import Generator
 
-from limen.core.embedding import Embedding
 from limen.core.task import Tokens
+from limen.model.embedding import Embedding
 from limen.tasks.retrieval import Retrieval
 from limen.training.lesson import Questions, Written, halves
 

@@ -8,9 +8,9 @@ from typing import cast
 import numpy as np
 from numpy.random import Generator
 
-from limen.core.embedding import Embedding
 from limen.core.task import Tokens
 from limen.core.weights import Array
+from limen.model.embedding import Embedding
 from limen.tasks.two_sum import TwoSum
 from limen.training.lesson import Questions, Written, halves
 
