@@ -42,6 +42,7 @@ class Measurement:
     state_bits: int | None = None  # that cross the cut; None: a layer keeps every token
     needs_bits: int | None = None  # by the tightest theorem that counts bits
     provable: bool = False
+    ceiling: float | None = None  # what no weights exceed on inputs drawn uniformly, where that is proved
     versions: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -15,11 +15,15 @@ _TRAINED_IN = 32  # bits of a number whose p is not said: float32
 
 @dataclass(frozen=True)
 class Limits:
-    """Both sides in bits, where there are two; `provable` only if the kernel accepted a bound."""
+    """Both sides in bits, where there are two; `provable` only if the kernel accepted a bound.
+
+    `ceiling` is a proved one on inputs that are drawn uniformly.
+    """
 
     state_bits: int | None
     needs_bits: int | None
     provable: bool
+    ceiling: float | None = None
 
 
 @cache
@@ -28,7 +32,8 @@ def limits(task: str, architecture: str, steps: int = 0) -> Limits:
     asked, stack = Task.parse(task), _as_trained(Architecture.parse(architecture))
     verdict = decide(asked, stack, steps)
     needs = None if verdict.nearest is None else verdict.nearest.needs_bits
-    return Limits(stack.state_bits(asked.cut), needs, verdict.answer is Answer.CANNOT)
+    ceiling = None if verdict.ceiling is None else float(verdict.ceiling.accuracy)
+    return Limits(stack.state_bits(asked.cut), needs, verdict.answer is Answer.CANNOT, ceiling)
 
 
 def _as_trained(stack: Architecture) -> Architecture:

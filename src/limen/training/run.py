@@ -104,6 +104,7 @@ def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[Result, Model]:
         state_bits=bits.state_bits,
         needs_bits=bits.needs_bits,
         provable=bits.provable,
+        ceiling=bits.ceiling,
         versions=_versions(),
     )
     made = Made(
