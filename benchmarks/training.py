@@ -1,9 +1,9 @@
-"""Training steps a second, beside the loop of zoology [arora2024zoology] written again: python benchmarks/training.py.
+"""A training step beside the loop of zoology [arora2024zoology], written again: python benchmarks/training.py
 
-MQAR with 8192 symbols, width 64, 64 tokens, batch 64, two layers with one head, four pairs among filler.  Theirs, as
-in the public code: an eager softmax, learned positions, an MLP of four times the width, loss and argmax over every
-position, AdamW as it is by default, the loss read twice.  Ours: the same task and sizes through `limen.training`.
-Both get their batches ready made.
+MQAR with 8192 symbols, width 64, 64 tokens, batch 64, two layers with one head, four pairs among filler.
+Theirs, as in the public code: an eager softmax, learned positions, an MLP of four times the width, loss and
+argmax over every position, AdamW as it is by default, the loss read twice.  Ours: the same task and sizes
+through `limen.training`.  Both get their batches ready made.
 """
 
 import math

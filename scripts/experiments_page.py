@@ -1,6 +1,6 @@
-"""docs/experiments.md and its charts, from the shipped result files: python scripts/experiments_page.py [FOLDER].
+"""docs/experiments.md and its charts, from the shipped results: python scripts/experiments_page.py [FOLDER].
 
-With a folder of results, those of the experiments' quick and standard sizes are first taken over into the package.
+With a folder of results, those of the quick and standard sizes are first taken over into the package.
 """
 
 import sys

@@ -7,11 +7,21 @@ from limen.training.spec import Spec
 
 SPECS = [
     Spec(
-        task="index(n=4,S=3)", architecture="softmax(h=1,d=4)", start="lookup", seed=seed, width=8, hidden=8,
-        steps=60, every=5, batch=4, queries=2, judged=64, target=2.0,
+        task="index(n=4,S=3)",
+        architecture="softmax(h=1,d=4)",
+        start="lookup",
+        seed=seed,
+        width=8,
+        hidden=8,
+        steps=60,
+        every=5,
+        batch=4,
+        queries=2,
+        judged=64,
+        target=2.0,
     )
     for seed in range(6)
-]  # fmt: skip
+]
 
 
 def main(folder: Path, scheduler: str | None) -> None:

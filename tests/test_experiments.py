@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from test_cli import limen
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
@@ -22,11 +23,11 @@ from limen.training.lesson import lesson_for
 from limen.training.run import Made, Result
 from limen.training.spec import Spec
 from limen.training.start import frame_of
-from test_cli import limen
 
 ROOT = Path(__file__).parents[1]
-NAMES = """depth sparse_capacity recurrence_ablation index_length dyck_layers equality_layers neighbors precision
-hybrid_order head_hybrid multilayer_sparse chain_of_thought recall_state khop_depth distribution_shift mechanisms"""
+NAMES = """depth sparse_capacity recurrence_ablation index_length dyck_layers equality_layers neighbors
+precision hybrid_order head_hybrid multilayer_sparse chain_of_thought recall_state khop_depth
+distribution_shift mechanisms"""
 
 
 def test_every_experiment_of_the_papers_is_there() -> None:
@@ -54,9 +55,17 @@ def test_every_spec_can_be_built(name: str) -> None:
 def result(cell: Cell, accuracy: float, seed: int = 0) -> Result:
     spec = replace_seed(cell.specs()[0], seed)
     measured = Measurement(
-        task=cell.task, architecture=cell.architecture, start=spec.start, seed=seed, steps=spec.steps, accuracy=accuracy,
-        best=accuracy, chance=0.1, floor=0.2, stop="schedule",
-    )  # fmt: skip
+        task=cell.task,
+        architecture=cell.architecture,
+        start=spec.start,
+        seed=seed,
+        steps=spec.steps,
+        accuracy=accuracy,
+        best=accuracy,
+        chance=0.1,
+        floor=0.2,
+        stop="schedule",
+    )
     return Result(
         digest=spec.digest,
         spec=spec,

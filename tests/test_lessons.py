@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from test_task_definitions import is_dyck
 
 from limen.core.catalogue import identifier, ids
 from limen.core.errors import BadInput
@@ -14,7 +15,6 @@ from limen.training.lessons.dyck import faultless
 from limen.training.run import run
 from limen.training.spec import Spec
 from limen.training.start import frame_of, grown, started
-from test_task_definitions import is_dyck
 
 TASKS = [
     "index(n=6,S=4)",
@@ -100,7 +100,7 @@ def test_brackets_are_faultless_while_they_can_still_be_closed(hard: bool) -> No
     labels = faultless(task, tokens)
     for row, said in zip(tokens.tolist(), labels.tolist(), strict=True):
         for t in range(1, 9):
-            stack = [c for c in _open(row[:t])] if _open(row[:t]) is not None else None
+            stack = _open(row[:t])
             word = None if stack is None else (*row[:t], *(c + 2 for c in reversed(stack)))
             assert said[t - 1] == (word is not None and is_dyck(word, 2, 2))
     assert ((labels[:, -1] == 1) >= (answers == 1)).all()

@@ -1,12 +1,14 @@
 """One run: it learns what is easy, twice the same, and what is reported is what was measured."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 import torch
+from test_cli import limen
 
 from limen.core.errors import BadInput
 from limen.core.task import Task
@@ -25,12 +27,17 @@ from limen.training.run import Result, _pupil, run
 from limen.training.spec import Spec, written
 from limen.training.start import frame_of, started
 from limen.training.train import Pupil, Seen, rate_at
-from test_cli import limen
 
 EASY = Spec(
-    task="index(n=6,S=4)", architecture="softmax(h=1,d=16)", start="lookup", width=32, hidden=32, steps=60,
-    every=20, judged=512,
-)  # fmt: skip
+    task="index(n=6,S=4)",
+    architecture="softmax(h=1,d=16)",
+    start="lookup",
+    width=32,
+    hidden=32,
+    steps=60,
+    every=20,
+    judged=512,
+)
 
 
 def pupil_of(spec: Spec) -> Pupil:
@@ -92,7 +99,7 @@ def test_the_readout_runs_only_where_an_answer_is_due_and_gives_the_same() -> No
 def test_the_rate_warms_up_and_falls_to_a_twentieth() -> None:
     rates = [rate_at(EASY, step, 1000) for step in range(1000)]
     assert rates[0] == pytest.approx(EASY.rate / 40, rel=1e-3) and max(rates) == rates[39]
-    assert all(a >= b for a, b in zip(rates[39:], rates[40:], strict=False))
+    assert all(a >= b for a, b in pairwise(rates[39:]))
     assert rates[-1] == pytest.approx(EASY.rate / 20, rel=1e-2)
 
 
@@ -141,9 +148,16 @@ def test_a_cell_is_provable_only_below_the_bound() -> None:
 
 def test_a_chain_of_thought_is_judged_on_what_the_model_writes() -> None:
     spec = Spec(
-        task="composition(m=4,n1=1)", architecture="softmax(h=1,d=32)", start="lookup", thought=True, hard=True,
-        batch=64, steps=150, every=50, judged=256,
-    )  # fmt: skip
+        task="composition(m=4,n1=1)",
+        architecture="softmax(h=1,d=32)",
+        start="lookup",
+        thought=True,
+        hard=True,
+        batch=64,
+        steps=150,
+        every=50,
+        judged=256,
+    )
     pupil = pupil_of(spec)
     result, model = run(spec)
     assert result.measurement.accuracy > 0.95
@@ -180,8 +194,20 @@ def test_whoever_trains_against_the_hardest_is_shown_inputs_with_the_least_lead(
 
 def test_a_trained_model_is_saved_for_the_other_commands(tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    said = limen("train", "index(n=6,S=4)", "softmax(h=1,d=16)", "--start", "lookup", "--steps", "60", "--save",
-                 str(folder), "--curve", str(tmp_path / "curve.svg"), "--json")  # fmt: skip
+    said = limen(
+        "train",
+        "index(n=6,S=4)",
+        "softmax(h=1,d=16)",
+        "--start",
+        "lookup",
+        "--steps",
+        "60",
+        "--save",
+        str(folder),
+        "--curve",
+        str(tmp_path / "curve.svg"),
+        "--json",
+    )
     shown = json.loads(said.stdout)
     assert said.returncode == 0 and shown["schema"] == "limen/train/1" and "steps/s" in said.stderr
     fields = (

@@ -1,7 +1,8 @@
-"""What training says beside a proof: whether a stack of this kind was seen to learn a task, from result files.
+"""What training says beside a proof: whether a stack of this kind was seen to learn a task.
 
 A cell of an experiment speaks for a stack if it has the same mixers in the same order, however large and, of
-recurrences, however often in a row.  That a part of a stack learned the task is said of the whole: the rest can do nothing.
+recurrences, however often in a row.  That a part of a stack learned the task is said of the whole: the rest
+can do nothing.
 Of several sizes of the task the longest counts; of several stacks at that size the one that learned.
 """
 
@@ -32,7 +33,8 @@ class Trained:
 
     def __str__(self) -> str:
         word = "LEARNED" if self.outcome is Outcome.LEARNED else "NOT LEARNED"
-        return f"{word} (in this budget): {self.task} by {self.architecture}, {self.accuracy:.1%}, {self.experiment}"
+        which = f"{self.task} by {self.architecture}"
+        return f"{word} (in this budget): {which}, {self.accuracy:.1%}, experiment {self.experiment}"
 
 
 def trained(stack: Architecture, task: str, thinks: bool = False) -> Trained | None:

@@ -13,9 +13,17 @@ def sparse(
     mixer = f"block_sparse(h=1,d={d},B={B},k=1)"
     stack = mixer if layers == 1 else f"{layers}*{mixer}"
     return Cell(
-        f"B={B}: {stack}", task(B), stack, x, series, full(B).name, ("lookup",), seeds, 0.5 + 0.5 / BLOCKS,
+        f"B={B}: {stack}",
+        task(B),
+        stack,
+        x,
+        series,
+        full(B).name,
+        ("lookup",),
+        seeds,
+        0.5 + 0.5 / BLOCKS,
         SETTINGS | {"steps": steps},
-    )  # fmt: skip
+    )
 
 
 def full(B: int) -> Cell:

@@ -33,21 +33,30 @@ def _cells(L: int, m: int, seeds: int, steps: int, small: tuple[int, ...]) -> tu
             control = controls[thinks]
             if thinks or "linear" not in stack or "softmax" in stack:
                 cells.append(
-                    Cell(name, task, stack, x, series, None if control == name else control, seeds=seeds,
-                    settings=settings)
-                )  # fmt: skip
+                    Cell(
+                        name,
+                        task,
+                        stack,
+                        x,
+                        series,
+                        None if control == name else control,
+                        seeds=seeds,
+                        settings=settings,
+                    )
+                )
     return tuple(cells)
 
 
 EXPERIMENT = Experiment(
     title="Chains of thought, full and hybrid",
     shows=(
-        "One full layer that thinks aloud learns three hops, and so do hybrids with one full layer; without thinking the same "
-        "stacks do not. Linear layers alone learn it with a large state and not with a small one."
+        "One full layer that thinks aloud learns three hops, and so do hybrids with one full layer; "
+        "without thinking the same stacks do not. Linear layers alone learn it with a large state and not "
+        "with a small one."
     ),
     silent=(
-        "A step of the chain is one lookup, because nothing but the last hop has to be known for the next one (W = 1). The "
-        "small linear state is above the proved bound."
+        "A step of the chain is one lookup, because nothing but the last hop has to be known for the next "
+        "one (W = 1). The small linear state is above the proved bound."
     ),
     x="stack",
     quick=_cells(3, 8, 1, 400, (8,)),

@@ -37,8 +37,15 @@ def _plain_cells(seeds: int) -> tuple[Cell, ...]:
     return (
         _plain("two full", FULL, seeds, None),
         Cell(
-            "m=16: two full, random start", "composition(m=16,n1=1)", f"{FULL},{FULL}", "two full, random start",
-            "m = 16", two, ("random",), settings=PLAIN, panel="plain chains",
+            "m=16: two full, random start",
+            "composition(m=16,n1=1)",
+            f"{FULL},{FULL}",
+            "two full, random start",
+            "m = 16",
+            two,
+            ("random",),
+            settings=PLAIN,
+            panel="plain chains",
         ),
         _plain("one full", "", 1, two),
         _plain("full + 2 gated delta, d = 2", "2*gated_delta(h=1,d=2)", seeds, large),
@@ -47,7 +54,7 @@ def _plain_cells(seeds: int) -> tuple[Cell, ...]:
         _plain("full + 2 linear, d = 2", "2*linear(h=1,d=2)", 1, linear, 8),
         _plain("full + 2 linear, d = 8", "2*linear(h=1,d=8)", 1, linear, 8),
         _plain("full + 2 linear, d = 64", "2*linear(h=1,d=64)", 1, None, 8),
-    )  # fmt: skip
+    )
 
 
 def _grid(L: int, W: int, seeds: int, steps: int) -> tuple[Cell, ...]:
@@ -63,12 +70,19 @@ def _grid(L: int, W: int, seeds: int, steps: int) -> tuple[Cell, ...]:
     control = names[L + 1, "k full"]
     return tuple(
         Cell(
-            names[at], task, stack, at[0], at[1], None if names[at] == control else control,
-            seeds=seeds, floor=1 / W if L > 1 else None, settings=PARTS | {"steps": steps},
+            names[at],
+            task,
+            stack,
+            at[0],
+            at[1],
+            None if names[at] == control else control,
+            seeds=seeds,
+            floor=1 / W if L > 1 else None,
+            settings=PARTS | {"steps": steps},
             panel=f"{L} hops that depend on the question",
         )
         for at, stack in stacks.items()
-    )  # fmt: skip
+    )
 
 
 def _hundred(m: int, d: int, steps: int) -> Cell:
@@ -84,21 +98,28 @@ def _hundred(m: int, d: int, steps: int) -> Cell:
     }
     name = f"m={m}: 1 full + 100 linear, d = {d}"
     return Cell(
-        name, f"composition(m={m},n1=1)", stack, f"full + 100 linear, d = {d}", f"m = {m}", control,
-        settings=PLAIN | grows, panel="plain chains",
-    )  # fmt: skip
+        name,
+        f"composition(m={m},n1=1)",
+        stack,
+        f"full + 100 linear, d = {d}",
+        f"m = {m}",
+        control,
+        settings=PLAIN | grows,
+        panel="plain chains",
+    )
 
 
 EXPERIMENT = Experiment(
     title="Hops against full layers, and one full layer with a hundred linear ones",
     shows=(
-        "Two full layers learn two hops where one full layer with small states behind it stays at chance; the same "
-        "stack with a large state learns it, so what is missing is room, not structure."
+        "Two full layers learn two hops where one full layer with small states behind it stays at chance; "
+        "the same stack with a large state learns it, so what is missing is room, not structure."
     ),
     silent=(
-        "No cell lies below a proved bound: float32 states of these sizes have bits enough in theory. Full attention "
-        "needs the lookup start here; from a random start it stays at chance in this budget. Where the hops depend "
-        "on the question (W = 4) every layer is also asked for the hop it could know."
+        "No cell lies below a proved bound: float32 states of these sizes have bits enough in theory. Full "
+        "attention needs the lookup start here; from a random start it stays at chance in this budget. "
+        "Where the hops depend on the question (W = 4) every layer is also asked for the hop it could "
+        "know."
     ),
     x="stack, or number k of full layers",
     quick=_plain_cells(3),

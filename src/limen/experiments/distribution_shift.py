@@ -10,16 +10,31 @@ from limen.experiments._experiment import Cell, Experiment
 def _index(stack: str, steps: int, seeds: int, against: str | None = None) -> Cell:
     settings = {"queries": 16, "steps": steps, "shifts": True} | ({"against": against} if against else {})
     name = f"{stack}{', against the hardest' if against else ''}"
-    return Cell(name, "index(n=20,S=32)", stack, name, "index n = 20", "softmax(h=1,d=64)" if "soft" not in stack else None,
-                seeds=seeds, settings=settings)  # fmt: skip
+    return Cell(
+        name,
+        "index(n=20,S=32)",
+        stack,
+        name,
+        "index n = 20",
+        "softmax(h=1,d=64)" if "soft" not in stack else None,
+        seeds=seeds,
+        settings=settings,
+    )
 
 
 def _composition(steps: int, seeds: int) -> Cell:
     """Trained on random functions."""
     stack = "2*softmax(h=1,d=32)"
     settings = {"queries": 8, "steps": steps, "shifts": True}
-    return Cell(f"composition: {stack}", "composition(m=16,n1=1)", stack, f"composition: {stack}", "composition m = 16",
-                seeds=seeds, settings=settings)  # fmt: skip
+    return Cell(
+        f"composition: {stack}",
+        "composition(m=16,n1=1)",
+        stack,
+        f"composition: {stack}",
+        "composition m = 16",
+        seeds=seeds,
+        settings=settings,
+    )
 
 
 MODELS = {"softmax(h=1,d=64)": 400, "linear(h=1,d=32)": 1000, "gated_delta(h=1,d=16)": 800}
@@ -27,8 +42,8 @@ MODELS = {"softmax(h=1,d=64)": 400, "linear(h=1,d=32)": 1000, "gated_delta(h=1,d
 EXPERIMENT = Experiment(
     title="Trained on uniform inputs, judged on others",
     shows=(
-        "Full attention keeps its accuracy; states of fixed size that are right on nearly every uniform table fail on tables that "
-        "say little, most of all on a needle."
+        "Full attention keeps its accuracy; states of fixed size that are right on nearly every uniform "
+        "table fail on tables that say little, most of all on a needle."
     ),
     silent="Other inputs are five hand-made distributions, not the worst ones; an adversary finds worse.",
     x="model",

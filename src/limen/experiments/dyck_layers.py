@@ -11,8 +11,14 @@ _LSTM = "lstm(d=32)"
 
 def _cell(stack: str, n: int, x: str, seeds: int, steps: int, width: int = 32, rate: float = 3e-3) -> Cell:
     settings = {
-        "hard": True, "width": width, "hidden": 2 * width, "batch": 64, "steps": steps, "rate": rate, "every": 100,
-    }  # fmt: skip
+        "hard": True,
+        "width": width,
+        "hidden": 2 * width,
+        "batch": 64,
+        "steps": steps,
+        "rate": rate,
+        "every": 100,
+    }
     name, control = f"n={n}: {stack}, width {width}, rate {rate:g}", f"n={n}: {_LSTM}, width 32, rate 0.003"
     own = None if name == control else control
     return Cell(
@@ -33,8 +39,8 @@ EXPERIMENT = Experiment(
     title="Bounded Dyck words by recurrences and by layers of attention",
     shows="The LSTM learns them; one layer of attention does not in this budget, two get further.",
     silent=(
-        "The theorem rules out one small softmax layer for long texts; at n = 32 and these widths it does not, so a failure "
-        "of attention here is one of training. Widths show no law."
+        "The theorem rules out one small softmax layer for long texts; at n = 32 and these widths it does "
+        "not, so a failure of attention here is one of training. Widths show no law."
     ),
     x="stack",
     threshold=0.97,

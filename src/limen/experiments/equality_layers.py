@@ -45,8 +45,9 @@ EXPERIMENT = Experiment(
     title="Equality and disjointness by one layer and by two",
     shows="Two layers learn both tasks with every seed; one layer stays near a coin, from both starts.",
     silent=(
-        "One layer of this width is not ruled out at n = 16: 32 channels of 32 bits are more than the theorem asks for. "
-        "Two layers begin as a lookup; from a random start they take longer than this budget."
+        "One layer of this width is not ruled out at n = 16: 32 channels of 32 bits are more than the "
+        "theorem asks for. Two layers begin as a lookup; from a random start they take longer than this "
+        "budget."
     ),
     x="stack",
     quick=_cells(16, 3, 600, ()),

@@ -21,21 +21,30 @@ def _cells(d: int, seeds: int, steps: int) -> tuple[Cell, ...]:
         control,
         *(
             Cell(
-                f"{name}, d={d}", "composition(m=16,n1=1)", stack, name, f"d = {d}", "two full", seeds=seeds,
+                f"{name}, d={d}",
+                "composition(m=16,n1=1)",
+                stack,
+                name,
+                f"d = {d}",
+                "two full",
+                seeds=seeds,
                 settings=PLAIN | {"steps": steps},
             )
             for name, stack in stacks.items()
         ),
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(
     title="Heads side by side against layers in series",
     shows=(
-        "Two head-wise layers learn two hops as two full layers do; the same mixers one behind the other, and one "
-        "head-wise layer alone, do not."
+        "Two head-wise layers learn two hops as two full layers do; the same mixers one behind the other, "
+        "and one head-wise layer alone, do not."
     ),
-    silent="A head-wise layer of two layers holds two softmax heads in depth: that it learns is what the depth rule expects.",
+    silent=(
+        "A head-wise layer of two layers holds two softmax heads in depth: that it learns is what the "
+        "depth rule expects."
+    ),
     x="stack",
     quick=_cells(4, 1, 500),
     standard=(*_cells(4, 2, 800), *_cells(32, 1, 800)[1:]),

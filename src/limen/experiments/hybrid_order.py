@@ -23,19 +23,26 @@ def _cells(d: int, seeds: int, steps: int, orders: dict[str, tuple[str, ...]] = 
     full = Cell(control, task, f"3*{WIDE}", control, "full", seeds=seeds, settings=settings)
     cells = (
         Cell(
-            f"{name}, d={d}", task, ",".join(layers[one] for one in order), name, f"states of d = {d}", control,
-            seeds=seeds, floor=0.25, settings=settings,
+            f"{name}, d={d}",
+            task,
+            ",".join(layers[one] for one in order),
+            name,
+            f"states of d = {d}",
+            control,
+            seeds=seeds,
+            floor=0.25,
+            settings=settings,
         )
         for name, order in orders.items()
-    )  # fmt: skip
+    )
     return (full, *cells)
 
 
 EXPERIMENT = Experiment(
     title="The order of layers in a hybrid",
     shows=(
-        "Two full layers behind a recurrence learn two hops that depend on the question; with the recurrence behind them the "
-        "same layers stay at the floor, as the depth rule counts."
+        "Two full layers behind a recurrence learn two hops that depend on the question; with the "
+        "recurrence behind them the same layers stay at the floor, as the depth rule counts."
     ),
     silent="The rule says which stacks have weights for long texts; at 20 tokens none of these is ruled out.",
     x="order",

@@ -30,12 +30,13 @@ FULL, LINEAR, DELTA = "softmax(h=1,d=64)", "linear(h=1,d=16)", "gated_delta(h=1,
 EXPERIMENT = Experiment(
     title="Index: accuracy against the length of the text",
     shows=(
-        "Full attention looks up a position in a text of every length tried; linear attention and the gated delta rule "
-        "with 256 numbers learn 20 symbols and lose most of 100, from both starts."
+        "Full attention looks up a position in a text of every length tried; linear attention and the "
+        "gated delta rule with 256 numbers learn 20 symbols and lose most of 100, from both starts."
     ),
     silent=(
-        "float32 states of this size hold far more bits than 100 symbols need: this is what training reaches, not what "
-        "the theorem rules out. An LSTM fails even at n = 20, which is a failure of training and says nothing else."
+        "float32 states of this size hold far more bits than 100 symbols need: this is what training "
+        "reaches, not what the theorem rules out. An LSTM fails even at n = 20, which is a failure of "
+        "training and says nothing else."
     ),
     x="n",
     quick=(
@@ -54,9 +55,16 @@ EXPERIMENT = Experiment(
         if n <= 100 or stack in (FULL, DELTA, "gated_delta(h=1,d=64)")
     ),
     full=tuple(
-        _cell(f"{mixer}(h=1,d={d})", n, 50000, None if mixer == "softmax" else f"n={n}: softmax(h=1,d={d})", _BOTH, 5)
+        _cell(
+            f"{mixer}(h=1,d={d})",
+            n,
+            50000,
+            None if mixer == "softmax" else f"n={n}: softmax(h=1,d={d})",
+            _BOTH,
+            5,
+        )
         for mixer in ("softmax", "linear", "gated_delta")
         for d in (64, 256, 1024)
         for n in (20, 100, 400, 800, 1600)
     ),
-)  # fmt: skip
+)

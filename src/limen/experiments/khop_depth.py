@@ -17,9 +17,16 @@ ERRORS = {  # hops -> error of depth 2, 3, 4
 def _cell(n: int, k: int, depth: int, seeds: int, steps: int) -> Cell:
     settings = {"batch": 32, "steps": steps, "every": max(steps // 10, 50), "shifts": True, "rate": 2e-3}
     return Cell(
-        f"n={n}, k={k}: depth {depth}", f"khop(n={n},k={k},S=4)", f"{depth}*softmax(h=4,d=16)", depth,
-        f"n = {n}, up to {k} hops", None, ("random",), seeds, settings=settings,
-    )  # fmt: skip
+        f"n={n}, k={k}: depth {depth}",
+        f"khop(n={n},k={k},S=4)",
+        f"{depth}*softmax(h=4,d=16)",
+        depth,
+        f"n = {n}, up to {k} hops",
+        None,
+        ("random",),
+        seeds,
+        settings=settings,
+    )
 
 
 def _published(found: Accuracies) -> list[Published]:
@@ -45,7 +52,8 @@ EXPERIMENT = Experiment(
     title="Induction hops against depth",
     shows="More layers learn more hops, in the order of the published table.",
     silent=(
-        "The level is not comparable. No negative is reported: no control is known that must succeed in so few steps."
+        "The level is not comparable. No negative is reported: no control is known that must succeed in so "
+        "few steps."
     ),
     x="layers",
     quick=tuple(_cell(24, 2, depth, 1, 600) for depth in (1, 2, 3)),
@@ -53,7 +61,7 @@ EXPERIMENT = Experiment(
     full=tuple(_cell(98, 16, depth, 3, 100000) for depth in (2, 3, 4, 5, 6)),
     published=_published,
     differences=(
-        "Theirs: 98 characters, up to 16 hops, width 128, 100,000 steps of batch 32. Ours: 48 characters, up to 4 hops, width 64, "
-        "4,000 steps."
+        "Theirs: 98 characters, up to 16 hops, width 128, 100,000 steps of batch 32. Ours: 48 characters, "
+        "up to 4 hops, width 64, 4,000 steps."
     ),
 )

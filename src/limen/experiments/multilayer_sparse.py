@@ -19,8 +19,14 @@ def _cells(
 
 EXPERIMENT = Experiment(
     title="2-Sum by one, two and three sparse layers",
-    shows="Whether further sparse layers with messages of the same size get further than one, at eight blocks of four.",
-    silent="A gain may come from more weights as well as from asking twice; no proof covers more than one layer here.",
+    shows=(
+        "Whether further sparse layers with messages of the same size get further than one, at eight "
+        "blocks of four."
+    ),
+    silent=(
+        "A gain may come from more weights as well as from asking twice; no proof covers more than one "
+        "layer here."
+    ),
     x="d, the numbers of a message",
     quick=_cells(4, (2, 8), (1, 2), 1, 400),
     standard=_cells(4, (2, 4, 8, 16), (1, 2, 3), 2, 800),

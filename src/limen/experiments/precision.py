@@ -13,9 +13,15 @@ def _cell(n: int, d: int, p: int | None, seeds: int, steps: int) -> Cell:
     control = f"n={n}: linear(h=1,d=32)"
     name = f"n={n}: {stack}"
     return Cell(
-        name, f"index(n={n},S=32)", stack, "float32" if p is None else str(p), f"n = {n}, d = {d}",
-        None if name == control else control, seeds=seeds, settings={"queries": 20, "steps": steps, "every": 100},
-    )  # fmt: skip
+        name,
+        f"index(n={n},S=32)",
+        stack,
+        "float32" if p is None else str(p),
+        f"n = {n}, d = {d}",
+        None if name == control else control,
+        seeds=seeds,
+        settings={"queries": 20, "steps": steps, "every": 100},
+    )
 
 
 def _weights(steps: int) -> Cell:
@@ -34,12 +40,13 @@ def _weights(steps: int) -> Cell:
 EXPERIMENT = Experiment(
     title="Bits a number of the state",
     shows=(
-        "With d = 4 and 8 bits a number the state has 160 bits where the table needs 200: ruled out by the theorem, and not "
-        "learned. With large states few bits a number cost little."
+        "With d = 4 and 8 bits a number the state has 160 bits where the table needs 200: ruled out by the "
+        "theorem, and not learned. With large states few bits a number cost little."
     ),
     silent=(
-        "Above the bound a failure is one of training. That rounding is trained straight through says nothing about "
-        "rounding a model afterwards; that is the row of softmax, whose weights and operations are rounded when judged."
+        "Above the bound a failure is one of training. That rounding is trained straight through says "
+        "nothing about rounding a model afterwards; that is the row of softmax, whose weights and "
+        "operations are rounded when judged."
     ),
     x="bits a number of the state",
     threshold=0.95,

@@ -23,12 +23,18 @@ def _grid(sizes: tuple[int, ...], seeds: int) -> tuple[Cell, ...]:
     largest = f"linear(h=1,d={sizes[-1]})"
     return tuple(
         Cell(
-            f"index n=40: linear(h=1,d={d})", "index(n=40,S=32)", f"linear(h=1,d={d})", _numbers(f"linear(h=1,d={d})"),
-            "index n = 40, linear", None if d == sizes[-1] else f"index n=40: {largest}", seeds=seeds, settings=_GRID,
+            f"index n=40: linear(h=1,d={d})",
+            "index(n=40,S=32)",
+            f"linear(h=1,d={d})",
+            _numbers(f"linear(h=1,d={d})"),
+            "index n = 40, linear",
+            None if d == sizes[-1] else f"index n=40: {largest}",
+            seeds=seeds,
+            settings=_GRID,
             panel="fixed addresses",
         )
         for d in sizes
-    )  # fmt: skip
+    )
 
 
 MIXERS = {
@@ -48,16 +54,27 @@ def _keys(name: str, d: int, seeds: int, steps: int) -> Cell:
     """Twenty keys of 256, drawn anew, each with one of 32 values; states of about d² numbers."""
     stack = MIXERS[name].format(d=d, s=d * d // 2, w=d // 2 + 1)
     return Cell(
-        f"retrieval n=20: {stack}", "retrieval(n=20,D=8,V=32)", stack, _numbers(stack), f"retrieval n = 20, {name}",
-        "retrieval n=20: softmax", seeds=seeds, settings=_KEYS | {"steps": steps},
+        f"retrieval n=20: {stack}",
+        "retrieval(n=20,D=8,V=32)",
+        stack,
+        _numbers(stack),
+        f"retrieval n = 20, {name}",
+        "retrieval n=20: softmax",
+        seeds=seeds,
+        settings=_KEYS | {"steps": steps},
         panel="keys drawn anew",
-    )  # fmt: skip
+    )
 
 
 CONTROL = Cell(
-    "retrieval n=20: softmax", "retrieval(n=20,D=8,V=32)", "softmax(h=1,d=32)", 0, "retrieval n = 20, full",
-    settings=_KEYS, panel="keys drawn anew",
-)  # fmt: skip
+    "retrieval n=20: softmax",
+    "retrieval(n=20,D=8,V=32)",
+    "softmax(h=1,d=32)",
+    0,
+    "retrieval n = 20, full",
+    settings=_KEYS,
+    panel="keys drawn anew",
+)
 
 
 def _mqar(width: int, n: int, seeds: int, steps: int) -> Cell:
@@ -73,17 +90,32 @@ def _mqar(width: int, n: int, seeds: int, steps: int) -> Cell:
         "every": 250,
     }
     return Cell(
-        f"recall n={n}: {stack}, width {width}", f"recall(n={n},V=256,q={n})", stack, n,
-        f"MQAR, Mamba-2, width {width}", f"recall n={n}: two full", ("random",), seeds, settings=settings, panel="MQAR",
-    )  # fmt: skip
+        f"recall n={n}: {stack}, width {width}",
+        f"recall(n={n},V=256,q={n})",
+        stack,
+        n,
+        f"MQAR, Mamba-2, width {width}",
+        f"recall n={n}: two full",
+        ("random",),
+        seeds,
+        settings=settings,
+        panel="MQAR",
+    )
 
 
 def _mqar_control(n: int, steps: int) -> Cell:
     settings = {"batch": max(8, 2048 // (3 * n)), "steps": steps, "every": 250}
     return Cell(
-        f"recall n={n}: two full", f"recall(n={n},V=256,q={n})", "2*softmax(h=1,d=64)", n, "MQAR, two full",
-        None, ("random",), settings=settings, panel="MQAR",
-    )  # fmt: skip
+        f"recall n={n}: two full",
+        f"recall(n={n},V=256,q={n})",
+        "2*softmax(h=1,d=64)",
+        n,
+        "MQAR, two full",
+        None,
+        ("random",),
+        settings=settings,
+        panel="MQAR",
+    )
 
 
 def _all_mqar(seeds: int, steps: int) -> tuple[Cell, ...]:
@@ -111,13 +143,14 @@ def _published(found: Accuracies) -> list[Published]:
 EXPERIMENT = Experiment(
     title="Recall against the size of the state",
     shows=(
-        "Accuracy grows with the numbers of the state in every mixer, and mixers differ at equal size: rules that "
-        "overwrite or gate hold more than plain linear attention, a window only what it still sees."
+        "Accuracy grows with the numbers of the state in every mixer, and mixers differ at equal size: "
+        "rules that overwrite or gate hold more than plain linear attention, a window only what it still "
+        "sees."
     ),
     silent=(
-        "All these states have more bits than the theorem asks for. The MQAR curves are not the published setting: no "
-        "filler between the pairs, one number of pairs a model, 256 symbols, fresh samples, a small budget, one seed; "
-        "only the order of the widths and of the pairs is comparable."
+        "All these states have more bits than the theorem asks for. The MQAR curves are not the published "
+        "setting: no filler between the pairs, one number of pairs a model, 256 symbols, fresh samples, a "
+        "small budget, one seed; only the order of the widths and of the pairs is comparable."
     ),
     x="numbers in the state, or pairs",
     quick=_grid((2, 4, 8, 16, 32), 1),
@@ -135,8 +168,9 @@ EXPERIMENT = Experiment(
     ),
     published=_published,
     differences=(
-        "Others train one model on texts of 256 tokens with 4 to 64 pairs among filler, thousands of symbols, for tens "
-        "of epochs, and give the mean over the pairs; here a model sees one number of pairs without filler, 256 symbols, "
-        "1,500 steps and no search for a learning rate, and the mean is over five models."
+        "Others train one model on texts of 256 tokens with 4 to 64 pairs among filler, thousands of "
+        "symbols, for tens of epochs, and give the mean over the pairs; here a model sees one number of "
+        "pairs without filler, 256 symbols, 1,500 steps and no search for a learning rate, and the mean is "
+        "over five models."
     ),
 )

@@ -1,7 +1,8 @@
 """Is it structure or room that a recurrent layer lacks?
 
-The third experiment that [ye2026] asks for: behind one full layer the recurrent ones are replaced by "fake" full attention
-masked to what a recurrence may hold, by hard attention, and by the same recurrence with a larger state.
+The third experiment that [ye2026] asks for: behind one full layer the recurrent ones are replaced by "fake"
+full attention masked to what a recurrence may hold, by hard attention, and by the same recurrence with a
+larger state.
 """
 
 from limen.experiments._experiment import Cell, Experiment
@@ -40,12 +41,12 @@ def _cells(delta: tuple[int, ...], pairs: tuple[int, ...], seeds: int, steps: in
 EXPERIMENT = Experiment(
     title="Recurrent layers, masked attention with as much room, and hard attention",
     shows=(
-        "The recurrence with a larger state learns what the small one does not; attention masked to a few tokens fails "
-        "though its structure is attention's. Here room decides, not structure."
+        "The recurrence with a larger state learns what the small one does not; attention masked to a few "
+        "tokens fails though its structure is attention's. Here room decides, not structure."
     ),
     silent=(
-        "Masked attention sees fixed places, so it cannot hold the table at all; a recurrence could choose. Hard attention "
-        "has no gradient into its keys and queries: it can only complete the start."
+        "Masked attention sees fixed places, so it cannot hold the table at all; a recurrence could "
+        "choose. Hard attention has no gradient into its keys and queries: it can only complete the start."
     ),
     x="numbers that a layer holds",
     quick=_cells((2, 8), (2, 8), 1, 400),

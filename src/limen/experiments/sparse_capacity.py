@@ -16,12 +16,12 @@ def _cells(blocks: tuple[int, ...], sizes: tuple[int, ...], seeds: int, steps: i
 EXPERIMENT = Experiment(
     title="2-Sum by one sparse layer: message against block",
     shows=(
-        "At a fixed number of blocks accuracy above the floor rises with the size of the message and falls with the "
-        "size of the block: what was not opened has to fit into the message."
+        "At a fixed number of blocks accuracy above the floor rises with the size of the message and falls "
+        "with the size of the block: what was not opened has to fit into the message."
     ),
     silent=(
-        "There is no sharp threshold, and messages of float32 numbers have bits enough in theory. The floor is what one "
-        "reaches by opening one block of eight and guessing otherwise."
+        "There is no sharp threshold, and messages of float32 numbers have bits enough in theory. The "
+        "floor is what one reaches by opening one block of eight and guessing otherwise."
     ),
     x="d, the numbers of a message",
     quick=_cells((2, 8), (2, 8, 32), 1, 400),

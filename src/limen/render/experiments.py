@@ -1,4 +1,4 @@
-"""The page of experiments, made from result files alone: what each shows, what it does not, a chart, a table."""
+"""The page of experiments, made from result files: what each shows and does not show, a chart, a table."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ How to read it:
 
 * **right**: accuracy on {judged:,} fresh inputs at the end, of the best start; ± is the deviation over seeds.
   **best** is the highest seen along the way. It does not count.
-* **chance** is the most frequent answer, **floor** the best rule that only counts tokens (or, where the table says so,
-  what is reached without the part the experiment is about).
-* LEARNED: some run reached the threshold. NOT LEARNED in this budget: none did, though the **control** did, with every
-  seed and in no more steps. Without such a control a failure is **no statement**.
-* **bits**: what crosses the cut in the numbers as they were trained, against what a theorem asks for. Only where there
-  are fewer the failure is an instance of the theorem: *proved impossible*.
-* start `lookup`: attention begins by finding what is asked for, with an accuracy of chance. That a model learns from
-  there shows that gradient descent completes such a solution, not that it finds one.
+* **chance** is the most frequent answer, **floor** the best rule that only counts tokens (or what is reached
+  without the part that the experiment is about).
+* LEARNED: some run reached the threshold. NOT LEARNED in this budget: none did, though the **control** did,
+  with every seed and in no more steps. Without such a control a failure is **no statement**.
+* **bits**: what crosses the cut in the numbers as they were trained, against what a theorem asks for. Only
+  where there are fewer, the failure is an instance of the theorem: *proved impossible*.
+* start `lookup`: attention begins by finding what is asked for, with an accuracy of chance. That a model
+  learns from there shows that gradient descent completes such a solution, not that it finds one.
 
-`limen sweep all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here), `limen sweep all --size standard` the
-standard ones ({standard} runs, {standard_minutes:.0f} CPU-minutes here); `limen results EXPERIMENT` prints a table, and
-`--sql` asks it anything. Machine: {machine}; {dates}.
+`limen sweep all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here),
+`limen sweep all --size standard` the standard ones ({standard} of {planned} runs are here,
+{standard_minutes:.0f} CPU-minutes); `limen results EXPERIMENT` prints a table, and `--sql` asks it anything.
+Machine: {machine}; {dates}.
 """
 
 
@@ -69,17 +70,19 @@ def largest(found: Experiment, kept: Mapping[str, Result]) -> tuple[Size, list[J
 
 def _head(kept: Mapping[str, Result]) -> str:
     runs = list(kept.values())
-    minutes, counts = {}, {}
-    for size in SIZES:
-        wanted = {spec.digest for name in ids("experiments") for spec in experiment(name).specs(size)}
-        mine = [run for run in runs if run.digest in wanted]
-        counts[size], minutes[size] = len(mine), sum(run.made.cpu_seconds for run in mine) / 60
+    wanted = {
+        size: {spec.digest for name in ids("experiments") for spec in experiment(name).specs(size)}
+        for size in SIZES
+    }
+    mine = {size: [run for run in runs if run.digest in wanted[size]] for size in SIZES}
+    minutes = {size: sum(run.made.cpu_seconds for run in mine[size]) / 60 for size in SIZES}
     dates = sorted(run.made.date[:10] for run in runs)
     return _HEAD.format(
         judged=2048,
-        quick=counts["quick"],
+        quick=len(mine["quick"]),
         quick_minutes=minutes["quick"],
-        standard=counts["standard"],
+        standard=len(mine["standard"]),
+        planned=len(wanted["standard"]),
         standard_minutes=minutes["standard"],
         machine=", ".join(sorted({run.made.machine for run in runs})) or "none yet",
         dates=f"{dates[0]} to {dates[-1]}" if dates else "never",
@@ -103,9 +106,24 @@ def _section(name: str, found: Experiment, shown: Size, cells: Sequence[Judged])
 
 
 def _table(found: Experiment, cells: Sequence[Judged]) -> list[str]:
-    head = "| cell | right | best | chance | floor | start: right | steps, stop | bits: has / needs | control | says |"
-    rule = "|---|---|---|---|---|---|---|---|---|---|"
-    return [f"Learned is {found.threshold:.0%}.", "", head, rule, *(_row(one) for one in cells)]
+    names = (
+        "cell",
+        "right",
+        "best",
+        "chance",
+        "floor",
+        "each start and seed",
+        "steps, stop",
+        "bits: has / needs",
+    )
+    head = f"| {' | '.join((*names, 'control', 'says'))} |"
+    return [
+        f"Learned is {found.threshold:.0%}.",
+        "",
+        head,
+        "|---" * (len(names) + 2) + "|",
+        *(_row(one) for one in cells),
+    ]
 
 
 def _row(one: Judged) -> str:
@@ -151,10 +169,10 @@ def _published(found: Experiment, cells: Sequence[Judged]) -> list[str]:
     """Others' figures beside ours."""
     assert found.published is not None
     ours = {one.cell.name: {"accuracy": one.best.mean, **one.runs[0].shifts} for one in cells}
-    rows = [
-        f"| {row.what} | {row.theirs:.1%} | {'not run' if row.ours is None else f'{row.ours:.1%}'} | {row.source} |"
-        for row in found.published(ours)
-    ]
+    rows = []
+    for row in found.published(ours):
+        own = "not run" if row.ours is None else f"{row.ours:.1%}"
+        rows.append(f"| {row.what} | {row.theirs:.1%} | {own} | {row.source} |")
     return [
         "| published figure | theirs | ours | source |",
         "|---|---|---|---|",

@@ -2,7 +2,7 @@ r"""AdamW [loshchilov2019], by torch's fused kernel.
 
     m ← β₁m + (1-β₁)g,   v ← β₂v + (1-β₂)g²,   w ← (1 - λη)w - η·m̂ / (√v̂ + ε)       m̂, v̂: bias corrected
 
-`torch.optim` would import torch's compiler, three seconds of every process that trains, and does no more here.
+`torch.optim` would import torch's compiler, three seconds of every process, and does no more here.
 """
 
 from __future__ import annotations
