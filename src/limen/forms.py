@@ -12,7 +12,7 @@ from importlib import import_module
 from msgspec.structs import replace
 
 from limen.core.architecture import Architecture
-from limen.core.catalogue import beside, ids
+from limen.core.catalogue import beside, ids, module_of
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput, shortened, unknown
 from limen.core.proof import Claim, heading
@@ -20,8 +20,7 @@ from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
-from limen.theorems._case import Case
-from limen.theorems._statement import WRITTEN, Form, Stated, Unwritten
+from limen.theorems import WRITTEN, Case, Form, Stated, Unwritten
 
 _LONGEST = 2**12  # bits of a free size: so many are read from a file
 _DOUBLED = 24  # how often the sizes of a composition are doubled
@@ -36,7 +35,7 @@ def forms_of(theorem: str) -> dict[str, Form]:
     """Those in the folder of a theorem, the one to try first at the beginning; none if it has no `coq.py`."""
     if not beside("theorems", theorem, "coq.py").is_file():
         return {}
-    found: dict[str, Form] = import_module(f"limen.theorems.{theorem}.coq").FORMS
+    found: dict[str, Form] = import_module(f"{module_of('theorems', theorem)}.coq").FORMS
     return found
 
 
