@@ -29,7 +29,7 @@ def main(folder: Path, scheduler: str | None) -> None:
     from limen.training.local import local
     from limen.training.sweep import sweep
 
-    runs = local(2) if scheduler is None else cluster(scheduler)
+    runs = local(1) if scheduler is None else cluster(scheduler)
     sweep(SPECS, folder, runs, retry=False, deliver=lambda ended: None)
 
 

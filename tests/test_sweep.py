@@ -27,7 +27,7 @@ def started(folder: Path, *scheduler: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, SCRIPT, folder, *scheduler])
 
 
-def until(condition: Callable[[], bool], seconds: float = 180) -> None:
+def until(condition: Callable[[], bool], seconds: float = 900) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it never happened"
@@ -84,7 +84,7 @@ def test_a_cluster_whose_worker_dies_gives_what_one_machine_gives(whole: Path, t
         process = started(folder, two.scheduler_address)
         until(lambda: len(digests(folder)[0]) >= 1 or process.poll() is not None)
         os.kill(next(iter(two.workers.values())).process.pid, signal.SIGKILL)
-        assert process.wait(180) == 0
+        assert process.wait(900) == 0
     assert without_time(results(folder)) == without_time(results(whole))
 
 
@@ -123,7 +123,7 @@ def test_a_process_that_dies_is_a_failure_and_the_sweep_goes_on(
 ) -> None:
     monkeypatch.setattr("limen.training.local.serve", _dies)
     seen: list[Result | Failure] = []
-    local(1)(SPECS[:2], seen.append)
+    local(2)(SPECS[:2], seen.append)
     assert [type(one) for one in seen] == [Failure, Failure]
     assert all(isinstance(one, Failure) and one.error == "its process ended with code 7" for one in seen)
 

@@ -96,3 +96,19 @@ def passes(control: Sequence[Measurement], threshold: float, steps: int) -> bool
         all(run.accuracy >= threshold and run.steps <= steps for run in control if run.start == start)
         for start in starts
     )
+
+
+@dataclass(frozen=True)
+class Trained:
+    """LEARNED or NOT LEARNED in the budget of one experiment; never a statement about all weights."""
+
+    outcome: Outcome
+    experiment: str
+    task: str
+    architecture: str
+    accuracy: float
+
+    def __str__(self) -> str:
+        word = "LEARNED" if self.outcome is Outcome.LEARNED else "NOT LEARNED"
+        which = f"{self.task} by {self.architecture}"
+        return f"{word} (in this budget): {which}, {self.accuracy:.1%}, experiment {self.experiment}"

@@ -8,33 +8,16 @@ Of several sizes of the task the longest counts; of several stacks at that size 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids
-from limen.core.measurement import Outcome
+from limen.core.measurement import Outcome, Trained
 from limen.core.task import Task
 from limen.experiments._experiment import SIZES, experiment
 from limen.experiments._judged import Judged, judged, kept_in
 
 Kinds = tuple[tuple[str, ...], ...]  # of each layer its mixers; recurrences that repeat are one
-
-
-@dataclass(frozen=True)
-class Trained:
-    """LEARNED or NOT LEARNED in the budget of one experiment; never a statement about all weights."""
-
-    outcome: Outcome
-    experiment: str
-    task: str
-    architecture: str
-    accuracy: float
-
-    def __str__(self) -> str:
-        word = "LEARNED" if self.outcome is Outcome.LEARNED else "NOT LEARNED"
-        which = f"{self.task} by {self.architecture}"
-        return f"{word} (in this budget): {which}, {self.accuracy:.1%}, experiment {self.experiment}"
 
 
 def trained(stack: Architecture, task: str, thinks: bool = False) -> Trained | None:

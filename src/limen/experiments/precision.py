@@ -40,8 +40,8 @@ def _weights(steps: int) -> Cell:
 EXPERIMENT = Experiment(
     title="Bits a number of the state",
     shows=(
-        "With d = 4 and 8 bits a number the state has 160 bits where the table needs 200: ruled out by the "
-        "theorem, and not learned. With large states few bits a number cost little."
+        "With d = 4 and 4 bits a number the state has 80 bits where the table needs 100: ruled out by the "
+        "theorem, and not learned."
     ),
     silent=(
         "Above the bound a failure is one of training. That rounding is trained straight through says "
