@@ -26,6 +26,7 @@ _LONGEST = 2000  # letters of an error: a stranger's number may have more
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
 _EXTRAS = dict.fromkeys(("torch", "jaxtyping"), "run")  # what `pip install limen` does not bring
 _EXTRAS |= dict.fromkeys(("altair", "jinja2", "vl_convert"), "report") | {"transformers": "hf"}
+_EXTRAS |= dict.fromkeys(("dask", "distributed", "duckdb"), "train")
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 
@@ -440,6 +441,96 @@ def table(
         typer.echo(f"limen: the evidence does not hold: {error}", err=True)
         raise typer.Exit(1) from error
     _print("table", shown, lines, as_json)
+
+
+@app.command()
+def train(
+    what: Annotated[str, typer.Argument(help="An experiment by its id, or a task in its text form.")],
+    architecture: Annotated[
+        str | None, typer.Argument(help="With a task: the stack in its text form; p rounds its state.")
+    ] = None,
+    cell: Annotated[
+        str | None, typer.Option(help="Of an experiment: which cell; the first unless said.")
+    ] = None,
+    size: Annotated[str, typer.Option(help="Of an experiment: quick, standard or full.")] = "quick",
+    start: Annotated[str | None, typer.Option(help="random, or lookup: attention begins as one.")] = None,
+    steps: Annotated[int | None, typer.Option(help="How many steps at most.", min=1)] = None,
+    hard: Annotated[bool | None, typer.Option("--hard/--plain", help="Near-misses.")] = None,
+    thought: Annotated[bool, typer.Option("--thought", help="Chain of thought.")] = False,
+    hops: Annotated[bool, typer.Option("--hops", help="Every hop is asked for.")] = False,
+    against: Annotated[
+        str | None, typer.Option(help="Who proposes inputs to train on: hardest, or an adversary.")
+    ] = None,
+    width: Annotated[int | None, typer.Option(help="The width of the stream.", min=2)] = None,
+    rate: Annotated[float | None, typer.Option(help="The highest learning rate.", min=0.0)] = None,
+    save: Annotated[Path | None, typer.Option(help="A folder for the trained model.")] = None,
+    curve: Annotated[Path | None, typer.Option(help="An SVG file for the learning curve.")] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Trains one model and judges it on fresh inputs: a measurement, never a proof.
+
+    Example: limen train "index(n=20,S=32)" "softmax(h=1,d=64)" --start lookup --steps 200
+    """
+    from limen.render.training import spec_of, trained
+
+    said = {"start": start, "steps": steps, "hard": hard, "against": against, "width": width, "rate": rate}
+    said |= {"thought": thought or None, "hops": hops or None, "seed": seed or None}
+    given = {name: value for name, value in said.items() if value is not None}
+    spec = spec_of(what, architecture, cell, size, given)
+    shown, lines = trained(spec, what if what in ids("experiments") else None, save, curve)
+    _print("train", shown, lines, as_json)
+
+
+@app.command("sweep")
+def sweep_(
+    experiment: Annotated[list[str], typer.Argument(help="Experiments by their ids; all: every one.")],
+    size: Annotated[str, typer.Option(help="quick, standard or full.")] = "quick",
+    folder: Annotated[Path, typer.Option(help="Where results are kept, one file a run.")] = Path(
+        "limen-results"
+    ),
+    cores: Annotated[
+        int | None, typer.Option(help="Processes, one a core; as many as there are unless said.", min=1)
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="The address of a Dask scheduler, tcp://…; its workers run.")
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Try again what failed.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Runs what is missing of an experiment; killed anywhere, it goes on where it stopped.
+
+    Example: limen sweep depth --size quick
+    """
+    from limen.render.sweep import swept
+
+    shown, lines, good = swept(experiment, size, folder, cores, scheduler, retry)
+    _print("sweep", shown, lines, as_json)
+    raise typer.Exit(0 if good else 1)
+
+
+@app.command("results")
+def results_(
+    experiment: Annotated[list[str], typer.Argument(help="Experiments by their ids; all: every one.")],
+    size: Annotated[
+        str | None, typer.Option(help="quick, standard or full; the largest there is unless said.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="A folder of results; those that are shipped unless said.")
+    ] = None,
+    sql: Annotated[str | None, typer.Option(help="A query on the table `runs`, by DuckDB.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A .parquet or .csv file for all runs.")] = None,
+    chart: Annotated[Path | None, typer.Option(help="An SVG file for the chart.")] = None,
+    as_json: Json = False,
+) -> None:
+    """What the result files say, cell by cell; a failure counts only beside a control that succeeded.
+
+    Example: limen results depth --sql "select architecture, avg(accuracy) from runs group by 1"
+    """
+    from limen.render.results import resulted
+
+    shown, lines = resulted(experiment, size, folder, sql, out, chart)
+    _print("results", shown, lines, as_json)
 
 
 @app.command("check")

@@ -24,7 +24,9 @@ _FLAGS = (
 
 def compiler() -> str | None:
     """$CC, or the system's."""
-    return next((found for name in (os.environ.get("CC"), "cc", "gcc") if (found := shutil.which(name or ""))), None)
+    return next(
+        (found for name in (os.environ.get("CC"), "cc", "gcc") if (found := shutil.which(name or ""))), None
+    )
 
 
 @cache
@@ -56,7 +58,11 @@ def _folder() -> Path:
 
 def _digest(source: Path, cc: str, real: str) -> str:
     cpu = Path("/proc/cpuinfo")
-    flags = next((line for line in cpu.read_text().splitlines() if line.startswith("flags")), "") if cpu.exists() else ""
+    flags = (
+        next((line for line in cpu.read_text().splitlines() if line.startswith("flags")), "")
+        if cpu.exists()
+        else ""
+    )
     version = subprocess.run([cc, "--version"], capture_output=True, text=True, check=False).stdout
     told = "\0".join([source.read_text(), _FLAGS, real, version, platform.machine(), flags])
     return hashlib.sha256(told.encode()).hexdigest()[:16]

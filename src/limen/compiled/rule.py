@@ -62,7 +62,10 @@ class _Rule(torch.autograd.Function):
         y = torch.empty_like(v)
         kept, u = None, None
         if any(ctx.needs_input_grad):
-            columns = (v.shape[-1], -(-q.shape[-1] * q.element_size() // _VECTOR) * _VECTOR // q.element_size())
+            columns = (
+                v.shape[-1],
+                -(-q.shape[-1] * q.element_size() // _VECTOR) * _VECTOR // q.element_size(),
+            )
             kept = v.new_zeros((*v.shape[:-2], -(-v.shape[-2] // _STRIDE), *columns))
             u = None if e is None else v.new_empty(v.shape)
         _call("rule_forward", parts, y, kept, u, [])
@@ -98,7 +101,11 @@ def _call(
         return _Part(x.data_ptr(), first.data_ptr(), x.stride(-2))
 
     sequence = _Sequence(
-        math.prod(batch), v.shape[-2], q.shape[-1], v.shape[-1], 0 if a is None else a.shape[-1],
+        math.prod(batch),
+        v.shape[-2],
+        q.shape[-1],
+        v.shape[-1],
+        0 if a is None else a.shape[-1],
         *map(part, (*parts, y)),
         *(None if x is None else x.data_ptr() for x in (kept, u)),
         *map(part, gradients),

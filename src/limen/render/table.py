@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from limen.core.measurement import Outcome, Trained
 from limen.core.verdict import Answer
 from limen.tables.cell import Cell, Evidence, Formula, Table
 from limen.tables.columns import COLUMNS
@@ -16,6 +17,7 @@ from limen.tables.rows import ROWS
 
 SIGN = {Answer.CAN: "✓", Answer.CANNOT: "✗", Answer.OPEN: "?"}
 CHECKED, ARGUED = "∎", "ᵃ"
+LEARNED = {Outcome.LEARNED: "ᴸ", Outcome.NOT_LEARNED: "ᴺ"}
 MARK = {"sharper": "⁺", "weaker": "⁻", "corrected": "*", "confirmed": "", "": ""}
 _COLOUR = {Answer.CAN: "green", Answer.CANNOT: "red", Answer.OPEN: "dim"}
 _SHORT = {
@@ -69,8 +71,19 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "known": list(cell.known),
         "proof": cell.proof and {"form": cell.proof.form, "task": cell.proof.task},
         "machine_checked": cell.machine_checked,
+        "trained": cell.trained and _trained(cell.trained),
         "evidence": [_evidence(e) for e in cell.evidence],
         "seconds": round(cell.seconds, 3),
+    }
+
+
+def _trained(trained: Trained) -> dict[str, Any]:
+    return {
+        "learned": trained.outcome.value,
+        "experiment": trained.experiment,
+        "task": trained.task,
+        "architecture": trained.architecture,
+        "accuracy": trained.accuracy,
     }
 
 
@@ -107,6 +120,11 @@ def short(cell: Cell) -> str:
 def checked(cell: Cell) -> str:
     """The mark of a verdict that Coq has a proof of, or of weights whose proof nobody checked."""
     return CHECKED if cell.machine_checked else ARGUED if cell.argued else ""
+
+
+def learned(cell: Cell) -> str:
+    """What an experiment saw; the paper's forms, which hold what is proved, are without it."""
+    return LEARNED[cell.trained.outcome] if cell.trained else ""
 
 
 def lines(table: Table, width: int, colour: bool) -> list[str]:
@@ -147,7 +165,10 @@ def lines(table: Table, width: int, colour: bool) -> list[str]:
         grid.add_row(
             ROWS[row].name,
             *(
-                _styled(table[row, c], SIGN[table[row, c].answer] + checked(table[row, c]))
+                _styled(
+                    table[row, c],
+                    SIGN[table[row, c].answer] + checked(table[row, c]) + learned(table[row, c]),
+                )
                 for c in table.columns
             ),
         )
@@ -185,6 +206,19 @@ def _legend(table: Table) -> str:
         "⁺ sharper than the papers   * corrected   "
         f"{CHECKED} machine-checked: of {count[Answer.CANNOT]} CANNOT {_proved(table)}\n"
         f"{len(table.cells)} cells, {evidence} certificates, all checked"
+        f"{_seen(table)}"
+    )
+
+
+def _seen(table: Table) -> str:
+    """How many cells an experiment covers."""
+    found = [cell.trained.outcome for cell in table.cells.values() if cell.trained]
+    if not found:
+        return ""
+    yes, no = (found.count(outcome) for outcome in (Outcome.LEARNED, Outcome.NOT_LEARNED))
+    return (
+        f"\nᴸ learned ({yes})   ᴺ not learned ({no}) by small stacks of the kind on short texts, in the "
+        "budget of an experiment: measured, never proved"
     )
 
 

@@ -28,6 +28,7 @@ from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
 from limen.decisions import decide
+from limen.experiments._marks import trained
 from limen.forms import claimed_from
 from limen.placement import Offer, offer
 from limen.placement import evidence as derived
@@ -71,7 +72,8 @@ def cell(row: Row, column: Column, full: bool = False) -> Cell:
         raise EvidenceError(
             f"{row.name}, {column.title}: {claim.cite} say {claim.answer}, the evidence says {made.answer}"
         )
-    return replace(made, seconds=time.perf_counter() - start)
+    mark = trained(row.architecture, column.id, thinks=row.steps > 0)
+    return replace(made, trained=mark, seconds=time.perf_counter() - start)
 
 
 @cache
