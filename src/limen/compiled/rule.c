@@ -19,6 +19,8 @@
 
 #define LANES (32 / (int)sizeof(REAL))
 #define STRIDE 32
+#define TILE 4
+#define AHEAD 4
 #define ALWAYS static inline __attribute__((always_inline))
 
 typedef REAL vec __attribute__((vector_size(32)));
@@ -33,7 +35,7 @@ typedef struct {
 typedef struct {
     int64_t heads, n, d_k, d, gates; /* gates: numbers a_t has, 0, 1 or d_k */
     part q, k, v, e, a, y;
-    REAL *kept; /* (heads, ceil(n / STRIDE), columns, d_k in whole vectors), or NULL */
+    REAL *kept; /* (heads, ceil(n / STRIDE), d_k in whole vectors, d, LANES), or NULL */
     REAL *u;    /* (heads, n, d), where something is erased */
     part dq, dk, dv, de, da;
 } sequence;
@@ -43,42 +45,68 @@ ALWAYS int whole(int64_t d) { return (int)((d + LANES - 1) / LANES); }
 ALWAYS const REAL *at(const part *p, int64_t head, int64_t t) { return p->x + p->head[head] + t * p->token; }
 
 ALWAYS REAL sum(vec x) {
+    typedef REAL half __attribute__((vector_size(16)));
+    half both[2];
+    memcpy(both, &x, sizeof x);
+    both[0] += both[1];
     REAL s = 0;
-    for (int l = 0; l < LANES; l++) s += x[l];
+    for (int l = 0; l < LANES / 2; l++) s += both[0][l];
     return s;
 }
 
-ALWAYS void added(const part *p, int64_t head, int64_t t, const vec *x, int64_t d) {
-    REAL *to = p->x + p->head[head] + t * p->token;
-    for (int64_t i = 0; i < d; i++) to[i] += ((const REAL *)x)[i];
+/* Tokens of one head stand apart, where no processor looks by itself: it is told some tokens ahead. */
+ALWAYS void ahead(const part *p, int64_t head, int64_t t, int64_t n, int64_t d) {
+    if (p->x && t >= 0 && t < n)
+        for (int64_t i = 0; i < d; i += 64 / sizeof(REAL)) __builtin_prefetch(at(p, head, t) + i);
 }
 
-ALWAYS void fetched(vec *to, const part *p, int64_t head, int64_t t, int64_t d) {
-    memcpy(to, at(p, head, t), d * sizeof(REAL));
+/* LANES numbers of a token, from the i-th such group on; what is missing is 0. */
+ALWAYS vec rows(const part *p, int64_t head, int64_t t, int i, int64_t d) {
+    const REAL *x = at(p, head, t) + i * LANES;
+    vec found = {0};
+    if (d - i * LANES >= LANES) memcpy(&found, x, sizeof found);
+    else for (int l = 0; l < d - i * LANES; l++) found[l] = x[l];
+    return found;
+}
+
+ALWAYS void added(const part *p, int64_t head, int64_t t, int i, vec x, int64_t d) {
+    REAL *to = (REAL *)at(p, head, t) + i * LANES;
+    const int lanes = d - i * LANES < LANES ? (int)(d - i * LANES) : LANES;
+    if (lanes == LANES) {
+        vec before;
+        memcpy(&before, to, sizeof before);
+        before += x;
+        memcpy(to, &before, sizeof before);
+    } else for (int l = 0; l < lanes; l++) to[l] += x[l];
 }
 
 ALWAYS REAL gate(const REAL *a, int gates, int i) { return gates == 0 ? 1 : gates == 1 ? a[0] : a[i]; }
 
-/* S: d_k rows of J vectors. */
-ALWAYS void forward_head(const sequence *s, int64_t h, vec *S, int d_k, int J, int erases, int gates) {
-    const int64_t d = s->d;
-    const int I = whole(d_k);
-    vec u[J], y[J];
+/* Some columns of the state before token t, rows in groups of LANES, as the way back wants them. */
+ALWAYS void keep(const sequence *s, int64_t h, int64_t t, int64_t c, int64_t width, const REAL *S, int row) {
+    REAL *to = s->kept + (h * ((s->n + STRIDE - 1) / STRIDE) + t / STRIDE) * s->d * whole(s->d_k) * LANES;
+    for (int64_t i = 0; i < s->d_k; i++)
+        for (int64_t j = 0; j < width; j++)
+            to[(i / LANES * s->d + c + j) * LANES + i % LANES] = S[i * row + j];
+}
+
+/* Forward, columns never meet: a few vectors of them are a memory of their own.  S: d_k rows of J vectors. */
+ALWAYS void forward_tile(const sequence *s, int64_t h, int64_t c, vec *restrict S, int J, int erases, int gates) {
+    const int d_k = (int)s->d_k;
+    const int64_t room = s->d - c, width = (room < J * LANES ? room : J * LANES);
     memset(S, 0, sizeof(vec) * d_k * J);
-    memset(u, 0, sizeof u);
     for (int64_t t = 0; t < s->n; t++) {
         const REAL *q = at(&s->q, h, t), *k = at(&s->k, h, t), *a = gates ? at(&s->a, h, t) : NULL;
-        if (s->kept && t % STRIDE == 0) {
-            REAL *to = s->kept + (h * ((s->n + STRIDE - 1) / STRIDE) + t / STRIDE) * d * I * LANES;
-            for (int64_t c = 0; c < d; c++)
-                for (int i = 0; i < d_k; i++) to[c * I * LANES + i] = ((REAL *)(S + i * J))[c];
-        }
-        fetched(u, &s->v, h, t, d);
+        ahead(&s->q, h, t + AHEAD, s->n, d_k), ahead(&s->k, h, t + AHEAD, s->n, d_k);
+        ahead(&s->v, h, t + AHEAD, s->n, s->d), ahead(&s->y, h, t + AHEAD, s->n, s->d);
+        if (erases) ahead(&s->e, h, t + AHEAD, s->n, d_k);
+        if (gates > 1) ahead(&s->a, h, t + AHEAD, s->n, d_k);
+        if (s->kept && t % STRIDE == 0) keep(s, h, t, c, width, (REAL *)S, J * LANES);
+        vec u[TILE] = {{0}}, y[TILE] = {{0}};
+        memcpy(u, at(&s->v, h, t) + c, width * sizeof(REAL));
         if (erases) {
             const REAL *e = at(&s->e, h, t);
-            vec even[J], odd[J];
-            memset(even, 0, sizeof even);
-            memset(odd, 0, sizeof odd);
+            vec even[TILE] = {{0}}, odd[TILE] = {{0}};
             int i = 0;
             for (; i + 1 < d_k; i += 2) {
                 const REAL e0 = e[i] * gate(a, gates, i), e1 = e[i + 1] * gate(a, gates, i + 1);
@@ -87,9 +115,8 @@ ALWAYS void forward_head(const sequence *s, int64_t h, vec *S, int d_k, int J, i
             for (; i < d_k; i++)
                 for (int j = 0; j < J; j++) even[j] += e[i] * gate(a, gates, i) * S[i * J + j];
             for (int j = 0; j < J; j++) u[j] -= even[j] + odd[j];
-            if (s->u) memcpy(s->u + (h * s->n + t) * d, u, d * sizeof(REAL));
+            if (s->u) memcpy(s->u + (h * s->n + t) * s->d + c, u, width * sizeof(REAL));
         }
-        memset(y, 0, sizeof y);
         for (int i = 0; i < d_k; i++) {
             const REAL q_i = q[i], k_i = k[i], a_i = gate(a, gates, i);
             for (int j = 0; j < J; j++) {
@@ -98,120 +125,152 @@ ALWAYS void forward_head(const sequence *s, int64_t h, vec *S, int d_k, int J, i
                 y[j] += q_i * row;
             }
         }
-        memcpy((REAL *)at(&s->y, h, t), y, d * sizeof(REAL));
+        memcpy((REAL *)at(&s->y, h, t) + c, y, width * sizeof(REAL));
     }
 }
 
-/* dS: d columns of I vectors; states: the columns before each token of a stretch. */
-ALWAYS void backward_head(const sequence *s, int64_t h, vec *dS, vec *states, int I, int erases, int gates) {
-    const int64_t d_k = s->d_k, d = s->d, stretches = (s->n + STRIDE - 1) / STRIDE, size = d * I;
-    vec q[I], k[I], e[I], a[I], dq[I], dk[I], de[I], da[I];
-    REAL du[d];
-    memset(dS, 0, sizeof(vec) * size);
-    memset(q, 0, sizeof q), memset(k, 0, sizeof k), memset(e, 0, sizeof e), memset(a, 0, sizeof a);
+/* Backward, LANES rows are one vector; dS and each of the states: so many times d vectors. */
+typedef struct {
+    vec *dS, *states, *along;
+    REAL *du;
+} room;
+
+ALWAYS const REAL *written(const sequence *s, int64_t h, int64_t t, int erases) {
+    return erases ? s->u + (h * s->n + t) * s->d : at(&s->v, h, t);
+}
+
+/* The gates of some rows; 1 where nothing fades. */
+ALWAYS vec faded(const sequence *s, int64_t h, int64_t t, int i, int gates) {
+    return gates > 1 ? rows(&s->a, h, t, i, s->d_k) : (gates ? *at(&s->a, h, t) : 1) - (vec){0};
+}
+
+/* Once more forward: the states before the tokens of a stretch, from the first of them. */
+ALWAYS void again(const sequence *s, int64_t h, int64_t from, int64_t to, room m, int erases, int gates) {
+    const int64_t d = s->d, size = d * whole(s->d_k);
+    for (int64_t t = from; t + 1 < to; t++) {
+        const vec *S = m.states + (t - from) * size;
+        vec *restrict next = m.states + (t - from + 1) * size;
+        const REAL *u = written(s, h, t, erases);
+        for (int i = 0; i < whole(s->d_k); i++, S += d, next += d) {
+            const vec k = rows(&s->k, h, t, i, s->d_k), a = faded(s, h, t, i, gates);
+            for (int64_t c = 0; c < d; c++) next[c] = (gates ? a * S[c] : S[c]) + u[c] * k;
+        }
+    }
+}
+
+/* dS += q dy^T, dk = dS u, dq = S_t dy; du so far; where nothing is erased also da and dS as it is before. */
+ALWAYS REAL read_back(const sequence *s, int64_t h, int64_t t, int i, vec *restrict dS, const vec *restrict S,
+                      vec *restrict along, int erases, int gates) {
+    const int64_t d = s->d;
+    const REAL *u = written(s, h, t, erases), *dy = at(&s->y, h, t);
+    const vec q = rows(&s->q, h, t, i, s->d_k), k = rows(&s->k, h, t, i, s->d_k), a = faded(s, h, t, i, gates);
+    vec dk0 = {0}, dk1 = {0}, dq0 = {0}, dq1 = {0}, da0 = {0}, da1 = {0};
+    REAL read = 0;
+    for (int64_t c = 0; c < d; c++) read += u[c] * dy[c];
+    if (!i) memset(along, 0, sizeof(vec) * d);
+#define STEP(z)                                               \
+    do {                                                      \
+        const vec D = dS[c + z] + dy[c + z] * q, before = S[c + z]; \
+        dk##z += u[c + z] * D;                                \
+        dq##z += dy[c + z] * before;                          \
+        along[c + z] += k * D;                                \
+        if (!erases && gates) da##z += D * before;            \
+        dS[c + z] = !erases && gates ? a * D : D;             \
+    } while (0)
+    int64_t c = 0;
+    for (; c + 1 < d; c += 2) {
+        STEP(0);
+        STEP(1);
+    }
+    if (c < d) STEP(0);
+#undef STEP
+    added(&s->dk, h, t, i, dk0 + dk1, s->d_k);
+    added(&s->dq, h, t, i, a * (dq0 + dq1) + read * k, s->d_k);
+    if (gates > 1 && !erases) added(&s->da, h, t, i, da0 + da1, s->d_k);
+    return gates == 1 && !erases ? sum(da0 + da1) : 0;
+}
+
+/* de = -diag(a) S du, dS' = dS - e du^T, da, and dS as it is before the token. */
+ALWAYS REAL erase_back(const sequence *s, int64_t h, int64_t t, int i, vec *restrict dS, const vec *restrict S,
+                       const REAL *restrict du, int gates) {
+    const int64_t d = s->d;
+    const vec e = rows(&s->e, h, t, i, s->d_k), a = faded(s, h, t, i, gates);
+    vec de0 = {0}, de1 = {0}, da0 = {0}, da1 = {0};
+#define STEP(z)                                               \
+    do {                                                      \
+        const vec D = dS[c + z] - du[c + z] * e, before = S[c + z]; \
+        de##z -= du[c + z] * before;                          \
+        if (gates) da##z += D * before;                       \
+        dS[c + z] = gates ? a * D : D;                        \
+    } while (0)
+    int64_t c = 0;
+    for (; c + 1 < d; c += 2) {
+        STEP(0);
+        STEP(1);
+    }
+    if (c < d) STEP(0);
+#undef STEP
+    added(&s->de, h, t, i, a * (de0 + de1), s->d_k);
+    if (gates > 1) added(&s->da, h, t, i, da0 + da1, s->d_k);
+    return gates == 1 ? sum(da0 + da1) : 0;
+}
+
+ALWAYS void backward_head(const sequence *s, int64_t h, room m, int erases, int gates) {
+    const int64_t d = s->d, stretches = (s->n + STRIDE - 1) / STRIDE, size = d * whole(s->d_k);
+    memset(m.dS, 0, sizeof(vec) * size);
     for (int64_t from = (stretches - 1) * STRIDE; from >= 0; from -= STRIDE) {
         const int64_t to = from + STRIDE < s->n ? from + STRIDE : s->n;
-        memcpy(states, s->kept + (h * stretches + from / STRIDE) * size * LANES, sizeof(vec) * size);
-        for (int64_t t = from; t + 1 < to; t++) { /* once more forward */
-            const vec *S = states + (t - from) * size;
-            vec *next = states + (t - from + 1) * size;
-            const REAL *u = erases ? s->u + (h * s->n + t) * d : at(&s->v, h, t);
-            fetched(k, &s->k, h, t, d_k);
-            if (gates > 1) fetched(a, &s->a, h, t, d_k);
-            const REAL one = gates == 1 ? *at(&s->a, h, t) : 1;
-            for (int64_t c = 0; c < d; c++)
-                for (int i = 0; i < I; i++)
-                    next[c * I + i] = (gates > 1 ? a[i] * S[c * I + i] : one * S[c * I + i]) + u[c] * k[i];
-        }
+        memcpy(m.states, s->kept + (h * stretches + from / STRIDE) * size * LANES, sizeof(vec) * size);
+        again(s, h, from, to, m, erases, gates);
         for (int64_t t = to - 1; t >= from; t--) {
-            const vec *S = states + (t - from) * size;
-            const REAL *u = erases ? s->u + (h * s->n + t) * d : at(&s->v, h, t), *dy = at(&s->y, h, t);
-            const REAL one = gates == 1 ? *at(&s->a, h, t) : 1;
-            fetched(q, &s->q, h, t, d_k), fetched(k, &s->k, h, t, d_k);
-            if (erases) fetched(e, &s->e, h, t, d_k);
-            if (gates > 1) fetched(a, &s->a, h, t, d_k);
-            memset(dq, 0, sizeof dq), memset(dk, 0, sizeof dk);
-            memset(de, 0, sizeof de), memset(da, 0, sizeof da);
-            REAL read = 0; /* <u, dy>: the token reads what it writes */
-            for (int64_t c = 0; c < d; c++) {
-                vec along = {0};
-                read += u[c] * dy[c];
-                for (int i = 0; i < I; i++) {
-                    const vec D = dS[c * I + i] + dy[c] * q[i], before = S[c * I + i];
-                    dk[i] += u[c] * D;
-                    dq[i] += dy[c] * before;
-                    along += k[i] * D;
-                    if (!erases && gates) da[i] += D * before;
-                    dS[c * I + i] = erases || !gates ? D : gates > 1 ? a[i] * D : one * D;
-                }
-                du[c] = sum(along);
-            }
-            if (erases)
-                for (int64_t c = 0; c < d; c++)
-                    for (int i = 0; i < I; i++) {
-                        const vec before = S[c * I + i], D = dS[c * I + i] - du[c] * e[i];
-                        de[i] -= du[c] * before;
-                        if (gates) da[i] += D * before;
-                        dS[c * I + i] = !gates ? D : gates > 1 ? a[i] * D : one * D;
-                    }
-            for (int i = 0; i < I; i++) {
-                const vec left = gates > 1 ? a[i] : one - (vec){0};
-                dq[i] = left * dq[i] + read * k[i];
-                de[i] = left * de[i];
-            }
-            added(&s->dq, h, t, dq, d_k), added(&s->dk, h, t, dk, d_k), added(&s->dv, h, t, (vec *)du, d);
-            if (erases) added(&s->de, h, t, de, d_k);
-            if (gates > 1) added(&s->da, h, t, da, d_k);
-            if (gates == 1) {
-                REAL all = 0;
-                for (int i = 0; i < I; i++) all += sum(da[i]);
-                s->da.x[s->da.head[h] + t * s->da.token] += all;
-            }
+            const vec *S = m.states + (t - from) * size;
+            REAL da = 0;
+            for (int i = 0; i < whole(s->d_k); i++)
+                da += read_back(s, h, t, i, m.dS + i * d, S + i * d, m.along, erases, gates);
+            for (int64_t c = 0; c < d; c++) m.du[c] = sum(m.along[c]);
+            for (int i = 0; erases && i < whole(s->d_k); i++)
+                da += erase_back(s, h, t, i, m.dS + i * d, S + i * d, m.du, gates);
+            REAL *dv = (REAL *)at(&s->dv, h, t);
+            for (int64_t c = 0; c < d; c++) dv[c] += m.du[c];
+            if (gates == 1) *(REAL *)at(&s->da, h, t) += da;
         }
     }
 }
 
-/* The kinds of rules and some sizes are constants of their own copies of the loops. */
-#define KINDS(call, ...)                                                                      \
-    do {                                                                                      \
-        const int g = s->gates > 1 ? 2 : (int)s->gates;                                       \
-        if (s->e.x) {                                                                         \
-            if (g == 0) call(__VA_ARGS__, 1, 0);                                              \
-            else if (g == 1) call(__VA_ARGS__, 1, 1);                                         \
-            else call(__VA_ARGS__, 1, 2);                                                     \
-        } else {                                                                              \
-            if (g == 0) call(__VA_ARGS__, 0, 0);                                              \
-            else if (g == 1) call(__VA_ARGS__, 0, 1);                                         \
-            else call(__VA_ARGS__, 0, 2);                                                     \
-        }                                                                                     \
+/* Each kind of rule has loops of its own. */
+#define KINDS(call, ...)                             \
+    do {                                             \
+        if (s->e.x) {                                \
+            if (!s->a.x) call(__VA_ARGS__, 1, 0);    \
+            else if (s->gates == 1) call(__VA_ARGS__, 1, 1); \
+            else call(__VA_ARGS__, 1, 2);            \
+        } else {                                     \
+            if (!s->a.x) call(__VA_ARGS__, 0, 0);    \
+            else if (s->gates == 1) call(__VA_ARGS__, 0, 1); \
+            else call(__VA_ARGS__, 0, 2);            \
+        }                                            \
     } while (0)
 
-static int forward_all(const sequence *s) {
-    const int d_k = (int)s->d_k, J = whole(s->d);
-    vec *S = aligned_alloc(32, sizeof(vec) * d_k * J);
+int rule_forward(const sequence *s) {
+    vec *S = aligned_alloc(32, sizeof(vec) * s->d_k * TILE);
     if (!S) return 1;
-    for (int64_t h = 0; h < s->heads; h++) {
-        if (J * LANES == 32) KINDS(forward_head, s, h, S, d_k, 32 / LANES);
-        else if (J * LANES == 16) KINDS(forward_head, s, h, S, d_k, 16 / LANES);
-        else KINDS(forward_head, s, h, S, d_k, J);
-    }
+    for (int64_t h = 0; h < s->heads; h++)
+        for (int64_t c = 0; c < s->d;) {
+            const int wide = s->d - c > LANES;
+            if (wide) KINDS(forward_tile, s, h, c, S, TILE);
+            else KINDS(forward_tile, s, h, c, S, 1);
+            c += wide ? TILE * LANES : LANES;
+        }
     free(S);
     return 0;
 }
 
-static int backward_all(const sequence *s) {
-    const int I = whole(s->d_k);
-    const int64_t size = s->d * I;
-    vec *dS = aligned_alloc(32, sizeof(vec) * size * (STRIDE + 1));
-    if (!dS) return 1;
-    for (int64_t h = 0; h < s->heads; h++) {
-        if (I * LANES == 32) KINDS(backward_head, s, h, dS, dS + size, 32 / LANES);
-        else if (I * LANES == 16) KINDS(backward_head, s, h, dS, dS + size, 16 / LANES);
-        else KINDS(backward_head, s, h, dS, dS + size, I);
-    }
-    free(dS);
+int rule_backward(const sequence *s) {
+    const int64_t size = s->d * whole(s->d_k);
+    vec *m = aligned_alloc(32, sizeof(vec) * (size * (STRIDE + 1) + 2 * s->d));
+    if (!m) return 1;
+    const room all = {m, m + size, m + size * (STRIDE + 1), (REAL *)(m + size * (STRIDE + 1) + s->d)};
+    for (int64_t h = 0; h < s->heads; h++) KINDS(backward_head, s, h, all);
+    free(m);
     return 0;
 }
-
-int rule_forward(const sequence *s) { return forward_all(s); }
-int rule_backward(const sequence *s) { return backward_all(s); }
