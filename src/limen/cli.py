@@ -13,6 +13,7 @@ import typer
 from limen import __version__
 from limen.core.catalogue import KINDS, ids, summary
 from limen.core.errors import BadInput
+from limen.model.memory import out_of_memory, refused, within_what_is_free
 
 app = typer.Typer(
     name="limen",
@@ -36,6 +37,7 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):  # a path or a name may hold what the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    within_what_is_free()
     try:
         code = app(sys.argv[1:] or ["--help"], prog_name="limen", standalone_mode=False)
     except BadInput as error:
@@ -46,8 +48,10 @@ def main() -> NoReturn:
         sys.exit(130)
     except ModuleNotFoundError as error:
         _fail(_missing(error))
-    except MemoryError as error:
-        _fail(f"not enough memory: {error}")
+    except (MemoryError, RuntimeError) as error:
+        if (asked := refused(error)) is None:
+            raise
+        _fail(out_of_memory(asked))
     except BrokenPipeError:  # whoever reads has read enough
         sys.stdout = None  # nothing is left to be written at the end
         sys.exit(141)
