@@ -16,7 +16,7 @@ def _cells(d: int, seeds: int, steps: int) -> tuple[Cell, ...]:
         "layer-wise, full first": f"{FULL},{small}",
         "layer-wise, full last": f"{small},{FULL}",
     }
-    control = Cell("two full", "composition(m=16,n1=1)", f"2*{FULL}", "two full", "full", settings=PLAIN)
+    control = Cell("two full", "composition(m=16,n1=1)", f"{FULL},{FULL}", "two full", "full", settings=PLAIN)
     return (
         control,
         *(

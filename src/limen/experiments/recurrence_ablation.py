@@ -49,7 +49,7 @@ EXPERIMENT = Experiment(
         "choose. Hard attention has no gradient into its keys and queries: it can only complete the start."
     ),
     x="numbers that a layer holds",
-    quick=_cells((2, 8), (2, 8), 1, 400),
+    quick=_cells((2, 4), (8,), 1, 600),  # the recurrences are runs of `depth`
     standard=_cells((2, 4, 8, 16), (1, 2, 4, 8, 16), 2, 600),
     full=_cells((2, 4, 8, 16), (1, 2, 4, 8, 16), 5, 20000),
 )
