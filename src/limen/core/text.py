@@ -8,8 +8,8 @@
     call  := name ["(" key "=" value {"," key "=" value} ")"]
 
 A name is an id of the catalogue or `file.py:Name` (`own.py`).  One parser reads tasks, architectures and
-precisions; `spell` and `spell_stack` print what it parsed.  A value is an integer (also `2^20`), true, false,
-or a word.  A tuple field `n` is written n1=…, n2=….
+precisions; `spell` and `spell_stack` print what it parsed.  A value is an integer (also `2^20`, `128k`,
+`1M`, `1e6`), true, false, or a word.  A tuple field `n` is written n1=…, n2=….
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from numpy.typing import NDArray
 from limen.core.catalogue import identifier
 from limen.core.errors import BadInput, unknown
 from limen.core.own import NAMED
+from limen.core.quantities import WHOLE, whole
 
 T = TypeVar("T")
 
 _TOKEN = re.compile(
-    rf"\s*(?:(?P<word>{NAMED}|[A-Za-z_][A-Za-z0-9_]*)|(?P<int>-?[0-9]+(?:\^[0-9]+)?)|(?P<mark>[(),=*|]))",
+    rf"\s*(?:(?P<word>{NAMED}|[A-Za-z_][A-Za-z0-9_]*)|(?P<int>-?{WHOLE})|(?P<mark>[(),=*|]))",
     re.ASCII,
 )
 _LONGEST = 4096  # layers in a parsed stack, and characters in a text: nobody means more
@@ -150,12 +151,10 @@ class _Reader:
 
 
 def _integer(text: str, where: str) -> int:
-    base, exponent = (int(part) for part in (text if "^" in text else f"{text}^1").split("^"))
-    fits = (base.bit_length() - 1) * exponent <= _LARGEST_BITS  # the power has so many bits, or more
-    value: int = base**exponent if fits else 1 << _LARGEST_BITS
-    if value.bit_length() > _LARGEST_BITS:
+    value = whole(text.removeprefix("-"), _LARGEST_BITS)
+    if value is None:
         raise BadInput(f"{where[:80]!r}: the number {text[:20]}… has more than {_LARGEST_BITS} bits")
-    return value
+    return -value if text.startswith("-") else value
 
 
 def build(cls: type[T], call: Call, **given: Any) -> T:
