@@ -113,8 +113,7 @@ class Task(ABC):
     def completed(cls, said: Said) -> dict[str, int | bool | str]:
         """What a text says, and the sizes that it leaves out where those grow with what it says.
 
-        A size that is left out must not stay tiny beside a large one.  For the default sizes themselves this
-        gives the defaults.
+        A size that is left out must not stay tiny beside a large one, so that the task stays as hard.
         """
         return dict(said)
 

@@ -33,8 +33,8 @@ class Recall(Task):
 
     @classmethod
     def completed(cls, said: Said) -> dict[str, int | bool | str]:
-        """V = 4n: half of the ids for keys, so twice as many as are there."""
-        return filled(said, "n", V=lambda n: 4 * n)
+        """V = 2n, the least: a key and a value for each pair."""
+        return filled(said, "n", V=lambda n: 2 * n)
 
     def __post_init__(self) -> None:
         at_least(self, n=1, V=2, q=1)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
-from limen.core.task import Answers, Said, Task, Tokens, distinct, filled
+from limen.core.task import Answers, Task, Tokens, distinct
 
 _MOST_SUBSETS = 4096  # ask them all up to here
 
@@ -33,11 +33,6 @@ class SparseAverage(Task):
 
     n: int = 5
     q: int = 2
-
-    @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
-        """q = ⌊n/2⌋: half of the positions."""
-        return filled(said, "n", q=lambda n: max(n // 2, 1))
 
     def __post_init__(self) -> None:
         at_least(self, n=1, q=1)

@@ -31,8 +31,8 @@ class TwoSum(Task):
 
     @classmethod
     def completed(cls, said: Said) -> dict[str, int | bool | str]:
-        """M = 2n - 1: numbers enough that a sum may be missing."""
-        return filled(said, "n", M=lambda n: 2 * n - 1)
+        """M = n²: as many numbers as pairs."""
+        return filled(said, "n", M=lambda n: max(n * n, 3))
 
     def __post_init__(self) -> None:
         at_least(self, n=1, M=3)
