@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from limen.core.catalogue import identifier, lookup
 from limen.core.errors import BadInput
@@ -113,9 +113,7 @@ class Architecture:
     @classmethod
     def parse(cls, text: str) -> Architecture:
         """Reads the text form; `str` gives it back."""
-        stack = parse_stack(text)
-        layers = {id(calls): Layer(tuple(map(_part, calls))) for calls in {id(c): c for c in stack}.values()}
-        return cls(tuple(layers[id(calls)] for calls in stack))  # what is repeated is made once
+        return cls(_layers(text))
 
     def state_bits(self, n: int) -> int | None:
         """Bits that cross a cut after n tokens, all layers together; None if some layer keeps every token."""
@@ -147,6 +145,13 @@ class Architecture:
 
     def __str__(self) -> str:
         return self.text
+
+
+@lru_cache(maxsize=1024)  # the same texts are read again and again: a certificate holds nothing else
+def _layers(text: str) -> tuple[Layer, ...]:
+    stack = parse_stack(text)
+    layers = {id(calls): Layer(tuple(map(_part, calls))) for calls in {id(c): c for c in stack}.values()}
+    return tuple(layers[id(calls)] for calls in stack)  # what is repeated is made once
 
 
 def _part(call: Call) -> Part:

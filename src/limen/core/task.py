@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -105,9 +106,7 @@ class Task(ABC):
     @staticmethod
     def parse(text: str) -> "Task":
         """Reads the text form, as in `eva(n=512)`; `str` gives it back."""
-        call = parse_call(text)
-        cls = lookup("tasks", call.name, Task)
-        return build(cls, Call(call.name, cls.completed(call.arguments)))
+        return _parsed(text)
 
     @classmethod
     def completed(cls, said: Said) -> dict[str, int | bool | str]:
@@ -116,12 +115,6 @@ class Task(ABC):
         A size that is left out must not stay tiny beside a large one, so that the task stays as hard.
         """
         return dict(said)
-
-    @staticmethod
-    def left_out(text: str) -> dict[str, int]:
-        """The sizes that a text does not say, as they were taken."""
-        said = parse_call(text).arguments
-        return {name: size for name, size in Task.parse(text).sizes.items() if name not in said}
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -189,6 +182,13 @@ class Task(ABC):
 
     def __str__(self) -> str:
         return spell(self)
+
+
+@lru_cache(maxsize=1024)  # the same texts are read again and again: a certificate holds nothing else
+def _parsed(text: str) -> Task:
+    call = parse_call(text)
+    cls = lookup("tasks", call.name, Task)
+    return build(cls, Call(call.name, cls.completed(call.arguments)))
 
 
 def balanced(rng: Generator, count: int) -> Answers:
