@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from limen.core.bits import Count
 from limen.core.catalogue import identifier, lookup
 from limen.core.errors import BadInput, shortened, unknown
-from limen.core.text import Call, build, parse_call, spell
+from limen.core.text import Call, build, parse_call, remembered, spell
 
 Tokens: TypeAlias = NDArray[np.int64]  # (*batch, length)
 Answers: TypeAlias = NDArray[np.int64]  # (*batch,), or (*batch, asks) where several answers are due
@@ -184,7 +183,7 @@ class Task(ABC):
         return spell(self)
 
 
-@lru_cache(maxsize=1024)  # the same texts are read again and again: a certificate holds nothing else
+@remembered
 def _parsed(text: str) -> Task:
     call = parse_call(text)
     cls = lookup("tasks", call.name, Task)

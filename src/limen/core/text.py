@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from functools import cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from limen.core.catalogue import identifier
 from limen.core.errors import BadInput, unknown
-from limen.core.own import NAMED
+from limen.core.own import NAMED, named
 from limen.core.quantities import WHOLE, whole
 
 T = TypeVar("T")
@@ -62,6 +63,12 @@ def parse_stack(text: str) -> Stack:
     stack = reader.stack()
     reader.end()
     return stack
+
+
+def remembered(read: Callable[[str], T]) -> Callable[[str], T]:
+    """The same texts are read again and again, so what they say is kept; not where a file has the say."""
+    kept = lru_cache(maxsize=1024)(read)
+    return lambda text: read(text) if named(text) else kept(text)
 
 
 class _Reader:
