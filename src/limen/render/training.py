@@ -148,6 +148,7 @@ def _progress(spec: Spec) -> Iterator[Watch]:
             )
             bar.update(task, completed=seen.step, description=said)
             if not watched:
-                sys.stderr.write(f"{said}\n")
+                left = f"  at most {(total - seen.step) / seen.rate:.0f} s left" if seen.rate else ""
+                sys.stderr.write(f"{said}{left}\n")
 
         yield watch
