@@ -39,15 +39,15 @@ EXPERIMENT = Experiment(
     title="Bounded Dyck words by recurrences and by layers of attention",
     shows="The LSTM learns them; one layer of attention does not in this budget, two get further.",
     silent=(
-        "The theorem rules out one small softmax layer for long texts; at n = 32 and these widths it does "
+        "The theorem rules out one small softmax layer for long texts; at these lengths and these widths it does "
         "not, so a failure of attention here is one of training. Widths show no law."
     ),
     x="stack",
     threshold=0.97,
     quick=(
-        _cell(_LSTM, 32, "LSTM, 32", 1, 1500),
-        _cell("2*softmax(h=1,d=32)", 32, "2 softmax, width 32", 1, 1000),
-        _cell("1*softmax(h=1,d=32)", 32, "1 softmax, width 32", 1, 1000),
+        _cell(_LSTM, 16, "LSTM, 32", 1, 1000),
+        _cell("2*softmax(h=1,d=32)", 16, "2 softmax, width 32", 1, 1000),
+        _cell("1*softmax(h=1,d=32)", 16, "1 softmax, width 32", 1, 1000),
     ),
     standard=(
         _cell(_LSTM, 32, "LSTM, 32", 3, 2000),

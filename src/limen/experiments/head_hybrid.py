@@ -46,7 +46,7 @@ EXPERIMENT = Experiment(
         "depth rule expects."
     ),
     x="stack",
-    quick=_cells(4, 1, 500),
+    quick=_cells(4, 1, 400),
     standard=(*_cells(4, 2, 800), *_cells(32, 1, 800)[1:]),
     full=(*_cells(4, 5, 20000), *_cells(32, 5, 20000)[1:]),
 )
