@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome
-from limen.experiments._experiment import SHIPPED, Cell, Experiment, Size
+from limen.experiments._experiment import SHIPPED, SIZES, Cell, Experiment, Size
 from limen.training.results import read_lines, results
 from limen.training.run import Result
 
@@ -61,6 +61,17 @@ def judged(experiment: Experiment, size: Size, kept: Kept) -> list[Judged]:
         for cell in experiment.cells(size)
         if runs[cell.name]
     ]
+
+
+def largest(experiment: Experiment, kept: Kept) -> Size:
+    """The largest size with a run that no smaller one has."""
+    found, seen = SIZES[0], set[str]()
+    for size in SIZES:
+        own = {spec.digest for spec in experiment.specs(size)} - seen
+        if own & kept.keys():
+            found = size
+        seen |= own
+    return found
 
 
 def _runs(cell: Cell, kept: Kept) -> list[Result]:

@@ -39,7 +39,7 @@ EXPERIMENT = Experiment(
     title="Bounded Dyck words by recurrences and by layers of attention",
     shows="The LSTM learns them; one layer of attention does not in this budget, two get further.",
     silent=(
-        "The theorem rules out one small softmax layer for long texts; at these lengths and these widths it does "
+        "The theorem rules out one small softmax layer for long texts; at these lengths and widths it does "
         "not, so a failure of attention here is one of training. Widths show no law."
     ),
     x="stack",

@@ -8,7 +8,7 @@ from pathlib import Path
 from limen.core.catalogue import docstring, ids
 from limen.core.folder import write_whole
 from limen.experiments._experiment import SIZES, Experiment, Size, experiment
-from limen.experiments._judged import Judged, judged, kept_in
+from limen.experiments._judged import Judged, judged, kept_in, largest
 from limen.render.results import says, spread
 from limen.training.run import Result
 
@@ -45,7 +45,7 @@ def written(folder: Path) -> None:
     write_whole(folder / "experiments.md", page().encode())
     for name in ids("experiments"):
         found = experiment(name)
-        _, cells = largest(found, kept_in(None, name))
+        _, cells = _shown(found, kept_in(None, name))
         if cells:
             chart = shifts_chart(cells) if found.shifted else cells_chart(found, cells)
             picture(chart, folder / "experiments" / f"{name}.svg")
@@ -56,16 +56,15 @@ def page() -> str:
     kept = {name: kept_in(None, name) for name in ids("experiments")}
     everything = {digest: run for runs in kept.values() for digest, run in runs.items()}
     sections = [
-        _section(name, experiment(name), *largest(experiment(name), runs)) for name, runs in kept.items()
+        _section(name, experiment(name), *_shown(experiment(name), runs)) for name, runs in kept.items()
     ]
     return "\n".join([_head(everything), *sections])
 
 
-def largest(found: Experiment, kept: Mapping[str, Result]) -> tuple[Size, list[Judged]]:
-    """The largest size that has a run, with its cells."""
-    sizes = {size: judged(found, size, kept) for size in SIZES}
-    shown = next((size for size in reversed(SIZES) if sizes[size]), SIZES[0])
-    return shown, sizes[shown]
+def _shown(found: Experiment, kept: Mapping[str, Result]) -> tuple[Size, list[Judged]]:
+    """The largest size that was begun, with its cells."""
+    size = largest(found, kept)
+    return size, judged(found, size, kept)
 
 
 def _head(kept: Mapping[str, Result]) -> str:

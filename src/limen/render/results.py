@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from limen.core.measurement import Outcome, Spread
-from limen.experiments._experiment import SIZES, Experiment, Size, named, size_of
-from limen.experiments._judged import Judged, judged, kept_in, rows
+from limen.experiments._experiment import Experiment, Size, named, size_of
+from limen.experiments._judged import Judged, judged, kept_in, largest, rows
 from limen.experiments._query import export, query
 
 SAYS = {
@@ -49,10 +49,8 @@ def _judged(
     name: str, experiment: Experiment, size: Size | None, folder: Path | None
 ) -> tuple[Size, list[Judged]]:
     kept = kept_in(folder, name)
-    sizes = SIZES if size is None else (size,)
-    found = {one: judged(experiment, one, kept) for one in sizes}
-    chosen = max(sizes, key=lambda one: (len(found[one]) > 0, sizes.index(one)))
-    return chosen, found[chosen]
+    chosen = largest(experiment, kept) if size is None else size
+    return chosen, judged(experiment, chosen, kept)
 
 
 def _lines(name: str, experiment: Experiment, size: Size, cells: list[Judged]) -> list[str]:
