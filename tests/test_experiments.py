@@ -13,12 +13,15 @@ from limen.core.catalogue import ids
 from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome
 from limen.core.task import Task
+from limen.core.verdict import Answer
 from limen.experiments import _marks
 from limen.experiments._experiment import SHIPPED, SIZES, Cell, Experiment, experiment, named
-from limen.experiments._judged import Judged, judged, kept_in, rows
+from limen.experiments._judged import Judged, judged, kept_in, largest, rows
 from limen.experiments._marks import kinds, trained
 from limen.experiments._query import COLUMNS, export, query
 from limen.render.experiments import page
+from limen.render.table import fields, lines
+from limen.tables.build import build
 from limen.training.lesson import lesson_for
 from limen.training.run import Made, Result
 from limen.training.spec import Spec
@@ -99,6 +102,15 @@ def test_a_failure_is_reported_only_beside_its_control() -> None:
     assert outcomes(bad, result(LARGE, 0.5))["small"] is Outcome.NO_STATEMENT
     assert outcomes(bad, good) == {"small": Outcome.NOT_LEARNED, "large": Outcome.LEARNED}
     assert outcomes() == {}
+
+
+def test_the_largest_size_is_one_with_runs_of_its_own() -> None:
+    more = replace(LARGE, name="more", architecture="linear(h=1,d=64)")
+    toy = replace(TOY, standard=(*TOY.quick, more), full=(*TOY.quick, more))
+    kept = {one.digest: one for one in (result(SMALL, 0.3), result(LARGE, 1.0))}
+    assert largest(toy, {}) == largest(toy, kept) == "quick", "the other sizes share these runs"
+    one = result(more, 1.0)
+    assert largest(toy, kept | {one.digest: one}) == "standard"
 
 
 def test_an_experiment_whose_control_is_missing_is_refused() -> None:
@@ -227,6 +239,19 @@ def test_what_is_proved_impossible_was_not_learned() -> None:
     found = [one for name in ids("experiments") for size in SIZES for one in shipped(name, size).values()]
     assert any(one.provable for one in found)
     assert all(one.outcome is not Outcome.LEARNED for one in found if one.provable)
+
+
+def test_the_table_says_what_training_found_apart_from_what_is_proved() -> None:
+    table = build(["full_1", "delta"], ["index"])
+    full, delta = (table[row, "index"] for row in ("full_1", "delta"))
+    assert (full.answer, delta.answer) == (Answer.CAN, Answer.CANNOT)
+    assert full.trained is not None and full.trained.outcome is Outcome.LEARNED
+    assert delta.trained is not None and delta.trained.outcome is Outcome.NOT_LEARNED
+    assert "NOT LEARNED (in this budget): index(n=100,S=32) by gated_delta" in str(delta.trained)
+    said = "\n".join(lines(table, 112, False))
+    assert "✗∎ᴺ" in said and "ᴸ learned (1)   ᴺ not learned (1)" in said and "never proved" in said
+    shown = [cell["trained"]["learned"] for row in fields(table)["rows"] for cell in row["cells"]]
+    assert shown == ["learned", "not_learned"]
 
 
 def test_the_page_is_made_from_the_shipped_files() -> None:
