@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 import torch
 
-from limen.tables.cell import Table
+from limen.tables.cell import EvidenceTable
 
 _ROWS = ("full", "linear", "log_linear", "block_sparse", "hybrid", "encoder", "full_1", "retrieval")
 _COLUMNS = ("eva", "two_sum", "composition", "dyck", "equality")
@@ -19,7 +19,7 @@ hypothesis.settings.load_profile("limen")
 
 
 @pytest.fixture(scope="session")
-def whole() -> Table:
+def whole() -> EvidenceTable:
     """The evidence table, built once for all tests: the papers' own and a few more; `make look` takes all."""
     from limen.tables.build import build
 
@@ -27,7 +27,7 @@ def whole() -> Table:
 
 
 @pytest.fixture(scope="session")
-def folder(whole: Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(whole: EvidenceTable, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same as `limen table` writes it."""
     from limen.render.page.page import page
     from limen.render.table import fields

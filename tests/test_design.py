@@ -25,7 +25,7 @@ from limen.decisions import decide
 from limen.designs import Wish, design
 from limen.designs.candidates import candidates, full_layers, letter, thin_layers
 from limen.designs.cost import Cost, cache_bits, cost, mixing, projections
-from limen.designs.search import Judged, Killed, Row, fates, judge, with_row
+from limen.designs.search import FrontRow, Judged, Killed, fates, judge, with_row
 from limen.designs.tally import LEVELS, ONE, SEEN, Tally, blocks, finished, latest, opened, own
 from limen.designs.verdicts import Standing
 from limen.designs.wish import sized
@@ -138,7 +138,7 @@ def test_every_layer_that_is_looked_at_has_a_price_and_a_letter(width: int) -> N
         assert cost(Architecture((layer,)), width, 1000).decode > 16 * width**2 and letter(layer)
 
 
-def dominates(a: Row, b: Row) -> bool:
+def dominates(a: FrontRow, b: FrontRow) -> bool:
     prices = (
         a.cost.cache_bits <= b.cost.cache_bits,
         a.cost.prefill <= b.cost.prefill,
@@ -151,10 +151,10 @@ def dominates(a: Row, b: Row) -> bool:
 def test_the_front_is_what_nothing_else_dominates(sizes: list[tuple[int, ...]]) -> None:
     eva = SMALL.tasks[0]
     rows = [
-        Row(Architecture(()), Cost(*size[:3]), tuple(Judged(eva, Standing(s), None) for s in size[3:]))
+        FrontRow(Architecture(()), Cost(*size[:3]), tuple(Judged(eva, Standing(s), None) for s in size[3:]))
         for size in sizes
     ]
-    front: list[Row] = []
+    front: list[FrontRow] = []
     for row in rows:
         front = with_row(front, row)
     assert all(any(dominates(kept, row) for kept in front) for row in rows)
@@ -168,7 +168,7 @@ def test_what_is_not_on_the_front_is_ruled_out_or_beaten() -> None:
     for candidate in candidates(SMALL):
         price = cost(candidate.architecture, SMALL.width, SMALL.context)
         row = judge(SMALL.tasks, candidate.architecture, price)
-        if isinstance(row, Row) and candidate.architecture not in on_it and candidate.plain is None:
+        if isinstance(row, FrontRow) and candidate.architecture not in on_it and candidate.plain is None:
             seen += 1
             assert any(dominates(other, row) for other in found.front), row
     assert seen > 50
@@ -193,7 +193,7 @@ def test_a_linear_layer_first_saves_a_full_one() -> None:
     assert least == 2  # hops; without it three
     late = Architecture.parse("2*softmax(h=1,d=64),4*linear(h=1,d=64,phi=relu)")
     row = judge(wish.tasks, late, cost(late, 64, 128))
-    assert isinstance(row, Row) and row.standings == (Standing.SHALLOW,)
+    assert isinstance(row, FrontRow) and row.standings == (Standing.SHALLOW,)
 
 
 def test_a_full_layer_less_is_ruled_out_by_the_depth_of_long_chains() -> None:

@@ -25,7 +25,7 @@ from limen.decisions import decide
 from limen.model.files import HEADER, WEIGHTS, digest
 from limen.model.model import Model
 from limen.placement import Offer, evidence, files_of, solves
-from limen.protocols._transcript import transcript
+from limen.conversation.transcript import transcript
 from limen.tables.refutation import refuted
 
 KERNEL = Path(limen_check.__file__).parent

@@ -18,8 +18,8 @@ from limen.core.protocol import Protocol, shares
 from limen.core.task import Player, Task
 from limen.model.embedding import Table
 from limen.model.model import Frame, Model
-from limen.protocols._conversation import Conversation, converse
-from limen.protocols._transcript import arithmetic, most_bits, transcript
+from limen.conversation.converse import Conversation, converse
+from limen.conversation.transcript import arithmetic, most_bits, transcript
 
 HYBRIDS = [
     ("composition(m=8)", "softmax(h=1,d=2)"),

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 from limen import machines as machine
 from limen import placement as fits
@@ -18,12 +19,14 @@ from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound, Fits, Machine
 from limen.core.construction import Construction, constructions_for
 from limen.core.errors import BadInput, counted, unknown
+from limen.core.folder import content_of, write_whole
 from limen.core.kernel import Accepted, accept
-from limen.core.quantities import many
+from limen.core.quantities import many, percent
 from limen.core.smallest import smallest
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, NoStatement, Theorem
 from limen.core.verdict import Argued, Flip, Verdict
+from limen.model.files import HEADER, WEIGHTS
 
 Way = Accepted | Argued | str  # evidence, or a proof on paper, or why it is neither
 
@@ -107,6 +110,7 @@ def decide(
         () if evidence else found.remarks(task),
         ruled_out and Flip(size, *ruled_out),
         ceiling,
+        (str(task), str(architecture)),
     )
 
 
@@ -184,9 +188,11 @@ def _reason(evidence: Accepted | None, by: str | None, argued: tuple[Argued, ...
     return "no theorem rules it out, and no construction fits"
 
 
-def percent(accuracy: float) -> str:
-    """Rounded up, so that it stays a bound."""
-    for unit in (1e3, 1e4, 1e5, 1e6):  # more digits near certainty
-        if (up := math.ceil(accuracy * unit)) < unit:
-            return f"{up / unit * 100:g} %"
-    return "100 %"
+def keep(evidence: Accepted, path: Path) -> None:
+    """The certificate, and beside it the weights that it is about; another model's are not overwritten."""
+    for name, content in zip((HEADER, WEIGHTS), evidence.files or (), strict=False):
+        other = path.parent / name
+        if other.exists() and content_of(other) != content:
+            raise BadInput(f"{other} is another model's: name a file in another folder")
+        write_whole(other, content)
+    write_whole(path, evidence.content)

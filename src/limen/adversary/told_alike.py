@@ -14,8 +14,8 @@ from limen.core.task import Task, Tokens
 from limen.model import exhaustive
 from limen.model.files import digest
 from limen.model.model import Model
-from limen.protocols._conversation import Said, converse
-from limen.protocols._transcript import arithmetic
+from limen.conversation.converse import Said, converse
+from limen.conversation.transcript import arithmetic
 
 if TYPE_CHECKING:
     import torch

@@ -15,8 +15,8 @@ from limen.core.task import Task, Tokens
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model
 from limen.model.run import payable, runnable
-from limen.protocols._conversation import converse
-from limen.protocols._transcript import arithmetic
+from limen.conversation.converse import converse
+from limen.conversation.transcript import arithmetic
 
 if TYPE_CHECKING:
     import torch

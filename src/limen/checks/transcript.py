@@ -9,7 +9,7 @@ from limen.core.certificate import Transcript
 from limen.core.protocol import shares
 from limen.core.task import Player, Task
 from limen.model.model import Model
-from limen.protocols._transcript import transcript
+from limen.conversation.transcript import transcript
 
 
 def check_transcript(certificate: Transcript, model: Model) -> str | None:

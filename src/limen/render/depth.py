@@ -3,61 +3,63 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING
 
-from limen.core.quantities import plural
-from limen.depths import PRACTICAL
+from msgspec import UNSET
 
-ASYMPTOTIC = "asymptotic; ruled out at no practical size"
+from limen.core.quantities import ASYMPTOTIC, PRACTICAL, plural
+
+if TYPE_CHECKING:
+    from limen.depths import Certified, DepthReport, Stop
+
 _SHOWN = 4  # stretches of a path that are told
 
 
-def lines_of(shown: dict[str, Any]) -> list[str]:
-    """For people."""
-    hops, steps, certified = shown["hops"], shown["steps"], shown["certified"]
-    thought = f" with {plural(steps, 'step')} of chain of thought" if steps else " in one pass"
+def lines_of(said: DepthReport) -> list[str]:
+    """All of it."""
+    certified = said.certified
+    thought = f" with {plural(said.steps, 'step')} of chain of thought" if said.steps else " in one pass"
     lines = [
-        shown["architecture"],
-        f"{plural(hops, 'hop')}{thought}; {shown['hops_per_step']} more with each step",
-        f"  plain chains, where no hop depends on the question: {_large(shown['plain_hops'])}",
-        f"  one pass: {_told(shown['path'])}",
+        said.architecture,
+        f"{plural(said.hops, 'hop')}{thought}; {said.hops_per_step} more with each step",
+        f"  plain chains, where no hop depends on the question: {_large(said.plain_hops)}",
+        f"  one pass: {_told(said.path)}",
     ]
-    for effect, group in groupby(shown["saves"], key=lambda save: save["effect"]):
-        lines.append(f"  {_layers([save['layer'] for save in group])}: {effect}")
-    if "reason" in certified:
-        return [*lines, f"  no bound is known for it: {certified['reason']}"]
-    lines.append(
-        f"  {plural(certified['hops'], 'hop')}, if each depends on the question: {_beyond(certified)}"
-    )
+    for effect, group in groupby(said.saves, key=lambda change: change.effect):
+        lines.append(f"  {_layers([change.layer for change in group])}: {effect}")
+    if certified.reason:
+        return [*lines, f"  no bound is known for it: {certified.reason}"]
+    lines.append(f"  {plural(certified.hops, 'hop')}, if each depends on the question: {_beyond(certified)}")
     lines.append("  (in the worst case; a random input may be easier, and shorter texts are not ruled out)")
-    if "heard_bits" in certified:
-        heard, answer = certified["heard_bits"], certified["answer_bits"]
+    if certified.heard_bits is not UNSET:
+        heard, answer = certified.heard_bits, certified.answer_bits
         lines.append(
             f"  (there an answer has {answer} bits, and the last token hears {heard}: not for want of depth)"
         )
     return lines
 
 
-def _beyond(certified: dict[str, Any]) -> str:
+def _beyond(certified: Certified) -> str:
     """Where one hop more is ruled out: from a length on that texts have, or asymptotically."""
-    n, log2_n = certified["n"], certified["log2_n"]
+    n, log2_n = certified.n, certified.log2_n
     if n is not None and n <= PRACTICAL:
-        return f"not in long texts.  Certified from {n:,} tokens on, {certified['task']}"
+        return f"not in long texts.  Certified from {n:,} tokens on, {certified.task}"
     if n is not None:
-        return f"{ASYMPTOTIC}.  Certified from {_large(n)} tokens on, {certified['task']}"
+        return f"{ASYMPTOTIC}.  Certified from {_large(n)} tokens on, {certified.task}"
     return ASYMPTOTIC if log2_n is None else f"{ASYMPTOTIC}.  Proved from about 2^{log2_n:.4g} tokens on"
 
 
-def _told(path: list[dict[str, Any]]) -> str:
+def _told(path: Sequence[Stop]) -> str:
     """Stretches of stops that are equally far apart, in the same kind of mixer."""
-    stretches: list[list[dict[str, Any]]] = []
+    stretches: list[list[Stop]] = []
     for stop in path:
         last = stretches[-1] if stretches else []
         if (
             last
-            and stop["mixer"] == last[0]["mixer"]
-            and (len(last) == 1 or stop["layer"] - last[-1]["layer"] == last[1]["layer"] - last[0]["layer"])
+            and stop.mixer == last[0].mixer
+            and (len(last) == 1 or stop.layer - last[-1].layer == last[1].layer - last[0].layer)
         ):
             last.append(stop)
         else:
@@ -67,10 +69,10 @@ def _told(path: list[dict[str, Any]]) -> str:
     return "; ".join(few)
 
 
-def _stretch(stops: list[dict[str, Any]]) -> str:
+def _stretch(stops: list[Stop]) -> str:
     first, last = stops[0], stops[-1]
-    holds = first["holds"] if len(stops) == 1 else f"{first['holds']} … {last['holds']}"
-    return f"{_layers([stop['layer'] for stop in stops])} {first['mixer']}: {holds}"
+    holds = first.holds if len(stops) == 1 else f"{first.holds} … {last.holds}"
+    return f"{_layers([stop.layer for stop in stops])} {first.mixer}: {holds}"
 
 
 def _layers(layers: list[int]) -> str:

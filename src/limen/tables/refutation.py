@@ -25,8 +25,8 @@ from limen.core.task import Task, Tokens
 from limen.core.theorem import Theorem
 from limen.model.embedding import Table
 from limen.model.model import Frame, Model
-from limen.protocols._conversation import converse
-from limen.protocols._transcript import arithmetic
+from limen.conversation.converse import converse
+from limen.conversation.transcript import arithmetic
 from limen.tasks.composition import Composition
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from limen.core.task import Player, Task, Tokens
 from limen.core.text import Call, build, parse_call
 from limen.model.files import digest
 from limen.model.model import Model
-from limen.protocols._conversation import Said, converse
-from limen.protocols._sums import Arithmetic, Floats, Integers
+from limen.conversation.converse import Said, converse
+from limen.conversation.sums import Arithmetic, Floats, Integers
 
 if TYPE_CHECKING:
     import torch

@@ -28,7 +28,7 @@ from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.softmax import Softmax
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, Place
-from limen.protocols._sums import Arithmetic, Content
+from limen.conversation.sums import Arithmetic, Content
 
 if TYPE_CHECKING:
     import torch

@@ -1,0 +1,102 @@
+"""Verdicts, bounds and tables for a paper: LaTeX tables with booktabs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from limen.core.quantities import percent
+
+if TYPE_CHECKING:
+    from limen.bounds.bound import BoundReport
+    from limen.core.verdict import DecideReport
+
+_SPECIAL = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"} | {"^": r"\^{}"}
+)
+# Letters and signs of formulas that LaTeX has by other names.
+_MATHS = {
+    "Ω": r"\Omega",
+    "Σ": r"\sum ",
+    "Π": r"\prod ",
+    "≥": r"\geq ",
+    "≤": r"\leq ",
+    "·": r"\cdot ",
+    "⌈": r"\lceil ",
+    "⌉": r"\rceil ",
+    "⌊": r"\lfloor ",
+    "⌋": r"\rfloor ",
+    "≈": r"\approx ",
+    "…": r"\dots ",
+    "→": r"\to ",
+    "∎": r"\blacksquare",
+}
+_DIGITS = {"₀₁₂₃₄₅₆₇₈₉": "_", "⁰¹²³⁴⁵⁶⁷⁸⁹": "^"}
+
+
+def tabular(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose cells are LaTeX already; the first column stands left."""
+    body = [" & ".join(row) + r" \\" for row in rows]
+    top = [r"\toprule", " & ".join(head) + r" \\", r"\midrule"] if head else [r"\toprule"]
+    columns = len(rows[0]) if rows else len(head)
+    alignment = "l" + "c" * (columns - 1) if head else "l" * columns
+    begin, end = rf"\begin{{tabular}}{{{alignment}}}", r"\end{tabular}"
+    return "\n".join(["% needs \\usepackage{booktabs,amssymb}", begin, *top, *body, r"\bottomrule", end])
+
+
+def in_tex(text: object) -> str:
+    """Words of ours: what is special in LaTeX is escaped, signs of formulas are set as such."""
+    said = str(text).translate(_SPECIAL)
+    for digits, script in _DIGITS.items():
+        for i, digit in enumerate(digits):
+            said = said.replace(digit, f"${script}{{{i}}}$")
+    for sign, tex in _MATHS.items():
+        said = said.replace(sign, f"${tex.strip()}$")
+    return said
+
+
+def order_in_tex(order: str) -> str:
+    """Ω(n log n), inside a formula."""
+    for plain, tex in (
+        ("Ω", r"\Omega"),
+        ("log² ", r"\log^2 "),
+        ("log³ ", r"\log^3 "),
+        ("log ", r"\log "),
+        ("n²", "n^2"),
+        ("poly ", r"\mathrm{poly}\,"),
+    ):
+        order = order.replace(plain, tex)
+    return order
+
+
+def verdict(said: DecideReport) -> str:
+    """A verdict: what it is about, both sides, where it flips."""
+    rows = [
+        ("Task", rf"\texttt{{{in_tex(said.task)}}}"),
+        ("Architecture", rf"\texttt{{{in_tex(said.architecture)}}}"),
+        *([("Steps of chain of thought", f"{said.steps:,}")] if said.steps else []),
+        ("Verdict", rf"\textsc{{{said.verdict}}}"),
+        ("Reason", in_tex(said.reason)),
+    ]
+    if said.needs_bits is not None and said.has_bits is not None:
+        rows += [("Bits needed", f"{said.needs_bits:,}"), ("Bits held", f"{said.has_bits:,}")]
+    if said.flips_at is not None:
+        rows.append(("Ruled out from", f"${said.flips_size} = {said.flips_at:,}$"))
+    if said.ceiling is not None:
+        rows.append(("Accuracy at most", in_tex(percent(said.ceiling))))
+    return tabular((), rows)
+
+
+def bound(said: BoundReport) -> str:
+    """What every architecture needs for a task."""
+    rows = [
+        (
+            in_tex(need.mixer),
+            in_tex(need.inequality),
+            "" if need.bits is None else f"{need.bits:,}",
+            rf"\texttt{{{in_tex(need.theorem)}}}",
+        )
+        for need in said.needs
+    ]
+    caption = f"% {said.headline}\n"
+    return caption + tabular(("Architecture", "Needs", "Bits", "Theorem"), rows)
