@@ -21,8 +21,7 @@ from limen.depths import depth as depth_of
 from limen.render.depth import lines_of
 from limen.render.stack import stack_of
 from limen.tasks.composition import Composition
-from limen.theorems._case import Case, Sides
-from limen.theorems._stated import stated
+from limen.theorems import Case, Sides, stated
 from limen.theorems.composition_depth import CompositionDepth, explicit, smallest
 from limen.theorems.composition_depth import search_stages as _hops
 from limen.theorems.composition_depth.coq_stages import plan_of

@@ -35,8 +35,8 @@ from limen.render.show import show_task
 from limen.render.solve import Request, solution
 
 CEILING = """
-from limen.theorems._case import Case
-from limen.theorems._stated import stated
+from limen.theorems import Case
+from limen.theorems import stated
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 case = Case(Task.parse("eva(n=886440)"), Architecture.parse("linear(state_bits=3179091)"), 0, "average")

@@ -31,9 +31,8 @@ from limen.machines import machine
 from limen.mixers.softmax import Softmax
 from limen.tasks.eva import Eva
 from limen.tasks.facts import chain
+from limen.theorems import Case, stated
 from limen.theorems import _cuts as one_layer
-from limen.theorems._case import Case
-from limen.theorems._stated import stated
 from limen.theorems.composition_depth import search_sharp as _sharp
 from limen.theorems.composition_depth.inequality import levels_of
 from limen.theorems.composition_depth.search import free_sizes

@@ -15,8 +15,7 @@ from limen.forms import forms_of
 CLASS = '''"""Nobody does anything in fewer bits than the text has tokens."""
 
 from limen.core.theorem import Need, Theorem
-from limen.theorems._case import Case
-from limen.theorems._stated import stated
+from limen.theorems import Case, stated
 
 
 class AsManyBits(Theorem):
@@ -30,7 +29,7 @@ class AsManyBits(Theorem):
 '''
 INEQUALITY = '''"""Both sides."""
 
-from limen.theorems._case import Sides
+from limen.theorems import Sides
 
 
 def inequality(case):

@@ -24,8 +24,7 @@ from limen.decisions import decide
 from limen.forms import claimed, formal, forms, written
 from limen.tables.columns import COLUMNS
 from limen.tables.rows import ROWS
-from limen.theorems._case import Case
-from limen.theorems._stated import stated
+from limen.theorems import Case, stated
 
 PROOFS = Path(__file__).parents[1] / "proofs"
 LIMEN = Path(sys.executable).parent / "limen"

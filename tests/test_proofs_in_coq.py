@@ -20,7 +20,7 @@ from limen.core.proof import Claim
 from limen.core.theorem import NoStatement
 from limen.forms import formal, written
 from limen.tasks.composition import Composition
-from limen.theorems._case import Sides
+from limen.theorems import Sides
 from limen.theorems._statement import exceeds
 from limen.theorems.block_messages.coq import told
 from limen.theorems.composition_depth.coq_hops import (

@@ -9,7 +9,7 @@ from limen.core.architecture import Architecture, Part
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, NoStatement
 from limen.tasks.composition import Composition
-from limen.theorems._case import Accuracy, Case, Sides
+from limen.theorems import Accuracy, Case, Sides
 from limen.theorems._entropy import total_variation
 from limen.theorems.composition_depth import CompositionDepth
 from limen.theorems.composition_depth.search_sharp import candidates, smallest

@@ -11,7 +11,7 @@ from test_sharp import budget, stated
 
 from limen.core.architecture import Architecture
 from limen.tasks.composition import Composition
-from limen.theorems._case import Sides
+from limen.theorems import Sides
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from limen.core.catalogue import ids, lookup
 from limen.core.mixer import Mixer
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
-from limen.theorems._case import Accuracy, Case
+from limen.theorems import Accuracy, Case
 from limen.theorems._entropy import total_variation
 from limen.theorems.composition_depth.cover import covers
 from limen.theorems.composition_depth.search_sharp import candidates

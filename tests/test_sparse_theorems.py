@@ -20,8 +20,7 @@ from limen.mixers.block_sparse import BlockSparse
 from limen.model.embedding import Table
 from limen.model.model import Frame, Model
 from limen.tasks.two_sum import TwoSum
-from limen.theorems._case import Accuracy, Case, Sides
-from limen.theorems._stated import stated
+from limen.theorems import Accuracy, Case, Sides, stated
 from limen.theorems.block_messages import BlockMessages
 from limen.theorems.block_messages.inequality import Blocks
 from limen.theorems.block_messages.inequality import inequality as block_messages

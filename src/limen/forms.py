@@ -23,8 +23,7 @@ from limen.core.theorem import NoStatement
 from limen.core.verdict import DecideReport, Verdict
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
-from limen.theorems._case import Case
-from limen.theorems._statement import WRITTEN, Form, Stated, Unwritten
+from limen.theorems import WRITTEN, Case, Form, Stated, Unwritten
 
 _LONGEST = 2**12  # bits of a free size: so many are read from a file
 _DOUBLED = 24  # how often the sizes of a composition are doubled
