@@ -115,6 +115,12 @@ def _shared(layers: list[ModelLayer], f: Fields) -> list[ModelLayer]:
             raise f.wrong("num_kv_shared_layers", f"an integer below the number of layers, {len(layers)}")
         return layers
     source = {layer.kind: layer.index for layer in layers[:first]}
+    for layer in layers[first:]:
+        if layer.kind not in source:
+            shared = f"num_kv_shared_layers is {len(layers) - first}"
+            raise f.contradiction(
+                shared, f"none of the first {first} layers has the kind of layer {layer.index}"
+            )
     return [
         layer
         if layer.index < first

@@ -147,7 +147,7 @@ def _fields(shown: Shown) -> dict[str, Any]:
         "memory": request.memory,
         "parameters": found.stack.parameters,
         "weights_bytes": found.weights_bytes,
-        "fits": None if found.room is None else found.cache_bytes <= found.room,
+        "fits": found.fits,
         "longest_context": found.longest_context,
         "largest_batch": found.largest_batch,
         "failures": found.failures,
