@@ -290,7 +290,7 @@ def audit(
     engine: Annotated[
         str,
         typer.Option(
-            help="Who allocates: llamacpp, mlx, sglang, transformers, vllm; minimal: what the next token needs."
+            help="llamacpp, mlx, sglang, transformers or vllm; minimal: what the next token needs."
         ),
     ] = "minimal",
     tensor_parallel: Annotated[

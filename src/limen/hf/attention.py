@@ -59,8 +59,8 @@ class Heads(NamedTuple):
 def heads(f: Fields) -> Heads:
     """d is hidden_size/h where none is given."""
     h = f.integer("num_attention_heads")
-    d = f.maybe("head_dim") or f.share("num_attention_heads", of="hidden_size")
-    return Heads(h, f.either("num_key_value_heads", h), d, d)
+    d = f.size("head_dim") or f.share("num_attention_heads", of="hidden_size")
+    return Heads(h, f.size_or("num_key_value_heads", h), d, d)
 
 
 def attention(f: Fields, i: int, kind: str, bits: Bits, which: Heads | None = None) -> Block:

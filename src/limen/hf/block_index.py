@@ -22,7 +22,7 @@ _OLDER = {
 
 
 def _size(f: Fields, name: str) -> int:
-    return f.nested("sparse_attention_config").either(_OLDER[name], f.integer(name))
+    return f.nested("sparse_attention_config").size_or(_OLDER[name], f.integer(name))
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:

@@ -148,11 +148,18 @@ class Fields:
         return value
 
     def maybe(self, name: str) -> int | None:
-        """None where neither the config nor the class says."""
+        """None where neither the config nor the class says, or where they say 0: no window, no layers."""
         return None if self[name] is None else self.integer(name, 0) or None
 
     def either(self, name: str, otherwise: int) -> int:
         return self.maybe(name) or otherwise
+
+    def size(self, name: str) -> int | None:
+        """None where neither the config nor the class says; 0 is no size."""
+        return None if self[name] is None else self.integer(name)
+
+    def size_or(self, name: str, otherwise: int) -> int:
+        return self.size(name) or otherwise
 
     def number(self, name: str) -> float:
         value = self[name]
@@ -233,7 +240,7 @@ class Fields:
         rule = defaults()[self.model_type].layers
         if rule is None:
             raise self.wrong("layer_types", "a list with the kind of each layer")
-        every = self.maybe(rule.period) if rule.period else None
+        every = self.size(rule.period) if rule.period else None
         return rule.kinds(self.integer("num_hidden_layers"), every)
 
     def cycled(self, name: str, count: int) -> tuple[str, ...]:

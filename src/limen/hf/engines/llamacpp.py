@@ -20,9 +20,11 @@ from limen.hf.engines.engine import Dtypes, Engine
 from limen.hf.stack import EveryToken, Kept, LastTokens, Stack, Use
 
 _PAD = 256
-_WINDOWS = ("afmoe", "cohere2", "cohere2_moe", "deepseek_v4", "exaone4", "exaone_moe", "gemma2")
-_WINDOWS += ("gemma3_text", "gemma3n_text", "gemma4_text", "gemma4_unified_text", "gpt_oss", "granite_swa")
-_WINDOWS += ("granitemoe_swa", "laguna", "llama4_text", "mellum", "mimo_v2_flash", "olmo3", "step3p5")
+_WINDOWS = (
+    *("afmoe", "cohere2", "cohere2_moe", "deepseek_v4", "exaone4", "exaone_moe", "gemma2"),
+    *("gemma3_text", "gemma3n_text", "gemma4_text", "gemma4_unified_text", "gpt_oss", "granite_swa"),
+    *("granitemoe_swa", "laguna", "llama4_text", "mellum", "mimo_v2_flash", "olmo3", "step3p5"),
+)
 
 
 def padded(n: int) -> int:

@@ -1,7 +1,7 @@
 """MLX (mlx-swift-lm, mlx-lm): caches that grow by 256 tokens, in the dtype of the model.
 
-Read in both sources of August 2026: mlx-lm's models/cache.py and models/, mlx-swift-lm's MLXLLM/Models.  Where
-the two differ this is mlx-swift-lm, whose figures are printed, and a remark says what mlx-lm does.
+Read in both sources of August 2026: mlx-lm's models/, mlx-swift-lm's MLXLLM/Models.  Where the two differ
+this is mlx-swift-lm, of which figures are known, and a remark says what mlx-lm does.
 
 keys          padded to 256 tokens; of a window at most as many rows as the config says, for the types that
               make rotating caches; the others keep every token (Mistral, Gemma 2, Phi-3, …)
@@ -23,9 +23,11 @@ _STEP = 256
 _FLOAT32 = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text", "kimi_linear", "olmo_hybrid")
 _MAMBA2 = ("bamba", "falcon_h1", "granitemoehybrid", "mamba2", "nemotron_h", "zamba2")
 _EXPANDED = ("deepseek_v2", "deepseek_v3", "minicpm3", "youtu")
-_WINDOWS = ("afmoe", "baichuan_m1", "cohere2", "exaone4", "exaone_moe", "gemma3_text", "gemma3n_text")
-_WINDOWS += ("gemma4_text", "gemma4_unified_text", "gpt_oss", "laguna", "llama4_text", "mellum")
-_WINDOWS += ("mimo_v2_flash", "ministral3", "olmo3", "recurrent_gemma", "step3p5")
+_WINDOWS = (
+    *("afmoe", "baichuan_m1", "cohere2", "exaone4", "exaone_moe", "gemma3_text", "gemma3n_text"),
+    *("gemma4_text", "gemma4_unified_text", "gpt_oss", "laguna", "llama4_text", "mellum"),
+    *("mimo_v2_flash", "ministral3", "olmo3", "recurrent_gemma", "step3p5"),
+)
 
 
 class Mlx(Engine):

@@ -21,8 +21,10 @@ from limen.hf.engines.asked import Asked
 from limen.hf.engines.engine import INDEXED, Dtypes, Engine, index_width
 from limen.hf.stack import Bits, Kept, LastTokens, Stack, Use
 
-_WINDOWS = ("deepseek_v4", "gemma4_text", "gemma4_unified_text", "gpt_oss", "inkling_text", "laguna")
-_WINDOWS += ("llama4_text", "mellum", "mimo_v2_flash", "step3p5")
+_WINDOWS = (
+    *("deepseek_v4", "gemma4_text", "gemma4_unified_text", "gpt_oss", "inkling_text", "laguna"),
+    *("llama4_text", "mellum", "mimo_v2_flash", "step3p5"),
+)
 _RATIO, _SMALL = 0.8, {"deepseek_v4": 0.1, "inkling_text": 0.1}
 
 
