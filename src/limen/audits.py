@@ -294,16 +294,15 @@ class Audit:
         request, found = self.request, [*self.stack.remarks]
         positions = self.stack.positions
         if positions is not None and request.context > positions:
-            made = f"the model was made for at most {positions:,} (max_position_embeddings)"
-            found.append(f"{request.context:,} tokens are asked for; {made}")
+            found.append(f"{request.context:,} tokens are more than max_position_embeddings = {positions:,}")
         said, declared = request.said, self.declared
         for what, asked, own, taken, where in (
             ("keys and values", said.kv, declared.kv, self.dtypes.kv, declared.kv_field),
             ("recurrent states", said.state, declared.state, self.dtypes.state, declared.state_field),
         ):
             if own is not None and asked is None:
-                how = "as" if taken == own else f"in {taken}: {self.engine.name} does not follow"
-                found.append(f"{what} {how} {where} declares: {own}")
+                how = f"as {where} declares" if taken == own else f"though {where} declares {own}"
+                found.append(f"{what} in {taken}, {how}")
         if request.memory is not None and request.weights is None and self.weights_bytes is not None:
             found += self._of_weights()
         return found + self.engine.remarks(self.stack, request, self.dtypes)
@@ -312,10 +311,10 @@ class Audit:
         """What the count of the weights leaves out."""
         found = []
         if self.stack.inside:
-            found.append("weights: of the decoder of text alone; what sees or hears comes on top (--weights)")
+            found.append("weights of the text decoder alone; vision and audio towers come on top (--weights)")
         if self.declared.quantised and self.request.weights_dtype is None:
             counted = f"weights are counted in {self.dtypes.model}"
-            found.append(f"{counted}, but the checkpoint is quantised: say --weights-dtype or --weights")
+            found.append(f"{counted}, but the checkpoint is quantised: give --weights-dtype or --weights")
         return found
 
 

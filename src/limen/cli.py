@@ -289,9 +289,7 @@ def audit(
     ] = None,
     engine: Annotated[
         str,
-        typer.Option(
-            help="llamacpp, mlx, sglang, transformers or vllm; minimal: what the next token needs."
-        ),
+        typer.Option(help="llamacpp, mlx, sglang, transformers or vllm; minimal: what the next token needs."),
     ] = "minimal",
     tensor_parallel: Annotated[
         int, typer.Option(help="Ranks that share the heads; bytes are those of one rank.", min=1)
