@@ -13,7 +13,7 @@ from typing import Any
 
 from limen.core.errors import BadInput, unknown
 from limen.hf.dtypes import INSIDE
-from limen.hf.fields import Fields, defaults, other_names
+from limen.hf.fields import Fields, defaults, no_misspelling, other_names
 from limen.hf.parameters import parameters
 from limen.hf.reader import Reader
 from limen.hf.stack import Bits, ModelLayer, Stack, sharing
@@ -75,6 +75,7 @@ def decoder(config: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any], s
     for name in INSIDE:
         if isinstance(inner := config.get(name), dict):
             return _inner(inner, str(own), f"{where}: {name}")
+    no_misspelling(config, (key for key in config if key not in INSIDE), INSIDE, where)
     if isinstance(own, str):  # the decoder's fields without a box around them, or none at all
         for known in (boxes.get(own), f"{own}_text"):
             if known in defaults():

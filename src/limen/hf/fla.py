@@ -93,7 +93,7 @@ def _attention(f: Fields, sizes: Fields, bits: Bits) -> Block:
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     if kind == "attention":
-        inner = f if f.model_type in _TRANSFORMERS else f.nested("attn")
+        inner = f if f.model_type in _TRANSFORMERS else f.nested("attn", _ATTENTION)
         return ((_attention(f, inner, bits),),)
     return ((_samba(f, bits) if f.model_type == "samba" else _recurrence(f, bits),),)
 
@@ -104,7 +104,7 @@ def _kinds(f: Fields) -> tuple[str, ...]:
         return ("attention",) * count
     if f["attn"] is None:
         return ("recurrence",) * count
-    inner = f.nested("attn")
+    inner = f.nested("attn", _ATTENTION)
     among = set(inner.integers("layers"))
     if not among <= set(range(count)):
         raise inner.wrong("layers", f"a list of layers, 0..{count - 1}")
@@ -112,6 +112,7 @@ def _kinds(f: Fields) -> tuple[str, ...]:
 
 
 _TRANSFORMERS = ("transformer", "sba")
+_ATTENTION = ("layers", "num_heads", "num_kv_heads", "window_size")  # inside attn
 
 READER = Reader(
     (),

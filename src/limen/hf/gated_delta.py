@@ -23,6 +23,7 @@ from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.kda import Kda
 
 _KDA = ("kimi_linear", "bailing_hybrid")
+_INSIDE = ("num_heads", "head_dim", "short_conv_kernel_size", "full_attn_layers")  # linear_attn_config
 
 
 class Sizes(NamedTuple):
@@ -39,7 +40,7 @@ def sizes(f: Fields) -> Sizes:
         d = f.size_or("linear_head_dim", f.integer("head_dim"))
         return Sizes(h, h, d, d, f.size_or("linear_conv_kernel_dim", f.integer("short_conv_kernel_size")))
     if f.model_type == "kimi_linear":
-        inner = f.nested("linear_attn_config")
+        inner = f.nested("linear_attn_config", _INSIDE)
         h = inner.size_or("num_heads", f.integer("linear_num_heads"))
         d = inner.size_or("head_dim", f.integer("linear_head_dim"))
         return Sizes(h, h, d, d, inner.size_or("short_conv_kernel_size", f.integer("linear_conv_kernel_dim")))
@@ -73,7 +74,7 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
 
 
 def _kinds(f: Fields) -> tuple[str, ...]:
-    inner = f.nested("linear_attn_config")
+    inner = f.nested("linear_attn_config", _INSIDE)
     if f.listed or inner["full_attn_layers"] is None:
         return f.kinds()
     full = set(inner.integers("full_attn_layers"))  # counted from 1
