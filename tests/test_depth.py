@@ -17,9 +17,10 @@ from limen.core.certificate import Bound
 from limen.core.graph import Component, Graph
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
+from limen.depths import INSERTED, LOSS, MOVED
 from limen.depths import depth as depth_of
 from limen.render.depth import lines_of
-from limen.render.stack import stack_of
+from limen.stacks import stack_of
 from limen.tasks.composition import Composition
 from limen.theorems import Case, Sides, stated
 from limen.theorems.composition_depth import CompositionDepth, explicit, smallest
@@ -34,8 +35,8 @@ KNOWN = {"mu0": 0, "mu1": 1, "x0": 4095, "x1": 5, "Th1": 7448, "w1": 22, "v": 11
 
 
 def depth(text: str, steps: int) -> tuple[dict[str, Any], list[str]]:
-    shown = depth_of(stack_of(text), steps)
-    return shown, lines_of(shown)
+    said = depth_of(stack_of(text), steps)
+    return json.loads(said.to_json()), lines_of(said)
 
 
 def bound(task: str | Task, stack: str, steps: int = 0) -> Bound | NoStatement:
@@ -344,18 +345,17 @@ def test_depth_tells_the_path_and_what_saves_a_hop() -> None:
     assert [save["layer"] for save in shown["saves"]] == [0, 1, 2, 3]
     shown, lines = depth("2*softmax,linear,2*softmax", 0)
     effects = {save["layer"]: save["effect"] for save in shown["saves"]}
-    assert effects[1].startswith("a recurrent layer before the second layer with softmax heads would bring")
-    assert effects[2].startswith("moved before the second layer with softmax heads it would bring")
-    assert {i for i, effect in effects.items() if effect == "without it a hop less"} == {
-        3,
-        4,
-    }  # FLFF has as many
-    assert "  one pass: layers 0, 1 softmax: i_0 … i_1; layers 3, 4 softmax: i_2 … i_3" in lines
+    assert (effects[1], effects[2]) == (INSERTED, MOVED)
+    assert {i for i, effect in effects.items() if effect == LOSS} == {3, 4}  # FLFF has as many
+    assert "  One pass: layers 0, 1 (softmax) find i_0 … i_1; layers 3, 4 (softmax) find i_2 … i_3." in lines
+    assert "  Removing any one of layers 3, 4 costs one hop." in lines
+    assert "  A recurrent layer before layer 1 would add one hop." in lines
+    assert "  Moving layer 2 before the second layer with softmax heads would add one hop." in lines
 
 
 def test_depth_says_where_the_certificate_stands() -> None:
     shown, lines = depth(f"softmax{LARGE}", 1)
-    assert shown["certified"]["n"] == 9504 and "Certified from 9,504 tokens on" in lines[-2]
+    assert shown["certified"]["n"] == 9504 and "certified from 9,504 tokens on" in lines[-2]
     shown, _ = depth(f"12*softmax{LARGE}", 0)
     assert shown["certified"]["n"] is None and 1e6 < shown["certified"]["log2_n"] < 1e8
     shown, lines = depth("block_sparse,softmax", 0)

@@ -348,7 +348,8 @@ def audit(
         str | None, typer.Option(help="Of recurrent states; the config's or the engine's own unless said.")
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="Who allocates; minimal: nobody, what the next token needs.")
+        str,
+        typer.Option(help="llamacpp, mlx, sglang, transformers or vllm; minimal: what the next token needs."),
     ] = "minimal",
     tensor_parallel: Annotated[
         int, typer.Option(help="Ranks that share the heads; bytes are those of one rank.", min=1)
@@ -374,19 +375,31 @@ def audit(
     unified: Annotated[
         bool, typer.Option("--unified", help="llamacpp: the context is one pool for all sequences.")
     ] = False,
+    swa_full: Annotated[
+        bool, typer.Option("--swa-full", help="llamacpp: windows take as many cells as the context.")
+    ] = False,
+    swa_ratio: Annotated[
+        float | None, typer.Option(help="sglang: window tokens per full token; 0.8 unless said.")
+    ] = None,
+    block: Annotated[int, typer.Option(help="vllm: tokens of a block, at least.", min=1)] = 16,
     speculative: Annotated[int, typer.Option(help="vllm: tokens drafted ahead.", min=0)] = 0,
     batched: Annotated[int, typer.Option(help="vllm: tokens scheduled in one step.", min=1)] = 8192,
     prefix_caching: Annotated[bool, typer.Option(help="vllm: keeps states at block boundaries.")] = True,
-    card: Annotated[Path | None, typer.Option(help="A file for a picture of it: .svg or .html.")] = None,
+    async_scheduling: Annotated[bool, typer.Option(help="vllm: two steps are under way at a time.")] = True,
+    draft_layers: Annotated[int, typer.Option(help="vllm: layers that a drafter (MTP) adds.", min=0)] = 0,
+    card: Annotated[Path | None, typer.Option(help="A file for a picture of it: .svg, .png, .pdf or .html.")] = None,
     as_json: Json = False,
 ) -> None:
     """From a model's config to its cache in bytes, its state and its limits; several side by side.
 
     Example: limen audit examples/configs/gpt_oss_120b.json --context 131072
     """
-    from limen.audits import Request
+    from limen.audits import Request, load
+    from limen.audits import audit as read
+    from limen.audits.report import AuditsReport
     from limen.core import quantities
-    from limen.render.audit import audited
+    from limen.render.audit import lines_of, side_by_side
+    from limen.render.card import card_ready, save_card
 
     request = Request(
         quantities.tokens(context),
@@ -397,8 +410,13 @@ def audit(
         speculative=speculative,
         ubatch=ubatch,
         unified=unified,
+        swa_full=swa_full,
+        swa_ratio=swa_ratio,
+        block=block,
         batched=batched,
         prefix_caching=prefix_caching,
+        async_scheduling=async_scheduling,
+        draft_layers=draft_layers,
         memory=None if memory is None else quantities.memory(memory),
         weights=None if weights is None else quantities.memory(weights),
         weights_dtype=weights_dtype,
@@ -409,10 +427,16 @@ def audit(
         state_dtype=state_dtype,
         engine=engine,
     )
-    shown, lines = audited(paths, request, card)
-    _print("audit", shown, lines, as_json)
-    failed = any(one["failures"] for one in shown.get("models", [shown]))
-    raise typer.Exit(1 if failed else 0)
+    if card is not None:
+        card_ready(card, len(paths))
+    found = tuple(read(*load(path), request).report for path in paths)
+    if card is not None:
+        save_card(card, found)
+    if len(found) == 1:
+        _print(found[0], lines_of(found[0]), as_json)
+    else:
+        _print(AuditsReport(models=found), side_by_side(found), as_json)
+    raise typer.Exit(1 if any(one.failures for one in found) else 0)
 
 
 @app.command()

@@ -15,6 +15,7 @@ SCHEMAS = {
     "depth": ("limen.depths:DepthReport",),
     "bound": ("limen.bounds.bound:BoundReport",),
     "solve": ("limen.solutions:SolveReport", "limen.solutions:LeastReport"),
+    "audit": ("limen.audits.report:AuditReport", "limen.audits.report:AuditsReport"),
     "design": ("limen.designs.report:DesignReport",),
     "protocol": ("limen.conversation.play:ProtocolReport", "limen.decompositions:DecomposeReport"),
     "table": ("limen.tables.report:TableReport",),

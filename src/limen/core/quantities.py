@@ -8,7 +8,7 @@ import re
 from limen.core.errors import BadInput
 
 PRACTICAL = 2**40  # tokens: a longer text is nobody's
-ASYMPTOTIC = "asymptotic; ruled out at no practical size"  # of a bound beyond it
+ASYMPTOTIC = "impossible only in the limit; no realistic context is ruled out"  # of a bound beyond it
 
 _MEMORY = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _MEMORY |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}

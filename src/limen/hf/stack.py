@@ -45,12 +45,13 @@ class LastTokens:
     """A row for each token in a window of W, the one that looks included.
 
     `copies`: transformers may keep what is key and value in one as two tensors; `said`: the config's own
-    number, where W is another.
+    number, where W is another; `chunk`: the window begins anew with every chunk of W tokens.
     """
 
     W: int
     copies: int = 1
     said: int | None = None
+    chunk: bool = False
     late = Fraction(0)
 
     def needed(self, n: int) -> int:

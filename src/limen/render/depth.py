@@ -12,43 +12,56 @@ from msgspec import UNSET
 from limen.core.quantities import ASYMPTOTIC, PRACTICAL, plural
 
 if TYPE_CHECKING:
-    from limen.depths import Certified, DepthReport, Stop
+    from limen.depths import Certified, Change, DepthReport, Stop
 
+WORST = "This is about the worst case: a random input may be easier, and shorter texts are not ruled out."
 _SHOWN = 4  # stretches of a path that are told
 
 
 def lines_of(said: DepthReport) -> list[str]:
     """All of it."""
     certified = said.certified
+    further = "further " if said.steps else ""
+    adds = f"each {further}step of chain of thought adds {said.hops_per_step}"
     thought = f" with {plural(said.steps, 'step')} of chain of thought" if said.steps else " in one pass"
     lines = [
         said.architecture,
-        f"{plural(said.hops, 'hop')}{thought}; {said.hops_per_step} more with each step",
-        f"  plain chains, where no hop depends on the question: {_large(said.plain_hops)}",
-        f"  one pass: {_told(said.path)}",
+        f"{plural(said.hops, 'hop')}{thought}; {adds}",
+        f"  Plain chains, in which no hop depends on the question: {_hops(said.plain_hops)}.",
+        f"  One pass: {_told(said.path)}.",
     ]
-    for effect, group in groupby(said.saves, key=lambda change: change.effect):
-        lines.append(f"  {_layers([change.layer for change in group])}: {effect}")
+    for _, group in groupby(said.saves, key=lambda change: change.effect):
+        lines.append(f"  {_changed(list(group))}")
     if certified.reason:
-        return [*lines, f"  no bound is known for it: {certified.reason}"]
-    lines.append(f"  {plural(certified.hops, 'hop')}, if each depends on the question: {_beyond(certified)}")
-    lines.append("  (in the worst case; a random input may be easier, and shorter texts are not ruled out)")
+        return [*lines, f"  For one hop more no bound is known: {certified.reason}."]
+    lines += [f"  {_beyond(certified)}", f"  {WORST}"]
     if certified.heard_bits is not UNSET:
         heard, answer = certified.heard_bits, certified.answer_bits
-        lines.append(
-            f"  (there an answer has {answer} bits, and the last token hears {heard}: not for want of depth)"
-        )
+        told = f"An answer has {answer} bits there and the last token hears only {heard}"
+        lines.append(f"  {told}: this, not depth, is what rules it out.")
     return lines
+
+
+def _changed(changes: list[Change]) -> str:
+    """What the same change of any of these layers does."""
+    layers = _layers([change.layer for change in changes])
+    if changes[0].removed:
+        return f"Removing {'' if len(changes) == 1 else 'any one of '}{layers} costs one hop."
+    if changes[0].inserted:
+        return f"A recurrent layer before {layers} would add one hop."
+    return f"Moving {layers} before the second layer with softmax heads would add one hop."
 
 
 def _beyond(certified: Certified) -> str:
     """Where one hop more is ruled out: from a length on that texts have, or asymptotically."""
-    n, log2_n = certified.n, certified.log2_n
+    n, log2_n, many = certified.n, certified.log2_n, certified.hops
+    hops = f"{many} question-dependent {'hop is' if many == 1 else 'hops are'}"
     if n is not None and n <= PRACTICAL:
-        return f"not in long texts.  Certified from {n:,} tokens on, {certified.task}"
+        return f"{hops} impossible in long texts: certified from {n:,} tokens on, {certified.task}."
     if n is not None:
-        return f"{ASYMPTOTIC}.  Certified from {_large(n)} tokens on, {certified.task}"
-    return ASYMPTOTIC if log2_n is None else f"{ASYMPTOTIC}.  Proved from about 2^{log2_n:.4g} tokens on"
+        return f"{hops} {ASYMPTOTIC}. Certified from {_large(n)} tokens on, {certified.task}."
+    proved = "" if log2_n is None else f" Proved from about 2^{log2_n:.4g} tokens on."
+    return f"{hops} {ASYMPTOTIC}.{proved}"
 
 
 def _told(path: Sequence[Stop]) -> str:
@@ -72,7 +85,8 @@ def _told(path: Sequence[Stop]) -> str:
 def _stretch(stops: list[Stop]) -> str:
     first, last = stops[0], stops[-1]
     holds = first.holds if len(stops) == 1 else f"{first.holds} … {last.holds}"
-    return f"{_layers([stop.layer for stop in stops])} {first.mixer}: {holds}"
+    find = "finds" if len(stops) == 1 else "find"
+    return f"{_layers([stop.layer for stop in stops])} ({first.mixer}) {find} {holds}"
 
 
 def _layers(layers: list[int]) -> str:
@@ -80,6 +94,10 @@ def _layers(layers: list[int]) -> str:
         return f"layer {layers[0]}"
     shown = [str(i) for i in layers]
     return f"layers {', '.join(shown if len(shown) <= 4 else [*shown[:2], '…', shown[-1]])}"
+
+
+def _hops(count: int) -> str:
+    return plural(count, "hop") if count < 10**9 else f"{_large(count)} hops"
 
 
 def _large(count: int) -> str:
