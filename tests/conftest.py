@@ -1,6 +1,5 @@
 """One thread a process; hypothesis without a deadline, since the machine is shared."""
 
-import json
 import os
 from pathlib import Path
 
@@ -30,11 +29,12 @@ def whole() -> EvidenceTable:
 def folder(whole: EvidenceTable, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same as `limen table` writes it."""
     from limen.render.page.page import page
-    from limen.render.table import fields
     from limen.tables.build import write
+    from limen.tables.curves import curves
 
     out = tmp_path_factory.mktemp("table") / "report"
-    write(whole, out, {"report.html": page(whole), "report.json": json.dumps(fields(whole)).encode()})
+    shown = page(whole.report, curves(whole.columns))
+    write(whole, out, {"report.html": shown, "report.json": whole.to_json().encode()})
     return out
 
 

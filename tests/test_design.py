@@ -147,11 +147,17 @@ def dominates(a: FrontRow, b: FrontRow) -> bool:
     return all(prices) and all(x >= y for x, y in zip(a.standings, b.standings, strict=True))
 
 
+def standing(said: Standing) -> Judged:
+    """A task that stands so: can only with evidence, so with some."""
+    eva = Task.parse("eva(n=4)")
+    evidence = decide(eva, Architecture.parse("softmax")).evidence if said is Standing.CAN else None
+    return Judged(eva, said is Standing.SHALLOW, None, evidence)
+
+
 @given(st.lists(st.tuples(*[st.integers(0, 2)] * 3, st.integers(1, 3), st.integers(1, 3)), max_size=9))
 def test_the_front_is_what_nothing_else_dominates(sizes: list[tuple[int, ...]]) -> None:
-    eva = SMALL.tasks[0]
     rows = [
-        FrontRow(Architecture(()), Cost(*size[:3]), tuple(Judged(eva, Standing(s), None) for s in size[3:]))
+        FrontRow(Architecture(()), Cost(*size[:3]), tuple(standing(Standing(s)) for s in size[3:]))
         for size in sizes
     ]
     front: list[FrontRow] = []

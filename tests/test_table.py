@@ -17,7 +17,7 @@ from limen.core.certificate import Bound, Collision, Fits, Run, decode
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.verdict import Answer
-from limen.render.table import fields, formatted, lines
+from limen.render.table import FORMATS, lines_of
 from limen.tables import evidence, formula, growth, weights
 from limen.tables.build import build, write
 from limen.tables.cell import EvidenceError, EvidenceTable
@@ -54,7 +54,7 @@ def test_every_certificate_in_the_folder_is_accepted(whole: EvidenceTable, folde
         e.file for cell in whole.cells.values() for e in cell.evidence
     }
     for path in certificates:
-        assert checked(path, path.parent)["valid"], path
+        assert checked(path, path.parent).valid, path
 
 
 def test_every_claim_of_the_papers_is_confirmed_sharpened_or_corrected(whole: EvidenceTable) -> None:
@@ -156,7 +156,7 @@ def test_an_error_while_writing_leaves_nothing(
 
 
 def test_json_has_the_fields_that_scripts_rely_on(whole: EvidenceTable) -> None:
-    shown = json.loads(json.dumps(fields(whole)))
+    shown = json.loads(whole.to_json())
     for row in shown["rows"]:
         assert row["architecture"] == ROWS[row["row"]].text
         for cell in row["cells"]:
@@ -166,7 +166,7 @@ def test_json_has_the_fields_that_scripts_rely_on(whole: EvidenceTable) -> None:
 
 @pytest.mark.parametrize("form", ["markdown", "latex", "csv"])
 def test_papers_get_their_formats(whole: EvidenceTable, form: str) -> None:
-    text = formatted(whole, form)
+    text = FORMATS[form](whole.report)
     assert "Linear + CoT" in text or form == "csv"
     assert len(text.splitlines()) >= len(whole.rows)
     assert "Omega(n \\log n)" in text if form == "latex" else "Ω(n log n)" in text
@@ -174,7 +174,7 @@ def test_papers_get_their_formats(whole: EvidenceTable, form: str) -> None:
 
 @pytest.mark.parametrize("width", [80, 200])
 def test_the_terminal_table_keeps_to_its_width(whole: EvidenceTable, width: int) -> None:
-    shown = lines(whole, width, colour=False)
+    shown = lines_of(whole.report, width, colour=False)
     assert max(map(len, shown)) <= width
     assert any("Ω(n log n)" in line for line in shown)
 

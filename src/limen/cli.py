@@ -161,7 +161,9 @@ def solve(
         str | None, typer.Option(help="With --smallest: the size to grow, the first unless said.")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="A folder for the weights and the certificate.")] = None,
-    picture: Annotated[Path | None, typer.Option(help="A file for the attention on one input: .svg, .png or .pdf.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="A file for the attention on one input: .svg, .png or .pdf.")
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -387,7 +389,9 @@ def audit(
     prefix_caching: Annotated[bool, typer.Option(help="vllm: keeps states at block boundaries.")] = True,
     async_scheduling: Annotated[bool, typer.Option(help="vllm: two steps are under way at a time.")] = True,
     draft_layers: Annotated[int, typer.Option(help="vllm: layers that a drafter (MTP) adds.", min=0)] = 0,
-    card: Annotated[Path | None, typer.Option(help="A file for a picture of it: .svg, .png, .pdf or .html.")] = None,
+    card: Annotated[
+        Path | None, typer.Option(help="A file for a picture of it: .svg, .png, .pdf or .html.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """From a model's config to its cache in bytes, its state and its limits; several side by side.

@@ -69,7 +69,7 @@ def decompose(request: ProtocolRequest, rows: int, seconds: float, folder: Path 
         levels=found.levels,
         steps=found.steps,
         certificate=found.collision,
-        pair=found.collision and _told(task, found.collision),
+        pair=_told(task, found.collision) if found.collision else None,
         rounds=found.rounds,
         seconds=found.seconds,
     )

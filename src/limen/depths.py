@@ -214,13 +214,18 @@ def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> 
         why = levels_of(architecture, 2**20, hops, steps)
         if isinstance(why, NoStatement):
             return Certified(hops=hops, reason=why.reason)
-        return Certified(hops=hops, reason="no size is certified") if near else Certified(hops=hops, task=None)
+        return (
+            Certified(hops=hops, reason="no size is certified") if near else Certified(hops=hops, task=None)
+        )
     if not far and found.n is not None and found.n > PRACTICAL:
         return Certified(hops=hops, log2_n=found.log2_n, task=None)
     task = None if found.bound is None else found.bound.task
     log2_n = found.log2_n if math.isfinite(found.log2_n) else None
-    heard = _heard(architecture, found.bound) if found.bound else {}
-    return Certified(hops=hops, n=found.n, log2_n=log2_n, task=task, **heard)
+    heard = _heard(architecture, found.bound) if found.bound else None
+    heard_bits, answer_bits = heard or (UNSET, UNSET)
+    return Certified(
+        hops=hops, n=found.n, log2_n=log2_n, task=task, heard_bits=heard_bits, answer_bits=answer_bits
+    )
 
 
 def _whispers(architecture: Architecture) -> bool:
@@ -229,11 +234,11 @@ def _whispers(architecture: Architecture) -> bool:
     return any(bits is not None and bits < _LOUD for bits in replies)
 
 
-def _heard(architecture: Architecture, bound: Bound) -> dict[str, int]:
+def _heard(architecture: Architecture, bound: Bound) -> tuple[int, int] | None:
     """Where an answer has more bits than the last token ever hears: that alone rules it out, at any depth."""
     tables = chain(Task.parse(bound.task))
     bits = None if tables is None else levels_of(architecture, tables.length, tables.L, bound.steps)
     if tables is None or bits is None or isinstance(bits, NoStatement):
-        return {}
+        return None
     heard, answer = sum(bits.ω) + sum(bits.σ), tables.N(tables.L - 1).bit_length() - 1
-    return {"heard_bits": heard, "answer_bits": answer} if heard < answer else {}
+    return (heard, answer) if heard < answer else None

@@ -14,6 +14,9 @@ import lazy_loader
 import numpy as np
 from numpy.typing import NDArray
 
+from limen.conversation.converse import converse
+from limen.conversation.sums import Integers
+from limen.conversation.transcript import arithmetic
 from limen.core.errors import BadInput
 from limen.core.graph import Graph
 from limen.core.mixer import Streaming
@@ -22,9 +25,6 @@ from limen.mixers._heads import join, split
 from limen.mixers.softmax import Softmax
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, Place
-from limen.conversation.converse import converse
-from limen.conversation.sums import Integers
-from limen.conversation.transcript import arithmetic
 from limen.tasks.composition import Composition
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ on which every token below z_L has the same vectors.  A class that leads nowhere
 one; and since one input is enough to break one model, single assignments of the players below are tried last.
 
 The proof guarantees a class by counting; a concrete model is broken far earlier.  Where nothing is found,
-nothing is said.  All numbers are integers (`conversation/sums.py`): a trained model is quantised first, and the
-pair is about the quantised model.
+nothing is said.  All numbers are integers (`conversation/sums.py`): a trained model is quantised first, and
+the pair is about the quantised model.
 """
 
 from __future__ import annotations
@@ -150,7 +150,11 @@ def _round(
     for kept, said in _classes(talk, heard, below, task.L, members, deadline):
         left = len(kept)
         if (pair := _told_alike(talk, tables[kept], entries, below)) is not None:
-            return [*steps, *said], [*levels, LevelEnd(task.L, len(tables), every, left, 2, len(entries))], pair
+            return (
+                [*steps, *said],
+                [*levels, LevelEnd(task.L, len(tables), every, left, 2, len(entries))],
+                pair,
+            )
     levels.append(LevelEnd(task.L, len(tables), every, left, 0, len(entries)))
     # One input suffices to break one model: all classes at once, for one assignment after the other.
     for row in rng.permutation(len(below)):

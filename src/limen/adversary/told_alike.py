@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import lazy_loader
 import numpy as np
 
+from limen.conversation.converse import Said, converse
+from limen.conversation.transcript import arithmetic
 from limen.core.certificate import Collision
 from limen.core.task import Task, Tokens
 from limen.model import exhaustive
 from limen.model.files import digest
 from limen.model.model import Model
-from limen.conversation.converse import Said, converse
-from limen.conversation.transcript import arithmetic
 
 if TYPE_CHECKING:
     import torch

@@ -21,6 +21,7 @@ from limen.core.report import Report
 from limen.model.files import HEADER, WEIGHTS, load
 from limen.model.model import Model
 
+
 class CheckReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
     """Whether a certificate holds and why; robust: on every input, not on some that were drawn.
 
@@ -67,7 +68,7 @@ def checked(path: Path, folder: Path) -> CheckReport:
         return _proof_checked(path)
     content = content_of(path)
     certificate = decode(content)
-    kind = type(certificate).__struct_config__.tag
+    kind = str(type(certificate).__struct_config__.tag)
     if isinstance(certificate, Bound | Solves | Machine):
         files = [folder / HEADER, folder / WEIGHTS]
         there = all(file.is_file() for file in files)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import lazy_loader
 
+from limen.conversation.sums import Arithmetic, Content
 from limen.core.errors import BadInput
 from limen.core.mixer import Mixer, Streaming
 from limen.mixers._heads import join, split
@@ -28,7 +29,6 @@ from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.softmax import Softmax
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, Place
-from limen.conversation.sums import Arithmetic, Content
 
 if TYPE_CHECKING:
     import torch

@@ -107,9 +107,7 @@ def play(request: ProtocolRequest) -> Played:
     return played(model, task, protocol, players, request.arithmetic, request.seed)
 
 
-def played(
-    model: Model, task: Task, protocol: str, players: Sequence[Player], how: str, seed: int
-) -> Played:
+def played(model: Model, task: Task, protocol: str, players: Sequence[Player], how: str, seed: int) -> Played:
     """In integers the network run as usual is one party alone; in floats it is `logits`, up to rounding."""
     rule = arithmetic(how)
     exact = not isinstance(rule, Floats)

@@ -130,23 +130,23 @@ class Verdict(Result):
 
     @property
     def report(self) -> DecideReport:
-        nearest, flips, ceiling = self.nearest, self.flips, self.ceiling
+        nearest, flips, ceiling = self.nearest, self.flips, self.ceiling  # each may be missing
         task, architecture = self.asked or (self.task, self.architecture)
         return DecideReport(
             task=task,
             architecture=architecture,
             steps=self.steps,
             verdict=self.answer,
-            theorem=nearest and nearest.theorem,
+            theorem=getattr(nearest, "theorem", None),
             construction=self.construction,
-            needs_bits=nearest and nearest.needs_bits,
-            has_bits=nearest and nearest.has_bits,
-            flips_at=flips and flips.at,
-            flips_size=flips and flips.size,
-            flips_below=flips and flips.below,
-            ceiling=ceiling and ceiling.accuracy,
-            ceiling_distribution=ceiling and ceiling.distribution,
-            ceiling_reason=ceiling and ceiling.reason,
+            needs_bits=getattr(nearest, "needs_bits", None),
+            has_bits=getattr(nearest, "has_bits", None),
+            flips_at=getattr(flips, "at", None),
+            flips_size=getattr(flips, "size", None),
+            flips_below=getattr(flips, "below", None),
+            ceiling=getattr(ceiling, "accuracy", None),
+            ceiling_distribution=getattr(ceiling, "distribution", None),
+            ceiling_reason=getattr(ceiling, "reason", None),
             argued=self.argued,
             reason=self.reason,
             remarks=self.remarks,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from limen.core.architecture import Architecture
@@ -16,7 +18,7 @@ from limen.core.verdict import Answer, answer_of
 from limen.designs.candidates import LETTERS, MIXED, letter
 from limen.designs.cost import Cost
 from limen.designs.search import Design, Fate, Floor, FrontRow, Judged, Killed, fates
-from limen.designs.verdicts import Standing, bound_of
+from limen.designs.verdicts import bound_of
 from limen.designs.wish import Wish
 
 _LONG = 48  # layers up to which a strip shows each one
@@ -149,7 +151,7 @@ def report(found: Design) -> DesignReport:
     )
 
 
-def _price(cost: Cost) -> dict[str, int]:
+def _price(cost: Cost) -> dict[str, Any]:
     return {"cache_bytes": cost.cache_bytes, "prefill_flops": cost.prefill, "decode_flops": cost.decode}
 
 
@@ -175,7 +177,7 @@ def _verdict(name: str, judged: Judged) -> TaskVerdict:
         task=str(judged.task),
         name=name,
         verdict=answer_of(judged.evidence),
-        shallow=judged.standing is Standing.SHALLOW,
+        shallow=judged.shallow,
         construction=judged.construction,
         certificate=found if isinstance(found, Fits | Machine) else None,
     )

@@ -16,12 +16,13 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from limen import decisions
 from limen.core.architecture import Architecture
 from limen.core.kernel import Accepted
 from limen.core.quantities import plural
 from limen.core.report import Result
 from limen.core.task import Task
-from limen.decisions import Found, theorems
+from limen.core.verdict import Answer, answer_of
 from limen.designs.candidates import Candidate, candidates
 from limen.designs.cost import Cost, cost
 from limen.designs.neighbours import Neighbour, neighbours, smaller_states, without_full
@@ -33,12 +34,18 @@ if TYPE_CHECKING:
 
 
 class Judged(NamedTuple):
-    """How a task stands in a stack; CAN with the construction and what the kernel accepted."""
+    """How a task stands in a stack that no theorem rules out; with weights, what the kernel accepted."""
 
     task: Task
-    standing: Standing
+    shallow: bool = False  # the stack has fewer hops than the task
     construction: str | None = None
     evidence: Accepted | None = None
+
+    @property
+    def standing(self) -> Standing:
+        if answer_of(self.evidence) is Answer.CAN:
+            return Standing.CAN
+        return Standing.SHALLOW if self.shallow else Standing.OPEN
 
 
 class Priced(NamedTuple):
@@ -181,9 +188,9 @@ def judge(tasks: tuple[Task, ...], architecture: Architecture, price: Cost) -> F
     judged = []
     for task in tasks:
         if (found := built(task, architecture)) is not None:
-            judged.append(Judged(task, Standing.CAN, *found))
+            judged.append(Judged(task, False, *found))
         else:
-            judged.append(Judged(task, Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN))
+            judged.append(Judged(task, shallow(task, architecture)))
     return FrontRow(architecture, price, tuple(judged))
 
 
@@ -219,8 +226,7 @@ def too_few(task: Task, bits: int) -> Accepted | None:
     All that later tokens know of earlier ones is what is kept: so the stack as a whole is a recurrence of so
     many bits, and `streaming_state`, which asks nothing else, speaks of it.
     """
-    said = dict(theorems())["streaming_state"].bound(task, Architecture.parse(f"linear(state_bits={bits})"))
-    return Found({"streaming_state": said}, {}).cannot
+    return decisions.ruled_out(task, Architecture.parse(f"linear(state_bits={bits})"), by=["streaming_state"])
 
 
 def _affordable(wish: Wish, price: Cost) -> bool:

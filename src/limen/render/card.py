@@ -1,4 +1,4 @@
-"""Audits as one card, a picture or HTML: the layers as strips, the cache and the fixed state over the length."""
+"""Audits as one card, picture or HTML: layers as strips, the cache and the fixed state over the length."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _PAPER = '<rect width="100%" height="100%" fill="#fff"/>'
 _SCALE = 2.0  # pixels of a PNG for each of the picture's units
 
 
-def element(name: str, inside: str = "", **attributes: object) -> str:
+def element(name: str, inside: str = "", /, **attributes: object) -> str:
     """`<name key="value">inside</name>`; inside is SVG already.  Of a key a last _ goes, others become -."""
     words = [f'{key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items()]
     head = " ".join([name, *words])
@@ -25,7 +25,9 @@ def element(name: str, inside: str = "", **attributes: object) -> str:
 
 def _value(value: object) -> str:
     """Numbers with two digits at most."""
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else escape(str(value), quote=True)
+    return (
+        f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else escape(str(value), quote=True)
+    )
 
 
 def text(x: float | int, y: float | int, said: object, **more: object) -> str:
@@ -54,7 +56,7 @@ def drawn(width: int, height: int, body: Iterable[str], style: str = "", dark: s
     """The whole picture; `dark` is the style where the reader prefers dark pages."""
     rules = f"{_TEXT}{style}@media(prefers-color-scheme:dark){{{_DARK}{dark}}}"
     inside = "\n".join(["", f"<style>{rules}</style>", *body, ""])
-    frame = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {width} {height}"}
+    frame: dict[str, object] = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {width} {height}"}
     return element("svg", inside, **frame, width=width, height=height) + "\n"
 
 

@@ -151,7 +151,9 @@ def comma_separated(said: TableReport) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["row", "column", "task", "architecture", "steps", "verdict", "order", "mark", "source"])
     for row in said.rows:
-        writer.writerows(_record(row, column, cell) for column, cell in zip(said.columns, row.cells, strict=True))
+        writer.writerows(
+            _record(row, column, cell) for column, cell in zip(said.columns, row.cells, strict=True)
+        )
     return out.getvalue().rstrip("\n")
 
 

@@ -18,6 +18,8 @@ import numpy as np
 from limen.adversary.decomposition import Decomposition
 from limen.adversary.told_alike import ARITHMETIC, told_alike
 from limen.checks.collision import check_collision
+from limen.conversation.converse import converse
+from limen.conversation.transcript import arithmetic
 from limen.core.architecture import Architecture
 from limen.core.catalogue import lookup
 from limen.core.certificate import Collision
@@ -25,8 +27,6 @@ from limen.core.task import Task, Tokens
 from limen.core.theorem import Theorem
 from limen.model.embedding import Table
 from limen.model.model import Frame, Model
-from limen.conversation.converse import converse
-from limen.conversation.transcript import arithmetic
 from limen.tasks.composition import Composition
 
 if TYPE_CHECKING:

@@ -158,12 +158,12 @@ def _cell(cell: Cell) -> CellReport:
         task=cell.task,
         verdict=cell.answer,
         argued=cell.argued,
-        formula=cell.formula and _formula(cell.formula),
+        formula=_formula(cell.formula) if cell.formula else None,
         reason=cell.reason,
         statement=cell.statement,
         why=cell.why,
         known=cell.known,
-        proof=cell.proof and ProofReport(form=cell.proof.form, task=cell.proof.task),
+        proof=ProofReport(form=cell.proof.form, task=cell.proof.task) if cell.proof else None,
         machine_checked=cell.machine_checked,
         evidence=tuple(map(_evidence, cell.evidence)),
         seconds=round(cell.seconds, 3),
@@ -184,12 +184,15 @@ def _formula(formula: Formula) -> FormulaReport:
 
 def _evidence(evidence: Evidence) -> EvidenceReport:
     found = evidence.certificate
-    players = Task.parse(found.task).players() if isinstance(found, Collision) else None
     return EvidenceReport(
         kind=evidence.kind,
         says=evidence.says,
         file=evidence.file,
         numbers=dict(evidence.numbers),
-        players=players and tuple(len(player.tokens) for player in players),
+        players=_held(found) if isinstance(found, Collision) else None,
         certificate=found,
     )
+
+
+def _held(found: Collision) -> tuple[int, ...]:
+    return tuple(len(player.tokens) for player in Task.parse(found.task).players())
