@@ -17,6 +17,8 @@ from limen.core.errors import BadInput, unknown
 from limen.schemas import SCHEMAS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from limen.conversation.play import ProtocolReport, ProtocolRequest
     from limen.core.report import Report
     from limen.core.verdict import DecideReport
@@ -37,6 +39,7 @@ _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops ar
 _EXTRAS = dict.fromkeys(("torch", "jaxtyping"), "run")  # what `pip install limen` does not bring
 _EXTRAS |= dict.fromkeys(("altair", "jinja2", "vl_convert"), "report") | {"transformers": "hf"}
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+Format = Annotated[str | None, typer.Option("--format", help="latex: a table with booktabs.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 
 
@@ -220,6 +223,7 @@ def decide(
     proof: Annotated[
         Path | None, typer.Option(help="A Coq file, *.v, for a proof of this very CANNOT; exit 1 if none is.")
     ] = None,
+    form: Format = None,
     as_json: Json = False,
 ) -> None:
     """CAN, CANNOT or OPEN: which theorem or construction, both sides in bits, and where it flips.
@@ -227,9 +231,11 @@ def decide(
     Example: limen decide "eva(n=488)" "linear(h=1,d=16,p=16)"
     """
     from limen.render.decide import lines_of
+    from limen.render.latex import verdict
 
+    _known(form, ["latex"])
     said = _decided(task, architecture, steps, over, save, proof)
-    _print(said, lines_of(said), as_json)
+    _print(said, [verdict(said)] if form else lines_of(said), as_json)
     raise typer.Exit(0 if proof is None or said.proof else 1)
 
 
@@ -319,6 +325,7 @@ def bound(
     alphabet: Annotated[int | None, typer.Option(help="Of a function: tokens are 0..A-1.")] = None,
     length: Annotated[int | None, typer.Option(help="Of a function: how many tokens it takes.")] = None,
     seconds: Annotated[float, typer.Option(help="Of a function: how long it may run.", min=0.1)] = 60.0,
+    form: Format = None,
     as_json: Json = False,
 ) -> None:
     """What every architecture needs for a task; for your own function, from its communication matrix.
@@ -327,9 +334,11 @@ def bound(
     """
     from limen.bounds.bound import bound_of
     from limen.render.bound import lines_of
+    from limen.render.latex import bound
 
+    _known(form, ["latex"])
     said = bound_of(target, cut, alphabet, length, seconds)
-    _print(said, lines_of(said), as_json)
+    _print(said, [bound(said)] if form else lines_of(said), as_json)
 
 
 @app.command()
@@ -530,8 +539,7 @@ def table(
     from limen.render.table import FORMATS, printed
     from limen.tables.cell import EvidenceError
 
-    if form is not None and form not in FORMATS:
-        raise unknown("format", form, FORMATS)
+    _known(form, FORMATS)
     try:
         said = _tabled(row or [], column or [], full, out)
     except EvidenceError as error:
@@ -600,6 +608,11 @@ def schema_(
     from limen.schemas import schema_of
 
     typer.echo(json.dumps(schema_of(name), ensure_ascii=False, indent=1))
+
+
+def _known(form: str | None, known: Iterable[str]) -> None:
+    if form is not None and form not in known:
+        raise unknown("format", form, known)
 
 
 def _print(said: Report, lines: list[str], as_json: bool) -> None:

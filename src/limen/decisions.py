@@ -117,6 +117,12 @@ def ruled_out(
     return found or Known({}, {}, _ceiling(task, architecture, steps)).cannot
 
 
+def built(task: Task, architecture: Architecture, steps: int = 0) -> Accepted | None:
+    """The evidence of CAN alone: the first construction that does it, or the machine that counting gives."""
+    found = Known({}, _ways(task, architecture, steps)).can
+    return found and found[1]
+
+
 def excluding(theorem: Theorem, task: Task, architecture: Architecture) -> Bound | None:
     """What a theorem claims to rule out, for searches; what counts is what `ruled_out` then finds."""
     said = theorem.bound(task, architecture)

@@ -56,20 +56,20 @@ def decompose(request: ProtocolRequest, rows: int, seconds: float, folder: Path 
     model = model_of(request, task)
     how = Decomposition.arithmetic if request.arithmetic == "integers" else request.arithmetic
     first = 0 if folder is None else _rounds_done(folder / PROGRESS, request, how)
-    found = Decomposition(rows, seconds, request.seed, how).search(task, model, first)
+    found = Decomposition(rows, seconds, request.seed, how, first).search(task, model)
     if folder is not None:
         done = msgspec.json.encode(_key(request, how) | {"rounds": found.rounds})
-        pair = [] if found.collision is None else [(CERTIFICATE, encode(found.collision))]
+        pair = [] if found.witness is None else [(CERTIFICATE, encode(found.witness))]
         save(model, folder, *pair, (PROGRESS, done))
     return DecomposeReport(
         task=str(task),
         architecture=str(model.frame.architecture),
         arithmetic=how,
-        found=found.collision is not None,
+        found=found.witness is not None,
         levels=found.levels,
         steps=found.steps,
-        certificate=found.collision,
-        pair=_told(task, found.collision) if found.collision else None,
+        certificate=found.witness,
+        pair=_told(task, found.witness) if found.witness else None,
         rounds=found.rounds,
         seconds=found.seconds,
     )

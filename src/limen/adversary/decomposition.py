@@ -24,9 +24,9 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import lazy_loader
 import msgspec
@@ -36,9 +36,11 @@ from numpy.typing import NDArray
 from limen.adversary._talk import Heard, Pair, Talk
 from limen.core.certificate import Collision
 from limen.core.errors import BadInput
+from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Task, Tokens
 from limen.model.files import digest
 from limen.model.model import Model
+from limen.model.predictor import Predictor
 from limen.tasks.composition import Composition
 
 if TYPE_CHECKING:
@@ -73,42 +75,45 @@ class LevelEnd(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Decomposed:
+class Decomposed(Searched[Collision]):
     """How far the decomposition came, and the pair if there is one."""
 
     steps: tuple[Fixing, ...]
     levels: tuple[LevelEnd, ...]
-    collision: Collision | None
     rounds: int
     seconds: float
 
 
 @dataclass(frozen=True)
-class Decomposition:
+class Decomposition(Strategy):
     """At most `rows` tables of a level at a time, for at most so many seconds; in integer arithmetic."""
 
     rows: int = 50_000
     seconds: float = 60.0
     seed: int = 0
     arithmetic: str = "integers(f=1,top=2,window=2)"
+    first: int = 0  # round: those before were done
 
-    def search(
-        self, task: Task, model: Model, first: int = 0, progress: Callable[[int], None] = lambda done: None
-    ) -> Decomposed:
-        """Round after round with other samples, from `first` on; one round where all tables are seen."""
-        if not isinstance(task, Composition):
-            raise BadInput(f"the decomposition is about composition, not {task}")
-        start, rounds = time.perf_counter(), first
+    needs: ClassVar[Access] = Access.WEIGHTS
+
+    def refuses(self, task: Task, model: Predictor) -> str | None:
+        other = f"the decomposition is about composition, not {task}"
+        return None if isinstance(task, Composition) else other
+
+    def search(self, task: Task, model: Predictor) -> Decomposed:
+        """Round after round with other samples; one round where all tables are seen."""
+        if not isinstance(task, Composition) or not isinstance(model, Model):
+            raise BadInput(self.refuses(task, model) or "the decomposition is about a limen model")
+        start, rounds = time.perf_counter(), self.first
         while True:
             talk = Talk.of(task, model, self.arithmetic)
             rng = np.random.default_rng([self.seed, rounds])
             steps, levels, pair = _round(talk, rng, self.rows, start + self.seconds)
             rounds += 1
-            progress(rounds)
             spent = time.perf_counter() - start
             if pair is not None or levels[-1].exhaustive or spent > self.seconds:
                 collision = None if pair is None else _certificate(talk, self.arithmetic, pair)
-                return Decomposed(tuple(steps), tuple(levels), collision, rounds, spent)
+                return Decomposed(collision, tuple(steps), tuple(levels), rounds, spent)
 
 
 def _certificate(talk: Talk, how: str, pair: Pair) -> Collision:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _LEFT, _TOP, _WIDTH, _HEIGHT = 84, 66, 660, 400
 _STYLE = (
     ".grid{stroke:#e2e2e2}.frame{fill:none;stroke:#999}.other{fill:#bbb}.killed{stroke:#c0392b;fill:none}"
-    ".can{fill:#2e7d32}.open{fill:#1f5fbf}.shallow{fill:#c77c11}.number{font-weight:600}"
+    ".done{fill:#2e7d32}.open{fill:#1f5fbf}.shallow{fill:#c77c11}.number{font-weight:600}"
     ".limit{stroke:#c0392b;stroke-dasharray:5 4}.budget{stroke:#555;stroke-dasharray:2 3}"
 )
 _DARK = ".grid{stroke:#333}.frame{stroke:#777}.other{fill:#555}.budget{stroke:#aaa}"
 _MEANS = (
-    ("can", "every task: can"),
+    ("done", "every task: can"),
     ("open", "some open"),
     ("shallow", "some open, with fewer hops than the task has"),
 )
@@ -131,7 +131,7 @@ def _free(a: float, b: float, taken: list[tuple[float, float]]) -> bool:
 def _kind(row: PricedStack) -> str:
     if any(one.shallow for one in row.verdicts):
         return "shallow"
-    return "can" if all(one.verdict is Answer.CAN for one in row.verdicts) else "open"
+    return "done" if all(one.verdict is Answer.CAN for one in row.verdicts) else "open"
 
 
 def _upright(kind: str, x: float, label: str) -> list[str]:

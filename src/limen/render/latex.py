@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,27 +12,36 @@ if TYPE_CHECKING:
     from limen.bounds.bound import BoundReport
     from limen.core.verdict import DecideReport
 
-_SPECIAL = str.maketrans(
-    {c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"} | {"^": r"\^{}"}
-)
+_SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
 # Letters and signs of formulas that LaTeX has by other names.
 _MATHS = {
     "Ω": r"\Omega",
-    "Σ": r"\sum ",
-    "Π": r"\prod ",
-    "≥": r"\geq ",
-    "≤": r"\leq ",
-    "·": r"\cdot ",
-    "⌈": r"\lceil ",
-    "⌉": r"\rceil ",
-    "⌊": r"\lfloor ",
-    "⌋": r"\rfloor ",
-    "≈": r"\approx ",
-    "…": r"\dots ",
-    "→": r"\to ",
-    "∎": r"\blacksquare",
+    "Γ": r"\Gamma",
+    "Σ": r"\sum",
+    "Π": r"\prod",
+    "κ": r"\kappa",
+    "ρ": r"\rho",
+    "σ": r"\sigma",
+    "φ": r"\varphi",
+    "ω": r"\omega",
+    "≥": r"\geq",
+    "≤": r"\leq",
+    "≈": r"\approx",
+    "≡": r"\equiv",
+    "·": r"\cdot",
+    "×": r"\times",
+    "⌈": r"\lceil",
+    "⌉": r"\rceil",
+    "⌊": r"\lfloor",
+    "⌋": r"\rfloor",
+    "…": r"\dots",
+    "→": r"\to",
 }
-_DIGITS = {"₀₁₂₃₄₅₆₇₈₉": "_", "⁰¹²³⁴⁵⁶⁷⁸⁹": "^"}
+_MATHS |= {digit: f"_{{{i}}}" for i, digit in enumerate("₀₁₂₃₄₅₆₇₈₉")}
+_MATHS |= {digit: f"^{{{i}}}" for i, digit in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+# A letter or a number alone with what stands below or above it: d_k, 2^{d_i·p}, Σ_{s=1}^{min(t,M)}.
+_SCRIPT = r"[_^](?:\{[^{}]*\}|\w+\([^()]*\)|\w+?(?![^\W_]))"
+_SCRIPTED = re.compile(rf"(?<![\w)])(\d+|[^\W\d_])((?:{_SCRIPT})+)(?!\w)")
 
 
 def tabular(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -45,14 +55,27 @@ def tabular(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def in_tex(text: object) -> str:
-    """Words of ours: what is special in LaTeX is escaped, signs of formulas are set as such."""
-    said = str(text).translate(_SPECIAL)
-    for digits, script in _DIGITS.items():
-        for i, digit in enumerate(digits):
-            said = said.replace(digit, f"${script}{{{i}}}$")
-    for sign, tex in _MATHS.items():
-        said = said.replace(sign, f"${tex.strip()}$")
-    return said
+    """Words of ours: what is special in LaTeX is escaped, formulas are set as such."""
+    said, at, parts = str(text), 0, []
+    for found in _SCRIPTED.finditer(said):
+        parts += [_plain(said[at : found.start()]), f"${_maths(found[1])}{_scripts(found[2])}$"]
+        at = found.end()
+    return "".join([*parts, _plain(said[at:])])
+
+
+def _plain(text: str) -> str:
+    signs = {sign: f"${tex}$" for sign, tex in _MATHS.items()} | _SPECIAL
+    return "".join(signs.get(c, c) for c in text).replace("^", r"\^{}").replace("$$", "")
+
+
+def _maths(text: str) -> str:
+    return "".join(f"{_MATHS[c]} " if c in _MATHS else c for c in text)
+
+
+def _scripts(text: str) -> str:
+    """_k or ^{…}, one after the other, with braces; what stands inside one is a formula again."""
+    found = re.findall(r"([_^])(?:\{([^{}]*)\}|(\w+(?:\([^()]*\))?))", text)
+    return "".join(f"{script}{{{_maths(braced or single)}}}" for script, braced, single in found)
 
 
 def order_in_tex(order: str) -> str:

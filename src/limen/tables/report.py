@@ -117,13 +117,13 @@ class TableReport(Report, frozen=True, kw_only=True, tag="limen/table/1"):
 def report(table: EvidenceTable) -> TableReport:
     """In the order of the table."""
     cells = table.cells.values()
-    answers, argued = [cell.answer for cell in cells], sum(cell.argued for cell in cells)
+    argued = sum(cell.argued for cell in cells)
     return TableReport(
         counts=Counts(
-            can=answers.count(Answer.CAN),
-            cannot=answers.count(Answer.CANNOT),
+            can=sum(cell.answer is Answer.CAN for cell in cells),
+            cannot=sum(cell.answer is Answer.CANNOT for cell in cells),
             conditional=0,
-            open=answers.count(Answer.OPEN) - argued,
+            open=sum(cell.answer is Answer.OPEN for cell in cells) - argued,
             argued=argued,
         ),
         full=table.full,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from limen.adversary.collisions import collision, states
+from limen.adversary.collisions import Collisions, states
 from limen.checks.collision import streams
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
@@ -84,9 +84,8 @@ class LogLinearState(Theorem):
     def refute(self, task: Task, model: Predictor) -> Collision | None:
         if not (isinstance(model, Model) and streams(model)):
             return None
-        return collision(
-            task, model, power_of_two(task), lambda prefixes: states(model, prefixes, known=_merged)
-        )
+        seen = Collisions(power_of_two(task), lambda prefixes: states(model, prefixes, known=_merged))
+        return seen.search(task, model).witness
 
 
 def _merged(state: State) -> tuple[tuple[Any, ...], ...]:
