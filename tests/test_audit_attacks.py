@@ -32,6 +32,9 @@ def by(engine: str, config: dict[str, Any], **options: Any) -> Audit:
         ({"model_type": "qwen3", "head_dim": 0}, "head_dim is 0"),
         ({"model_type": "qwen3_next", "linear_num_value_heads": 0}, "linear_num_value_heads is 0"),
         ({"model_type": "qwen3_next", "full_attention_interval": 0}, "full_attention_interval is 0"),
+        ({"model_type": "mistral", "sliding_window": 0}, "sliding_window is 0"),
+        ({"model_type": "mistral", "sliding_window": -1}, "sliding_window is -1"),
+        ({"model_type": "qwen3_vl_moe_text", "sliding_window": 0}, "sliding_window is 0"),
         # no layer of the kind that is to be shared: once a KeyError
         (
             {"model_type": "gemma3n_text", "num_hidden_layers": 2, "num_kv_shared_layers": 1}

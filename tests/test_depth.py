@@ -379,5 +379,8 @@ def test_depth_takes_few_times_the_start_of_its_libraries() -> None:
 def test_depth_says_where_so_few_bits_are_heard_that_no_depth_would_do() -> None:
     shown, lines = depth("3*softmax(h=1,d=1,p=4)", 0)
     certified = shown["certified"]
-    assert certified["heard_bits"] < certified["answer_bits"] and "this, not depth" in lines[-1]
+    assert (
+        certified["heard_bits"] < certified["answer_bits"]
+        and "this, not depth, is what rules it out" in lines[-1]
+    )
     assert "heard_bits" not in depth("2*softmax(h=8,d=64,p=16)", 0)[0]["certified"]

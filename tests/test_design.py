@@ -29,6 +29,7 @@ from limen.designs.search import FrontRow, Judged, Killed, fates, judge, with_ro
 from limen.designs.tally import LEVELS, ONE, SEEN, Tally, blocks, finished, latest, opened, own
 from limen.designs.verdicts import Standing
 from limen.designs.wish import sized
+from limen.families import FAMILIES
 from limen.mixers._cache import Cache
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.gated_delta import GatedDelta
@@ -39,7 +40,6 @@ from limen.mixers.softmax import Softmax
 from limen.mixers.top_k import TopK
 from limen.mixers.window import Window
 from limen.placement import Offer, files_of
-from limen.tasks._families import FAMILIES
 
 WIDTH = 12
 DENSE = [Softmax, Window, Linear, GatedDelta, Mamba2]  # what `step` multiplies is what it needs

@@ -19,9 +19,9 @@ from limen.conversation.sums import Integers
 from limen.conversation.transcript import arithmetic
 from limen.core.errors import BadInput
 from limen.core.graph import Graph
+from limen.core.heads import join, split
 from limen.core.mixer import Streaming
 from limen.core.task import Tokens
-from limen.mixers._heads import join, split
 from limen.mixers.softmax import Softmax
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, Place

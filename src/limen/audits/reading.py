@@ -23,11 +23,11 @@ from limen.core.report import Result
 from limen.core.strict_json import read_object
 from limen.core.task import Task
 from limen.decisions import excluding, ruled_out, said_of, theorems
+from limen.families import FAMILIES, LEAST
 from limen.hf import read, type_of
 from limen.hf.dtypes import BITS, Declared, declared, dtype
-from limen.hf.engines import Asked, Dtypes, Engine, Plan, Said, engine
+from limen.hf.engines import Asked, AskedDtypes, Dtypes, Engine, Plan, engine
 from limen.hf.stack import Bits, Kept, LastTokens, Stack, Use
-from limen.tasks._families import FAMILIES, LEAST
 
 if TYPE_CHECKING:
     from limen.audits.report import AuditReport
@@ -50,9 +50,9 @@ class Request(Asked):
     needs: tuple[str, ...] = ()  # tasks that must not be ruled out
 
     @property
-    def said(self) -> Said:
+    def said(self) -> AskedDtypes:
         names = (self.kv_dtype, self.conv_dtype, self.state_dtype)
-        return Said(*(None if name in (None, "auto") else dtype(name, "option") for name in names))
+        return AskedDtypes(*(None if name in (None, "auto") else dtype(name, "option") for name in names))
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ import lazy_loader
 
 from limen.conversation.sums import Arithmetic, Content
 from limen.core.errors import BadInput
+from limen.core.heads import join, split
+from limen.core.highest import highest
 from limen.core.mixer import Mixer, Streaming
-from limen.mixers._heads import join, split
-from limen.mixers._masked import highest
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.softmax import Softmax
 from limen.model.arithmetic import computing_in

@@ -100,9 +100,9 @@ def _kinds(f: Fields) -> tuple[str, ...]:
     if f.listed or (f.ruled and f["max_window_layers"] is None):
         return f.kinds()
     allowed = bool(f["use_sliding_window"]) or not f.says("use_sliding_window")
-    sliding = allowed and f.maybe("sliding_window") is not None
+    sliding = allowed and f.size("sliding_window") is not None
     others = (
-        "sliding_attention" if sliding else "chunked_attention" if f.maybe("attention_chunk_size") else None
+        "sliding_attention" if sliding else "chunked_attention" if f.size("attention_chunk_size") else None
     )
     first = f.integer("max_window_layers", 0) if f.ruled else 0
     count = f.integer("num_hidden_layers")

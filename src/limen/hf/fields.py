@@ -158,7 +158,7 @@ class Fields:
         return value
 
     def maybe(self, name: str) -> int | None:
-        """None where neither the config nor the class says, or where they say 0: no window, no layers."""
+        """None where neither the config nor the class says, or where they say 0: no such layers."""
         return None if self[name] is None else self.integer(name, 0) or None
 
     def either(self, name: str, otherwise: int) -> int:

@@ -144,14 +144,19 @@ class Metadata:
         return self.shared("embedding_length", self.heads) if self[key] is None else self.integer(key)
 
 
+def architectures() -> list[str]:
+    """Of llama.cpp, those that are read."""
+    return sorted({*_PLAIN, *_WINDOWS, *_OTHERS})
+
+
 def config_of(found: dict[str, Any], where: str) -> dict[str, Any]:
     """The config that a model's metadata describe."""
     arch = found.get("general.architecture")
     if not isinstance(arch, str):
         raise BadInput(f"{where}: general.architecture is missing in its metadata")
     meta = Metadata(found, arch, where)
-    if arch not in (known := [*_PLAIN, *_WINDOWS, *_OTHERS]):
-        raise unknown(f"architecture of llama.cpp ({where})", arch, known)
+    if arch not in architectures():
+        raise unknown(f"architecture of llama.cpp ({where})", arch, architectures())
     common = {"hidden_size": meta["embedding_length"], "max_position_embeddings": meta["context_length"]}
     common |= {"num_hidden_layers": meta.layers}
     whole = common | (_OTHERS[arch](meta) if arch in _OTHERS else _attention(meta))

@@ -59,7 +59,7 @@ class LastTokens:
 
 
 @dataclass(frozen=True)
-class Columns:
+class LastColumns:
     """The columns that a convolution over c tokens still needs."""
 
     c: int
@@ -70,7 +70,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Fixed:
+class FixedRows:
     """Always the same."""
 
     r: int = 1
@@ -116,7 +116,7 @@ class LastBlock:
         return self.r if n >= self.r else 0
 
 
-Rows = EveryToken | LastTokens | Columns | Fixed | EveryBlock | OpenBlock | LastBlock
+Rows = EveryToken | LastTokens | LastColumns | FixedRows | EveryBlock | OpenBlock | LastBlock
 
 
 class Use(StrEnum):
@@ -219,6 +219,11 @@ class Stack:
         """The stack that theorems speak about; layers without a mixer have no place in it."""
         stages = [stage for layer in self.layers for stage in layer.stages]
         return Architecture(tuple(Layer(tuple(block.part for block in stage)) for stage in stages))
+
+    @cached_property
+    def kept(self) -> list[tuple[tuple[Kept, ...], int]]:
+        """What each mixer keeps, and how many keep the same."""
+        return [*Counter(block.kept for layer in self.layers for block in layer.blocks).items()]
 
     @cached_property
     def tensors(self) -> list[tuple[Kept, int]]:

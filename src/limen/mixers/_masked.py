@@ -103,18 +103,3 @@ def attend_ends(
 
     q_blocks = torch.nn.functional.pad(q, (0, 0, 0, b * C - n)).unflatten(-2, (b, C))
     return attend(q_blocks, read(k), read(v), visible).flatten(-3, -2)[..., :n, :]
-
-
-def highest(
-    scores: jt.Float[torch.Tensor, "*batch n m"], k: int, among: jt.Bool[torch.Tensor, "n m"]
-) -> jt.Bool[torch.Tensor, "*batch n m"]:
-    """The k highest scores of each row (all, if fewer are allowed), the leftmost ones on ties.
-
-    `topk` alone breaks ties as it likes, and differently for other m: then a token would read
-    other tokens in a longer text.
-    """
-    scores = scores.masked_fill(~among, -math.inf)
-    level = scores.topk(min(k, scores.shape[-1]), dim=-1).values[..., -1:]
-    above, tied = scores > level, scores == level
-    room = k - above.sum(-1, keepdim=True)
-    return (above | (tied & (tied.cumsum(-1) <= room))) & among

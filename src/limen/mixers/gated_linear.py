@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
+from limen.core.heads import Headed, join, split
 from limen.core.weights import random_weights
 from limen.mixers._chunks import CHUNK, carry, cut, glue
-from limen.mixers._heads import Headed, join, split
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -32,13 +32,13 @@ else:
 _BIAS = 3.0  # σ(3) ≈ 0.95: a memory of some twenty tokens to start from, as the paper's σ(0)^(1/16)
 
 
-class Memory(NamedTuple):
+class GatedMemory(NamedTuple):
     """The matrix each head keeps."""
 
     S: jt.Float[torch.Tensor, "*batch h d_k d"]
 
 
-class Blocks(NamedTuple):
+class GatedBlocks(NamedTuple):
     """Blocks of tokens: queries decayed since before their block, keys up to its end, the gates' product."""
 
     q: jt.Float[torch.Tensor, "*batch blocks size d_k"]
@@ -48,13 +48,14 @@ class Blocks(NamedTuple):
     α: jt.Float[torch.Tensor, "*batch blocks 1 d_k"]
 
 
-def _doubled(blocks: Blocks) -> Blocks:
+def _doubled(blocks: GatedBlocks) -> GatedBlocks:
     """Joins neighbours two by two; the right one has then read the left one."""
     left, right = (
-        Blocks(*half) for half in zip(*(t.unflatten(-3, (-1, 2)).unbind(-3) for t in blocks), strict=True)
+        GatedBlocks(*half)
+        for half in zip(*(t.unflatten(-3, (-1, 2)).unbind(-3) for t in blocks), strict=True)
     )
     read = right.y + (right.q @ left.k.mT) @ left.v
-    return Blocks(
+    return GatedBlocks(
         torch.cat([left.q, right.q * left.α], -2),
         torch.cat([left.k * right.α, right.k], -2),
         blocks.v.unflatten(-3, (-1, 2)).flatten(-3, -2),
@@ -90,7 +91,7 @@ class GatedLinear(Headed):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         q, k, v, α = (cut(part).unsqueeze(-2) for part in self._tokens(w, x))  # a block is one token
-        blocks = Blocks(q * α, k, v, (q * k).sum(-1, keepdim=True) * v, α)
+        blocks = GatedBlocks(q * α, k, v, (q * k).sum(-1, keepdim=True) * v, α)
         while blocks.q.shape[-2] < CHUNK:
             blocks = _doubled(blocks)
         q, k, v, y, α = (part.squeeze(-3) for part in blocks)  # (*batch, h, chunks, chunk, ·)
@@ -107,15 +108,15 @@ class GatedLinear(Headed):
     def state_bits(self, n: int, p: int) -> int:
         return self.h * self.key_size * self.d * p
 
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Memory:
-        return Memory(w["K"].new_zeros((*batch, self.h, self.key_size, self.d)))
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> GatedMemory:
+        return GatedMemory(w["K"].new_zeros((*batch, self.h, self.key_size, self.d)))
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Memory, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Memory, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: GatedMemory, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[GatedMemory, jt.Float[torch.Tensor, "*batch width"]]:
         q, k, v, α = self._tokens(w, x_t.unsqueeze(-2))  # (*batch, h, 1, ·)
         S = α.mT * state.S + k.mT @ v
-        return Memory(S), (join(q @ S) @ w["O"]).squeeze(-2)
+        return GatedMemory(S), (join(q @ S) @ w["O"]).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[GatedLinear, ...]:

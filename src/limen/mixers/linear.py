@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
+from limen.core.features import ELU1, FeatureMap
+from limen.core.heads import Headed, join, split
 from limen.mixers._chunks import cut, glue
-from limen.mixers._features import ELU1, FeatureMap
-from limen.mixers._heads import Headed, join, split
 from limen.mixers._normaliser import divided, with_ones
 
 if TYPE_CHECKING:

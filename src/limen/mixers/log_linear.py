@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import lazy_loader
 
 from limen.core.errors import BadInput, at_least
+from limen.core.features import ELU1
+from limen.core.heads import Headed, join, split
 from limen.core.weights import Shapes, random_weights
 from limen.mixers._chunks import CHUNK, cut, glue
 from limen.mixers._decay import initial_time_steps, time_step
 from limen.mixers._delta import chunk_maps, unit, widened
-from limen.mixers._features import ELU1
-from limen.mixers._heads import Headed, join, split
 from limen.mixers._normaliser import divided, with_ones
 
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ else:
 _GATES = {"linear": "", "mamba2": "TtA", "gated_delta": "BbTtA"}
 
 
-class Levels(NamedTuple):
+class Stretches(NamedTuple):
     """The matrices each head keeps, newest stretch first, after n tokens; the newest is the last token."""
 
     S: jt.Float[torch.Tensor, "*batch h d_k live e"]
     n: int
 
 
-class Tokens(NamedTuple):
+class RuleTokens(NamedTuple):
     """S ← (I - keᵀ)αS + kvᵀ, with g = ln α; e = 0 where the rule only adds."""
 
     q: jt.Float[torch.Tensor, "*batch h n d_k"]
@@ -171,16 +171,18 @@ class LogLinear(Headed):
             S = torch.cat([added.unsqueeze(-2), act(Φ_c, side_by_side).unflatten(-1, live)], -2)
         return self._output(w, glue(torch.stack(out, -3), n).to(x.dtype))
 
-    def _tokens(self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]) -> Tokens:
+    def _tokens(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> RuleTokens:
         q, k, v = (split(x @ w[name], self.h) for name in "QKV")
         if self.over == "linear":
             nothing = torch.zeros_like(k)
-            return Tokens(ELU1.fn(q), ELU1.fn(k), nothing, with_ones(v), nothing[..., :1])
+            return RuleTokens(ELU1.fn(q), ELU1.fn(k), nothing, with_ones(v), nothing[..., :1])
         Δ, g = (split(part, self.h) for part in time_step(w, x))
         if self.over == "mamba2":
-            return Tokens(q, Δ * k, torch.zeros_like(k), v, g)
+            return RuleTokens(q, Δ * k, torch.zeros_like(k), v, g)
         q, k, β = unit(q), unit(k), split((x @ w["B"] + w["b"]).sigmoid(), self.h)
-        return Tokens(q, β * k, k, v, g)
+        return RuleTokens(q, β * k, k, v, g)
 
     def _λ(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
@@ -201,12 +203,12 @@ class LogLinear(Headed):
         live = (n - 1).bit_count() + 1 if n else 0
         return live * self.h * self.key_size * self.value_size * p
 
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Levels:
-        return Levels(w["K"].new_zeros((*batch, self.h, self.key_size, 0, self.value_size)), 0)
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Stretches:
+        return Stretches(w["K"].new_zeros((*batch, self.h, self.key_size, 0, self.value_size)), 0)
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Levels, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Levels, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: Stretches, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[Stretches, jt.Float[torch.Tensor, "*batch width"]]:
         t = state.n
         self._check(t + 1)
         x = x_t.unsqueeze(-2)
@@ -215,7 +217,7 @@ class LogLinear(Headed):
         S = _kept(S.flatten(-2), k, e, g).unflatten(-1, S.shape[-2:])
         S = torch.cat([(k.mT @ v).unsqueeze(-2), S], -2)  # (*batch, h, d_k, live, e)
         y = _weighed(λ[..., [0, *_levels(t)]], (q @ S.flatten(-2)).unflatten(-1, S.shape[-2:]))
-        return Levels(S, t + 1), self._output(w, y).squeeze(-2)
+        return Stretches(S, t + 1), self._output(w, y).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[LogLinear, ...]:

@@ -35,7 +35,7 @@ class Readout(ABC):
 
 
 @dataclass(frozen=True)
-class Linear(Readout):
+class Affine(Readout):
     """x U + u."""
 
     def shapes(self, width: int, answers: int) -> Shapes:
@@ -82,7 +82,7 @@ class Binary(Readout):
 def parse_readout(text: str) -> Readout:
     """Reads what `str` wrote."""
     call = parse_call(text)
-    known: dict[str, type[Readout]] = {"linear": Linear, "binary": Binary}
+    known: dict[str, type[Readout]] = {"linear": Affine, "binary": Binary}
     if call.name not in known:
         raise unknown("readout", call.name, known)
     return build(known[call.name], call)

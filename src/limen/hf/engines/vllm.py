@@ -28,8 +28,8 @@ from fractions import Fraction
 from limen.hf.dtypes import Declared
 from limen.hf.engines.asked import Asked
 from limen.hf.engines.engine import INDEXED, PAGE_LIKE, Dtypes, Engine, index_width
-from limen.hf.engines.plan import Kind, Plan
-from limen.hf.stack import Bits, Block, Columns, EveryBlock, Kept, LastTokens, Stack, Use
+from limen.hf.engines.plan import LayerKind, Plan
+from limen.hf.stack import Bits, EveryBlock, Kept, LastColumns, LastTokens, Stack, Use
 
 _LATENT = 128
 _FLOAT32 = ("nemotron_h", "kimi_linear", "bailing_hybrid")  # whose states are, unless declared
@@ -55,51 +55,48 @@ class VLLM(Engine):
         """None where no block of one size fits: latents beside other rows, compressed blocks."""
         if any(isinstance(kept.rows, EveryBlock) for kept, _ in stack.tensors):
             return None
-        found = [kind for layer in stack.layers for b in layer.blocks for kind in self._kinds(b, asked, bits)]
-        counts = Counter(found)
-        if (drafting := self._drafting(stack)) is not None:
-            counts[self._kinds(drafting, asked, bits)[0]] += asked.draft_layers
-        attention = [kind for kind in counts if kind.what != "state"]
-        state = max((kind.size for kind in counts if kind.what == "state"), default=0)
-        if not attention:
-            return (
-                Plan(asked.context, state, len(found), tuple((kind, 1) for kind in counts)) if state else None
-            )
+        counts = self._counts(stack, asked, bits)
+        if all(kind.what == "state" for kind in counts):
+            return _states(counts, asked.context)
         if (alike := _alike(counts)) is not None:
             return Plan(asked.block, asked.block * alike.size, 1, ((alike, 1),))
-        most = max(kind.size for kind in attention)
         latent = any(kept.whole is not None for kept, _ in stack.tensors)
-        if latent and any(most % kind.size for kind in attention):
+        most = max(kind.size for kind in counts if kind.what != "state")
+        if latent and any(most % kind.size for kind in counts if kind.what != "state"):
             return None
-        align = max(asked.block, _LATENT) if latent and state else asked.block
-        block = max(align * -(-state // (align * most)), asked.block)
-        least, largest = min(counts.values()), max(counts.values())
-        layers = largest if 2 * largest < 3 * least else least
-        groups = tuple((kind, -(-count // layers)) for kind, count in counts.items())
-        return Plan(block, block * most, layers, groups)
+        return _grouped(counts, most, asked.block, latent)
 
-    def _drafting(self, stack: Stack) -> Block | None:
-        """A drafter's layers are as the last one of the model that keeps every token."""
+    def _counts(self, stack: Stack, asked: Asked, bits: Bits) -> Counter[LayerKind]:
+        """Layers of each kind, a drafter's among them."""
+        counts: Counter[LayerKind] = Counter()
+        for kept, times in stack.kept:
+            for kind in self._kinds(kept, asked, bits):
+                counts[kind] += times
+        if drafting := self._drafting(stack):
+            counts[self._kinds(drafting, asked, bits)[0]] += asked.draft_layers
+        return counts
+
+    def _drafting(self, stack: Stack) -> tuple[Kept, ...]:
+        """A drafter's layers keep what the last mixer of the model does that keeps every token."""
         blocks = (block for layer in reversed(stack.layers) for block in layer.blocks)
-        return next((block for block in blocks if any(kept.grows for kept in block.kept)), None)
+        return next((block.kept for block in blocks if any(kept.grows for kept in block.kept)), ())
 
     def tensors(self, stack: Stack, asked: Asked) -> list[tuple[Kept, int]]:
-        drafting = self._drafting(stack) if asked.draft_layers else None
-        drafted = () if drafting is None else drafting.kept
+        drafted = self._drafting(stack) if asked.draft_layers else ()
         return [(kept, times + asked.draft_layers * (kept in drafted)) for kept, times in stack.tensors]
 
-    def _kinds(self, block: Block, asked: Asked, bits: Bits) -> list[Kind]:
-        keys = [k for k in block.kept if k.use in PAGE_LIKE]
-        states = [k for k in block.kept if k.use not in PAGE_LIKE]
+    def _kinds(self, kept: tuple[Kept, ...], asked: Asked, bits: Bits) -> list[LayerKind]:
+        keys = [k for k in kept if k.use in PAGE_LIKE]
+        states = [k for k in kept if k.use not in PAGE_LIKE]
         found = []
         if keys:
             size = int(sum((self.width(k, asked, bits) for k in keys), Fraction(0)) / 8)
             window = next((k.rows for k in keys if isinstance(k.rows, LastTokens)), None)
             what = "full" if window is None else "chunk" if window.chunk else "window"
-            found.append(Kind(what, size, window.W if window else 0))
+            found.append(LayerKind(what, size, window.W if window else 0))
         if states:
             held = (self._columns(k, asked) * self.width(k, asked, bits) for k in states)
-            found.append(Kind("state", int(sum(held, Fraction(0)) / 8)))
+            found.append(LayerKind("state", int(sum(held, Fraction(0)) / 8)))
         return found
 
     def width(self, kept: Kept, asked: Asked, bits: Bits) -> Fraction:
@@ -107,11 +104,11 @@ class VLLM(Engine):
         return index_width(kept) if dsa else super().width(kept, asked, bits)
 
     def _columns(self, kept: Kept, asked: Asked) -> int:
-        return kept.rows.needed(0) + (asked.speculative if isinstance(kept.rows, Columns) else 0)
+        return kept.rows.needed(0) + (asked.speculative if isinstance(kept.rows, LastColumns) else 0)
 
     def rows(self, kept: Kept, n: int, asked: Asked) -> int:
         """One state a sequence; what blocks take beyond the rows themselves is padding."""
-        if isinstance(kept.rows, Columns):
+        if isinstance(kept.rows, LastColumns):
             return self._columns(kept, asked) * asked.sequences
         return kept.rows.needed(n) * asked.sequences
 
@@ -139,7 +136,24 @@ class VLLM(Engine):
         return said
 
 
-def _alike(counts: Counter[Kind]) -> Kind | None:
+def _states(counts: Counter[LayerKind], n: int) -> Plan | None:
+    """Without attention a block is a state, however long the text."""
+    size = max((kind.size for kind in counts), default=0)
+    return Plan(n, size, counts.total(), tuple((kind, 1) for kind in counts)) if size else None
+
+
+def _grouped(counts: Counter[LayerKind], most: int, least_block: int, latent: bool) -> Plan:
+    """A block of keys holds a state; a group has the layers of the rarest kind, or of the largest if near."""
+    state = max((kind.size for kind in counts if kind.what == "state"), default=0)
+    align = max(least_block, _LATENT) if latent and state else least_block
+    block = max(align * -(-state // (align * most)), least_block)
+    least, largest = min(counts.values()), max(counts.values())
+    layers = largest if 2 * largest < 3 * least else least
+    groups = tuple((kind, -(-count // layers)) for kind, count in counts.items())
+    return Plan(block, block * most, layers, groups)
+
+
+def _alike(counts: Counter[LayerKind]) -> LayerKind | None:
     """All layers as one, where all need the same tokens but rows of several sizes."""
     if len(counts) == 1 or len({(kind.what, kind.W) for kind in counts}) > 1:
         return None

@@ -12,7 +12,7 @@ from limen.core.certificate import Bound, Collision
 from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
-from limen.mixers.log_linear import Levels
+from limen.mixers.log_linear import Stretches
 from limen.model.model import Model, State
 from limen.model.predictor import Predictor
 from limen.theorems._case import Case
@@ -90,4 +90,6 @@ class LogLinearState(Theorem):
 
 def _merged(state: State) -> tuple[tuple[Any, ...], ...]:
     """What the token after 2^r others reads: the levels added up."""
-    return tuple(tuple(s.S.sum(-2) if isinstance(s, Levels) else s for s in layer) for layer in state.layers)
+    return tuple(
+        tuple(s.S.sum(-2) if isinstance(s, Stretches) else s for s in layer) for layer in state.layers
+    )
