@@ -4,8 +4,8 @@ By the depth rule it does: a recurrence before the full layers brings the start 
 token, one behind them brings nothing that a hop needs.
 """
 
-from limen.experiments._experiment import Cell, Experiment
 from limen.experiments.depth import PARTS, WIDE
+from limen.training.experiment import Experiment, ExperimentCell
 
 _STATE = "gated_delta(h=1,d={d})"
 ORDERS = {
@@ -16,13 +16,15 @@ ORDERS = {
 }
 
 
-def _cells(d: int, seeds: int, steps: int, orders: dict[str, tuple[str, ...]] = ORDERS) -> tuple[Cell, ...]:
+def _cells(
+    d: int, seeds: int, steps: int, orders: dict[str, tuple[str, ...]] = ORDERS
+) -> tuple[ExperimentCell, ...]:
     task, layers = "composition(m=4,n1=4)", {"F": WIDE, "R": _STATE.format(d=d)}
     control = "three full"
     settings = PARTS | {"steps": steps}
-    full = Cell(control, task, f"3*{WIDE}", control, "full", seeds=seeds, settings=settings)
+    full = ExperimentCell(control, task, f"3*{WIDE}", control, "full", seeds=seeds, settings=settings)
     cells = (
-        Cell(
+        ExperimentCell(
             f"{name}, d={d}",
             task,
             ",".join(layers[one] for one in order),

@@ -15,8 +15,8 @@ from limen.core.catalogue import identifier, ids
 from limen.core.measurement import Outcome, Trained
 from limen.core.mixer import Mixer
 from limen.core.task import Task
-from limen.experiments._experiment import SIZES, experiment
-from limen.experiments._judged import Judged, judged, kept_in
+from limen.training.experiment import SIZES, experiment
+from limen.training.judged import JudgedCell, judged, kept_in
 
 Kinds = tuple[tuple[str, ...], ...]  # of each layer its mixers; recurrences that repeat are one
 
@@ -61,7 +61,7 @@ def _within(part: Kinds, whole: Kinds) -> bool:
 
 
 @cache
-def _statements() -> tuple[tuple[str, Judged], ...]:
+def _statements() -> tuple[tuple[str, JudgedCell], ...]:
     """Every cell of every experiment, at every size, whose shipped results say something."""
     return tuple(
         (name, one)
