@@ -22,7 +22,8 @@ SAYS = {
 def lines_of(said: ResultsReport) -> list[str]:
     if said.found is not UNSET:
         return _aligned(said.found)
-    return [line for one in said.experiments for line in _lines(one)]
+    blocks = ["\n".join(_lines(one)) for one in said.experiments]
+    return "\n\n".join(blocks).split("\n")
 
 
 def _lines(said: ExperimentReport) -> list[str]:
@@ -40,7 +41,7 @@ def _lines(said: ExperimentReport) -> list[str]:
         }
         for one in said.cells
     ]
-    return [f"{said.experiment}, {said.size}: {said.title}", *_aligned(table), ""]
+    return [f"{said.experiment}, {said.size}: {said.title}", *_aligned(table)]
 
 
 def says(learned: Outcome, provable: bool, complete: bool) -> str:

@@ -34,8 +34,8 @@ def lines_of(said: TrainReport) -> list[str]:
         f"{said.task}  by  {said.architecture}",
         f"  {said.accuracy:.1%} right on {said.judged:,} fresh inputs at the end, {said.best:.1%} at best"
         f"   (chance {said.chance:.1%}, counting tokens {said.floor:.1%}: {said.rule})",
-        f"  start {said.start}, seed {said.seed}, {said.steps:,} steps, stopped by {STOPS[said.stop]}, "
-        f"{said.seconds:,.0f} s of one core",
+        f"  start {said.start}, seed {said.seed}, {said.steps:,} steps   "
+        f"(stopped by {STOPS[said.stop]}, one core, {said.seconds:.0f} s)",
         f"  {_bits(said)}",
     ]
     if said.shifts:
