@@ -34,7 +34,7 @@ from limen.tasks.turing import Turing
 from limen.tasks.two_sum_any import TwoSumAny
 from limen_check import files
 from limen_check.automata import PROGRAMS, time
-from limen_check.files import Malformed, Refused, Rows, Weight
+from limen_check.files import Malformed, Refused, Weight
 from limen_check.weights import margin
 
 FORMATS = ("float64", "float32", "bfloat16")

@@ -13,28 +13,16 @@ from fractions import Fraction
 from itertools import accumulate, pairwise, product
 from typing import Any
 
-from limen_check.attention import Ask, Match, Scores, mapped, moved, relation
-from limen_check.automata import PROGRAMS, Cell, head_of, time
+from limen_check.attention import Ask, moved, relation
 from limen_check.files import Refused, need, typed
 from limen_check.readout import Also, At, Digits
+from limen_check.scores import Match, Scores
 from limen_check.state import State
 from limen_check.tasks import (
-    NO_FACTS,
-    PLACE,
-    TOKEN,
-    Equal,
-    Exists,
-    Facts,
-    Mapped,
-    Number,
-    Other,
-    Piece,
-    Spec,
-    spec,
-)
-from limen_check.tasks import At as AtToken
+    NO_FACTS, OTHER, PLACE, TOKEN, Cell, Class, Line, Listed, Machine, Number, Piece, Read, Spec, row, spec,
+)  # fmt: skip
 from limen_check.text import parse_call, parse_stack
-from limen_check.vectors import ONE, ZERO, Class, Column, Rows, Vec
+from limen_check.vectors import ONE, ZERO, Column, Vec
 
 _ROWS = 1 << 16  # of a chain
 _PLACES = 1 << 18  # that are looked at one by one
@@ -64,15 +52,13 @@ def margin(
 def _composition(asked: Spec, steps: int, forward: Forward, digits: Digits) -> Fraction:
     """Token after token: what the last one writes are the digits of some numbers, in its own words."""
     need(1 <= steps <= len(asked.classes), "no chain of so many steps")
-    (answer,), length = asked.answer, sum(asked.segments)
+    length = sum(c.count for c in asked.classes)
     new = [Class(f"step{k}", length + k - 1, 0, 1, 1, 0, 1 << digits.bits) for k in range(1, steps + 1)]
-    c, least, written = next(c for c in asked.classes if c.name == "w"), [], dict[str, tuple[Piece, ...]]()
-    if not isinstance(answer, Number):
-        raise Refused("the answer is no number")
+    c, least, written = asked.classes[-1], [], dict[str, tuple[Piece, ...]]()
+    answer: Any = asked.answer[0]
     for k in range(steps + 1):
-        text = replace(asked, segments=(*asked.segments, *(1,) * k), classes=(*asked.classes, *new[:k]))
-        state = forward(replace(text, written=written, later=(1,) * (steps - k)))
-        pieces, gap = digits.pieces(state, c, state.x[c.name])
+        text = replace(asked, classes=(*asked.classes, *new[:k]), written=written, later=(1,) * (steps - k))
+        pieces, gap = digits.pieces(forward(text), c)
         least.append(gap)
         if k < steps:
             written[new[k].name] = tuple(p._replace(number=_behind(p.number, c, new[k])) for p in pieces)
@@ -81,28 +67,70 @@ def _composition(asked: Spec, steps: int, forward: Forward, digits: Digits) -> F
     return min(least)
 
 
-def _behind(n: Number, c: Class, behind: Class) -> Number:
+def _behind(n: Number, c: Class, behind: Class) -> Any:
     """A number of the one token of class c, in the words of the one token of a class behind it."""
-    (said,) = moved(Vec.of({}, {n: Rows((0,), {0: Column.same(ONE, 1)})}), c, NO_FACTS, behind).terms
-    if not isinstance(said, Number):
-        raise Refused("several numbers at once are written")
+    (said,) = moved(Vec.table(n, (0,), {0: Column((ONE,), bytes(1))}), c, NO_FACTS, behind).terms
     return said
+
+
+# --- Turing machines: (state, symbol) -> state, symbol written, move; what is not said halts, in the last state
+
+RIGHT, LEFT, STAY = range(3)
+PROGRAMS: dict[Any, tuple[int, dict[tuple[int, int], tuple[int, int, int]]]] = {
+    "increment": (3, {
+        (0, 2): (1, 2, LEFT),
+        (1, 1): (1, 0, LEFT), (1, 0): (2, 1, LEFT), (1, 2): (3, 2, RIGHT),
+        (2, 0): (2, 0, LEFT), (2, 1): (2, 1, LEFT), (2, 2): (3, 2, RIGHT),
+    }),
+    "palindrome": (6, {
+        (0, 0): (0, 0, RIGHT), (0, 1): (0, 1, RIGHT), (0, 2): (1, 2, LEFT),
+        (1, 0): (2, 2, LEFT), (1, 1): (3, 2, LEFT), (1, 2): (6, 1, STAY),
+        (2, 0): (2, 0, LEFT), (2, 1): (2, 1, LEFT), (2, 2): (4, 2, RIGHT),
+        (3, 0): (3, 0, LEFT), (3, 1): (3, 1, LEFT), (3, 2): (5, 2, RIGHT),
+        (4, 0): (0, 2, RIGHT), (4, 1): (6, 0, STAY), (4, 2): (6, 1, STAY),
+        (5, 1): (0, 2, RIGHT), (5, 0): (6, 0, STAY), (5, 2): (6, 1, STAY),
+    }),
+}  # fmt: skip
+
+
+def time(program: str, n: int) -> int:
+    """Steps after which it has halted, on the symbol that is the answer."""
+    return n + 2 if program == "increment" else 1 + (n + 1) * (n + 2) // 2
+
+
+def act(program: str, state: int, symbol: int) -> tuple[int, int, int]:
+    halt, table = PROGRAMS[program]
+    return table.get((state, symbol), (halt, symbol, STAY))
+
+
+def _tape(size: int) -> Machine:
+    """The head's cell, modulo `size`, and the cell where it was: the one that the token wrote.
+
+    A token moves the head by its bits 2 and 3: right, left, or not at all; the first one moves it right.
+    """
+    return Machine(
+        cells={"head": Cell("head", size), "wrote": Cell("wrote", size)},
+        numbers={"later": (Number(TOKEN),)},
+        action=lambda c, at: (1, -1, 0, 0)[at[0] >> 2 & 3] if at else 1,
+        reads=lambda cell: ("head",),
+        turn=lambda cell, old, move: (old[0] + move) % size if cell == "head" else old[0],
+    )
 
 
 def _turing(steps: int, forward: Forward, digits: Digits, n: int, program: Any) -> Fraction:
     """Each token after the first is an act: write a symbol, move, go to a state; the table says the next."""
     need(program in PROGRAMS, "no rule speaks of this program")
-    table = PROGRAMS[program]
     need(time(program, n) <= steps < 1 << 32, "the machine may not have halted")
-    acts = [(q, a, table.step(q, a)) for q in range(table.halt + 1) for a in range(3)]
-    code = {(q, a): symbol | move << 2 | to << 4 for q, a, (to, symbol, move) in acts}
-    ids, bits = frozenset({0, 1, *code.values()}), 4 + table.halt.bit_length()
+    halt, code = PROGRAMS[program][0], dict[tuple[int, int], int]()
+    for q, a in product(range(halt + 1), range(3)):
+        to, symbol, move = act(program, q, a)
+        code[q, a] = symbol | move << 2 | to << 4
+    ids, bits = frozenset({0, 1, *code.values()}), 4 + halt.bit_length()
     need(digits.bits == bits, "tokens of another size")
-    token, head = Number(TOKEN, 1, 1 << bits), head_of(1 << (n + 1).bit_length(), Number(TOKEN))
-    classes = Class("first", 0, 0, 1, 1, 2, 3), Class("later", 1, 0, 1, n + steps, 0, 1 << bits)
-    text = Spec((1, n + steps), classes, ("later",), 2, (), machine=head, ids={"later": ids})
-    state = forward(text)
-    read = Number(Cell("read", 3))
+    token, read = Number(TOKEN, 1, 1 << bits), Number(Cell("read", 3))
+    classes = row(("first", 1, 2, 3), ("later", n + steps, 0, 1 << bits))
+    tape = _tape(1 << (n + 1).bit_length())
+    state = forward(Spec(tuple(classes), ("later",), 2, (), machine=tape, ids={"later": ids}))
     also: Also = {token: sorted(ids), read: range(3)}
     return digits.by_rows(state.x["later"], state.f, also, lambda at: code[at[token] >> 4, at[read]])
 
@@ -114,7 +142,7 @@ def latest(ask: Ask, d: Class, blank: Class) -> Vec:
     if machine is None or not {"head", "wrote"} <= machine.cells.keys():
         raise Refused("there is no tape")
     head, wrote = (Number(machine.cells[i]) for i in ("head", "wrote"))
-    need(relation(state, m, ask.c, d) == {Equal(wrote, head)}, "it does not look for the head's cell")
+    need(relation(state, m, ask.c, d) == {Line(wrote, head)}, "it does not look for the head's cell")
     alone = ask.c == d and {*ask.seen} == {d, blank} and blank.count == 1 and ask.before(blank)
     need(alone, "no blank alone")
     fixed = [*there.B.values(), *there.A.values()]
@@ -130,7 +158,7 @@ def latest(ask: Ask, d: Class, blank: Class) -> Vec:
         behind = ask.weight(d.count - 1, min((b - a for a, b in pairwise(agree)), default=ZERO))
         behind += ask.weight(d.count, agree[0] - miss) + ask.weight(1, agree[0] - blanks)
         stray += [behind, ask.weight(d.count, blanks - miss)]
-    return ask.blurred(_symbols(ask.head.value[d.name], ask.head.value[blank.name]), max(stray))
+    return ask.blurred(_symbols(ask.value[d.name], ask.value[blank.name]), max(stray))
 
 
 def _added(free: Mapping[Hashable, Column], scores: Scores, d: Class) -> list[Fraction]:
@@ -143,26 +171,25 @@ def _added(free: Mapping[Hashable, Column], scores: Scores, d: Class) -> list[Fr
             continue
         if not isinstance(y, Number) or y.of != PLACE or not y.mod:
             raise Refused("more than the place changes scores")
-        row = dict(zip(scores.k.terms[y].keys, b.rows(), strict=True))
-        adds = [v + row[(d.start + i) // y.div % y.mod] for i, v in enumerate(adds)]
+        at = dict(zip(scores.k.keys[y], b.rows(), strict=True))
+        adds = [v + at[(d.start + i) // y.div % y.mod] for i, v in enumerate(adds)]
     return adds
 
 
 def _symbols(v: Vec, none: Vec) -> Vec:
     """The value as a function of the symbol, of tokens and of the blank, whose symbol is 2."""
-    need(len(v.terms) <= 1 and not v.err and not none.err, "values of several numbers, or not exact")
+    need(len(v.terms) <= 1 and v.exact and none.exact, "values of several numbers, or not exact")
     columns: dict[int, Column] = {}
     for c in v.forms | none.forms.keys():
-        need(len(none.form(c).values[0]) == 1, "the blank's value varies")
-        found = {2: none.form(c).ends[0]}
-        for n, rows in v.terms.items():
+        need(len(none[c].values) == 1, "the blank's value varies")
+        found = {2: none[c].ends[0]}
+        for n, column in v[c].terms.items():
             need(isinstance(n, Number) and n.of == TOKEN and n.div == 1 and n.mod % 4 == 0, "no symbols")
-            for key, value in zip(rows.keys, rows.column(c).rows(), strict=True):
-                got = v.const.get(c, ZERO) + value
-                need(found.setdefault(key % 4, got) == got, "a symbol has two values")
+            for key, value in zip(v.keys[n], column.rows(), strict=True):
+                need(found.setdefault(key % 4, v[c].const + value) == v[c].const + value, "a symbol has two values")
         need(found.keys() == {0, 1, 2}, "a symbol has no value")
         columns[c] = Column.of([found[a] for a in range(3)])
-    return Vec.of({}, {Number(Cell("read", 3)): Rows((0, 1, 2), columns)})
+    return Vec.table(Number(Cell("read", 3)), (0, 1, 2), columns)
 
 
 def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int, M: int) -> Fraction:
@@ -179,19 +206,17 @@ def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int
 
     rows = list(product(*(range((2 << g) - 1) for g in blocks)))
     total = {beside(row): sum(s << b for s, b in zip(row, starts, strict=True)) for row in rows}
-    x, q = Class("x", 0, 0, 1, n, 0, M), Class("q", n, 0, 1, 1, 0, M)
-    s = Class("s", n + 1, 0, 1, n, 0, 1 << digits.bits)
     ids = frozenset(2 * e + flag for e in total for flag in (0, 1))
-    state = forward(Spec((n, 1, n), (x, q, s), ("s",), 2, (), ids={"s": ids}))
-    partner = tuple((e, -total[e] % M) for e in sorted(total))
-    hit: Facts = frozenset({Mapped(Number(TOKEN), Number(TOKEN, 2), partner), Other()})
-    found = Number(TOKEN, 1, 2), Number(Exists("x", hit))
-    following = tuple((t, (t + 1) % n) for t in range(n))
-    places, least = ((None, ((None, 0),)), (Number(PLACE), following)), []
-    first, then = (AtToken("x", frozenset({Mapped(Number(PLACE), *asked)}), TOKEN) for asked in places)
-    q_there = AtToken("q", NO_FACTS, TOKEN)
-    for name, summands, flags in (("q", (first, TOKEN), ()), ("s", (then, q_there), found)):
-        pair = Number(summands[0], 1, 1 << D), Number(summands[1], 1, 1 << D)
+    classes = row(("x", n, 0, M), ("q", 1, 0, M), ("s", n, 0, 1 << digits.bits))
+    state = forward(Spec(tuple(classes), ("s",), 2, (), ids={"s": ids}))
+    partner = Listed((Number(TOKEN),), frozenset((e, -total[e] % M) for e in total), Number(TOKEN, 2))
+    found = Number(TOKEN, 1, 2), Number(Read("exists", "x", frozenset({partner, OTHER})))
+    first = Listed((Number(PLACE),), frozenset({(None, 0)}))
+    then = Listed((Number(PLACE),), frozenset((t, (t + 1) % n) for t in range(n)), Number(PLACE))
+    x_0, x_t = (Read("at", "x", frozenset({asked}), TOKEN) for asked in (first, then))
+    least, q_there = [], Read("at", "q", NO_FACTS, TOKEN)
+    for name, x, q, flags in (("q", x_0, TOKEN, ()), ("s", x_t, q_there, found)):
+        pair = Number(x, 1, 1 << D), Number(q, 1, 1 << D)
 
         def right(at: At, pair: tuple[Number, ...] = pair, flags: tuple[Number, ...] = flags) -> int:
             sums = [sum((at[i] >> b) % (1 << g) for i in pair) for b, g in zip(starts, blocks, strict=True)]
@@ -200,28 +225,3 @@ def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int
         also: Also = dict.fromkeys(pair, range(M)) | dict.fromkeys(flags, (0, 1))
         least.append(digits.by_rows(state.x[name], state.f, also, right))
     return min(least)
-
-
-def pair(ask: Ask, d: Class, e: Class) -> Vec:
-    """Half of THE token of d at the place asked for, half of the one of e: they score the same, exactly."""
-    scores, m = ask.scores(d), Match.of(ask.scores(d), nobody=True)
-    facts, base = mapped(ask.state, m, ask.c, d), scores.s + m.low
-    ((asked),) = facts
-    need(isinstance(asked, Mapped) and asked.key.of == PLACE, "no place is asked for")
-    numbers = [b for _, b in asked.rows] if isinstance(asked, Mapped) else []
-    there = min(numbers) >= 0 and max(numbers) < d.count and (d.start, d.step) == (0, 1)
-    need(there, "there is no such token")
-    need(ask.state.short and ask.before(d) and ask.before(e) and e.count == 1 and d != e, "it may come later")
-    same = m.low == m.high and not scores.err and ask.scores(e).exactly(base, m.gain)
-    need(same, "two tokens do not score the same")
-    stray = ask.others([d, e], base, m.gain, ZERO) + ask.weight(d.count - 1, m.cost or ZERO)
-    both = ask.head.value[d.name], ask.head.value[e.name]
-    for column in ask.head.columns:
-        values = [v for v in both if v.form(column).cap]
-        steps, total = [v.form(column).step for v in values], sum((v.form(column).cap for v in values), ZERO)
-        known = total == 0 or None not in steps
-        step = min(filter(None, steps), default=ONE)
-        need(known and not ask.f.inside(total / 2, 2, step / 2), "sums not exact")
-    need(not any(v.err for v in both), "values that are not exact")
-    read = moved(both[0], d, facts, ask.c).plus(moved(both[1], e, NO_FACTS, ask.c))
-    return ask.blurred(read.scaled(Fraction(1, 2)), 2 * stray)

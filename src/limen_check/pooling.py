@@ -8,11 +8,12 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from limen_check.attention import Ask, Gain, Match, Scores, mapped, relation
+from limen_check.attention import Ask, mapped, moved, relation
 from limen_check.files import Refused, need
+from limen_check.scores import Gain, Match, Scores
 from limen_check.state import State
-from limen_check.tasks import PLACE, TOKEN, Among, Count, Exists, Facts, Found, Number, Other
-from limen_check.vectors import NONE, ONE, ZERO, Class, Column, Interval, Rows, Vec, above, power
+from limen_check.tasks import NO_FACTS, OTHER, PLACE, TOKEN, Class, Facts, Listed, Number, Read, listed
+from limen_check.vectors import ONE, ZERO, Column, Form, Interval, Vec, above, power
 
 
 class On(NamedTuple):
@@ -36,18 +37,18 @@ def _asked(ask: Ask, d: Class, blank: Fraction, facts_of: Reads) -> On:
         return _among(ask, scores, d, blank)
     own = _own_place(ask, scores, d)
     m = Match.of(scores, own)
-    facts, low, off = facts_of(ask.state, m, ask.c, d), scores.s + m.low, scores.s + m.high
     need(m.cost is not None, "the keys do not vary")
+    facts, low, off, err = facts_of(ask.state, m, ask.c, d), scores.s + m.low, scores.s + m.high, scores.err
     if not own:
-        return On(facts, low, off - (m.cost or ZERO), m.gain, scores.err, not scores.err and low == off)
+        return On(facts, low, off - (m.cost or ZERO), m.gain, err, not err and low == off)
     here, _, most = (sum(column, ZERO) for column in zip(*own.values(), strict=True))
     low += here + min(apart for _, apart, _ in own.values())
     off = max(off - (m.cost or ZERO) + most, off + here)  # another digit, or its own place
-    err, gain = scores.err, sum((g.least for g in m.gain.values()), ZERO)
+    gain = sum((g.least for g in m.gain.values()), ZERO)
     if scores.rounded_once and all(g.fixed for g in m.gain.values()):  # and rounding is monotone
         err, low = ZERO, min(low, ask.f.rn(low + gain) - gain)
         off = max(off, ask.f.rn(off + gain) - gain)
-    return On(facts | {Other()}, low, off, m.gain, err, even=False)
+    return On(facts | {OTHER}, low, off, m.gain, err, even=False)
 
 
 def _own_place(ask: Ask, scores: Scores, d: Class) -> dict[Hashable, tuple[Fraction, Fraction, Fraction]]:
@@ -58,9 +59,8 @@ def _own_place(ask: Ask, scores: Scores, d: Class) -> dict[Hashable, tuple[Fract
         return {}
     pairs = [x for x, y in scores.S if x == y and isinstance(x, Number) and x.of == PLACE]
     for name in sorted(pairs, key=lambda x: x.div):
-        asks, keys = scores.q.terms[name].keys, scores.k.terms[name].keys
-        sides = (asks, scores.A[name].rows()), (keys, scores.B[name].rows())
-        A, B = (dict(zip(*side, strict=True)) for side in sides)
+        asks, keys = scores.q.keys[name], scores.k.keys[name]
+        A, B = dict(zip(asks, scores.A[name].rows(), strict=True)), dict(zip(keys, scores.B[name].rows(), strict=True))
         all_of = [(a == b, A[a] + B[b] + v) for a, b, v in scores.S[name, name].all(asks, keys)]
         same, other = {v for here, v in all_of if here}, [v for here, v in all_of if not here]
         if len(same) != 1 or not other or min(other) <= min(same):
@@ -80,17 +80,13 @@ def _among(ask: Ask, scores: Scores, d: Class, blank: Fraction) -> On:
     numbers = ask.state.plain_row(tuple(varies), d)
     need(len(set(numbers)) == len(numbers) > 0, "nothing is asked for, or one number by two fields")
     need(prod(map(len, varies.values())) <= 1 << 16, "too many rows are asked for")
-    order = sorted(range(len(numbers)), key=lambda i: repr(numbers[i]))
-    rows, keys = {}, product(*(scores.k.terms[y].keys for y in varies))
-    for key, v in zip(keys, product(*varies.values()), strict=True):
-        flat = list(_flat(key))
-        rows[tuple(flat[i] for i in order)] = sum(v, base)
+    keys = product(*(scores.k.keys[y] for y in varies))
+    rows = {tuple(_flat(key)): sum(v, base) for key, v in zip(keys, product(*varies.values()), strict=True)}
     on = {row for row, v in rows.items() if v > blank}
     need(0 < len(on) < len(rows), "all are asked for, or none")
-    facts = frozenset({Among(tuple(numbers[i] for i in order), frozenset(on))})
     low, off = min(rows[row] for row in on), max(v for row, v in rows.items() if row not in on)
     even = not scores.err and len({rows[row] for row in on}) == 1
-    return On(facts, low, off, scores.A, scores.err, even)
+    return On(frozenset({listed(*numbers, rows=on)}), low, off, scores.A, scores.err, even)
 
 
 def _flat(row: Any) -> Iterator[int]:
@@ -131,21 +127,15 @@ def _cases(ask: Ask, d: Class, blank: Class, facts_of: Reads, same: set[Class]) 
 
 def _fixed(v: Vec) -> dict[int, Fraction]:
     """The value of all tokens of a class."""
-    need(not v.err and all(len(rows.keys) == 1 for rows in v.terms.values()), "values vary")
+    need(v.exact and all(len(v.keys[name]) == 1 for name in v.terms), "values vary")
     return {c: form.ends[0] for c, form in v.forms.items()}
-
-
-def _part(e: Interval) -> Interval:
-    """An error, or any part of it."""
-    return min(ZERO, e[0]), max(ZERO, e[1])
 
 
 def exists(ask: Ask, d: Class, blank: Class, facts_of: Reads = relation) -> Vec:
     """R2: all of d has the value v, the blank has v', no value is negative; which of them is read says it."""
     need(ask.state.short, "the input is too long for sums in this precision")
-    need(d.before(ask.c) or not ask.head.both, "later tokens are seen")  # Exists speaks of earlier ones
-    need({d, blank} <= {*ask.seen}, "it comes later")
-    values = {e.name: _fixed(ask.head.value[e.name]) for e in ask.seen}
+    need(d.before(ask.c) or not ask.head.both, "later tokens are seen")  # it speaks of earlier ones
+    values = {e.name: _fixed(ask.value[e.name]) for e in ask.seen}
     same = {e for e in ask.seen if e not in (d, blank) and values[e.name] == values[blank.name]}
     on, *cases = _cases(ask, d, blank, facts_of, same)
     lost = max(power(-18), ask.state.length * power(ask.f.least - ask.f.t))  # weights that are subnormal
@@ -160,7 +150,7 @@ def exists(ask: Ask, d: Class, blank: Class, facts_of: Reads = relation) -> Vec:
         low = min(v / (1 + case.stray) / more - v for v, case, more in each)
         high = max((v + case.stray * most) * more - v for v, case, more in each)
         columns[c], err[c] = Column.of(pair), (-above(-low) - ask.dust(c), above(high) + ask.dust(c))
-    return Vec.of({}, {Number(Exists(d.name, on.facts)): Rows((0, 1), columns)}, err)
+    return Vec.table(Number(Read("exists", d.name, on.facts)), (0, 1), columns).plus(Vec.of({}, err))
 
 
 def hit(ask: Ask, d: Class, blank: Class) -> Vec:
@@ -174,18 +164,24 @@ def found(ask: Ask, d: Class, blank: Class) -> Vec:
     need(ask.promised("at most one", d, on.facts), "several tokens may be asked for")
     need(d.before(ask.c) and ask.before(blank) and blank.count == 1, "it may come later")
     rest = ask.weight(d.count - 1, on.low - on.off - 2 * on.err)
-    v, none = ask.head.value[d.name], _fixed(ask.head.value[blank.name])
-    need(len(v.terms) <= 1, "the value has several fields")
-    number, rows = next(iter(v.terms.items()), (Number(TOKEN, 1, 1), Rows((0,), {})))
-    if not isinstance(number, Number) or rows.keys != tuple(range(number.mod)):
-        raise Refused("a value is left out")
-    columns, known = {}, Number(Found(d.name, on.facts, number))
+    v, none = ask.value[d.name], _fixed(ask.value[blank.name])
+    number = next(iter(v.terms), Number(TOKEN, 1, 1))
+    if len(v.terms) > 1 or not isinstance(number, Number):
+        raise Refused("the value has several fields")
+    keys = tuple(range(number.mod + 1))  # the last one: there is none
+    need(v.keys.get(number, (0,)) == keys[:-1], "a value is left out")
+    columns = {}
     for c in ask.head.columns:
-        here = [x + v.form(c).const for x in rows.column(c).rows()]
-        columns[c] = Column.of([*here, none.get(c, ZERO)])
-    err = {c: _part(e) for c, e in v.err.items()}  # the blank has none
-    got = Vec.of({}, {known: Rows((*rows.keys, number.mod), columns)}, err)
+        here = v[c].terms[number].rows() if number in v[c].terms else [ZERO] * number.mod
+        columns[c] = Column.of([*(x + v[c].const for x in here), none.get(c, ZERO)])
+    err = {c: part_of(form.err) for c, form in v.forms.items()}  # the blank has none
+    got = Vec.table(Number(Read("found", d.name, on.facts, number)), keys, columns).plus(Vec.of({}, err))
     return ask.blurred(got, max(none_there.stray, one_there.stray + rest))
+
+
+def part_of(e: Interval) -> Interval:
+    """An error, or any part of it."""
+    return min(ZERO, e[0]), max(ZERO, e[1])
 
 
 def share(ask: Ask, d: Class) -> Vec:
@@ -199,37 +195,60 @@ def share(ask: Ask, d: Class) -> Vec:
     stray = ask.others([d, *on], base, m.gain, ZERO)
     stray += ZERO if m.cost is None else ask.weight(d.count, m.cost)
     need(stray < Fraction(1, 64) and (not m.pairs or bool(on)), "too much weight elsewhere, or nobody shares")
-    facts = relation(ask.state, m, ask.c, d)
-    value = ask.head.value[d.name]
+    value, facts = ask.value[d.name], relation(ask.state, m, ask.c, d)
     facts, low, high = (facts, {}, _fixed(value)) if facts else _two_values(ask, value, d)
     rest, fixed = 0 if m.pairs else 1, sum(e.count for e in on)
-    valued = sum(e.count for e in ask.seen if any(v.cap for v in ask.head.value[e.name].forms.values()))
+    valued = sum(e.count for e in ask.seen if any(v.cap for v in ask.value[e.name].forms.values()))
     uneven = 0 if 16 * stray < ask.f.acc else 2 * stray + 2 * (fixed + d.count) * ask.f.acc
     uneven += ask.state.length * power(ask.f.least - ask.f.t)  # weights that are subnormal
     slack = (1 + ask.f.u) ** 2 / (1 - (valued + 8) * ask.f.acc - uneven) - 1
     columns, err = {}, {}
     for c in ask.head.columns:
-        always = sum((e.count * _fixed(ask.head.value[e.name]).get(c, ZERO) for e in on), ZERO)
+        always = sum((e.count * _fixed(ask.value[e.name]).get(c, ZERO) for e in on), ZERO)
         one, two, means = high.get(c, ZERO), low.get(c, ZERO), []
         for κ in range(d.count + 1):
             left = rest * (d.count - κ)
             means.append((always + κ * one + left * two) / (fixed + κ + left))
-        off, (lo, hi) = above((slack + 2 * stray) * ask.cap(c)), _part(value.err.get(c, NONE))
-        off += ask.dust(c)
+        off, (lo, hi) = above((slack + 2 * stray) * ask.cap(c)) + ask.dust(c), part_of(value[c].err)
         columns[c], err[c] = Column.of(means), (lo - off, hi + off)
-    return Vec.of({}, {Number(Count(d.name, facts)): Rows(tuple(range(d.count + 1)), columns)}, err)
+    counted = Number(Read("count", d.name, facts))
+    return Vec.table(counted, tuple(range(d.count + 1)), columns).plus(Vec.of({}, err))
 
 
 def _two_values(ask: Ask, v: Vec, d: Class) -> tuple[Facts, dict[int, Fraction], dict[int, Fraction]]:
     """A value that is one thing in some rows of one number, and another in the others."""
     need(len(v.terms) == 1, "not one number decides the value")
-    ((name, rows),) = v.terms.items()
-    patterns = list(zip(*(column.at for column in rows.columns.values()), strict=True))
+    ((name, columns),) = v.terms.items()
+    patterns = list(zip(*(column.at for column in columns.values()), strict=True))
     need(len(set(patterns)) == 2, "not two values")
     on = [pattern != patterns[0] for pattern in patterns]
-    low, high = (dict(v.const) for _ in range(2))
-    for c, column in rows.columns.items():
-        low[c] = low.get(c, ZERO) + column.rows()[0]
-        high[c] = high.get(c, ZERO) + column.rows()[on.index(True)]
-    chosen = frozenset((key,) for key, is_on in zip(rows.keys, on, strict=True) if is_on)
-    return frozenset({Among(ask.state.plain_row((name,), d), chosen)}), low, high
+    low, high = (
+        {c: form.const + (columns[c].rows()[i] if c in columns else 0) for c, form in v.forms.items()}
+        for i in (0, on.index(True))
+    )
+    chosen = {(key,) for key, is_on in zip(v.keys[name], on, strict=True) if is_on}
+    return frozenset({Listed(ask.state.plain_row((name,), d), frozenset(chosen))}), low, high
+
+
+def pair(ask: Ask, d: Class, e: Class) -> Vec:
+    """Half of THE token of d at the place asked for, half of the one of e: they score the same, exactly."""
+    scores, m = ask.scores(d), Match.of(ask.scores(d), nobody=True)
+    facts, base = mapped(ask.state, m, ask.c, d), scores.s + m.low
+    (asked,) = facts
+    if not isinstance(asked, Listed) or asked.keys[0].of != PLACE:
+        raise Refused("no place is asked for")
+    places = [place for _, place in asked.rows]
+    there = min(places) >= 0 and max(places) < d.count and (d.start, d.step) == (0, 1)
+    need(there, "there is no such token")
+    need(ask.state.short and ask.before(d) and ask.before(e) and e.count == 1 and d != e, "it may come later")
+    same = m.low == m.high and not scores.err and ask.scores(e).exactly(base, m.gain)
+    need(same, "two tokens do not score the same")
+    stray = ask.others([d, e], base, m.gain, ZERO) + ask.weight(d.count - 1, m.cost or ZERO)
+    both = ask.value[d.name], ask.value[e.name]
+    need(both[0].exact and both[1].exact, "values that are not exact")
+    for c in ask.head.columns:
+        steps = [v[c].step or ONE for v in both if v[c].cap]
+        total = sum((v[c].cap for v in both), ZERO)
+        need(not ask.f.inside(total / 2, 2, min(steps, default=ONE) / 2), "sums not exact")
+    read = moved(both[0], d, facts, ask.c).plus(moved(both[1], e, NO_FACTS, ask.c))
+    return ask.blurred(read.each(lambda form: Form.sum([(form, Fraction(1, 2))])), 2 * stray)

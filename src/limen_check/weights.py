@@ -6,7 +6,7 @@ operation are accumulated with 24 bits (53 in float64), in any order; an exponen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -14,10 +14,10 @@ from typing import Any
 from limen_check import chain, pooling, readout, recurrent
 from limen_check.attention import Ask, Head
 from limen_check.files import Model, expect, need
-from limen_check.state import Mixer, Rule, Shapes, State
+from limen_check.state import Mixer, Shapes, State
 from limen_check.tasks import Spec, spec
 from limen_check.text import parse_call, parse_stack
-from limen_check.vectors import NONE, ZERO, Format, Matrix, Vec, grain
+from limen_check.vectors import NONE, ZERO, Form, Format, Matrix, Vec, grain
 
 
 def _projections(m: Mixer, width: int) -> Shapes:
@@ -31,7 +31,7 @@ def _projections(m: Mixer, width: int) -> Shapes:
 
 def _softmax(state: State, m: Mixer) -> dict[str, Vec]:
     """All heads side by side, times W_O, rounded once."""
-    d, both, read = m.size("d"), m.sizes.get("bidirectional", False), {name: Vec.of({}) for name in state.x}
+    d, both, read = m.size("d"), m.sizes.get("bidirectional", False), dict.fromkeys(state.x, Vec.of({}))
     expect(type(both) is bool, "bidirectional must be true or false")
     for number in range(m.size("h")):
         sizes = {"Q": m.size("d_k", d), "K": m.size("d_k", d), "V": d}
@@ -39,8 +39,8 @@ def _softmax(state: State, m: Mixer) -> dict[str, Vec]:
         head = Head.of(state, K, V, bool(both))
         for name in state.x:
             look = state.looks.get((m.layer, m.part, number, name), ["average"])
-            got = _read(Ask(head, state.classes[name], Q), look).rounded(state.f)
-            read[name] = read[name].plus(got.shifted(number * d))
+            got = _read(Ask(head, state.classes[name], Q), look).each(lambda form: form.rounded(state.f))
+            read[name] = read[name].plus(Vec({number * d + c: x for c, x in got.forms.items()}, got.keys))
     return {name: got.times(state.matrix(m.name("O")), state.f) for name, got in read.items()}
 
 
@@ -48,32 +48,29 @@ def _cut(W: Matrix, first: int, size: int) -> Matrix:
     return {c - first: column for c, column in W.items() if first <= c < first + size}
 
 
-_ONE = {"one": Ask.one, "share": pooling.share}
-_TWO = {
-    "exists": pooling.exists, "found": pooling.found, "hit": pooling.hit,
-    "latest": chain.latest, "pair": chain.pair,
+_RULES: dict[str, tuple[int, Callable[..., Vec]]] = {  # of so many classes
+    "one": (1, Ask.one), "share": (1, pooling.share), "exists": (2, pooling.exists), "hit": (2, pooling.hit),
+    "found": (2, pooling.found), "pair": (2, pooling.pair), "latest": (2, chain.latest),
 }  # fmt: skip
 
 
 def _read(ask: Ask, look: list[Any]) -> Vec:
     """By the rule that the hints name."""
     rule, *rest = look
+    if rule == "average" or (rule == "back" and len(rest) == 1):
+        return ask.back(rest[0]) if rest else ask.average()
     known = {c.name: c for c in ask.state.text}
-    if rule == "average":
-        return ask.average()
-    if rule == "back" and len(rest) == 1:
-        return ask.back(rest[0])
+    expect(rule in _RULES and len(rest) == _RULES[rule][0], "hints: no such rule")
     expect(all(isinstance(name, str) and name in known for name in rest), "hints: no such class of keys")
-    expect(len(rest) == 1 + (rule in _TWO) and rule in _ONE | _TWO, "hints: no such rule")
     classes = [known[name] for name in rest]
     need({*classes} <= {*ask.seen}, "a class that is not seen")
-    return _TWO[rule](ask, *classes) if rule in _TWO else _ONE[rule](ask, *classes)
+    return _RULES[rule][1](ask, *classes)
 
 
-RULES: dict[str, Rule] = {
-    "softmax": Rule(_projections, _softmax),
-    "linear": Rule(_projections, recurrent.linear, sees_bits=True),
-    "relu_rnn": Rule(recurrent.shapes, recurrent.relu_rnn),
+MIXERS: dict[str, tuple[Callable[[Mixer, int], Shapes], Callable[[State, Mixer], dict[str, Vec]]]] = {
+    "softmax": (_projections, _softmax),
+    "linear": (_projections, recurrent.linear),
+    "relu_rnn": (recurrent.shapes, recurrent.relu_rnn),
 }
 
 
@@ -90,38 +87,33 @@ def margin(model: Model, task: str, precision: str, steps: int, hints: Mapping[s
         return _run(State(model, text, f, hints), layers, hidden)
 
     if steps:
-        return _positive(chain.margin(task, steps, forward, header, hints))
-    asked = spec(task)
-    state = forward(asked)
-    return _positive(min(readout.margin(state, state.classes[name]) for name in asked.asks))
-
-
-def _positive(least: Fraction) -> Fraction:
+        least = chain.margin(task, steps, forward, header, hints)
+    else:
+        state = forward(spec(task))
+        least = min(readout.margin(state, state.classes[name]) for name in state.spec.asks)
     need(least > 0, "no positive margin")
     return least
 
 
 def _run(state: State, layers: list[list[Mixer]], hidden: list[int]) -> State:
     """Layer after layer."""
-    f = state.f
-    for i, layer in enumerate(layers):
-        parts = [RULES[m.call.name].read(state, m) for m in layer]
+    for layer, many in zip(layers, hidden, strict=True):
+        mixed, *parts = [MIXERS[m.call.name][1](state, m) for m in layer]
         for name, x in state.x.items():
-            mixed = parts[0][name]
-            for part in parts[1:]:
-                mixed = mixed.plus(part[name], f)
-            state.x[name] = x.plus(mixed, f)
-        if hidden[i]:
-            state.x = {name: _local(state, i, x) for name, x in state.x.items()}
+            for part in parts:
+                mixed[name] = mixed[name].plus(part[name], state.f)
+            state.x[name] = x.plus(mixed[name], state.f)
+            if many:
+                state.x[name] = _local(state, layer[0].layer, state.x[name])
     return state
 
 
-def _locals(texts: list[str | None], layers: int) -> list[int]:
-    """The number of ReLUs after each layer."""
-    expect(len(texts) in (0, layers), "as many per-position functions as layers, or none")
-    calls = [None if text is None else parse_call(text) for text in texts or [None] * layers]
-    for call in calls:
-        need(call is None or (call.name == "mlp" and call.arguments.keys() == {"hidden"}), "no ReLU layer")
+def _locals(functions: list[str | None], layers: int) -> list[int]:
+    """The hidden units of the position-wise functions: [] or one entry a layer."""
+    expect(len(functions) in (0, layers), "locals: none, or one a layer")
+    calls = [None if text is None else parse_call(text) for text in functions or [None] * layers]
+    well = all(call is None or (call.name == "mlp" and call.arguments.keys() == {"hidden"}) for call in calls)
+    need(well, "a function that is no ReLU layer")
     return [0 if call is None else call.number("hidden", 1) for call in calls]
 
 
@@ -133,8 +125,8 @@ def _all_weights(model: Model, layers: list[list[Mixer]], hidden: list[int]) -> 
     shapes: Shapes = {f"embedding.{name}": (r, k) for name, r, k in header["embedding"]["tables"]}
     for layer, many in zip(layers, hidden, strict=True):
         for m in layer:
-            need(m.call.name in RULES, f"no rule speaks of {m.call.name}")
-            shapes |= {m.name(w): shape for w, shape in RULES[m.call.name].shapes(m, width).items()}
+            need(m.call.name in MIXERS, f"no rule speaks of {m.call.name}")
+            shapes |= {m.name(w): shape for w, shape in MIXERS[m.call.name][0](m, width).items()}
         i = layer[0].layer
         local = {"W1": (width, many), "b1": (many,), "W2": (many, width), "b2": (width,)}
         shapes |= {f"{i}.local.{w}": shape for w, shape in local.items() if many}
@@ -155,7 +147,8 @@ def _local(state: State, i: int, x: Vec) -> Vec:
     for c in x.forms.keys() & y.forms.keys():
         ((unit, out), *more), clear = W2.get(c, {-1: ZERO}).items(), c not in b2
         if clear and not more and W1.get(unit, {}).keys() == {c} and unit not in b1:
-            w, low = W1[unit][c], min(ZERO, x.form(c).ends[0])
+            w, low = W1[unit][c], min(ZERO, x[c].ends[0])
             if out * w == -1 and grain(w) == w >= 1:
-                x, y = x.without(c, (low, ZERO)), y.without(c, NONE)
+                x = Vec(x.forms | {c: Form(ZERO, {}, (low, ZERO))}, x.keys)
+                y = Vec(y.forms | {c: Form(ZERO, {}, NONE)}, y.keys)
     return x.plus(y, f)
