@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from limen_check.files import Model, Refused, expect, need, typed
 from limen_check.tasks import PLACE, TOKEN, Cell, Class, Number, Read, Spec
 from limen_check.text import Call, Value
-from limen_check.vectors import MOST_ROWS, Column, Format, Joint, Matrix, Vec, exp_above
+from limen_check.vectors import Column, Format, Joint, Matrix, Vec, exp_above
 
+_ROWS = 1 << 21  # of a table
 Shapes = dict[str, tuple[int, ...]]
 
 
@@ -101,7 +102,7 @@ class State:
             found = {i // number.div for i in self.spec.ids[c.name]}
             return tuple(sorted({i % number.mod for i in found} if number.mod else found))
         low, high = self.span(number, c)
-        need(high - low <= MOST_ROWS, "a field has too many values")
+        need(high - low <= _ROWS, "a field has too many values")
         return tuple(range(low, high))
 
     def plain(self, number: Number, c: Class) -> Number:

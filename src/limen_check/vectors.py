@@ -1,6 +1,4 @@
-r"""What a class of tokens holds, exactly:  const + Σ (rows of small tables named by integer fields) + error.
-
-    x[c] = const[c] + Σ_field table_field[value of the field][c] + e,       e in err[c] = [lo, hi]
+"""What a class of tokens holds, exactly:  const + Σ (rows of small tables named by integer fields) + error.
 
 A field is a name for an integer of a token (a digit of its id, of its place, of what it read).  Its table
 lists every value that the integer may take: a statement about all rows is one about all tokens of all inputs.
@@ -23,8 +21,7 @@ Interval = tuple[Fraction, Fraction]
 Matrix = Mapping[int, Mapping[int, Fraction]]  # column -> row -> what is not 0
 ZERO, ONE = Fraction(0), Fraction(1)
 NONE: Interval = (ZERO, ZERO)
-MOST_ROWS = 1 << 21  # of a table
-_VALUES = 1 << 16  # of a number
+_VALUES = 1 << 10  # of a number that are looked at one by one
 
 
 def power(e: int) -> Fraction:
@@ -60,8 +57,8 @@ def grain(x: Fraction) -> Fraction:
 
 
 class Format(NamedTuple):
-    """Results are rounded to the nearest number.  Sums inside one operation are accumulated in any order: in
-    float64, or for the shorter formats in float32.
+    """Results are rounded to the nearest; sums inside one operation are accumulated in any order, in float64,
+    or for the shorter formats in float32.
     """
 
     t: int  # significant bits
@@ -102,29 +99,17 @@ class Format(NamedTuple):
         return above(total * count * self.acc / (1 - count * self.acc)) + count * self.tiny
 
 
-@dataclass(eq=False)
 class Column:
     """A column of a table: row i holds levels[at[i]], and the levels differ."""
 
-    levels: tuple[Fraction, ...]
-    at: Sequence[int]
+    def __init__(self, levels: Sequence[Fraction], at: Sequence[int]) -> None:
+        self.levels, self.at, self.fixed = levels, at, len(levels) == 1
+        self.least, self.most = min(levels), max(levels)
 
     @classmethod
     def of(cls, values: Sequence[Fraction]) -> Column:
         number = {v: i for i, v in enumerate(dict.fromkeys(values))}
         return cls(tuple(number), tuple(map(number.__getitem__, values)))
-
-    @cached_property
-    def least(self) -> Fraction:
-        return min(self.levels)
-
-    @cached_property
-    def most(self) -> Fraction:
-        return max(self.levels)
-
-    @property
-    def fixed(self) -> bool:
-        return len(self.levels) == 1
 
     def rows(self) -> list[Fraction]:
         return list(map(self.levels.__getitem__, self.at))
@@ -139,11 +124,10 @@ def total(parts: Sequence[tuple[Column, Fraction]]) -> Column:
     vary = [(column, w) for column, w in parts if not column.fixed]
     if len(vary) < 2:
         column, w = vary[0] if vary else (parts[0][0], ZERO)
-        return Column(tuple(v * w + moved for v in column.levels), column.at)
+        return Column([v * w + moved for v in column.levels], column.at)
     rows = list(zip(*(column.at for column, _ in vary), strict=True))
-    scaled, sums = [[v * w for v in column.levels] for column, w in vary], {}
-    for row in dict.fromkeys(rows):
-        sums[row] = sum((levels[i] for levels, i in zip(scaled, row, strict=True)), moved)
+    scaled = [[v * w for v in column.levels] for column, w in vary]
+    sums = {r: sum((v[i] for v, i in zip(scaled, r, strict=True)), moved) for r in dict.fromkeys(rows)}
     number = {v: i for i, v in enumerate(dict.fromkeys(sums.values()))}
     at = {row: number[v] for row, v in sums.items()}
     return Column(tuple(number), tuple(map(at.__getitem__, rows)))
@@ -178,17 +162,22 @@ class Form:
 
     @cached_property
     def values(self) -> list[Fraction]:
-        """All values without the error, or more."""
+        """All values without the error, or more; if they are `many` only the ends."""
         sets = [column.levels for column in self.terms.values()]
-        need(prod(map(len, sets)) <= _VALUES, "a number takes too many values")
-        return [sum(v, self.const) for v in product(*sets)]
+        return [sum(map(end, sets), self.const) for end in (min, max)] if self.many else [
+            sum(v, self.const) for v in product(*sets)
+        ]
+
+    @property
+    def many(self) -> bool:
+        return prod(len(column.levels) for column in self.terms.values()) > _VALUES
 
     @cached_property
     def ends(self) -> Interval:
         """The least and the largest value, error included."""
         return min(self.values) + self.err[0], max(self.values) + self.err[1]
 
-    @cached_property
+    @property
     def cap(self) -> Fraction:
         """The largest size, error included: 0 if an error takes all of it away."""
         return max(map(abs, self.ends))
@@ -196,7 +185,7 @@ class Form:
     @cached_property
     def step(self) -> Fraction | None:
         """A power of two of which it is surely a multiple; None if its values are not known exactly."""
-        if self.err != NONE:
+        if self.err != NONE or self.many:
             return None
         need(all(v.denominator.bit_count() == 1 for v in self.values), "a number that no format has")
         return min((grain(v) for v in self.values if v), default=ONE)
@@ -205,6 +194,9 @@ class Form:
         """Rounding to the nearest is monotone: the ends of an interval go to the ends of its image."""
         low = min(f.rn(v + self.err[0]) - v for v in self.values)
         high = max(f.rn(v + self.err[1]) - v for v in self.values)
+        if self.many:
+            slack = above(f.u * self.cap) + f.tiny + power(f.least - f.t)
+            low, high = self.err[0] - slack, self.err[1] + slack
         return self if (low, high) == self.err else Form(self.const, self.terms, (low, high))
 
     def relu(self) -> Form:
@@ -212,14 +204,12 @@ class Form:
         fields = sorted(self.terms.items(), key=lambda item: repr(item[0]))
         need(prod(len(column.at) for _, column in fields) <= 1 << 16, "a ReLU reads too many rows")
         before = [sum(row, self.const) for row in product(*(column.rows() for _, column in fields))]
-        after = [max(ZERO, v) for v in before]
-        pairs, names = set(zip(before, after, strict=True)), [name for name, _ in fields]
-        lo = min(max(ZERO, v + self.err[0]) - y for v, y in pairs)
-        hi = max(max(ZERO, v + self.err[1]) - y for v, y in pairs)
-        if not fields:
-            return Form(after[0], {}, (lo, hi))
-        name = names[0] if len(fields) == 1 else Joint(tuple(names))
-        return Form.sum([(Form(ZERO, {name: Column.of(after)}), ONE)], (lo, hi))
+        after, names = [max(ZERO, v) for v in before], [name for name, _ in fields]
+        lo = min(max(ZERO, v + self.err[0]) - max(ZERO, v) for v in {*before})
+        hi = max(max(ZERO, v + self.err[1]) - max(ZERO, v) for v in {*before})
+        name = names[0] if len(names) == 1 else Joint(tuple(names))
+        known = Form(ZERO, {name: Column.of(after)}) if fields else Form(after[0])
+        return Form.sum([(known, ONE)], (lo, hi))
 
 
 def _product(parts: list[tuple[Form, Fraction]], f: Format) -> Form:
@@ -249,8 +239,9 @@ class Vec:
     """The numbers of a token by columns, and the rows of all fields.  A column that is not named is 0."""
 
     def __init__(self, forms: Mapping[int, Form], keys: Mapping[Hashable, tuple[Any, ...]]) -> None:
-        self.keys = keys
         self.forms = {c: x for c, x in forms.items() if x.terms or x.const or x.err != NONE}
+        self.keys, self.const = keys, {c: x.const for c, x in self.forms.items() if x.const}
+        self.exact = all(x.err == NONE for x in self.forms.values())
 
     @classmethod
     def of(cls, const: Mapping[int, Fraction], err: Mapping[int, Interval] | None = None) -> Vec:
@@ -261,7 +252,7 @@ class Vec:
     @classmethod
     def table(cls, name: Hashable, keys: tuple[Any, ...], columns: Mapping[int, Column]) -> Vec:
         """The rows of one field."""
-        return cls({c: Form.sum([(Form(ZERO, {name: column}), ONE)]) for c, column in columns.items()}, {name: keys})
+        return cls({c: Form.sum([(Form(ZERO, {name: x}), ONE)]) for c, x in columns.items()}, {name: keys})
 
     @cached_property
     def terms(self) -> dict[Hashable, dict[int, Column]]:
@@ -271,14 +262,6 @@ class Vec:
             for name, column in form.terms.items():
                 found.setdefault(name, {})[c] = column
         return found
-
-    @cached_property
-    def const(self) -> dict[int, Fraction]:
-        return {c: form.const for c, form in self.forms.items() if form.const}
-
-    @property
-    def exact(self) -> bool:
-        return all(form.err == NONE for form in self.forms.values())
 
     def __getitem__(self, c: int) -> Form:
         return self.forms.get(c, _NOTHING)
@@ -314,9 +297,8 @@ class Vec:
 
     def relu(self) -> Vec:
         made, keys = self.each(Form.relu), dict(self.keys)
-        for name in made.terms:
-            if isinstance(name, Joint) and name not in keys:
-                keys[name] = tuple(product(*(self.keys[part] for part in name.fields)))
+        for name in (name for name in made.terms if isinstance(name, Joint) and name not in keys):
+            keys[name] = tuple(product(*(self.keys[part] for part in name.fields)))
         return Vec(made.forms, keys)
 
 
