@@ -1,4 +1,4 @@
-r"""Architectures: how many bits each part of a layer carries from token to token.
+"""Architectures: how many bits each part of a layer carries from token to token.
 
 A part either hands on a state of so many bits, or is *full*: it keeps every token, and what counts is the
 reply of a group of earlier tokens to one query.  Every number that crosses has p bits: states, maxima, sums.
@@ -9,62 +9,60 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+from types import SimpleNamespace as Sizes
 from typing import Any, NamedTuple
 
 from limen_check.files import expect, need
 from limen_check.text import Call, parse_stack
 
-Sizes = dict[str, Any]
-Numbers = Callable[[Sizes, int], int]
-
-
-def _convolved(a: Sizes, n: int = 0) -> int:
-    """The rows of queries, keys and values that a convolution over c tokens still needs."""
-    return int((a["c"] - 1) * a["h"] * (2 * a["d_k"] + a["d"]))
-
-
-def _matrix(a: Sizes, n: int) -> int:
-    return int(a["h"] * a["d_k"] * a["d"]) + (_convolved(a) if "c" in a else 0)
-
-
-def _linear(a: Sizes, n: int) -> int:
-    features = 1 + a["d_k"] + a["d_k"] ** 2 if a["phi"] == "taylor" else a["d_k"]
-    return int(features * a["h"] * (a["d"] + a["normalise"]))
-
-
-def _cached(a: Sizes, n: int) -> int:
-    kept = a["W"] if "W" in a else a["first"] + a["last"]
-    return int(min(n, kept - 1) * a["kv_heads"] * (a["d_k"] + a["d"]))
-
-
-def _log_linear(a: Sizes, n: int) -> int:
-    """A level for each digit 1 of n - 1, and the token itself; a normaliser is one more value."""
-    need(max(n - 1, 0).bit_length() < a["levels"], "log_linear: the text is beyond its levels")
-    levels = (n - 1).bit_count() + 1 if n else 0
-    return int(levels * (a["d"] + (a["over"] == "linear")) * a["h"] * a["d_k"])
-
-
 _HEADS = "h d d_k p"  # h heads with values of size d and keys of size d_k, p bits a number
 _GROUPED = f"{_HEADS} kv_heads"  # whose keys and values are so many sets
-_STATES: dict[str, tuple[str, Numbers]] = {  # all sizes; numbers kept after n tokens
-    "linear": (f"{_HEADS} phi normalise", _linear), "gated_linear": (_HEADS, _matrix),
-    "delta": (f"{_HEADS} c", _matrix), "gated_delta": (f"{_HEADS} c", _matrix), "kda": (f"{_HEADS} c", _matrix),
-    "mamba": ("d s c r p", lambda a, n: a["d"] * (a["s"] + a["c"] - 1)),
-    "mamba2": ("h d s c p", lambda a, n: a["h"] * a["d"] * (a["s"] + a["c"] - 1) + 2 * (a["c"] - 1) * a["s"]),
-    "lstm": ("d p", lambda a, n: 2 * a["d"]), "relu_rnn": ("d stages p", lambda a, n: a["d"]),
-    "window": (f"{_GROUPED} W", _cached), "masked_softmax": (f"{_GROUPED} first last", _cached),
-    "log_linear": (f"{_HEADS} over levels", _log_linear),
-}  # fmt: skip
-_FULL: dict[str, tuple[str, Numbers]] = {  # all sizes; numbers of a reply
-    "softmax": (f"{_GROUPED} bidirectional", lambda a, n: a["h"] * (a["d"] + 2)),
-    "conv_softmax": (f"{_HEADS} c", lambda a, n: a["h"] * (a["d"] + 2)),
-    "hard": (_GROUPED, lambda a, n: a["h"] * (a["d"] + 1)),  # the best score and its value
-    "top_k": (f"{_HEADS} k h_i d_i", lambda a, n: a["k"] * (1 + a["h"] * (1 + a["d"]))),  # of the k best
-    "block_sparse": (f"{_HEADS} B k", lambda a, n: -1),  # no fixed number
+_Numbers = Callable[[Sizes, int], int]
+
+
+def _convolved(a: Sizes) -> int:
+    """The rows of queries, keys and values that a convolution over c tokens still needs."""
+    return int((a.c - 1) * a.h * (2 * a.d_k + a.d))
+
+
+def _features(a: Sizes) -> int:
+    """How many numbers φ makes of a key."""
+    return int(1 + a.d_k + a.d_k**2 if a.phi == "taylor" else a.d_k)
+
+
+def _cached(a: Sizes, tokens: int) -> int:
+    return int(tokens * a.kv_heads * (a.d_k + a.d))
+
+
+def _levels(a: Sizes, n: int) -> int:
+    """A level for each digit 1 of n - 1, and the token itself; a normaliser is one more value."""
+    need(max(n - 1, 0).bit_length() < a.levels, "log_linear: the text is beyond its levels")
+    return int(((n - 1).bit_count() + 1 if n else 0) * (a.d + (a.over == "linear")))
+
+
+_STATES: dict[str, tuple[str, _Numbers]] = {  # all sizes; numbers kept after n tokens
+    "linear": (f"{_HEADS} phi normalise", lambda a, n: _features(a) * a.h * (a.d + a.normalise)),
+    "gated_linear": (_HEADS, lambda a, n: a.h * a.d_k * a.d),
+    "delta": (f"{_HEADS} c", lambda a, n: a.h * a.d_k * a.d + _convolved(a)),
+    "gated_delta": (f"{_HEADS} c", lambda a, n: a.h * a.d_k * a.d + _convolved(a)),
+    "kda": (f"{_HEADS} c", lambda a, n: a.h * a.d_k * a.d + _convolved(a)),
+    "mamba": ("d s c r p", lambda a, n: a.d * (a.s + a.c - 1)),
+    "mamba2": ("h d s c p", lambda a, n: a.h * a.d * (a.s + a.c - 1) + 2 * (a.c - 1) * a.s),
+    "lstm": ("d p", lambda a, n: 2 * a.d),
+    "relu_rnn": ("d stages p", lambda a, n: a.d),
+    "window": (f"{_GROUPED} W", lambda a, n: _cached(a, min(n, a.W - 1))),
+    "masked_softmax": (f"{_GROUPED} first last", lambda a, n: _cached(a, min(n, a.first + a.last - 1))),
+    "log_linear": (f"{_HEADS} over levels", lambda a, n: _levels(a, n) * a.h * a.d_k),
 }
-_KINDS = _STATES | _FULL
+_FULL: dict[str, tuple[str, _Numbers]] = {  # all sizes; numbers of a reply
+    "softmax": (f"{_GROUPED} bidirectional", lambda a, n: a.h * (a.d + 2)),
+    "conv_softmax": (f"{_HEADS} c", lambda a, n: a.h * (a.d + 2)),
+    "hard": (_GROUPED, lambda a, n: a.h * (a.d + 1)),  # the best score and its value
+    "top_k": (f"{_HEADS} k h_i d_i", lambda a, n: a.k * (1 + a.h * (1 + a.d))),  # of the k best
+    "block_sparse": (f"{_HEADS} B k", lambda a, n: need(False, "its replies have no fixed size") or 0),
+}
+_MIXERS = _STATES | _FULL
 _WORDS = {
     "phi": ("elu1", "relu", "exp", "identity", "taylor"), "over": ("linear", "mamba2", "gated_delta"),
     "bidirectional": (False, True), "normalise": (False, True),
@@ -72,12 +70,11 @@ _WORDS = {
 _SHARED = ("softmax", "hard", "linear", "window", "masked_softmax")  # all that they keep are keys and values
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
+class Part(NamedTuple):
     """One mixer: its sizes, or the bits of its state or reply if only these are said; whose keys it reads."""
 
     name: str
-    sizes: Sizes
+    sizes: dict[str, Any]
     said: int | None
     kv: int | None
 
@@ -89,11 +86,10 @@ class Part:
         """Of the state after n tokens; of a full part, that earlier tokens tell one later token."""
         if self.said is not None:
             return self.said
-        need(self.name != "block_sparse", "the replies of block_sparse have no fixed size")
-        return int(_KINDS[self.name][1](self.sizes, n) * self.sizes["p"])
+        return int(_MIXERS[self.name][1](Sizes(**self.sizes), n) * self.sizes["p"])
 
     def most(self, n: int) -> int:
-        """The most bits that cross any cut of n ≥ 1 tokens."""
+        """The most bits that cross any cut of n ≥ 1 tokens; of a full part its reply."""
         return max(self.bits(n), self.bits(1 << n.bit_length() - 1))
 
     def query(self) -> int:
@@ -103,7 +99,7 @@ class Part:
 
     def shift(self) -> int:
         """Bits of the convolution that queries, keys and values of a full part pass first."""
-        return _convolved(self.sizes) * int(self.sizes["p"]) if self.name == "conv_softmax" else 0
+        return _convolved(Sizes(**self.sizes)) * int(self.sizes["p"]) if self.name == "conv_softmax" else 0
 
 
 class Architecture(NamedTuple):
@@ -118,28 +114,27 @@ def read(text: str) -> Architecture:
     """Reads the text form: every size is spelled."""
     stack = parse_stack(text)
     made = {id(calls): tuple(map(_part, calls)) for calls in {id(calls): calls for calls in stack}.values()}
-    layers = tuple(made[id(calls)] for calls in stack)
+    layers, times = tuple(made[id(calls)] for calls in stack), Counter(map(id, stack))
     for i, layer in enumerate(layers):
         expect(all(part.kv is None or part.kv < i for part in layer), "kv must name an earlier layer")
-    times = Counter(map(id, layers))
-    return Architecture(layers, [(part, times[id(layer)]) for layer in made.values() for part in layer])
+    return Architecture(layers, [(part, times[key]) for key, layer in made.items() for part in layer])
 
 
 def _part(call: Call) -> Part:
     name, a = call.name, dict[str, Any](call.arguments)
-    expect(name in _KINDS, f"no mixer is named {name[:40]!r}")
+    expect(name in _MIXERS, f"no mixer is named {name[:40]!r}")
     kv: Any = a.pop("kv", None)
     expect(kv is None or (type(kv) is int and name in _SHARED), f"{name} cannot read another layer's keys")
     alone = "state_bits" if name in _STATES else "reply_bits" if name in ("softmax", "hard") else ""
     if alone in a:
         expect(type(a[alone]) is int and len(a) == 1, f"{name}: its sizes, or {alone} alone, a number")
         return Part(name, {}, a[alone], kv)
-    keys = {*_KINDS[name][0].split(), *(["inner"] if name == "relu_rnn" and a.get("stages") != 1 else [])}
+    keys = {*_MIXERS[name][0].split(), *(["inner"] if name == "relu_rnn" and a.get("stages") != 1 else [])}
     wrong = sorted(keys ^ set(a))
     expect(not wrong, f"{name}: {wrong and wrong[0][:40]} is missing or unknown")
     for key, value in a.items():
-        known = [(type(word), word) for word in _WORDS.get(key, ())]
-        size = type(value) is int and value >= (key != "first")
-        expect((type(value), value) in known if known else size, f"{name}: {key} has no such value")
+        size, words = type(value) is int and value >= (key != "first"), _WORDS.get(key)
+        known = words and value in words and type(value) is type(words[0])
+        expect(bool(known) if words else size, f"{name}: {key} has no such value")
     expect(a.get("h", 0) % a.get("kv_heads", 1) == 0, f"{name}: kv_heads must divide h")
     return Part(name, a, None, kv)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import comb
 from typing import Any
 
 from limen_check import architecture, rows
 from limen_check.architecture import Part
 from limen_check.depth import UNIFORM, Case, Ceiling, Sides, composition_depth
-from limen_check.files import Refused, expect, need, rational, shown
-from limen_check.logs import Count, diverges, high, low, power_bits, sets
+from limen_check.files import expect, need, rational, shown
+from limen_check.logs import diverges, high, low, one, sets
+from limen_check.rows import without_pairs
 
 _LN2 = Fraction("0.6931471805599453094172321214581766")  # above ln 2
 _CELLS = 2048  # of false alarm rates that are looked at
@@ -27,27 +27,21 @@ _CUTS = 1 << 14  # tokens of a text whose cuts are all looked at
 
 
 def streaming_state(case: Case) -> Sides | Ceiling:
-    """2^S ≥ rows(t): all that comes later, thoughts too, is a function of the state and of later tokens."""
-    need(set(case.sizes) <= {"t"}, "the only free size is t")
-    t = case.sizes.get("t", case.task.cut)
-    return _stated(case, t, lambda part: t)
+    """2^S ≥ rows(t): all that comes later, thoughts too, is a function of the state and of later tokens.
 
-
-def log_linear_state(case: Case) -> Sides | Ceiling:
-    """The same at t = 2^r, where the next token first adds all levels of a log_linear part into one."""
-    case.plain("", "average", thoughts=True)
-    need(any(part.name == "log_linear" for part, _ in case.architecture.counted), "no layer is log_linear")
-    t = 1 << case.task.cut.bit_length() - 1
-    return _stated(case, t, lambda part: 1 if part.name == "log_linear" else t)
-
-
-def _stated(case: Case, t: int, after: Callable[[Part], int]) -> Sides | Ceiling:
-    task, parts = case.task, case.architecture.counted
-    need(0 < t < task.length, "a cut stands inside the text")
+    log_linear_state: the same at t = 2^r, where the next token first adds all levels of a part into one.
+    """
+    task, parts, t = case.task, case.architecture.counted, case.sizes.get("t", case.task.cut)
+    merged = [part.name == "log_linear" and case.theorem == "log_linear_state" for part, _ in parts]
+    if case.theorem == "log_linear_state":
+        need(any(merged) and not case.sizes, "no layer is log_linear, or there is a free size")
+        t = 1 << task.cut.bit_length() - 1
+    need(set(case.sizes) <= {"t"} and 0 < t < task.length, "the only free size is t, a cut inside the text")
     need(not any(part.full for part, _ in parts), "some layer keeps every token")
     for part, _ in parts:
         part.bits(task.length + case.steps)  # it reads the whole text, or the theorem is about nothing
-    S = sum(part.bits(after(part)) * times for part, times in parts)
+    after = [1 if joined else t for joined in merged]
+    S = sum(part.bits(n) * times for (part, times), n in zip(parts, after, strict=True))
     if case.route == "":
         return Sides(S, task.rows(t).bits())
     need(case.route == "average", "the routes are the worst case, without a name, and average")
@@ -86,7 +80,7 @@ def window_global(case: Case) -> Sides:
         first = max(first, *(part.sizes.get("first", 0) for part in layer))
     t = min(case.task.length - case.task.asks - reach, case.task.cut)
     need(t >= 1, "all tokens are in reach")
-    return Sides(Count(((case.task.vocab, min(first, t)),)).bits(high), case.task.rows(t).bits())
+    return Sides(one(case.task.vocab, min(first, t)).bits(high), case.task.rows(t).bits())
 
 
 # --- one softmax layer: what one player's tokens tell the last token are a few sums -------------------------
@@ -123,18 +117,7 @@ def _palindrome(case: Case, n: int, program: int) -> tuple[int, int]:
 def _rooted(case: Case, n: int, k: int) -> tuple[int, int]:
     """Alice hangs vertices k … n-2 on roots 0 … k-1; Bob asks whether i hangs on x; or Alice has a cycle."""
     need(2 <= k <= n - 2, "there must be 2..n-2 roots")
-    return Count(((k, n - 1 - k),), more=n - 1 - k >= 3).bits(), n - 1 - k
-
-
-def _free_of_pairs(M: int, selves: int, t: int) -> int:
-    """Bits of 1 + the sets of at most t residues with s ≥ 1 halves of couples {v,-v}, no couple, and some of
-    the `selves` with v = -v; one of the s is repeated to fill up.
-    """
-
-    def with_selves(s: int) -> int:
-        return sum(comb(selves, z) for z in range(min(selves, t - s) + 1)) if s else 1
-
-    return sets((M - 1) // 2, t, 2, with_selves).bits()
+    return one(k, n - 1 - k, more=n - 1 - k >= 3).bits(), n - 1 - k
 
 
 def _averaged(case: Case, n: int, q: int) -> tuple[int, int]:
@@ -152,8 +135,8 @@ _FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
         "equality": lambda case, n: (n, n),  # b_n = 1: 2^(n-1) a with a_n = 1, or always no
         "disjointness": lambda case, n: (n, n),
         "turing": _palindrome,  # the last digit is 1
-        "dyck": lambda case, n, k, D: (Count(((k, n // 2 - 1),), more=True).bits(), _BETWEEN),  # opens, or always no
-        "two_sum_any": lambda case, n, M: (_free_of_pairs(M, 1 - M % 2, n - 2), n - 2),  # 0 is last, Bob has one
+        "dyck": lambda case, n, k, D: (one(k, n // 2 - 1, more=True).bits(), _BETWEEN),  # opens, or always no
+        "two_sum_any": lambda case, n, M: (without_pairs(M, 1 - M % 2, n - 2, 1).bits(), n - 2),  # 0 is last, Bob has one
         "counting": lambda case, n, S: (sets(S, n, 1, lambda s: int(s > 0)).bits(), n),  # threshold 1
         "is_tree": _rooted,
     },
@@ -166,12 +149,12 @@ _FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
         "is_tree": lambda case, n: ((n - 1) // 3, case.task.cut),  # v-w; Alice r-u or u-v, Bob r-v or u-w
     },
     "separate_tokens/": {  # Alice holds the values, Bob the keys and the query: any value may be asked for
-        "recall": lambda case, n, V, q: (power_bits(V, n), _BETWEEN),
+        "recall": lambda case, n, V, q: (one(V, n).bits(), _BETWEEN),
         "nearest_neighbor": lambda case, n, D, g: (n, _BETWEEN),
-        "cgram": lambda case, n, c, V: (power_bits(V - (c == 2 or V == 2), n // c), _BETWEEN),
+        "cgram": lambda case, n, c, V: (one(V - (c == 2 or V == 2), n // c).bits(), _BETWEEN),
     },
     # q = 0: Alice holds all tokens but one, a set without a couple; Bob's -v asks for v.  Or she has one.
-    "three_sum_one_layer/": {"three_sum": lambda case, n, M: (_free_of_pairs(M, 2 - M % 2, n - 1), n - 1)},
+    "three_sum_one_layer/": {"three_sum": lambda case, n, M: (without_pairs(M, 2 - M % 2, n - 1, 1).bits(), n - 1)},
     "sparse_average_width/": {"sparse_average": _averaged},
 }
 
@@ -236,7 +219,7 @@ def token_index(case: Case) -> Sides:
 
 
 _THEOREMS: dict[str, Callable[[Case], Sides | Ceiling]] = {
-    "streaming_state": streaming_state, "log_linear_state": log_linear_state, "window_global": window_global,
+    "streaming_state": streaming_state, "log_linear_state": streaming_state, "window_global": window_global,
     "block_messages": block_messages, "token_index": token_index, "composition_depth": composition_depth,
 } | {route.partition("/")[0]: one_layer for route in _FAMILIES}  # fmt: skip
 _COQ = {  # what of them Coq has checked, and the tasks whose counts are checked with it
@@ -311,6 +294,5 @@ def _hardest(task: rows.Task) -> list[int]:
         last |= {"sparse_average": n}
     if s.get("absent") and 2 * n - 1 <= 1 << s["D"]:  # C(2^D,t) grows up to half of 2^D
         last |= {"retrieval": n}
-    if task.name not in last:
-        raise Refused(f"the exact number of rows of {task.name} is not known")
+    need(task.name in last, f"the exact number of rows of {task.name} is not known")
     return [1, last[task.name], last[task.name] + 1, task.length - 1]

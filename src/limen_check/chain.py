@@ -19,7 +19,7 @@ from limen_check.readout import Also, At, Digits
 from limen_check.scores import Match, Scores
 from limen_check.state import State
 from limen_check.tasks import (
-    NO_FACTS, OTHER, PLACE, TOKEN, Cell, Class, Line, Listed, Machine, Number, Piece, Read, Spec, row, spec,
+    NO_FACTS, OTHER, PLACE, TOKEN, Cell, Class, Line, Listed, Machine, Number, Piece, Read, Spec, exists, spec, text,
 )  # fmt: skip
 from limen_check.text import parse_call, parse_stack
 from limen_check.vectors import ONE, ZERO, Column, Vec
@@ -57,8 +57,8 @@ def _composition(asked: Spec, steps: int, forward: Forward, digits: Digits) -> F
     c, least, written = asked.classes[-1], [], dict[str, tuple[Piece, ...]]()
     answer: Any = asked.answer[0]
     for k in range(steps + 1):
-        text = replace(asked, classes=(*asked.classes, *new[:k]), written=written, later=(1,) * (steps - k))
-        pieces, gap = digits.pieces(forward(text), c)
+        now = replace(asked, classes=(*asked.classes, *new[:k]), written=written, later=(1,) * (steps - k))
+        pieces, gap = digits.pieces(forward(now), c)
         least.append(gap)
         if k < steps:
             written[new[k].name] = tuple(p._replace(number=_behind(p.number, c, new[k])) for p in pieces)
@@ -128,9 +128,9 @@ def _turing(steps: int, forward: Forward, digits: Digits, n: int, program: Any) 
     ids, bits = frozenset({0, 1, *code.values()}), 4 + halt.bit_length()
     need(digits.bits == bits, "tokens of another size")
     token, read = Number(TOKEN, 1, 1 << bits), Number(Cell("read", 3))
-    classes = row(("first", 1, 2, 3), ("later", n + steps, 0, 1 << bits))
+    classes = text(("first", 1, 2, 3), ("later", n + steps, 0, 1 << bits))
     tape = _tape(1 << (n + 1).bit_length())
-    state = forward(Spec(tuple(classes), ("later",), 2, (), machine=tape, ids={"later": ids}))
+    state = forward(Spec(classes, ("later",), 2, (), machine=tape, ids={"later": ids}))
     also: Also = {token: sorted(ids), read: range(3)}
     return digits.by_rows(state.x["later"], state.f, also, lambda at: code[at[token] >> 4, at[read]])
 
@@ -207,10 +207,10 @@ def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int
     rows = list(product(*(range((2 << g) - 1) for g in blocks)))
     total = {beside(row): sum(s << b for s, b in zip(row, starts, strict=True)) for row in rows}
     ids = frozenset(2 * e + flag for e in total for flag in (0, 1))
-    classes = row(("x", n, 0, M), ("q", 1, 0, M), ("s", n, 0, 1 << digits.bits))
-    state = forward(Spec(tuple(classes), ("s",), 2, (), ids={"s": ids}))
+    classes = text(("x", n, 0, M), ("q", 1, 0, M), ("s", n, 0, 1 << digits.bits))
+    state = forward(Spec(classes, ("s",), 2, (), ids={"s": ids}))
     partner = Listed((Number(TOKEN),), frozenset((e, -total[e] % M) for e in total), Number(TOKEN, 2))
-    found = Number(TOKEN, 1, 2), Number(Read("exists", "x", frozenset({partner, OTHER})))
+    found = Number(TOKEN, 1, 2), exists("x", partner, OTHER)
     first = Listed((Number(PLACE),), frozenset({(None, 0)}))
     then = Listed((Number(PLACE),), frozenset((t, (t + 1) % n) for t in range(n)), Number(PLACE))
     x_0, x_t = (Read("at", "x", frozenset({asked}), TOKEN) for asked in (first, then))

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from limen_check.architecture import Architecture, Part
 from limen_check.files import need
-from limen_check.logs import covers, diverges, highest, kept, power_bits
+from limen_check.logs import covers, diverges, highest, kept, one
 from limen_check.rows import Task
 
 _TABLES, _WORK, _LONG = 64, 1 << 17, 1 << 14  # tables; parts times steps; tables times bits: at most
@@ -42,10 +42,9 @@ class Case(NamedTuple):
     steps: int
     sizes: dict[str, int]
 
-    def plain(self, *routes: str, thoughts: bool = False) -> None:
-        """There are no free sizes and no other route, and thoughts only where states count."""
+    def plain(self, *routes: str) -> None:
         need(not self.sizes and self.route in routes, "there are no free sizes here, and no such route")
-        need(thoughts or self.steps == 0, "it is about one pass, without chain of thought")
+        need(self.steps == 0, "it is about one pass, without chain of thought")
 
 
 class Sides(NamedTuple):
@@ -96,7 +95,7 @@ class Level(NamedTuple):
 
 def by_level(architecture: Architecture, n: int, L: int, steps: int) -> Levels:
     """By level 0..κ+Tφ < L: β replies at full parts that are read on, ω at all full parts, σ states."""
-    size = {id(part): part.bits() if part.full else part.most(n) for part, _ in architecture.counted}
+    size = {id(part): part.most(n) for part, _ in architecture.counted}
     first = list(_walk(architecture, Level(-1, 0, 0)))
     κ, φ = (max(level[i] for _, _, _, level in first) for i in (0, 2))
     need(κ + steps * φ < L, f"so many hops are not limited: κ + Tφ = {κ} + T·{φ}")
@@ -146,7 +145,7 @@ def _each_w(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     y, h, b = sizes["y"], sizes["h"], sizes["b"]
     need(not β1 and y * h <= m and y * b <= m, "nothing reads full parts of level 1, y·h ≤ m and y·b ≤ m")
     J = kept(y * b, ω0 + σ0 if ω1 else 0, y * h)
-    return Sides(σ0 + σ1 + n1 * (ω0 + y * ω1) + β0 * y * h * (b + 1), power_bits(N1, n1 * J))
+    return Sides(σ0 + σ1 + n1 * (ω0 + y * ω1) + β0 * y * h * (b + 1), one(N1, n1 * J).bits())
 
 
 def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
@@ -173,7 +172,7 @@ def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
         else:
             below = prod(x[:l]) + sum(u[i - 1] * prod(x[i:l]) for i in range(1, l))
             D = x[l] * D + 1 + (L - l) * (asked + β[l] * below + told) + sum(σ[: l + 1])
-    return Sides(D, power_bits(N[-1], q[-1]))
+    return Sides(D, one(N[-1], q[-1]).bits())
 
 
 def _stages(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
@@ -203,7 +202,7 @@ _BY_LEVEL = {"C": _chain, "H": _stages, "W": _each_w}
 
 def _serial(architecture: Architecture, n: int) -> tuple[int, list[int], list[int]]:
     """The largest reply β, and S_0, S_1, … twice: full parts of a layer first, or linear ones (before)."""
-    size = {id(part): part.bits() if part.full else part.most(n) for part, _ in architecture.counted}
+    size = {id(part): part.most(n) for part, _ in architecture.counted}
     β, S, before = 0, [0], [0]
     for layer in architecture.layers:
         replies = [size[id(part)] for part in layer if part.full]
@@ -239,7 +238,7 @@ def _sharp(case: Case, N: tuple[int, ...], sizes: dict[str, int]) -> Sides | Acc
         return found
     met, has, asked = found
     need(met, "the free sizes do not meet what the proof asks of them")
-    return Sides(has, power_bits(N[-1], asked))
+    return Sides(has, one(N[-1], asked).bits())
 
 
 def _d(m: int, N1: int, N2: int, β: int, S0: int, S1: int, S2: int, **free: int) -> Found:

@@ -1,4 +1,4 @@
-r"""Logarithms in whole numbers, each rounded to the side that keeps a statement true.
+"""Logarithms in whole numbers, each rounded to the side that keeps a statement true.
 
 A cannot is an inequality between a number of bits and log₂ of a count: it must never come from rounding.
 `places` are binary places after the point; a scaled number x stands for x/2^places.
@@ -64,9 +64,9 @@ class Count(NamedTuple):
         return whole + (self.more or any(b & (b - 1) for b, _ in told))
 
 
-def power_bits(b: int, e: int) -> int:
-    """⌈log₂ b^e⌉, never above."""
-    return Count(((b, e),)).bits()
+def one(b: int, e: int = 1, more: bool = False, exact: bool = True) -> Count:
+    """b^e, or one more."""
+    return Count(((b, e),), more, exact)
 
 
 @lru_cache(maxsize=1 << 10)
@@ -93,7 +93,7 @@ def sets(K: int, most: int, signs: int, times: Callable[[int], int] = lambda s: 
         total, term = 0, 1
         for s in range(most + 1):
             total, term = total + times(s) * term, term * (K - s) * signs // (s + 1)
-        return Count(((max(total, 1), 1),))
+        return one(max(total, 1))
     peak = min(most, (K + 1) * signs // (signs + 1))
     total, up, down = times(peak) << 256, 1 << 256, 1 << 256
     for s in range(_TERMS):
@@ -104,7 +104,7 @@ def sets(K: int, most: int, signs: int, times: Callable[[int], int] = lambda s: 
             down = down * (peak - s) // ((K - peak + s + 1) * signs)
             total += times(peak - s - 1) * down
     log = log_binomial(K, peak, 96) + peak * low(signs, 96) + low(total, 96) - (256 << 96)
-    return Count(((2, (-(-log >> 96)) - 1),), more=True, exact=False)  # as many bits
+    return one(2, -(-log >> 96) - 1, more=True, exact=False)  # as many bits
 
 
 def covers(T: int, N: int, Q: int, Θ: int) -> bool:

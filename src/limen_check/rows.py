@@ -1,4 +1,4 @@
-r"""Tasks: sizes, lengths, and how many beginnings of t tokens must be told apart.
+"""Tasks: sizes, lengths, and how many beginnings of t tokens must be told apart.
 
 `rows(t)` is a number of prefixes of t tokens of which each two differ in an answer that is still to come, on
 a continuation that is allowed after both.  Whoever reads once must be in different states after them.  It is
@@ -15,7 +15,7 @@ from operator import mul
 from typing import NamedTuple
 
 from limen_check.files import Refused, expect, need
-from limen_check.logs import Count, log_binomial, sets
+from limen_check.logs import Count, log_binomial, one, sets
 from limen_check.text import Value, parse_call
 
 _WRITTEN = 1 << 14  # bits of a number that is written out
@@ -39,11 +39,6 @@ class Task(NamedTuple):
         return _composition(t, self.N) if self.N else _TASKS[self.name].rows(t, **self.sizes)
 
 
-def _one(b: int, e: int = 1, more: bool = False, exact: bool = True) -> Count:
-    """b^e, or one more."""
-    return Count(((b, e),), more, exact)
-
-
 def _binomial(n: int, k: int, *more: tuple[int, int], exact: bool = True) -> Count:
     """C(n,k)·Π b^e, or a power of two below."""
     whole = log_binomial(n, k, 64) >> 64
@@ -54,36 +49,32 @@ def _binomial(n: int, k: int, *more: tuple[int, int], exact: bool = True) -> Cou
 
 def _two_sum(t: int, n: int, M: int) -> Count:
     """Sets of 1 … t values: the value that two of them differ in is asked for, and comes no more."""
-    half = _one(2, M - 1 if 2 * t >= M else 0, exact=False)  # from the middle on half of all sets
+    half = one(2, M - 1 if 2 * t >= M else 0, exact=False)  # from the middle on half of all sets
     return max(sets(M, t, 1, lambda s: int(s > 0)), half, key=Count.bits)
 
 
 def _three_sum(t: int, n: int, M: int) -> Count:
     """A token w = 2m-1 and a set A of values below m, 3m-1 ≤ M: -(w+a) asks for a.  Or M rows: 0 … 0 y."""
-    sets_A = _two_sum(t - (t == n), n, (M + 1) // 3)
-    return max(sets_A._replace(exact=False), _one(M, exact=False), key=Count.bits)
+    A = _two_sum(t - (t == n), n, (M + 1) // 3)._replace(exact=False)
+    return max(A, one(M, exact=False), key=Count.bits)
 
 
-def _two_sum_any(t: int, n: int, M: int) -> Count:
-    """Sets without a pair: s of h couples {v,-v}, a side each, and z of the e values with v = -v."""
-    e = 2 - M % 2
+def without_pairs(M: int, selves: int, most: int, empty: int) -> Count:
+    """Sets of s ≥ 1 halves of couples {v,-v} modulo M and some of the `selves` with v = -v, `most` in all;
+    one of the s is repeated to fill up.  And so many more.
+    """
 
     def with_selves(s: int) -> int:
-        return sum(comb(e, z) for z in range(min(e, t - s) + 1)) if s else comb(e, t) + (t > 1)
+        return sum(comb(selves, z) for z in range(min(selves, most - s) + 1)) if s else empty
 
-    return sets((M - 1) // 2, t, 2, with_selves)
-
-
-def _halves(t: int, n: int) -> Count:
-    """All of a that was read; then what b is still compared with, and that it failed."""
-    return _one(2, min(t, 2 * n - t), more=t > n)
+    return sets((M - 1) // 2, most, 2, with_selves)
 
 
 def _composition(t: int, N: tuple[int, ...]) -> Count:
     """N^t inside z_L; after it a function F of (w_l …, i_l), all N^N of them; when z_0 is known N^(N/m)."""
     *lower, top = N
     if t <= top or t >= sum(N):
-        return _one(top, min(t, top) if t <= sum(N) else top // N[0])
+        return one(top, min(t, top) if t <= sum(N) else top // N[0])
     K, s = 0, t - top
     for K in reversed(lower):
         if s < K:
@@ -92,20 +83,10 @@ def _composition(t: int, N: tuple[int, ...]) -> Count:
     if s and top <= 32:
         columns = top ** (top // K)
         onto = [sum((-1) ** j * comb(k, j) * (k - j) ** K for j in range(k)) for k in range(K + 1)]
-        return _one(sum(onto[k] * comb(columns, k) * k**s for k in range(1, K + 1)))
+        return one(sum(onto[k] * comb(columns, k) * k**s for k in range(1, K + 1)))
     if s and top >= 2 * K:
         return Count(((top // 2, 1), (top, top - 1), (K, s)), exact=False)
-    return _one(top, top, exact=s == 0)
-
-
-def _counting(t: int, n: int, S: int) -> Count:
-    """How often each symbol came; when s is known, its own count 0 … n."""
-    return _one(n + 1) if t > n else _binomial(t + S - 1, min(t, S - 1))
-
-
-def _sparse_average(t: int, n: int, q: int) -> Count:
-    """q < n: sums over all sets of q places tell all z apart; when y_i = i - 1 are known, those behind."""
-    return _one(min(t, n) + 1) if q == n else _one(2, min(t, 2 * n - t), exact=t <= n)
+    return one(top, top, exact=s == 0)
 
 
 def _dyck(t: int, n: int, k: int, D: int) -> Count:
@@ -113,15 +94,15 @@ def _dyck(t: int, n: int, k: int, D: int) -> Count:
     H = min(t, n - t, D)
     H -= (t - H) % 2
     if k == 1 or H * k.bit_length() > _WRITTEN:
-        return _one(H // 2 + 2) if k == 1 else _one(k, H, exact=False)
-    return _one((k ** (H + 2) - k ** (H % 2)) // (k * k - 1) + 1)  # k^H + k^(H-2) + … + 1
+        return one(H // 2 + 2) if k == 1 else one(k, H, exact=False)
+    return one((k ** (H + 2) - k ** (H % 2)) // (k * k - 1) + 1)  # k^H + k^(H-2) + … + 1
 
 
 def _is_tree(t: int, n: int) -> Count:
     """What is connected, n-t parts, and from three edges on a cycle; (n-t)^t ≤ Stirling₂(n,n-t)."""
     if n > _VERTICES or (n, t) == (4, 2):
-        return _one(n - t, t, exact=False) if n > 4 else _one(5, exact=False)
-    return _one(_partitions(n)[n - t] + (t >= 3))
+        return one(n - t, t, exact=False) if n > 4 else one(5, exact=False)
+    return one(_partitions(n)[n - t] + (t >= 3))
 
 
 @lru_cache(maxsize=8)
@@ -133,18 +114,12 @@ def _partitions(n: int) -> list[int]:
     return row
 
 
-def _turing(t: int, n: int, program: int) -> Count:
-    """Of a palindrome the s digits not yet mirrored, and that some did not fit; of a number two bits."""
-    s = t - 1
-    return _one(2, min(s, 2)) if program else _one(2, min(s, n - s), more=2 * s >= n + 2)
-
-
 def _cgram(t: int, n: int, c: int, V: int) -> Count:
     """K groups: #, a word of c-2 other symbols, a value that is not # but for the last; then only #."""
     groups = min(t, n) // c
     if c == 2:
         K = min(groups, V - -(-V // V.bit_length()))
-        return _one(V - K, K, exact=V == 2)  # of two symbols the answer is the other one
+        return one(V - K, K, exact=V == 2)  # of two symbols the answer is the other one
     free = c - 1 - max(1, t - n)
     many = free * ((V - 1).bit_length() - 1) >= groups.bit_length()  # surely more words than groups
     K = groups if many else min(groups, (V - 1) ** free)
@@ -153,10 +128,9 @@ def _cgram(t: int, n: int, c: int, V: int) -> Count:
 
 def _retrieval(t: int, n: int, D: int, V: int, absent: int) -> Count:
     """V^t under fixed keys; with `absent` for each set of keys, if n-t others remain beside any two sets."""
-    if not absent:
-        return _one(V, t, exact=False)
     free = t == n or n + t <= 1 << D
-    return _binomial((1 << D) - (0 if free else n - t), t, (V, t), exact=free)
+    with_keys = _binomial((1 << D) - (0 if free else n - t), t, (V, t), exact=free)
+    return with_keys if absent else one(V, t, exact=False)
 
 
 def _nearest_neighbor(t: int, n: int, D: int, g: int) -> Count:
@@ -164,7 +138,7 @@ def _nearest_neighbor(t: int, n: int, D: int, g: int) -> Count:
     directions: dict[int, int] = {}
     for r in range(1, g + 1):
         directions[r] = (2 * r + 1) ** D - 1 - sum(directions[r // d] for d in range(2, r + 1))
-    return _one(2, min(t // 2, directions[g]), exact=False)
+    return one(2, min(t // 2, directions[g]), exact=False)
 
 
 def _khop(t: int, **sizes: int) -> Count:
@@ -181,37 +155,35 @@ class _Spec(NamedTuple):
 
 
 _TASKS = {
-    "eva": _Spec({"n": 1}, lambda n: (n, n + 1, n), lambda t, n: _one(n, t)),
-    "index": _Spec({"n": 1, "S": 2}, lambda n, S: (n, n + 1, max(n, S)), lambda t, n, S: _one(S, t)),
+    "eva": _Spec({"n": 1}, lambda n: (n, n + 1, n), lambda t, n: one(n, t)),
+    "index": _Spec({"n": 1, "S": 2}, lambda n, S: (n, n + 1, max(n, S)), lambda t, n, S: one(S, t)),
     "two_sum": _Spec({"n": 1, "M": 3}, lambda n, M: (n, n + 1, M), _two_sum),
     "three_sum": _Spec({"n": 2, "M": 3}, lambda n, M: (n, n + 1, M), _three_sum),
-    "two_sum_any": _Spec({"n": 2, "M": 3}, lambda n, M: (n // 2, n, M), _two_sum_any),
-    "equality": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), _halves),
-    "disjointness": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), _halves),
-    "counting": _Spec({"n": 1, "S": 2}, lambda n, S: (n, n + 2, max(S, n + 1)), _counting),
-    "sparse_average": _Spec(
-        {"n": 1, "q": 1}, lambda n, q: (n, n + q, max(n, 2)), _sparse_average, lambda n, q: q <= n
-    ),
-    "dyck": _Spec(
-        {"n": 2, "k": 1, "D": 1}, lambda n, k, D: (n // 2, n, 2 * k), _dyck, lambda n, k, D: n % 2 == 0
-    ),
+    # Sets without a pair; alone, t values with v = -v; and, from two tokens on, that there is a pair.
+    "two_sum_any": _Spec({"n": 2, "M": 3}, lambda n, M: (n // 2, n, M), lambda t, n, M: (
+        without_pairs(M, 2 - M % 2, t, comb(2 - M % 2, t) + (t > 1)))),
+    # All of a that was read; then what b is still compared with, and that it failed.
+    "equality": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), lambda t, n: one(2, min(t, 2 * n - t), more=t > n)),
+    "disjointness": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), lambda t, n: one(2, min(t, 2 * n - t), more=t > n)),
+    # How often each symbol came; when s is known, its own count 0 … n.
+    "counting": _Spec({"n": 1, "S": 2}, lambda n, S: (n, n + 2, max(S, n + 1)), lambda t, n, S: (
+        one(n + 1) if t > n else _binomial(t + S - 1, min(t, S - 1)))),
+    # q < n: sums over all sets of q places tell all z apart; when y_i = i - 1 are known, those behind.
+    "sparse_average": _Spec({"n": 1, "q": 1}, lambda n, q: (n, n + q, max(n, 2)), lambda t, n, q: (
+        one(min(t, n) + 1) if q == n else one(2, min(t, 2 * n - t), exact=t <= n)), lambda n, q: q <= n),
+    "dyck": _Spec({"n": 2, "k": 1, "D": 1}, lambda n, k, D: (n // 2, n, 2 * k), _dyck, lambda n, k, D: n % 2 == 0),
     "is_tree": _Spec({"n": 4}, lambda n: ((n - 1) // 2, n - 1, n * n), _is_tree),
-    "turing": _Spec({"n": 2, "program": 0}, lambda n, program: (1 + n // 2, n + 1, 3), _turing),
-    "cgram": _Spec(
-        {"n": 2, "c": 2, "V": 2}, lambda n, c, V: (n, n + c - 1, V), _cgram, lambda n, c, V: n >= c
-    ),
-    "recall": _Spec(  # V for each value read, the keys being fixed; then for each that was not asked for
-        {"n": 1, "V": 2, "q": 1}, lambda n, V, q: (2 * n, 2 * n + q, V),
-        lambda t, n, V, q: _one(V, min(t // 2, 3 * n - t), exact=False), lambda n, V, q: 2 * n <= V and q <= n,
-    ),
-    "retrieval": _Spec(
-        {"n": 1, "D": 1, "V": 1, "absent": 0}, lambda n, D, V, absent: (n, n + 1, (V + 1) << D), _retrieval,
-        lambda n, D, V, absent: D + V.bit_length() <= 62 and n + absent <= 1 << D,
-    ),
-    "nearest_neighbor": _Spec(
-        {"n": 1, "D": 2, "g": 1}, lambda n, D, g: (2 * n, 2 * n + 1, (2 * g + 1) ** D + 2), _nearest_neighbor,
-        lambda n, D, g: D <= 62 and (2 * g + 1) ** D < 2**62 and (D * g**2) ** 3 < 2**63,
-    ),
+    # Of a palindrome the t-1 digits not yet mirrored, and that some did not fit; of a number two bits.
+    "turing": _Spec({"n": 2, "program": 0}, lambda n, program: (1 + n // 2, n + 1, 3), lambda t, n, program: (
+        one(2, min(t - 1, 2)) if program else one(2, min(t - 1, n - t + 1), more=2 * t >= n + 4))),
+    "cgram": _Spec({"n": 2, "c": 2, "V": 2}, lambda n, c, V: (n, n + c - 1, V), _cgram, lambda n, c, V: n >= c),
+    # V for each value read, the keys being fixed; after the cut for each that was not asked for.
+    "recall": _Spec({"n": 1, "V": 2, "q": 1}, lambda n, V, q: (2 * n, 2 * n + q, V), lambda t, n, V, q: (
+        one(V, min(t // 2, 3 * n - t), exact=False)), lambda n, V, q: 2 * n <= V and q <= n),
+    "retrieval": _Spec({"n": 1, "D": 1, "V": 1, "absent": 0}, lambda n, D, V, absent: (n, n + 1, (V + 1) << D),
+        _retrieval, lambda n, D, V, absent: D + V.bit_length() <= 62 and n + absent <= 1 << D),
+    "nearest_neighbor": _Spec({"n": 1, "D": 2, "g": 1}, lambda n, D, g: (2 * n, 2 * n + 1, (2 * g + 1) ** D + 2),
+        _nearest_neighbor, lambda n, D, g: D <= 62 and (2 * g + 1) ** D < 2**62 and (D * g**2) ** 3 < 2**63),
     "khop": _Spec({"n": 2, "k": 0, "S": 2}, lambda n, k, S: (n, n + 1, k + S + 3), _khop),
 }  # fmt: skip
 _PROGRAMS: dict[Value, Value] = {"palindrome": 0, "increment": 1}
@@ -221,25 +193,19 @@ _PROGRAMS: dict[Value, Value] = {"palindrome": 0, "increment": 1}
 def read(text: str) -> Task:
     """Reads the text form: every size is spelled, and the task exists."""
     name, given = parse_call(text)
-    if name in ("composition", "facts"):  # facts is composition told in sentences: the same tokens, answers
-        keys = ["m", *(f"n{l}" for l in range(1, len(given)))]
-        s = _sizes(name, given, dict.fromkeys(keys, 1))
-        N = tuple(accumulate((s[key] for key in keys), mul))
-        return Task(name, s, N, sum(N), sum(N) + 2, N[-1])
-    expect(name in _TASKS, f"no task is named {name[:40]!r}")
-    s = _sizes(name, given, _TASKS[name].least)
-    expect(_TASKS[name].exists(**s), f"there is no {text[:80]}")
-    asks = {"recall": s.get("q", 1), "khop": s["n"]}.get(name, 1)
-    return Task(name, s, (), *_TASKS[name].shape(**s), asks)
-
-
-def _sizes(name: str, given: dict[str, Value], least: dict[str, int]) -> dict[str, int]:
-    wrong = sorted(set(given) ^ set(least))
+    chain = ["m", *(f"n{l}" for l in range(1, len(given)))] if name in ("composition", "facts") else []
+    expect(bool(chain) or name in _TASKS, f"no task is named {name[:40]!r}")
+    least = dict.fromkeys(chain, 1) if chain else _TASKS[name].least
+    wrong, s = sorted(set(given) ^ set(least)), dict[str, int]()
     expect(not wrong, f"{name}: {wrong and wrong[0][:40]} is missing or unknown")
-    s: dict[str, int] = {}
     for key, low in least.items():
         value = _PROGRAMS.get(given[key]) if key == "program" else given[key]
         expect(type(value) is (bool if key == "absent" else int), f"{name}: {key} is of another kind")
         s[key] = int(value or 0)
         expect(s[key] >= low, f"{name}: {key} must be at least {low}")
-    return s
+    if chain:  # facts is composition told in sentences: the same tokens, the same answers
+        N = tuple(accumulate(s.values(), mul))
+        return Task(name, s, N, sum(N), sum(N) + 2, N[-1])
+    expect(_TASKS[name].exists(**s), f"there is no {text[:80]}")
+    asks = {"recall": s.get("q", 1), "khop": s["n"]}.get(name, 1)
+    return Task(name, s, (), *_TASKS[name].shape(**s), asks)

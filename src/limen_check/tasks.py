@@ -1,15 +1,15 @@
-r"""What the tasks are, in the language of the rules: classes of tokens, promises, and what the answer is.
+"""What the tasks are, in the language of the rules: classes of tokens, promises, and what the answer is.
 
 A number is an integer (of // div) % mod of a token, mod = 0 for none, and `of` is one of
 
-    PLACE, TOKEN             its place in its segment, its id
-    a number                 which has digits of its own
-    Read("at", c, facts, e)  e of THE token of class c that the facts single out
-    Read("back", o, {}, e)   e of the token o positions before
-    Read("exists", c, facts) 1 if a token of class c at or before it satisfies the facts, else 0
+    PLACE, TOKEN                its place in its segment, its id
+    a number                    which has digits of its own
+    Read("at", c, facts, e)     e of THE token of class c that the facts single out
+    Read("back", o, {}, e)      e of the token o positions before
+    Read("exists", c, facts)    1 if a token of class c at or before it satisfies the facts, else 0
     Read("found", c, facts, k)  the number k of that token, or k's modulus where there is none
-    Read("count", c, facts)  how many there are in all
-    Cell(i, size)            cell i of the task's machine, below `size`, after this token
+    Read("count", c, facts)     how many there are in all
+    Cell(i, size)               cell i of the task's machine, below `size`, after this token
 
 Facts relate numbers of the key token to one of the asking token.  A sceptic reads here whether this is the
 task; everything else is derived from the weights.
@@ -28,14 +28,11 @@ from limen_check.files import expect, need
 from limen_check.text import parse_call
 
 PLACE, TOKEN = "place", "token"
-OTHER = "not at the asking token's own place, so not itself"
-NO_FACTS: Facts = frozenset()
+OTHER = "not at the asking token's own place, so not itself"  # a fact
 
 
 @dataclass(frozen=True)
 class Number:
-    """(of // div) % mod; no modulus if mod is 0."""
-
     of: Any
     div: int = 1
     mod: int = 0
@@ -43,26 +40,20 @@ class Number:
 
 @dataclass(frozen=True)
 class Read:
-    """What a token knows of other tokens."""
-
     how: str
     where: Any
-    facts: Facts = NO_FACTS
+    facts: Facts = frozenset()
     of: Any = None
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A part of a machine's state: an integer below `size`."""
-
     name: Hashable
     size: int
 
 
 @dataclass(frozen=True)
-class Line:
-    """key number = sign · query number + shift, modulo `modulo` unless that is 0."""
-
+class Line:  # key number = sign · query number + shift, modulo `modulo` unless that is 0
     key: Number
     query: Number
     shift: int = 0
@@ -71,17 +62,14 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Listed:
-    """The key token's numbers, in the order of their text, are one of these rows; or, behind the asking
-    token's number, (query, *keys) is.
-    """
-
+class Listed:  # the key token's numbers, in the order of their text, are a row; or (query number, *keys) are
     keys: tuple[Number, ...]
     rows: frozenset[tuple[Any, ...]]
     query: Number | None = None
 
 
 Facts = frozenset[Line | Listed | str]
+NO_FACTS: Facts = frozenset()
 
 
 @dataclass(frozen=True)
@@ -112,32 +100,23 @@ class Class:
         return self.first + self.start <= other.first + other.last
 
 
-class Piece(NamedTuple):
-    """Bits start, start+1, … of a token that was written: a number below 2^bits."""
-
+class Piece(NamedTuple):  # bits start, start+1, … of a token that was written: a number below 2^bits
     start: int
     bits: int
     number: Number
 
 
-@dataclass(frozen=True)
-class Decision:
-    """The answer as a function of some numbers of the token that answers.
-
-    `rises`: it is 1 iff the first number is not below the second.
-    """
+class Decision(NamedTuple):
+    """The answer as a function of some numbers; `rises`: 1 iff the first is not below the second."""
 
     numbers: tuple[Number, ...]
     right: Callable[[tuple[Any, ...]], int]
     rises: bool = False
 
 
-@dataclass(frozen=True)
-class Machine:
-    """The state is a tuple of cells; a token acts by its `numbers[class]`, and on every cell.
-
-    With a = action(class, numbers), cell i becomes turn(i, values of reads(i), a); all cells turn at once.
-    They start at 0.  `cells` says by which expression a cell is known.
+class Machine(NamedTuple):
+    """A token acts by its `numbers[class]` on all cells at once: with a = action(class, numbers), cell i becomes
+    turn(i, values of reads(i), a).  They start at 0.  `cells` says by which expression a cell is known.
     """
 
     cells: Mapping[str, Any]
@@ -169,15 +148,12 @@ class Spec:
     later: tuple[int, ...] = ()
 
 
-def row(*parts: tuple[str, int, int, int]) -> list[Class]:
-    """Segments of one class each: name, tokens, ids."""
-    first = accumulate((count for _, count, _, _ in parts), initial=0)
-    return [Class(name, at, 0, 1, count, low, high) for at, (name, count, low, high) in zip(first, parts, strict=False)]
-
-
-def _last(c: Class, name: str = "last") -> Class:
-    """The last token of a class as it asks."""
-    return Class(name, c.first, c.last, 1, 1, c.low, c.high, view=True)
+def text(*parts: tuple[str, int, int, int], last: str = "") -> tuple[Class, ...]:
+    """Segments of one class each: name, tokens, ids.  And the last token as it asks."""
+    first = [*accumulate((count for _, count, _, _ in parts), initial=0)][:-1]
+    classes = [Class(name, at, 0, 1, *sizes) for at, (name, *sizes) in zip(first, parts, strict=True)]
+    c = classes[-1]
+    return (*classes, *([Class(last, c.first, c.last, 1, 1, c.low, c.high, view=True)] if last else []))
 
 
 def at_place(n: int, query: Number, shift: int = 0) -> Facts:
@@ -191,74 +167,66 @@ def listed(*numbers: Number, rows: set[tuple[int, ...]]) -> Listed:
     return Listed(tuple(numbers[i] for i in order), frozenset(tuple(row[i] for i in order) for row in rows))
 
 
-def _any(*facts: tuple[str, Any], yes: int = 1) -> Decision:
-    """`yes` iff in one of the classes there is such a token."""
-    there = tuple(Number(Read("exists", where, frozenset(all_of))) for where, all_of in facts)
-    return Decision(there, lambda row: yes if any(row) else 1 - yes)
+def exists(where: str, *facts: Line | Listed | str) -> Number:
+    return Number(Read("exists", where, frozenset(facts)))
 
 
-def eva(n: int) -> Spec:
-    return index(n, n)
+def _any(*numbers: Number, yes: int = 1) -> Decision:
+    """`yes` iff one of them is not 0."""
+    return Decision(numbers, lambda row: yes if any(row) else 1 - yes)
 
 
-def index(n: int, S: int) -> Spec:
-    found = Read("at", "data", at_place(n, Number(TOKEN)), TOKEN)
-    return Spec(tuple(row(("data", n, 0, S), ("query", 1, 0, n))), ("query",), S, (Number(found),))
+def _index(n: int, S: int) -> Spec:
+    found = Number(Read("at", "data", at_place(n, Number(TOKEN)), TOKEN))
+    return Spec(text(("data", n, 0, S), ("query", 1, 0, n)), ("query",), S, (found,))
 
 
-def retrieval(n: int, D: int, V: int, absent: bool) -> Spec:
+def _retrieval(n: int, D: int, V: int, absent: bool) -> Spec:
     """Pairs a·V + b with different a, then 2^D·V + a; without `absent` that a occurs."""
-    classes = tuple(row(("pairs", n, 0, V << D), ("query", 1, V << D, (V + 1) << D)))
+    classes = text(("pairs", n, 0, V << D), ("query", 1, V << D, (V + 1) << D))
     facts: Facts = frozenset({Line(Number(TOKEN, V), Number(TOKEN, 1, 1 << D))})
     there, found = Read("at", "pairs", facts, TOKEN), Read("found", "pairs", facts, Number(TOKEN, 1, V))
     promises = frozenset({("at most one" if absent else "one", "pairs", facts)})
     return Spec(classes, ("query",), V + absent, (Number(found) if absent else Number(there, 1, V),), promises)
 
 
-def two_sum(n: int, M: int) -> Spec:
+def _two_sum(n: int, M: int) -> Spec:
     """x + q ≡ 0 modulo M for some x; as x + q ≤ 2M - 2, that is x + q = 0 or M."""
-    zero, whole, modulo = (Line(Number(TOKEN), Number(TOKEN), s, -1, m) for s, m in ((0, 0), (M, 0), (0, M)))
-    ways = _any(("x", {zero}), ("x", {whole})), _any(("x", {modulo}))
-    return Spec(tuple(row(("x", n, 0, M), ("q", 1, 0, M))), ("q",), 2, ways, sums=(0, M))
+    zero, whole, modulo = (
+        exists("x", Line(Number(TOKEN), Number(TOKEN), s, -1, m)) for s, m in ((0, 0), (M, 0), (0, M))
+    )
+    ways = _any(zero, whole), _any(modulo)
+    return Spec(text(("x", n, 0, M), ("q", 1, 0, M)), ("q",), 2, ways, sums=(0, M))
 
 
-def two_sum_any(n: int, M: int) -> Spec:
+def _two_sum_any(n: int, M: int) -> Spec:
     """Some token but the first has met a partner: the first token, or another that is not later."""
-    first, later = row(("first", 1, 0, M), ("later", n - 1, 0, M))
     partner = [Line(Number(TOKEN), Number(TOKEN), s, -1) for s in (0, M)]
-    met = [Number(Read("exists", "first", frozenset({fact}))) for fact in partner]
-    met += [Number(Read("exists", "later", frozenset({fact, OTHER}))) for fact in partner if n > 2]
+    met = [exists("first", fact) for fact in partner] + [exists("later", fact, OTHER) for fact in partner if n > 2]
     some = listed(*met, rows={row for row in product((0, 1), repeat=len(met)) if any(row)})
-    return Spec((first, later, _last(later)), ("last",), 2, (_any(("later", {some})),), sums=(0, M))
+    classes = text(("first", 1, 0, M), ("later", n - 1, 0, M), last="last")
+    return Spec(classes, ("last",), 2, (_any(exists("later", some)),), sums=(0, M))
 
 
 def _compared(n: int, bad: set[tuple[int, ...]]) -> Spec:
     """Answer 0 iff some b_i and a_i are bad together."""
-    a, b = row(("a", n, 0, 2), ("b", n, 0, 2))
     flaw = listed(Number(TOKEN), Number(Read("at", "a", at_place(n, Number(PLACE)), TOKEN)), rows=bad)
-    return Spec((a, b, _last(b)), ("last",), 2, (_any(("b", {flaw}), yes=0),))
+    return Spec(text(("a", n, 0, 2), ("b", n, 0, 2), last="last"), ("last",), 2, (_any(exists("b", flaw), yes=0),))
 
 
-def equality(n: int) -> Spec:
-    return _compared(n, {(0, 1), (1, 0)})
-
-
-def disjointness(n: int) -> Spec:
-    return _compared(n, {(1, 1)})
-
-
-def recall(n: int, V: int, q: int) -> Spec:
+def _recall(n: int, V: int, q: int) -> Spec:
     """key value key value …, keys different, then q different ones of them, at even and odd places."""
     sizes = ("evens", 0, n + -(-q // 2)), ("values", 1, n), ("odd", 2 * n + 1, q // 2)
     classes = [Class(name, 0, at, 2, count, 0, V) for name, at, count in sizes if count]
     classes.append(Class("even", 0, 2 * n, 2, -(-q // 2), 0, V, view=True))  # asks, and is one of the evens
     before = Read("at", "evens", at_place(classes[0].count, Number(PLACE), -1), TOKEN)
     asked: Facts = frozenset({Line(Number(before), Number(TOKEN))})
-    promises, answer = frozenset({("one", "values", asked), ("none", "odd", asked)}), Read("at", "values", asked, TOKEN)
-    return Spec(tuple(classes), ("even", "odd")[: 1 + (q > 1)], V, (Number(answer),), promises)
+    promises = frozenset({("one", "values", asked), ("none", "odd", asked)})
+    answer = Number(Read("at", "values", asked, TOKEN))
+    return Spec(tuple(classes), ("even", "odd")[: 1 + (q > 1)], V, (answer,), promises)
 
 
-def composition(m: int, **n: int) -> Spec:
+def _composition(m: int, **n: int) -> Spec:
     """i_0 = z_0, i_1 = z_1(i_0), i_{l+1} = z_{l+1}(w_l, i_l); z_l(ω, ι) stands at ω·N_{l-2} + ι."""
     parts = (1, *n.values())  # n_0 = 1: z_1 has no parts
     N = [m * prod(parts[: l + 1]) for l in range(len(parts))]
@@ -271,48 +239,42 @@ def composition(m: int, **n: int) -> Spec:
         facts = {Line(Number(PLACE, 1, size if ways > 1 else 0), Number(i))} if size > 1 else set()
         facts |= {Line(Number(PLACE, size), ω)} if ways > 1 else set()
         i = Read("at", f"z{l}", frozenset(facts), TOKEN)
-    classes = row(*tables, ("z0", 1, 0, m), ("w", 1, 0, prod(parts)))
-    return Spec(tuple(classes), ("w",), N[-1], (Number(i),))
+    return Spec(text(*tables, ("z0", 1, 0, m), ("w", 1, 0, prod(parts))), ("w",), N[-1], (Number(i),))
 
 
-def cgram(n: int, c: int, V: int) -> Spec:
+def _cgram(n: int, c: int, V: int) -> Spec:
     """The c-1 asking tokens stand in the n exactly once, and not at the end; then which symbol follows?"""
-    classes = row(("start", c - 1, 0, V), ("text", n - c + 1, 0, V), ("asks", c - 1, 0, V))
+    classes = text(("start", c - 1, 0, V), ("text", n - c + 1, 0, V), ("asks", c - 1, 0, V), last="query")
     symbol = [Number(TOKEN), *(Number(Read("back", o, NO_FACTS, TOKEN)) for o in range(1, c))]
     facts: Facts = frozenset(Line(symbol[o], symbol[o - 1]) for o in range(1, c))
     answer, promises = Number(Read("at", "text", facts, TOKEN)), frozenset({("one", "text", facts)})
-    return Spec((*classes, _last(classes[2], "query")), ("query",), V, (answer,), promises)
+    return Spec(classes, ("query",), V, (answer,), promises)
 
 
-def counting(n: int, S: int) -> Spec:
+def _counting(n: int, S: int) -> Spec:
     """Does s occur at least k times among the x?"""
-    same = Line(Number(TOKEN), Number(Read("at", "s", NO_FACTS, TOKEN)))
-    numbers = Number(Read("count", "x", frozenset({same}))), Number(TOKEN)
+    same: Facts = frozenset({Line(Number(TOKEN), Number(Read("at", "s", NO_FACTS, TOKEN)))})
+    numbers = Number(Read("count", "x", same)), Number(TOKEN)
     answer = Decision(numbers, lambda row: int(row[0] >= row[1]), rises=True)
-    return Spec(tuple(row(("x", n, 0, S), ("s", 1, 0, S), ("k", 1, 1, n + 1))), ("k",), 2, (answer,))
+    return Spec(text(("x", n, 0, S), ("s", 1, 0, S), ("k", 1, 1, n + 1)), ("k",), 2, (answer,))
 
 
-def sparse_average(n: int, q: int) -> Spec:
+def _sparse_average(n: int, q: int) -> Spec:
     """How many of the z at the places y_1 < … < y_q are 1?"""
-    z, y = row(("z", n, 0, 2), ("y", q, 0, n))
     fetched = listed(Number(Read("at", "z", at_place(n, Number(TOKEN)), TOKEN)), rows={(1,)})
     ones = Decision((Number(Read("count", "y", frozenset({fetched}))),), lambda row: int(row[0]))
-    return Spec((z, y, _last(y)), ("last",), q + 1, (ones,))
+    return Spec(text(("z", n, 0, 2), ("y", q, 0, n), last="last"), ("last",), q + 1, (ones,))
 
 
-def dyck(n: int, k: int, D: int) -> Spec:
+def _dyck(n: int, k: int, D: int) -> Spec:
     """Ids below k open a bracket, id k + i closes kind i; right order, at most D open, all closed.
 
     A stack of D slots, the newest bracket first: 0 is free, 1 … k is a kind.
     """
     need(D <= 4096, "a stack too deep to be followed")
-    (text,), slots = row(("text", n, 0, 2 * k)), [f"s{i}" for i in range(D)]
+    slots = [f"s{i}" for i in range(D)]
     cells = {"lost": Cell("lost", 2)} | {slot: Cell(slot, k + 1) for slot in slots}
-
-    def reads(cell: str) -> tuple[str, ...]:
-        if cell == "lost":
-            return "lost", slots[0], slots[-1]
-        return tuple(slots[max(int(cell[1:]) - 1, 0) : int(cell[1:]) + 2])
+    near = {slot: tuple(slots[max(i - 1, 0) : i + 2]) for i, slot in enumerate(slots)}
 
     def turn(cell: str, old: tuple[int, ...], read: int) -> int:
         opens, kind = read < k, read % k + 1
@@ -322,24 +284,24 @@ def dyck(n: int, k: int, D: int) -> Spec:
             return kind if cell == slots[0] else old[0]
         return 0 if cell == slots[-1] else old[-1]
 
-    machine = Machine(cells, {"text": (Number(TOKEN),)}, lambda c, at: at[0], reads, turn)
+    reads = {"lost": ("lost", slots[0], slots[-1])} | near
+    machine = Machine(cells, {"text": (Number(TOKEN),)}, lambda c, at: at[0], reads.__getitem__, turn)
     answer = Decision((Number(cells["lost"]), Number(cells["s0"])), lambda row: int(row == (0, 0)))
-    return Spec((text, _last(text)), ("last",), 2, (answer,), machine=machine)
+    return Spec(text(("text", n, 0, 2 * k), last="last"), ("last",), 2, (answer,), machine=machine)
 
 
 _SPECS: dict[str, Callable[..., Spec]] = {
-    make.__name__: make
-    for make in (
-        eva, index, retrieval, two_sum, two_sum_any, equality, disjointness, recall, composition, cgram,
-        counting, sparse_average, dyck,
-    )
+    "eva": lambda n: _index(n, n), "index": _index, "retrieval": _retrieval, "two_sum": _two_sum,
+    "two_sum_any": _two_sum_any, "equality": lambda n: _compared(n, {(0, 1), (1, 0)}),
+    "disjointness": lambda n: _compared(n, {(1, 1)}), "recall": _recall, "composition": _composition,
+    "cgram": _cgram, "counting": _counting, "sparse_average": _sparse_average, "dyck": _dyck,
 }  # fmt: skip
 
 
-def spec(text: str) -> Spec:
+def spec(task: str) -> Spec:
     """The task that a text names, its sizes being checked; refused where no rule speaks of it."""
-    known = parse_call(text).name
+    known = parse_call(task).name
     need(known in _SPECS, "no rule speaks of this task")
-    sizes = rows.read(text).sizes
+    sizes = rows.read(task).sizes
     expect(max(sizes.values()) < 1 << 62, f"{known}: a size is too large")
     return _SPECS[known](**sizes)

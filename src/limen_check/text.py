@@ -9,13 +9,11 @@ A value is a natural number (also `2^20`), true, false, or a word.  There are no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from limen_check.files import BITS, DIGITS, Malformed, expect
 
 _CHARACTERS, _LAYERS, _NESTED, _SIDE_BY_SIDE = 1 << 16, 4096, 32, 64
-
 Value = int | bool | str
 
 
@@ -25,7 +23,7 @@ class Call(NamedTuple):
     name: str
     arguments: dict[str, Value]
 
-    def number(self, key: str, least: int = 0, most: int = 1 << BITS, default: Value = "") -> int:
+    def number(self, key: str, least: int = 1, most: int = 1 << BITS, default: Value = "") -> int:
         """An argument that is an integer."""
         value = self.arguments.get(key, default)
         well = isinstance(value, int) and type(value) is int and least <= value <= most
@@ -67,26 +65,23 @@ def parse_stack(text: str, depth: int = 0) -> Stack:
     """Reads a whole stack and unrolls its repetitions."""
     expect(len(text) <= _CHARACTERS, f"a text is at most {_CHARACTERS} characters")
     expect(depth <= _NESTED, f"at most {_NESTED} parentheses in each other")
-    layers: Stack = []
-    for item in _items(text):
-        times, _, inner = item.partition("*") if item[:1].isdigit() else ("1", "", item)
-        count = _value(times, "a count")
-        group = inner.startswith("(") and inner.endswith(")")
-        found = parse_stack(inner[1:-1], depth + 1) if group else [tuple(map(parse_call, inner.split("|")))]
-        expect(max(map(len, found)) <= _SIDE_BY_SIDE, f"at most {_SIDE_BY_SIDE} mixers side by side")
-        few = type(count) is int and 1 <= int(count) and len(layers) + int(count) * len(found) <= _LAYERS
-        expect(few, f"at least one and at most {_LAYERS} layers")
-        layers += found * int(count)
+    layers, start, inside = Stack(), 0, 0
+    for at, mark in enumerate(text + ","):
+        inside += (mark == "(") - (mark == ")")
+        expect(inside >= 0, f"column {at + 1} of {text[:60]!r}: a parenthesis too many")
+        if mark == "," and inside == 0:
+            layers += _repeated(text[start:at], depth)
+            expect(len(layers) <= _LAYERS, f"at most {_LAYERS} layers")
+            start = at + 1
+    expect(inside == 0, f"{text[:60]!r}: a parenthesis is missing")
     return layers
 
 
-def _items(text: str) -> Iterator[str]:
-    """What stands between the commas that are in no parentheses."""
-    depth = start = 0
-    for at, mark in enumerate(text + ","):
-        depth += (mark == "(") - (mark == ")")
-        expect(depth >= 0, f"column {at + 1} of {text[:60]!r}: a parenthesis too many")
-        if mark == "," and depth == 0:
-            yield text[start:at]
-            start = at + 1
-    expect(start == len(text) + 1, f"{text[:60]!r}: a parenthesis is missing")
+def _repeated(item: str, depth: int) -> Stack:
+    times, _, inner = item.partition("*") if item[:1].isdigit() else ("1", "", item)
+    group, count = inner.startswith("(") and inner.endswith(")"), _value(times, "a count")
+    found = parse_stack(inner[1:-1], depth + 1) if group else [tuple(map(parse_call, inner.split("|")))]
+    expect(len(found[0]) <= _SIDE_BY_SIDE, f"at most {_SIDE_BY_SIDE} mixers side by side")
+    few = type(count) is int and 1 <= count * len(found) <= _LAYERS
+    expect(few, f"at least one and at most {_LAYERS} layers")
+    return found * int(count)
