@@ -12,64 +12,55 @@ from operator import mul
 from typing import Any
 
 from limen_check.files import expect, need
-from limen_check.scores import Gain, Match, Scores, Table
+from limen_check.scores import Gain, Match, Scores, Table, matched
 from limen_check.state import State
 from limen_check.tasks import NO_FACTS, PLACE, TOKEN, Class, Facts, Line, Listed, Number, Read
 from limen_check.vectors import ONE, ZERO, Form, Joint, Matrix, Vec, above, exp_above, power
 
 
-@dataclass(frozen=True, eq=False)
-class Head:
-    """Keys and values of all classes, and which columns a value has.  `both`: later tokens are seen, too."""
+@dataclass(eq=False)
+class Ask:
+    """The tokens of class c ask a head with the query q; no score overflows, whatever is claimed of it.
+
+    Keys and values of all classes; the columns of a value.  `both`: later tokens are seen, too.
+    """
 
     state: State
+    c: Class
+    q: Vec
     key: dict[str, Vec]
     value: dict[str, Vec]
     columns: frozenset[int]
     both: bool
 
-    @classmethod
-    def of(cls, state: State, K: Matrix, V: Matrix, both: bool) -> Head:
-        key, value = ({d.name: state.x[d.name].times(W, state.f) for d in state.text} for W in (K, V))
-        largest = max((form.cap for v in value.values() for form in v.forms.values()), default=ZERO)
-        need(2 * state.length * state.grown * largest <= state.f.most, "a sum of values overflows")
-        return cls(state, key, value, frozenset(V), both)
-
-
-class Ask:
-    """The tokens of class c ask a head with the query q; no score overflows, whatever is claimed of it."""
-
-    def __init__(self, head: Head, c: Class, Q: Matrix) -> None:
-        self.head, self.c, self.state, self.f = head, c, head.state, head.state.f
-        self.q, self.value = self.state.x[c.name].times(Q, self.f), head.value
-        self.scores = lru_cache(None)(lambda d: Scores(self.q, head.key[d.name], self.f))
-        self.seen = [d for d in self.state.text if head.both or d.may_be_before(c)]  # or something of it
-        for k in head.key.values():
+    def __post_init__(self) -> None:
+        self.f, self.seen = self.state.f, [d for d in self.state.text if self.both or d.may_be_before(self.c)]
+        self.scores = lru_cache(None)(lambda d: Scores(self.q, self.key[d.name], self.f))
+        for k in self.key.values():
             top = sum((form.cap * k[i].cap for i, form in self.q.forms.items()), ZERO)
             inside = self.f.inside(top, len(self.q.forms), None)
             need(2 * (top + inside) <= self.f.largest, "a score overflows")
 
     def before(self, d: Class) -> bool:
         """Whether every token that asks sees all of d."""
-        return self.head.both or d.before(self.c)
+        return self.both or d.before(self.c)
 
     def cap(self, column: int) -> Fraction:
         """The largest value."""
         return max(self.value[d.name][column].cap for d in self.seen)
 
-    def average(self) -> Vec:
-        """R3, no claim: an average of values, 1/Z and a sum of n being each within a factor of `grown`."""
-        err, room = {}, 2 if self.state.short else 4 * above(self.state.grown) ** 4
-        for column in self.head.columns:
-            ends = [self.value[d.name][column].ends for d in self.seen]
-            low, high = min(ZERO, *(low for low, _ in ends)), max(ZERO, *(high for _, high in ends))
-            dust = self.dust(column)
-            err[column] = room * low - (dust if low else 0), room * high + (dust if high else 0)
-        return Vec.of({}, err)
-
     def dust(self, column: int) -> Fraction:
         """What products of weights and values err by in all where they are subnormal: no factor of them."""
         return above(2 * self.state.length * self.state.grown * self.f.tiny) if self.cap(column) else ZERO
+
+    def average(self) -> Vec:
+        """R3, no claim: an average of values, 1/Z and a sum of n being each within a factor of `grown`."""
+        err, room = {}, 2 if self.state.short else 4 * above(self.state.grown) ** 4
+        for column in self.columns:
+            ends, dust = [self.value[d.name][column].ends for d in self.seen], self.dust(column)
+            low, high = min(ZERO, *(low for low, _ in ends)), max(ZERO, *(high for _, high in ends))
+            err[column] = room * low - (dust if low else 0), room * high + (dust if high else 0)
+        return Vec.of({}, err)
 
     def weight(self, n: int, gap: Fraction) -> Fraction:
         """At least the computed weight of n tokens that score `gap` less than another, relative to it."""
@@ -85,7 +76,7 @@ class Ask:
         stray = stray * (1 + u) ** 4 * self.state.grown
         need(stray < Fraction(1, 64), "too much weight elsewhere")
         share = 4 * stray + (0 if 4 * stray < u else (1 + u) ** 2 * (1 + 4 * acc) - 1)
-        reach = {c: above(share * self.cap(c)) + (self.dust(c) if stray else 0) for c in self.head.columns}
+        reach = {c: above(share * self.cap(c)) + (self.dust(c) if stray else 0) for c in self.columns}
         return v.plus(Vec.of({}, {c: (-e, e) for c, e in reach.items()}))
 
     def behind(self, e: Class, base: Fraction, gain: Gain, err: Fraction) -> Fraction:
@@ -95,10 +86,10 @@ class Ask:
         """
         scores = self.scores(e)
         gap = -scores.most(base, gain) - scores.err - err
-        if gap > 0 or self.head.both or all(name != e.name for _, name, _ in self.state.spec.promises):
+        if gap > 0 or self.both or all(name != e.name for _, name, _ in self.state.spec.promises):
             return gap
-        m = Match.of(scores)
-        return gap + (m.cost or 0) * self.promised("none", e, relation(self.state, m, self.c, e))
+        m = matched(scores)
+        return gap + (m.cost or 0) * self.promised("none", e, self.relation(m, e))
 
     def others(self, skip: Collection[Class], base: Fraction, gain: Gain, err: Fraction) -> Fraction:
         """The weight of all classes but some, relative to a token that scores base + gain, up to err."""
@@ -107,16 +98,15 @@ class Ask:
 
     def promised(self, many: str, d: Class, facts: Facts) -> bool:
         """Whether the task promises it to who asks: facts in the same words of another token say nothing."""
-        spec = self.state.spec
-        return self.c.name in spec.asks and (many, d.name, facts) in spec.promises
+        return self.c.name in self.state.spec.asks and (many, d.name, facts) in self.state.spec.promises
 
     def one(self, d: Class) -> Vec:
         """R1: exactly one token of d satisfies the facts, and it is ahead of all others."""
         if self.seen == [d] and d.count == 1:
             return moved(self.value[d.name], d, NO_FACTS, self.c)
         scores = self.scores(d)
-        m = Match.of(scores)
-        facts = relation(self.state, m, self.c, d)
+        m = matched(scores)
+        facts = self.relation(m, d)
         self.unique(facts, d)
         stray = self.others([d], scores.s + m.low, m.gain, scores.err)
         stray += self.weight(d.count - 1, (m.cost or ZERO) - (m.high - m.low) - 2 * scores.err)
@@ -159,21 +149,89 @@ class Ask:
         low, high, there = self.c.first + self.c.start - o, self.c.first + self.c.last - o, []
         need(o >= 0 and low >= 0, "there is no token so far back")
         for e in self.seen:
-            key, away = self.head.key[e.name], self.c.first - e.first - o
+            key, away = self.key[e.name], self.c.first - e.first - o
             there += [self.value[e.name]] if e.first + e.start <= high and low <= e.first + e.last else []
             need(not key.const and key.terms.keys() == asked.keys(), "not by residues alone")
             for x, y in product(asked, asked):
                 met, rows = bool(asked[x].keys() & key.terms[y].keys()), (self.q.keys[x], key.keys[y])
                 need(x == y or not met, "residues that mix")
-                scores = Table(asked[x], key.terms[y]).all(*rows) if met else ((*ab, ZERO) for ab in product(*rows))
-                for a, b, v in scores if x == y else ():
+                all_of = Table(asked[x], key.terms[y]).all(*rows) if met else ((*ab, ZERO) for ab in product(*rows))
+                for a, b, v in all_of if x == y else ():
                     (misses if (a + away - b) % x.mod else hits)[x].add(v)
         need(all(len(v) == 1 for v in hits.values()), "a residue scores differently")
         moduli = [x.mod for x in asked]
-        need(coprime(moduli) and prod(moduli) >= self.state.length, "the residues do not fix a position")
+        need(_coprime(moduli) and prod(moduli) >= self.state.length, "the residues do not fix a position")
         cost = min((min(hits[x]) - max(misses[x]) for x in asked if misses[x]), default=ONE)
         stray = self.weight(self.state.length - 1, cost - 2 * max(self.scores(e).err for e in self.seen))
         return self.blurred(_alike([v.renamed(lambda n: _before(n, o)) for v in there]), stray)
+
+    def relation(self, m: Match, d: Class) -> Facts:
+        """What it says that all digits agree: "key number = query number + shift", or a sum by its residues."""
+        groups: dict[tuple[Any, Any], Digits] = {}
+        for x, y, π in m.pairs:
+            need(isinstance(x, Number) and isinstance(y, Number), "several numbers at once are asked for")
+            groups.setdefault((y.of, x.of), []).append((y, x, π))
+        facts: set[Line] = set()
+        for digits in groups.values():
+            digits.sort(key=lambda digit: (digit[0].div, digit[0].mod))
+            turned = any(len({b - a for a, b in π.items()}) > 1 for _, _, π in digits)
+            facts.add(self._sum(digits, d) if turned else self._equal(digits, d))
+        return frozenset(facts)
+
+    def _equal(self, digits: Digits, d: Class) -> Line:
+        """Digits of the same weights without a gap, each at a fixed distance: the numbers are at one."""
+        (k0, q0, _), shift, weight = digits[0], 0, 1
+        for i, (k, q, π) in enumerate(digits):
+            need(k.div == k0.div * weight and q.div == q0.div * weight, "a digit is left out")
+            shift += weight * next(b - a for a, b in π.items())
+            if i + 1 < len(digits):
+                need(k.mod == q.mod > 0, "digits of different radices")
+                weight *= k.mod
+        key, query = Number(k.of, k0.div, weight * k.mod), Number(q.of, q0.div, weight * q.mod)
+        return Line(self.state.plain(key, d), self.state.plain(query, self.c), shift)
+
+    def _sum(self, digits: Digits, d: Class) -> Line:
+        """x + y ≡ r modulo m_1, m_2, …: one residue modulo their product, so one sum if all are below it."""
+        state, moduli = self.state, [k.mod for k, _, _ in digits]
+        plain = all(k.div == q.div == 1 and k.mod == q.mod > 0 for k, q, _ in digits)
+        found = [{(a + b) % max(1, k.mod) for a, b in π.items()} for k, _, π in digits]
+        need(plain and _coprime(moduli) and all(len(r) == 1 for r in found), "no sum of residues")
+        key, query = state.plain(Number(digits[0][0].of), d), state.plain(Number(digits[0][1].of), self.c)
+        top = state.span(key.of, d)[1] + state.span(query.of, self.c)[1] - 2  # the largest sum
+        if len(digits) == 1 and top >= moduli[0]:
+            return Line(key, query, found[0].pop(), -1, moduli[0])
+        fits = [s for s in state.spec.sums if all({s % p} == r for p, r in zip(moduli, found, strict=True))]
+        need(len(fits) > 0 and max(top, fits[0]) < prod(moduli), "the residues do not say which sum")
+        return Line(key, query, fits[0], -1)
+
+    def mapped(self, m: Match, d: Class) -> Facts:
+        """All digits of one key number, in mixed radix, asked for by rows of one field, or by nobody."""
+        plain = all(isinstance(n, Number) for x, y, _ in m.pairs for n in (y, *([] if x is None else [x])))
+        pairs = sorted(m.pairs, key=lambda pair: int(pair[1].div)) if plain else []
+        fields = {x: list(π) for x, _, π in pairs if x is not None}
+        need(len({y.of for _, y, _ in pairs}) == 1 >= len(fields), "not one field asks for one number")
+        weights = list(accumulate((y.mod for _, y, _ in pairs), mul, initial=1))
+        key = self.state.plain(Number(pairs[0][1].of, 1, weights[-1]), d)
+        need([y.div for _, y, _ in pairs] == weights[:-1] and key.mod == 0, "a digit is left out")
+        query, asks = next(iter(fields.items()), (None, [None]))
+        rows = ((a, sum(π[None if x is None else a] * y.div for x, y, π in pairs)) for a in asks)
+        return frozenset({Listed((Number(key.of),), frozenset(rows), query and self.state.plain(query, self.c))})
+
+
+Digits = list[tuple[Number, Number, dict[Any, Any]]]  # of the key, of the query, which one is asked for
+
+
+def asks(state: State, Q: Matrix, K: Matrix, V: Matrix, both: bool = False) -> dict[str, Ask]:
+    """Every class asks one head; no sum of values overflows."""
+    key, value = ({d.name: state.x[d.name].times(W, state.f) for d in state.text} for W in (K, V))
+    largest = max((form.cap for v in value.values() for form in v.forms.values()), default=ZERO)
+    need(2 * state.length * state.grown * largest <= state.f.most, "a sum of values overflows")
+    queries = {name: x.times(Q, state.f) for name, x in state.x.items()}
+    return {name: Ask(state, state.classes[name], q, key, value, frozenset(V), both) for name, q in queries.items()}
+
+
+def _coprime(moduli: list[int]) -> bool:
+    return all(gcd(a, b) == 1 for i, a in enumerate(moduli) for b in moduli[:i])
 
 
 def _before(n: Any, o: int) -> Number:
@@ -194,83 +252,16 @@ def _alike(values: list[Vec]) -> Vec:
 def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
     """A vector of THE token of class d, as its reader of class c names it."""
 
-    def expr(e: Any) -> Any:
+    def name(e: Any) -> Any:
+        if isinstance(e, Joint):
+            return Joint(tuple(map(name, e.fields)))
         if isinstance(e, Number):
-            return Number(expr(e.of), e.div, e.mod)
+            return Number(name(e.of), e.div, e.mod)
         there = Read("at", d.name, facts, e)
         if isinstance(e, Read) and e.how == "at":  # what it had read itself, asked for in the reader's words
-            asked = [replace(f, query=expr(f.query)) for f in e.facts if isinstance(f, Line)]
+            asked = [replace(f, query=name(f.query)) for f in e.facts if isinstance(f, Line)]
             there = replace(e, facts=frozenset(asked)) if len(asked) == len(e.facts) else there
         alone = c.count == 1 and there.where == c.name and not there.facts  # the reader itself
         return there.of if alone else there
 
-    def field(n: Any) -> Hashable:
-        return Joint(tuple(map(field, n.fields))) if isinstance(n, Joint) else expr(n)
-
-    return v.renamed(field)
-
-
-Digits = list[tuple[Number, Number, dict[Any, Any]]]  # of the key, of the query, which one is asked for
-
-
-def relation(state: State, m: Match, c: Class, d: Class) -> Facts:
-    """What it says that all digits agree: "key number = query number + shift", or a sum by its residues."""
-    groups: dict[tuple[Any, Any], Digits] = {}
-    for x, y, π in m.pairs:
-        need(isinstance(x, Number) and isinstance(y, Number), "several numbers at once are asked for")
-        groups.setdefault((y.of, x.of), []).append((y, x, π))
-    facts: set[Line] = set()
-    for digits in groups.values():
-        digits.sort(key=lambda digit: (digit[0].div, digit[0].mod))
-        turned = any(len({b - a for a, b in π.items()}) > 1 for _, _, π in digits)
-        facts.add(_sum(state, digits, c, d) if turned else _equal(state, digits, c, d))
-    return frozenset(facts)
-
-
-def _equal(state: State, digits: Digits, c: Class, d: Class) -> Line:
-    """Digits of the same weights without a gap, each at a fixed distance: the numbers are at one."""
-    (k0, q0, _), shift, weight = digits[0], 0, 1
-    for i, (k, q, π) in enumerate(digits):
-        need(k.div == k0.div * weight and q.div == q0.div * weight, "a digit is left out")
-        shift += weight * next(b - a for a, b in π.items())
-        if i + 1 < len(digits):
-            need(k.mod == q.mod > 0, "digits of different radices")
-            weight *= k.mod
-    key, query = Number(k.of, k0.div, weight * k.mod), Number(q.of, q0.div, weight * q.mod)
-    return Line(state.plain(key, d), state.plain(query, c), shift)
-
-
-def _sum(state: State, digits: Digits, c: Class, d: Class) -> Line:
-    """x + y ≡ r modulo m_1, m_2, …: one residue modulo their product, so one sum if all are below it."""
-    moduli = [k.mod for k, _, _ in digits]
-    need(all(k.div == q.div == 1 and k.mod == q.mod > 0 for k, q, _ in digits), "residues of other numbers")
-    found = [{(a + b) % k.mod for a, b in π.items()} for k, _, π in digits]
-    need(coprime(moduli) and all(len(r) == 1 for r in found), "no sum of residues, or with a common factor")
-    key, query = state.plain(Number(digits[0][0].of), d), state.plain(Number(digits[0][1].of), c)
-    top = state.span(key.of, d)[1] + state.span(query.of, c)[1] - 2  # the largest sum
-    if len(digits) == 1 and top >= moduli[0]:
-        return Line(key, query, found[0].pop(), -1, moduli[0])
-    fits = [s for s in state.spec.sums if all({s % p} == r for p, r in zip(moduli, found, strict=True))]
-    need(len(fits) > 0 and max(top, fits[0]) < prod(moduli), "the residues do not say which sum")
-    return Line(key, query, fits[0], -1)
-
-
-def coprime(moduli: list[int]) -> bool:
-    return all(gcd(a, b) == 1 for i, a in enumerate(moduli) for b in moduli[:i])
-
-
-def mapped(state: State, m: Match, c: Class, d: Class) -> Facts:
-    """All digits of one key number, in mixed radix, asked for by rows of one field, or by nobody."""
-    pairs = sorted(m.pairs, key=lambda pair: int(getattr(pair[1], "div", 0)))
-    of = {getattr(y, "of", None) for _, y, _ in pairs}
-    need(len(of) == 1 and None not in of, "other numbers than one are asked for")
-    weights = list(accumulate((y.mod for _, y, _ in pairs), mul, initial=1))
-    key = Number(of.pop(), 1, weights[-1])
-    whole = [y.div for _, y, _ in pairs] == weights[:-1] and state.plain(key, d).mod == 0
-    need(whole, "a digit is left out")
-    fields = {x for x, _, _ in pairs if x is not None}
-    need(all(isinstance(x, Number) for x in fields) and len(fields) <= 1, "several fields ask for one number")
-    asks: list[Any] = next((list(π) for x, _, π in pairs if x is not None), [None])
-    rows = frozenset((a, sum(π[None if x is None else a] * y.div for x, y, π in pairs)) for a in asks)
-    query = next((state.plain(x, c) for x in fields), None)
-    return frozenset({Listed((Number(key.of),), rows, query)})
+    return v.renamed(name)

@@ -13,10 +13,10 @@ from fractions import Fraction
 from itertools import accumulate, pairwise, product
 from typing import Any
 
-from limen_check.attention import Ask, moved, relation
+from limen_check.attention import Ask, moved
 from limen_check.files import Refused, need, typed
 from limen_check.readout import Also, At, Digits
-from limen_check.scores import Match, Scores
+from limen_check.scores import Scores, matched
 from limen_check.state import State
 from limen_check.tasks import (
     NO_FACTS, OTHER, PLACE, TOKEN, Cell, Class, Line, Listed, Machine, Number, Piece, Read, Spec, exists, spec, text,
@@ -138,11 +138,11 @@ def _turing(steps: int, forward: Forward, digits: Digits, n: int, program: Any) 
 def latest(ask: Ask, d: Class, blank: Class) -> Vec:
     """The symbol in the head's cell: of the latest token of d that wrote there, or else the blank's."""
     state, scores, there = ask.state, ask.scores(d), ask.scores(blank)
-    m, machine = Match.of(scores), state.spec.machine
+    m, machine = matched(scores), state.spec.machine
     if machine is None or not {"head", "wrote"} <= machine.cells.keys():
         raise Refused("there is no tape")
     head, wrote = (Number(machine.cells[i]) for i in ("head", "wrote"))
-    need(relation(state, m, ask.c, d) == {Line(wrote, head)}, "it does not look for the head's cell")
+    need(ask.relation(m, d) == {Line(wrote, head)}, "it does not look for the head's cell")
     alone = ask.c == d and {*ask.seen} == {d, blank} and blank.count == 1 and ask.before(blank)
     need(alone, "no blank alone")
     fixed = [*there.B.values(), *there.A.values()]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from limen_check.attention import Ask, mapped, moved, relation
+from limen_check.attention import Ask, moved
 from limen_check.files import Refused, need
-from limen_check.scores import Gain, Match, Scores
-from limen_check.state import State
+from limen_check.scores import Gain, Scores, matched
 from limen_check.tasks import NO_FACTS, OTHER, PLACE, TOKEN, Class, Facts, Listed, Number, Read, listed
-from limen_check.vectors import ONE, ZERO, Column, Form, Interval, Vec, above, power
+from limen_check.vectors import ONE, ZERO, Column, Form, Vec, above, power
 
 
 class On(NamedTuple):
@@ -27,18 +26,15 @@ class On(NamedTuple):
     even: bool  # those that satisfy the facts score the same, exactly
 
 
-Reads = Callable[[State, Match, Class, Class], Facts]  # what it says that all digits agree
-
-
-def _asked(ask: Ask, d: Class, blank: Fraction, facts_of: Reads) -> On:
-    """Who of d is asked for, where the blank scores so much: by digits, R9, or by the keys alone."""
+def _asked(ask: Ask, d: Class, blank: Fraction, rows: bool) -> On:
+    """Who of d is asked for, where the blank scores so much: by digits (or rows), R9, or by the keys alone."""
     scores = ask.scores(d)
     if not scores.S:
         return _among(ask, scores, d, blank)
     own = _own_place(ask, scores, d)
-    m = Match.of(scores, own)
+    m = matched(scores, own)
     need(m.cost is not None, "the keys do not vary")
-    facts, low, off, err = facts_of(ask.state, m, ask.c, d), scores.s + m.low, scores.s + m.high, scores.err
+    facts, low, off, err = (ask.mapped if rows else ask.relation)(m, d), scores.s + m.low, scores.s + m.high, scores.err
     if not own:
         return On(facts, low, off - (m.cost or ZERO), m.gain, err, not err and low == off)
     here, _, most = (sum(column, ZERO) for column in zip(*own.values(), strict=True))
@@ -53,15 +49,14 @@ def _asked(ask: Ask, d: Class, blank: Fraction, facts_of: Reads) -> On:
 
 def _own_place(ask: Ask, scores: Scores, d: Class) -> dict[Hashable, tuple[Fraction, Fraction, Fraction]]:
     """R9, digits of the place: the score on one's own, what another gains at least, the highest score."""
-    found: dict[Hashable, tuple[Fraction, Fraction, Fraction]] = {}
-    weight, whole, c = 1, False, ask.c
+    found, weight, whole, c = dict[Hashable, tuple[Fraction, Fraction, Fraction]](), 1, False, ask.c
+    pairs = [x for x, y in scores.S if x == y and isinstance(x, Number) and x.of == PLACE]
     if (c.start, c.step, c.count) != (d.start, d.step, d.count):
         return {}
-    pairs = [x for x, y in scores.S if x == y and isinstance(x, Number) and x.of == PLACE]
     for name in sorted(pairs, key=lambda x: x.div):
-        asks, keys = scores.q.keys[name], scores.k.keys[name]
-        A, B = dict(zip(asks, scores.A[name].rows(), strict=True)), dict(zip(keys, scores.B[name].rows(), strict=True))
-        all_of = [(a == b, A[a] + B[b] + v) for a, b, v in scores.S[name, name].all(asks, keys)]
+        rows = scores.q.keys[name], scores.k.keys[name]
+        A, B = (dict(zip(keys, side[name].rows(), strict=True)) for keys, side in zip(rows, (scores.A, scores.B), strict=True))
+        all_of = [(a == b, A[a] + B[b] + v) for a, b, v in scores.S[name, name].all(*rows)]
         same, other = {v for here, v in all_of if here}, [v for here, v in all_of if not here]
         if len(same) != 1 or not other or min(other) <= min(same):
             return {}
@@ -76,12 +71,12 @@ def _own_place(ask: Ask, scores: Scores, d: Class) -> dict[Hashable, tuple[Fract
 def _among(ask: Ask, scores: Scores, d: Class, blank: Fraction) -> On:
     """The keys alone decide: all rows of the fields that vary, above the blank or below."""
     varies = {y: b.rows() for y, b in scores.B.items() if not b.fixed}
-    base = scores.s + sum((b.least for y, b in scores.B.items() if y not in varies), ZERO)
-    numbers = ask.state.plain_row(tuple(varies), d)
-    need(len(set(numbers)) == len(numbers) > 0, "nothing is asked for, or one number by two fields")
     need(prod(map(len, varies.values())) <= 1 << 16, "too many rows are asked for")
-    keys = product(*(scores.k.keys[y] for y in varies))
-    rows = {tuple(_flat(key)): sum(v, base) for key, v in zip(keys, product(*varies.values()), strict=True)}
+    base = scores.s + sum((b.least for y, b in scores.B.items() if y not in varies), ZERO)
+    fields, keys = scores.k.flat(varies)
+    numbers = [ask.state.plain(n, d) for n in fields]
+    need(len(set(numbers)) == len(numbers) > 0, "nothing is asked for, or one number by two fields")
+    rows = {key: sum(v, base) for key, v in zip(keys, product(*varies.values()), strict=True)}
     on = {row for row, v in rows.items() if v > blank}
     need(0 < len(on) < len(rows), "all are asked for, or none")
     low, off = min(rows[row] for row in on), max(v for row, v in rows.items() if row not in on)
@@ -89,22 +84,10 @@ def _among(ask: Ask, scores: Scores, d: Class, blank: Fraction) -> On:
     return On(frozenset({listed(*numbers, rows=on)}), low, off, scores.A, scores.err, even)
 
 
-def _flat(row: Any) -> Iterator[int]:
-    if isinstance(row, tuple):
-        for part in row:
-            yield from _flat(part)
-    else:
-        yield row
+Case = tuple[Fraction, bool]  # the weight off the tokens that count, relative to them; an exact normaliser
 
 
-class Case(NamedTuple):
-    """The weight off the tokens that count, relative to them; whether the normaliser is exact, as in R10."""
-
-    stray: Fraction
-    exact: bool
-
-
-def _cases(ask: Ask, d: Class, blank: Class, facts_of: Reads, same: set[Class]) -> tuple[On, Case, Case]:
+def _cases(ask: Ask, d: Class, blank: Class, rows: bool, same: set[Class]) -> tuple[On, Case, Case]:
     """Who is asked for; the weight off the blank if there is none, and outside d if there is one.
 
     Those that have the same value as the blank, and may score as much, are no weight off the blank.
@@ -113,16 +96,16 @@ def _cases(ask: Ask, d: Class, blank: Class, facts_of: Reads, same: set[Class]) 
     there = ask.scores(blank)
     need(not there.S, "the blank's score varies")
     base = there.s + sum((b.least for b in there.B.values()), ZERO)
-    on = _asked(ask, d, base, facts_of)
+    on = _asked(ask, d, base, rows)
     yes = ask.others([d], on.low, on.gain, on.err)
     apart = on.even and on.low > on.off
-    alone = apart and 16 * (yes + ask.weight(d.count, on.low - on.off)) < ask.f.acc
+    alone = apart and 16 * (yes + ask.weight(d.count, on.low - on.off)) < ask.f.acc  # as in R10
     alike = [e for e in same if ask.behind(e, base, there.A, there.err) <= 0]
     no = ask.others([d, blank, *alike], base, there.A, there.err)
     ahead = sum((on.gain[x].plus(a, -ONE).most for x, a in there.A.items()), ZERO)
     no += ask.weight(d.count, base - on.off - ahead - on.err - there.err)
     even = not alike and not there.err and all(b.fixed for b in there.B.values()) and 16 * no < ask.f.acc
-    return on, Case(no / (blank.count if ask.before(blank) else 1), even), Case(yes, alone)
+    return on, (no / (blank.count if ask.before(blank) else 1), even), (yes, alone)
 
 
 def _fixed(v: Vec) -> dict[int, Fraction]:
@@ -131,114 +114,100 @@ def _fixed(v: Vec) -> dict[int, Fraction]:
     return {c: form.ends[0] for c, form in v.forms.items()}
 
 
-def exists(ask: Ask, d: Class, blank: Class, facts_of: Reads = relation) -> Vec:
+def exists(ask: Ask, d: Class, blank: Class, rows: bool = False) -> Vec:
     """R2: all of d has the value v, the blank has v', no value is negative; which of them is read says it."""
     need(ask.state.short, "the input is too long for sums in this precision")
-    need(d.before(ask.c) or not ask.head.both, "later tokens are seen")  # it speaks of earlier ones
+    need(d.before(ask.c) or not ask.both, "later tokens are seen")  # it speaks of earlier ones
     values = {e.name: _fixed(ask.value[e.name]) for e in ask.seen}
     same = {e for e in ask.seen if e not in (d, blank) and values[e.name] == values[blank.name]}
-    on, *cases = _cases(ask, d, blank, facts_of, same)
+    on, *cases = _cases(ask, d, blank, rows, same)
     lost = max(power(-18), ask.state.length * power(ask.f.least - ask.f.t))  # weights that are subnormal
     a_sum = 1 - ask.state.length * ask.f.acc - lost
-    slack = [(1 + ask.f.u) ** 4 / a_sum ** (1 if case.exact else 2) for case in cases]
+    slack = [(1 + ask.f.u) ** 4 / a_sum ** (1 if exact else 2) for _, exact in cases]
     columns, err = {}, {}
-    for c in ask.head.columns:
+    for c in ask.columns:
         all_of = {name: v.get(c, ZERO) for name, v in values.items()}
         need(min(all_of.values()) >= 0, "negative values")
         pair = all_of[blank.name], all_of[d.name]
         each, most = list(zip(pair, cases, slack, strict=True)), max(all_of.values())
-        low = min(v / (1 + case.stray) / more - v for v, case, more in each)
-        high = max((v + case.stray * most) * more - v for v, case, more in each)
+        low = min(v / (1 + stray) / more - v for v, (stray, _), more in each)
+        high = max((v + stray * most) * more - v for v, (stray, _), more in each)
         columns[c], err[c] = Column.of(pair), (-above(-low) - ask.dust(c), above(high) + ask.dust(c))
     return Vec.table(Number(Read("exists", d.name, on.facts)), (0, 1), columns).plus(Vec.of({}, err))
 
 
-def hit(ask: Ask, d: Class, blank: Class) -> Vec:
-    """R2 and R9 where a token asks for an id by rows of a table."""
-    return exists(ask, d, blank, mapped)
-
-
 def found(ask: Ask, d: Class, blank: Class) -> Vec:
     """R8: R2 where at most one token is asked for, so that L3 gives its value, or else the blank's."""
-    on, none_there, one_there = _cases(ask, d, blank, relation, set())
+    on, (off_blank, _), (off_d, _) = _cases(ask, d, blank, False, set())
     need(ask.promised("at most one", d, on.facts), "several tokens may be asked for")
     need(d.before(ask.c) and ask.before(blank) and blank.count == 1, "it may come later")
-    rest = ask.weight(d.count - 1, on.low - on.off - 2 * on.err)
+    off_d += ask.weight(d.count - 1, on.low - on.off - 2 * on.err)
     v, none = ask.value[d.name], _fixed(ask.value[blank.name])
     number = next(iter(v.terms), Number(TOKEN, 1, 1))
     if len(v.terms) > 1 or not isinstance(number, Number):
         raise Refused("the value has several fields")
-    keys = tuple(range(number.mod + 1))  # the last one: there is none
+    keys, zero = tuple(range(number.mod + 1)), Column((ZERO,), bytes(number.mod))  # the last: there is none
     need(v.keys.get(number, (0,)) == keys[:-1], "a value is left out")
-    columns = {}
-    for c in ask.head.columns:
-        here = v[c].terms[number].rows() if number in v[c].terms else [ZERO] * number.mod
-        columns[c] = Column.of([*(x + v[c].const for x in here), none.get(c, ZERO)])
-    err = {c: part_of(form.err) for c, form in v.forms.items()}  # the blank has none
+    columns, err = {}, {}
+    for c in ask.columns:
+        here = [x + v[c].const for x in v[c].terms.get(number, zero).rows()]
+        columns[c] = Column.of([*here, none.get(c, ZERO)])
+        err[c] = min(ZERO, v[c].err[0]), max(ZERO, v[c].err[1])  # the blank has none
     got = Vec.table(Number(Read("found", d.name, on.facts, number)), keys, columns).plus(Vec.of({}, err))
-    return ask.blurred(got, max(none_there.stray, one_there.stray + rest))
-
-
-def part_of(e: Interval) -> Interval:
-    """An error, or any part of it."""
-    return min(ZERO, e[0]), max(ZERO, e[1])
+    return ask.blurred(got, max(off_blank, off_d))
 
 
 def share(ask: Ask, d: Class) -> Vec:
     """R10: tokens with exactly the highest score, all of some classes and κ of d, share the weight alike."""
-    scores = ask.scores(d)
-    m = Match.of(scores)
+    scores, value = ask.scores(d), ask.value[d.name]
+    m = matched(scores)
     need(ask.state.short and d.count <= 1 << 20, "the input is too long for sums in this precision")
     need(scores.err == 0 and m.low == m.high and ask.before(d), "scores that vary, or later")
-    base = scores.s + m.low
+    base, facts = scores.s + m.low, ask.relation(m, d)
     on = [e for e in ask.seen if e != d and ask.before(e) and ask.scores(e).exactly(base, m.gain)]
     stray = ask.others([d, *on], base, m.gain, ZERO)
     stray += ZERO if m.cost is None else ask.weight(d.count, m.cost)
     need(stray < Fraction(1, 64) and (not m.pairs or bool(on)), "too much weight elsewhere, or nobody shares")
-    value, facts = ask.value[d.name], relation(ask.state, m, ask.c, d)
     facts, low, high = (facts, {}, _fixed(value)) if facts else _two_values(ask, value, d)
     rest, fixed = 0 if m.pairs else 1, sum(e.count for e in on)
     valued = sum(e.count for e in ask.seen if any(v.cap for v in ask.value[e.name].forms.values()))
     uneven = 0 if 16 * stray < ask.f.acc else 2 * stray + 2 * (fixed + d.count) * ask.f.acc
     uneven += ask.state.length * power(ask.f.least - ask.f.t)  # weights that are subnormal
     slack = (1 + ask.f.u) ** 2 / (1 - (valued + 8) * ask.f.acc - uneven) - 1
-    columns, err = {}, {}
-    for c in ask.head.columns:
+    columns, err, counts = {}, {}, tuple(range(d.count + 1))
+    for c in ask.columns:
         always = sum((e.count * _fixed(ask.value[e.name]).get(c, ZERO) for e in on), ZERO)
-        one, two, means = high.get(c, ZERO), low.get(c, ZERO), []
-        for κ in range(d.count + 1):
-            left = rest * (d.count - κ)
-            means.append((always + κ * one + left * two) / (fixed + κ + left))
-        off, (lo, hi) = above((slack + 2 * stray) * ask.cap(c)) + ask.dust(c), part_of(value[c].err)
-        columns[c], err[c] = Column.of(means), (lo - off, hi + off)
-    counted = Number(Read("count", d.name, facts))
-    return Vec.table(counted, tuple(range(d.count + 1)), columns).plus(Vec.of({}, err))
+        one, two, all_of = high.get(c, ZERO), low.get(c, ZERO), fixed + rest * d.count
+        sums = [always + κ * one + rest * (d.count - κ) * two for κ in counts]
+        columns[c] = Column.of([v / (all_of + (1 - rest) * κ) for κ, v in enumerate(sums)])
+        off, (lo, hi) = above((slack + 2 * stray) * ask.cap(c)) + ask.dust(c), value[c].err
+        err[c] = min(ZERO, lo) - off, max(ZERO, hi) + off
+    return Vec.table(Number(Read("count", d.name, facts)), counts, columns).plus(Vec.of({}, err))
 
 
 def _two_values(ask: Ask, v: Vec, d: Class) -> tuple[Facts, dict[int, Fraction], dict[int, Fraction]]:
     """A value that is one thing in some rows of one number, and another in the others."""
     need(len(v.terms) == 1, "not one number decides the value")
-    ((name, columns),) = v.terms.items()
+    (columns,), (fields, keys) = v.terms.values(), v.flat(v.terms)
     patterns = list(zip(*(column.at for column in columns.values()), strict=True))
     need(len(set(patterns)) == 2, "not two values")
-    on = [pattern != patterns[0] for pattern in patterns]
+    other = next(i for i, pattern in enumerate(patterns) if pattern != patterns[0])
     low, high = (
         {c: form.const + (columns[c].rows()[i] if c in columns else 0) for c, form in v.forms.items()}
-        for i in (0, on.index(True))
+        for i in (0, other)
     )
-    chosen = {(key,) for key, is_on in zip(v.keys[name], on, strict=True) if is_on}
-    return frozenset({Listed(ask.state.plain_row((name,), d), frozenset(chosen))}), low, high
+    chosen = frozenset(key for key, pattern in zip(keys, patterns, strict=True) if pattern != patterns[0])
+    return frozenset({Listed(tuple(ask.state.plain(n, d) for n in fields), chosen)}), low, high
 
 
 def pair(ask: Ask, d: Class, e: Class) -> Vec:
     """Half of THE token of d at the place asked for, half of the one of e: they score the same, exactly."""
-    scores, m = ask.scores(d), Match.of(ask.scores(d), nobody=True)
-    facts, base = mapped(ask.state, m, ask.c, d), scores.s + m.low
+    scores, m = ask.scores(d), matched(ask.scores(d), nobody=True)
+    facts, base = ask.mapped(m, d), scores.s + m.low
     (asked,) = facts
     if not isinstance(asked, Listed) or asked.keys[0].of != PLACE:
         raise Refused("no place is asked for")
-    places = [place for _, place in asked.rows]
-    there = min(places) >= 0 and max(places) < d.count and (d.start, d.step) == (0, 1)
+    there = all(0 <= place < d.count for _, place in asked.rows) and (d.start, d.step) == (0, 1)
     need(there, "there is no such token")
     need(ask.state.short and ask.before(d) and ask.before(e) and e.count == 1 and d != e, "it may come later")
     same = m.low == m.high and not scores.err and ask.scores(e).exactly(base, m.gain)
@@ -246,9 +215,9 @@ def pair(ask: Ask, d: Class, e: Class) -> Vec:
     stray = ask.others([d, e], base, m.gain, ZERO) + ask.weight(d.count - 1, m.cost or ZERO)
     both = ask.value[d.name], ask.value[e.name]
     need(both[0].exact and both[1].exact, "values that are not exact")
-    for c in ask.head.columns:
-        steps = [v[c].step or ONE for v in both if v[c].cap]
-        total = sum((v[c].cap for v in both), ZERO)
-        need(not ask.f.inside(total / 2, 2, min(steps, default=ONE) / 2), "sums not exact")
+    for c in ask.columns:
+        steps, sizes = [v[c].step for v in both if v[c].cap], sum((v[c].cap for v in both), ZERO)
+        known = None if None in steps else min(filter(None, steps), default=ONE) / 2
+        need(not ask.f.inside(sizes / 2, 2, known), "sums not exact")
     read = moved(both[0], d, facts, ask.c).plus(moved(both[1], e, NO_FACTS, ask.c))
     return ask.blurred(read.each(lambda form: Form.sum([(form, Fraction(1, 2))])), 2 * stray)

@@ -12,10 +12,9 @@ from limen_check.files import Refused, expect, need
 from limen_check.state import State
 from limen_check.tasks import Class, Decision, Number, Piece
 from limen_check.text import parse_call
-from limen_check.vectors import ONE, Column, Format, Interval, Joint, Vec
+from limen_check.vectors import ONE, ZERO, Column, Format, Interval, Vec
 
 _ROWS = 1 << 20  # of all fields that an answer reads, times the columns
-
 At = dict[Hashable, Any]  # a row of every field
 Also = Mapping[Hashable, Iterable[Any]]  # fields on which an answer depends, with their rows
 
@@ -70,18 +69,19 @@ class Digits(NamedTuple):
 
     def pieces(self, state: State, c: Class) -> tuple[tuple[Piece, ...], Fraction]:
         """The numbers whose bits stand in the digits one after the other; digits that are 0 may follow."""
-        x, runs, ends = state.x[c.name], list[list[tuple[int, Number, int]]](), list[Fraction]()
+        runs, ends, pieces = list[list[tuple[int, Number, int]]](), list[Fraction](), list[Piece]()
         for i in range(self.bits):
-            errors = x[self.first + i].err
-            ends += [(2 * v - 1) * state.f.rn(2 * (v + e) - 1) for v in (0, 1) for e in errors]
-            found = _bit(x, self.first + i, f"digit {i}")
-            if found and runs and _follows(runs[-1][-1], i, *found):
-                runs[-1].append((i, *found))  # position, field, bit: consecutive bits of one number
-            elif found:
-                need(found[1] == 0, f"digit {i} is a bit without those below it")
-                runs.append([(i, *found)])
-        pieces, stops = [], [*(run[0][0] for run in runs[1:]), self.bits]
-        for run, stop in zip(runs, stops, strict=bool(runs)):
+            x = state.x[c.name][self.first + i]
+            ends += [(2 * v - 1) * state.f.rn(2 * (v + e) - 1) for v in (0, 1) for e in x.err]
+            for n, bit in _bit(state.x[c.name], self.first + i, f"digit {i}"):
+                at, low, j = runs[-1][-1] if runs else (-2, n, 0)
+                full = bit == 0 and n.of == low.of and n.div == low.div << j + 1 and low.mod == 2 << j
+                if i == at + 1 and (full or (n == low and bit == j + 1)):  # behind the next lower bit
+                    runs[-1].append((i, n, bit))
+                else:
+                    need(bit == 0, f"digit {i} is a bit without those below it")
+                    runs.append([(i, n, bit)])
+        for run, stop in zip(runs, [*(run[0][0] for run in runs[1:]), self.bits], strict=bool(runs)):
             (start, low, _), (_, high, _) = run[0], run[-1]
             number = state.plain(Number(low.of, low.div, high.div // low.div * high.mod), c)
             need(state.span(number, c)[1] <= 1 << len(run), "a number has more bits than are written")
@@ -89,65 +89,46 @@ class Digits(NamedTuple):
         return tuple(pieces), self.margin(ends, state.f)
 
 
-def _bit(x: Vec, column: int, where: str) -> tuple[Number, int] | None:
-    """The number and its bit that a column is in every row, without its error; None if it is 0."""
+def _bit(x: Vec, column: int, where: str) -> Iterator[tuple[Number, int]]:
+    """The number and its bit that a column is in every row, without its error; nothing if it is 0."""
     terms = x[column].terms
     fields = [n for n, col in terms.items() if not col.fixed]
     base = sum((col.least for col in terms.values() if col.fixed), x[column].const)
     need(len(fields) <= 1 and (bool(fields) or base == 0), f"{where} mixes fields, or is constant")
     for n in fields:
-        rows = list(zip(x.keys[n], terms[n].rows(), strict=True)) if isinstance(n, Number) else []
-        for j in range(62):
-            if isinstance(n, Number) and all(base + v == (r >> j & 1) for r, v in rows):
-                return n, j
-        raise Refused(f"{where} is no bit of a number")
-    return None
-
-
-def _follows(before: tuple[int, Number, int], i: int, n: Number, bit: int) -> bool:
-    """Whether a bit stands right behind the next lower one: in the same field, or the field below is full."""
-    at, low, j = before
-    full = bit == 0 and n.of == low.of and n.div == low.div << j + 1 and low.mod == 2 << j
-    return i == at + 1 and (full or (n == low and bit == j + 1))
+        need(isinstance(n, Number), f"{where} mixes fields")
+        rows = list(zip(x.keys[n], terms[n].rows(), strict=True))
+        bits = [j for j in range(62) if all(base + v == (r >> j & 1) for r, v in rows)]
+        need(len(bits) > 0, f"{where} is no bit of a number")
+        yield n, bits[0]  # type: ignore[misc]
 
 
 def readings(x: Vec, columns: Iterable[int], also: Also) -> Iterator[tuple[At, list[Interval]]]:
     """All rows of the fields that some columns depend on, and of some more, with the columns' intervals."""
     forms, keys = [x[c] for c in columns], {n: dict.fromkeys(values) for n, values in also.items()}
-    for field in {field: None for form in forms for field in form.terms}:
-        for key in x.keys[field]:
-            for base, value in _apart(field, key).items():
-                if base not in also:
-                    keys.setdefault(base, {})[value] = None
+    where = {}
+    for name in {name: None for form in forms for name in form.terms}:
+        fields, rows = x.flat([name])
+        where[name] = fields, {row: i for i, row in enumerate(rows)}
+        for i, n in enumerate(fields):
+            if n not in also:
+                keys.setdefault(n, {}).update(dict.fromkeys(row[i] for row in rows))
     need(len(forms) * prod(map(len, keys.values())) <= _ROWS, "the answer reads too many rows")
-    where = {field: {key: i for i, key in enumerate(x.keys[field])} for field in x.terms}
     for picked in product(*keys.values()):
         at, found = dict(zip(keys, picked, strict=True)), []
         for form in forms:
             v = form.const
-            for field, column in form.terms.items():
-                i = where[field].get(_together(field, at), -1)
+            for name, column in form.terms.items():
+                i = where[name][1].get(tuple([at[n] for n in where[name][0]]), -1)
                 need(i >= 0, "a row is missing")
                 v += column.levels[column.at[i]]
             found.append((v + form.err[0], v + form.err[1]))
         yield at, found
 
 
-def _apart(field: Hashable, key: Any) -> At:
-    """The rows of plain fields that a row of a field stands for."""
-    if not isinstance(field, Joint):
-        return {field: key}
-    return {b: v for part, k in zip(field.fields, key, strict=True) for b, v in _apart(part, k).items()}
-
-
-def _together(field: Hashable, at: At) -> Any:
-    return tuple(_together(part, at) for part in field.fields) if isinstance(field, Joint) else at[field]
-
-
 def _linear(state: State, c: Class) -> Fraction:
     """The task decides by some numbers: all of them are read, and what else is read may be anything."""
-    logits = state.x[c.name].times(state.matrix("readout.U"), state.f)
-    logits = logits.plus(Vec.of(state.vector("readout.u")), state.f)
+    logits = state.x[c.name].times(state.matrix("readout.U"), state.f).plus(state.vector("readout.u"), state.f)
     named = {state.plain(n, c): n for n in logits.terms if isinstance(n, Number)}
     for way in (way for way in state.spec.answer if isinstance(way, Decision) and {*way.numbers} <= named.keys()):
         numbers, margins = [named[n] for n in way.numbers], []
@@ -163,18 +144,13 @@ def _linear(state: State, c: Class) -> Fraction:
 def _compared(logits: Vec, count: Number, threshold: Number) -> Fraction:
     """1 iff κ ≥ k: logit 1 less logit 0 is A[κ] + B[k] + an interval, A rises, so κ = k and k - 1 are worst."""
     need(logits.terms.keys() == {count, threshold}, "something else is read")
-    A, B = (_difference(logits, n).rows() for n in (count, threshold))
-    keys, need_k = logits.keys[count], dict(zip(logits.keys[threshold], B, strict=True))
-    need(keys == tuple(range(len(A))) and sorted(A) == A, "a count is left out, or does not rise")
-    need(all(1 <= k < len(A) for k in need_k), "a threshold that no count meets")
-    (lo0, hi0), (lo1, hi1) = logits[0].err, logits[1].err
+    A, B = (
+        logits[1].terms.get(n, zero).plus(logits[0].terms.get(n, zero), -ONE).rows()
+        for n, zero in ((n, Column((ZERO,), bytes(len(logits.keys[n])))) for n in (count, threshold))
+    )
+    need(logits.keys[count] == tuple(range(len(A))) and sorted(A) == A, "a count is left out, or does not rise")
+    asked, (lo0, hi0), (lo1, hi1) = list(zip(logits.keys[threshold], B, strict=True)), logits[0].err, logits[1].err
+    need(all(1 <= k < len(A) for k, _ in asked), "a threshold that no count meets")
     base = logits[1].const - logits[0].const
-    yes = min(b + A[k] for k, b in need_k.items()) + base + lo1 - hi0
-    return min(yes, -max(b + A[k - 1] for k, b in need_k.items()) - base - hi1 + lo0)
-
-
-def _difference(logits: Vec, n: Number) -> Column:
-    """What a field adds to logit 1 and not to logit 0."""
-    none = Column((Fraction(0),), bytes(len(logits.keys[n])))
-    one, zero = (logits[a].terms.get(n, none) for a in (1, 0))
-    return one.plus(zero, -ONE)
+    yes = min(b + A[k] for k, b in asked) + base + lo1 - hi0
+    return min(yes, -max(b + A[k - 1] for k, b in asked) - base - hi1 + lo0)

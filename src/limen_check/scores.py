@@ -1,4 +1,4 @@
-r"""Scores of a class of tokens on another:  s + Σ A[a] + Σ B[b] + Σ S[a, b]  over the fields a of the query
+"""Scores of a class of tokens on another:  s + Σ A[a] + Σ B[b] + Σ S[a, b]  over the fields a of the query
 and b of the key, S a small table for each pair, so "this key beats all others" is a statement about each
 table, whatever the number of tokens.
 """
@@ -6,7 +6,6 @@ table, whatever the number of tokens.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -34,32 +33,31 @@ class Table:
     """⟨q[a], k[b]⟩ for all rows a, b of two fields, in integers over one denominator."""
 
     def __init__(self, q: dict[int, Column], k: dict[int, Column]) -> None:
-        shared = sorted(q.keys() & k.keys())
-        (dq, self.sides_q), (dk, self.sides_k) = (_integers([side[c] for c in shared]) for side in (q, k))
-        self.den, self.pairs = dq * dk, len(self.sides_q[0][1]) * len(self.sides_k[0][1])
-        self.words = _words(self.sides_q, self.sides_k, self.den) if self.pairs > _WORDS else None
+        self.den, sides = 1, list[Side]()
+        for side in (q, k):
+            columns = [side[c] for c in sorted(q.keys() & k.keys())]
+            den = lcm(*(v.denominator for column in columns for v in column.levels))
+            sides.append([([int(v * den) for v in column.levels], column.at) for column in columns])
+            self.den *= den
+        self.sides, self.pairs = sides, len(sides[0][0][1]) * len(sides[1][0][1])
+        self.words = _words(*sides, self.den) if self.pairs > _WORDS else None
 
     @cached_property
-    def q(self) -> list[tuple[int, ...]]:
-        return list(_rows(self.sides_q))
-
-    @cached_property
-    def k(self) -> list[tuple[int, ...]]:
-        return list(_rows(self.sides_k))
+    def rows(self) -> list[list[tuple[int, ...]]]:
+        need(self.pairs <= _PAIRS, "two tables have too many pairs of rows")
+        return [list(_rows(side)) for side in self.sides]
 
     def best(self, B: Column) -> Best:
         """The highest ⟨q[a], k[b]⟩ + B[b]."""
         if self.words is not None and B.fixed:
-            return self.words._replace(top=self.words.top.plus(Column(B.levels, bytes(len(self.words.choice)))))
-        need(self.pairs <= _PAIRS, "two tables have too many pairs of rows")
+            return self.words._replace(top=self.words.top.plus(Column(B.levels, self.words.top.at)))
         scale = lcm(*(v.denominator for v in B.levels))
         add, choice, top, misses = [int(v * scale) * self.den for v in B.rows()], [], [], []
-        for x in self.q:
-            scores = [sum(map(mul, x, y)) * scale + z for y, z in zip(self.k, add, strict=True)]
-            first = max(scores)
-            choice.append(scores.index(first))
-            top.append(Fraction(first, self.den * scale))
-            del scores[choice[-1]]
+        for x in self.rows[0]:
+            scores = [sum(map(mul, x, y)) * scale + z for y, z in zip(self.rows[1], add, strict=True)]
+            choice.append(scores.index(max(scores)))
+            top.append(Fraction(scores[choice[-1]], self.den * scale))
+            first = scores.pop(choice[-1])
             misses.append(first - max(scores, default=0))
         return Best(tuple(choice), Column.of(top), Fraction(min(misses), self.den * scale))
 
@@ -67,19 +65,13 @@ class Table:
         """The highest score of each query row, or more."""
         if self.words is None:
             return self.best(B).top
-        return self.words.top.plus(Column((B.most,), bytes(len(self.words.choice))))
+        return self.words.top.plus(Column((B.most,), self.words.top.at))
 
     def all(self, asked: Sequence[Any], keys: Sequence[Any]) -> Iterator[tuple[Any, Any, Fraction]]:
         """Every score, with the names of its rows."""
-        need(self.pairs <= 1 << 17, "two tables have too many pairs of rows")
-        for (a, x), (b, y) in product(zip(asked, self.q, strict=True), zip(keys, self.k, strict=True)):
+        sides = (zip(names, rows, strict=True) for names, rows in zip((asked, keys), self.rows, strict=True))
+        for (a, x), (b, y) in product(*sides):
             yield a, b, Fraction(sum(map(mul, x, y)), self.den)
-
-
-def _integers(columns: list[Column]) -> tuple[int, Side]:
-    """A common denominator, and the columns times it."""
-    den = lcm(*(v.denominator for column in columns for v in column.levels))
-    return den, [([int(v * den) for v in column.levels], column.at) for column in columns]
 
 
 def _rows(side: Sequence[tuple[Sequence[Any], Sequence[int]]]) -> Iterator[tuple[Any, ...]]:
@@ -110,29 +102,31 @@ def _words(q: Side, k: Side, den: int) -> Best | None:
     two = all(len(levels) <= 2 for levels, _ in k)
     δ = min((y - x for x, y in ends[1] if y > x), default=0) if two else 0
     top = (c * norms.pop() + Fraction(along.pop(), down)) / den
-    cost = c * max(Fraction(g * g), Fraction(δ * δ, 2)) / den
-    return Best(choice, Column((top,), bytes(len(choice))), cost)
+    return Best(choice, Column((top,), bytes(len(choice))), c * max(Fraction(g * g), Fraction(δ * δ, 2)) / den)
 
 
 class Scores:
     """⟨q, k⟩ of two classes, and how far a computed score may be from it (`err`)."""
 
     def __init__(self, q: Vec, k: Vec, f: Format) -> None:
-        self.q, self.k, shared = q, k, q.forms.keys() & k.forms.keys()
+        self.q, self.k, self.S = q, k, dict[tuple[Hashable, Hashable], Table]()
         self.s = sum((v * k.const[c] for c, v in q.const.items() if c in k.const), ZERO)
-        self.A, self.B = ({x: _against(one, x, other.const) for x in one.terms} for one, other in ((q, k), (k, q)))
-        self.S: dict[tuple[Hashable, Hashable], Table] = {}
+        self.A, self.B = dict[Hashable, Column](), dict[Hashable, Column]()
+        for x, other, against in ((q, k, self.A), (k, q, self.B)):  # a field's rows with the other's constants
+            for name, columns in x.terms.items():
+                zero = Column((ZERO,), bytes(len(x.keys[name])))
+                products = [(column, other.const[c]) for c, column in columns.items() if c in other.const]
+                against[name] = total([(zero, ONE), *products])
         for x, y in ((x, y) for x in q.terms for y in k.terms if q.terms[x].keys() & k.terms[y].keys()):
             table = Table(q.terms[x], k.terms[y])
             if len(k.keys[y]) == 1:  # then it is the query's alone
                 self.A[x] = self.A[x].plus(table.best(Column((ZERO,), bytes(1))).top)
             else:
                 self.S[x, y] = table
-        pairs = [(q.forms[c], k.forms[c]) for c in shared]
+        pairs = [(q.forms[c], k.forms[c]) for c in q.forms.keys() & k.forms.keys()]
         sizes = sum((x.cap * y.cap for x, y in pairs), ZERO)
         # (Q + e)(K + e') - QK = (Q + e)e' + K·e, and K, without its error, may be larger than K + e'
-        widths = [(max(map(abs, x.err)), max(map(abs, y.err)), max(map(abs, y.values))) for x, y in pairs]
-        err = sum((x.cap * e + K * d for (x, _), (d, e, K) in zip(pairs, widths, strict=True)), ZERO)
+        err = sum((x.cap * y.width + max(map(abs, y.values)) * x.width for x, y in pairs), ZERO)
         steps = [(x.step, y.step) for x, y in pairs if x.cap * y.cap]
         known = [a * b for a, b in steps if a and b]
         step = min(known, default=ONE) if len(known) == len(steps) else None
@@ -156,14 +150,7 @@ class Scores:
         return exact and sum((column.most for column in level), self.s - base) == 0
 
 
-def _against(x: Vec, name: Hashable, const: dict[int, Fraction]) -> Column:
-    """The products of a field's rows with a constant vector."""
-    zero = Column((ZERO,), bytes(len(x.keys[name])))
-    return total([(zero, ONE), *((column, const[c]) for c, column in x.terms[name].items() if const.get(c))])
-
-
-@dataclass(frozen=True)
-class Match:
+class Match(NamedTuple):
     """A token with all digits asked for scores s + gain + [low, high]; others ≤ s + gain + high - cost.
 
     A pair is (query field, key field, which row of the key is asked for by a row of the query).
@@ -175,28 +162,27 @@ class Match:
     high: Fraction
     gain: Gain
 
-    @classmethod
-    def of(cls, scores: Scores, skip: Collection[Hashable] = (), nobody: bool = False) -> Match:
-        """Each key field is asked for by at most one query field; those in `skip` are told elsewhere.
 
-        What nobody asks for may vary freely; with `nobody` its best row is asked for, whoever asks.
-        """
-        pairs: list[tuple[Any, Any, dict[Any, Any]]] = []
-        costs, low, high, gain = [], ZERO, ZERO, dict(scores.A)
-        gain |= {x: Column((ZERO,), bytes(len(scores.q.keys[x]))) for x in skip}
-        for y, B in ((y, B) for y, B in scores.B.items() if y not in skip):
-            coupled, keys = [x for x, z in scores.S if z == y], scores.k.keys[y]
-            need(len(coupled) < 2, "a key field is asked for by two fields of the query")
-            if coupled:
-                x, found = coupled[0], scores.S[coupled[0], y].best(B)
-                gain[x] = gain[x].plus(found.top)
-                costs.append(found.miss)
-                pairs.append((x, y, {a: keys[b] for a, b in zip(scores.q.keys[x], found.choice, strict=True)}))
-            elif nobody and not B.fixed:
-                need(B.rows().count(B.most) == 1, "two rows are as good")
-                pairs.append((None, y, {None: keys[B.rows().index(B.most)]}))
-                costs.append(B.most - sorted(B.levels)[-2])
-                low, high = low + B.most, high + B.most
-            else:
-                low, high = low + B.least, high + B.most
-        return cls(pairs, min(costs, default=None), low, high, gain)
+def matched(scores: Scores, skip: Collection[Hashable] = (), nobody: bool = False) -> Match:
+    """Each key field is asked for by at most one query field; those in `skip` are told elsewhere.
+
+    What nobody asks for may vary freely; with `nobody` its best row is asked for, whoever asks.
+    """
+    pairs, costs, low, high, gain = list[tuple[Any, Any, dict[Any, Any]]](), [], ZERO, ZERO, dict(scores.A)
+    gain |= {x: Column((ZERO,), bytes(len(scores.q.keys[x]))) for x in skip}
+    for y, B in ((y, B) for y, B in scores.B.items() if y not in skip):
+        coupled, keys = [x for x, z in scores.S if z == y], scores.k.keys[y]
+        need(len(coupled) < 2, "a key field is asked for by two fields of the query")
+        if coupled:
+            x, found = coupled[0], scores.S[coupled[0], y].best(B)
+            gain[x] = gain[x].plus(found.top)
+            costs.append(found.miss)
+            pairs.append((x, y, {a: keys[b] for a, b in zip(scores.q.keys[x], found.choice, strict=True)}))
+        elif nobody and not B.fixed:
+            need(B.rows().count(B.most) == 1, "two rows are as good")
+            pairs.append((None, y, {None: keys[B.rows().index(B.most)]}))
+            costs.append(B.most - sorted(B.levels)[-2])
+            low, high = low + B.most, high + B.most
+        else:
+            low, high = low + B.least, high + B.most
+    return Match(pairs, min(costs, default=None), low, high, gain)

@@ -8,45 +8,24 @@ from functools import lru_cache
 from itertools import accumulate
 from math import gcd, lcm
 from operator import mul
-from typing import Any, NamedTuple
+from typing import Any
 
 from limen_check.files import Model, Refused, expect, need, typed
 from limen_check.tasks import PLACE, TOKEN, Cell, Class, Number, Read, Spec
-from limen_check.text import Call, Value
-from limen_check.vectors import Column, Format, Joint, Matrix, Vec, exp_above
+from limen_check.vectors import Column, Format, Matrix, Vec, exp_above
 
 _ROWS = 1 << 21  # of a table
-Shapes = dict[str, tuple[int, ...]]
-
-
-class Mixer(NamedTuple):
-    """Part `part` of layer `layer`; its weights are named `layer.part.name`."""
-
-    layer: int
-    part: int
-    call: Call
-
-    @property
-    def sizes(self) -> dict[str, Value]:
-        return self.call.arguments
-
-    def name(self, weight: str) -> str:
-        return f"{self.layer}.{self.part}.{weight}"
-
-    def size(self, key: str, default: int = 0) -> int:
-        return self.call.number(key, 1, default=default)
 
 
 class State:
-    """`x` holds the vector of each class after the layers so far.
+    """`x` holds the vector of each class after the layers so far; hints, untrusted, say where classes look.
 
     R0, the embedding: a token is the sum of its codes, each added and rounded; code (of, div, table) is row
     (value // div) % rows, so a field.  Its possible values follow from the class's ids and places.
     """
 
     def __init__(self, model: Model, spec: Spec, f: Format, hints: Mapping[str, Any]) -> None:
-        self.model, self.spec, self.f, self.hints = model, spec, f, hints
-        self.header, self.width = model.header, model.header["width"]
+        self.model, self.spec, self.f, self.hints, self.header = model, spec, f, hints, model.header
         self.classes = {c.name: c for c in spec.classes}
         self.text = [c for c in spec.classes if not c.view]  # each token once
         self.length = sum(c.count for c in self.text)
@@ -56,7 +35,14 @@ class State:
         self.grown = 1 / (1 - room) if self.short else exp_above(room)  # at least (1 + acc)^n
         self.number = lru_cache(None)(lambda v: f.rn(Fraction(v)))
         self.matrix, self._table = lru_cache(None)(self._rounded), lru_cache(64)(self._columns)
-        self.looks, self.recode = _looks(hints), _recode(hints)
+        typed(hints.get("looks", []), [[int | str]], "hints: looks")
+        for look in hints.get("looks", []):
+            well = [type(v) for v in look[:5]] == [int, int, int, str, str] and len(look) >= 6
+            expect(well, "hints: a look is [layer, part, head, class, rule, …]")
+        self.looks = {(f"{look[0]}.{look[1]}", *look[2:4]): look[4:] for look in hints.get("looks", [])}
+        typed(hints.get("recode", {}), {str: [int]}, "hints: recode")
+        well = all(0 < len(radices) <= 64 and min(radices) > 1 for radices in hints.get("recode", {}).values())
+        expect(well, "hints: radices are integers above 1")
         self.x = self._embedded()
 
     def _rounded(self, name: str) -> Matrix:
@@ -67,8 +53,8 @@ class State:
                 found.setdefault(i % shape[-1], {})[i // shape[-1]] = self.number(v)
         return found
 
-    def vector(self, name: str) -> dict[int, Fraction]:
-        return {c: column[0] for c, column in self.matrix(name).items()}
+    def vector(self, name: str) -> Vec:
+        return Vec.of({c: column[0] for c, column in self.matrix(name).items()})
 
     def span(self, of: Any, c: Class) -> tuple[int, int]:
         """[low, high) of an expression of a token of class c."""
@@ -112,31 +98,22 @@ class State:
             mod = 0
         return self.plain(of, c) if isinstance(of, Number) and div == 1 and not mod else Number(of, div, mod)
 
-    def plain_row(self, fields: tuple[Any, ...], c: Class) -> tuple[Number, ...]:
-        """The numbers of a field, or of several at once, one by one."""
-        flat: list[Number] = []
-        for name in fields:
-            flat += self.plain_row(name.fields, c) if isinstance(name, Joint) else (self.plain(name, c),)
-        return tuple(flat)
-
     def _embedded(self) -> dict[str, Vec]:
-        e = self.header["embedding"]
-        expect(e["width"] == self.width, "the embedding has another width than the model")
+        e, width, counts = self.header["embedding"], self.header["width"], dict[int, int]()
+        expect(e["width"] == width, "the embedding has another width than the model")
         sizes = {name: (rows, columns) for name, rows, columns in e["tables"]}
         expect(len(sizes) == len(e["tables"]), "two tables have one name")
-        counts: dict[int, int] = {}
-        for c in self.text:
+        for c in sorted(self.text, key=lambda c: c.first):
             counts[c.first] = counts.get(c.first, 0) + c.count
-        segments = [counts[first] for first in sorted(counts)]
-        need(sorted(counts) == [*accumulate(segments, initial=0)][:-1], "the classes are not all of the text")
-        need([s["count"] for s in e["segments"]] == [*segments, *self.spec.later], "other segments than the task's")
+        expected = [*counts.values(), *self.spec.later]
+        need([s["count"] for s in e["segments"]] == expected, "other segments than the task's")
         x = dict.fromkeys(self.classes, Vec.of({}))
-        for first, segment in zip(sorted(counts), e["segments"], strict=False):
+        for first, segment in zip(counts, e["segments"], strict=False):
             for code in segment["codes"]:
                 expect(code["table"] in sizes and code["of"] in ("token", "place"), "a code is unknown")
                 rows, columns = sizes[code["table"]]
-                fits = 0 <= code["column"] <= self.width - columns
-                expect(fits and code["div"] >= 1 and rows >= 1, "a code does not fit")
+                fits = 0 <= code["column"] <= width - columns and code["div"] >= 1 and rows >= 1
+                expect(fits, "a code does not fit")
                 for c in (c for c in self.classes.values() if c.first == first):
                     x[c.name] = x[c.name].plus(self._code(code, rows, c), self.f)
         return x
@@ -144,9 +121,9 @@ class State:
     def _piece(self, n: Number, c: Class) -> Number:
         """Bits of a written token as bits of the number that stands there."""
         low, size = n.div.bit_length() - 1, n.mod.bit_length() - 1
+        need(n.div == 1 << low and n.mod == 1 << size, "no bits of a written token")
         for piece in self.spec.written[c.name]:
             if piece.start <= low and low + size <= piece.start + piece.bits:
-                need(n.div == 1 << low and n.mod == 1 << size, "no bits of a written token")
                 return Number(piece.number, 1 << low - piece.start, n.mod)
         raise Refused("bits of a written token that are no number")
 
@@ -155,11 +132,10 @@ class State:
         field = Number(code["of"], code["div"], size)
         if field.of == TOKEN and c.name in self.spec.written:
             field = self._piece(field, c)
-        keys = self.rows(field, c)
+        keys, radices = self.rows(field, c), self.hints.get("recode", {}).get(code["table"])
         columns = dict(enumerate(self._table(code["table"], keys), code["column"]))
         if size == 1:
-            return Vec.of({i: column.levels[0] for i, column in columns.items()})
-        radices = self.recode.get(code["table"])
+            return Vec.of({i: column.least for i, column in columns.items()})
         if radices and keys == tuple(range(len(keys))) and len(keys) > radices[0]:
             return _recoded(field, columns, len(keys), radices)
         return Vec.table(field, keys, columns)
@@ -182,37 +158,19 @@ def _recoded(field: Number, columns: dict[int, Column], size: int, radices: list
     """T[r] = T[0] + Σ_i (T[d_i·w_i] - T[0]), d_i the digits of r of weights w_i: seen row by row."""
     weights = list(accumulate(radices, mul, initial=1))
     need(weights[-1] >= size, "the radices do not reach")
-    digits = [(w, radix) for w, radix in zip(weights, radices, strict=False) if w < size]
-    parts: list[dict[int, Column]] = [{} for _ in digits]
-    const: dict[int, Fraction] = {}
+    digits = {Number(field, w, radix): w for w, radix in zip(weights, radices, strict=False) if w < size}
+    const, parts = dict[int, Fraction](), {n: dict[int, Column]() for n in digits}
+    keys = {n: tuple(range(min(n.mod, -(-size // w)))) for n, w in digits.items()}
     for c, column in columns.items():
         den = lcm(*(v.denominator for v in column.levels))
         values = list(map([int(v * den) for v in column.levels].__getitem__, column.at))
         made, const[c] = values[:1], Fraction(values[0], den)
-        for part, (w, radix) in zip(parts, digits, strict=True):
-            more = [values[i * w] - values[0] for i in range(min(radix, -(-size // w)))]
+        for n, w in digits.items():
+            more = [values[i * w] - values[0] for i in keys[n]]
             made = [low + high for high in more for low in made]  # row low + i·w, low below w
-            part[c] = Column.of([Fraction(v, den) for v in more])
+            parts[n][c] = Column.of([Fraction(v, den) for v in more])
         need(made[:size] == values, "a table is no sum over digits")
     out = Vec.of(const)
-    for part, (w, radix) in zip(parts, digits, strict=True):
-        keys = tuple(range(min(radix, -(-size // w))))
-        out = out.plus(Vec.table(Number(field, w, radix), keys, part))
+    for n, part in parts.items():
+        out = out.plus(Vec.table(n, keys[n], part))
     return out
-
-
-def _looks(hints: Mapping[str, Any]) -> dict[tuple[int, int, int, str], list[Any]]:
-    """[layer, part, head, asking class, rule, …], … classes or numbers: where each class looks; untrusted."""
-    typed(hints.get("looks", []), [[int | str]], "hints: looks")
-    for look in hints.get("looks", []):
-        well = [type(v) for v in look[:5]] == [int, int, int, str, str] and len(look) >= 6
-        expect(well, "hints: a look is [layer, part, head, class, rule, …]")
-    return {tuple(look[:4]): look[4:] for look in hints.get("looks", [])}
-
-
-def _recode(hints: Mapping[str, Any]) -> dict[str, list[int]]:
-    recode: dict[str, list[int]] = hints.get("recode", {})
-    typed(recode, {str: [int]}, "hints: recode")
-    well = all(0 < len(radices) <= 64 and min(radices) > 1 for radices in recode.values())
-    expect(well, "hints: radices are integers above 1")
-    return recode

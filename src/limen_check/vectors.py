@@ -7,11 +7,11 @@ All numbers are rationals; an error interval may be made wider, never narrower.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from math import ceil, prod
 from typing import Any, NamedTuple
 
@@ -182,6 +182,11 @@ class Form:
         """The largest size, error included: 0 if an error takes all of it away."""
         return max(map(abs, self.ends))
 
+    @property
+    def width(self) -> Fraction:
+        """The largest size of the error."""
+        return max(map(abs, self.err))
+
     @cached_property
     def step(self) -> Fraction | None:
         """A power of two of which it is surely a multiple; None if its values are not known exactly."""
@@ -198,18 +203,6 @@ class Form:
             slack = above(f.u * self.cap) + f.tiny + power(f.least - f.t)
             low, high = self.err[0] - slack, self.err[1] + slack
         return self if (low, high) == self.err else Form(self.const, self.terms, (low, high))
-
-    def relu(self) -> Form:
-        """On all rows of the fields that it depends on, interval ends included: monotone."""
-        fields = sorted(self.terms.items(), key=lambda item: repr(item[0]))
-        need(prod(len(column.at) for _, column in fields) <= 1 << 16, "a ReLU reads too many rows")
-        before = [sum(row, self.const) for row in product(*(column.rows() for _, column in fields))]
-        after, names = [max(ZERO, v) for v in before], [name for name, _ in fields]
-        lo = min(max(ZERO, v + self.err[0]) - max(ZERO, v) for v in {*before})
-        hi = max(max(ZERO, v + self.err[1]) - max(ZERO, v) for v in {*before})
-        name = names[0] if len(names) == 1 else Joint(tuple(names))
-        known = Form(ZERO, {name: Column.of(after)}) if fields else Form(after[0])
-        return Form.sum([(known, ONE)], (lo, hi))
 
 
 def _product(parts: list[tuple[Form, Fraction]], f: Format) -> Form:
@@ -230,7 +223,7 @@ def _product(parts: list[tuple[Form, Fraction]], f: Format) -> Form:
 
 @dataclass(frozen=True)
 class Joint:
-    """Several fields at once: a row is a tuple of rows."""
+    """Several plain fields at once: a row is a tuple of theirs."""
 
     fields: tuple[Hashable, ...]
 
@@ -295,11 +288,29 @@ class Vec:
             forms[c] = Form.sum([(Form(form.const), ONE), *parts], form.err)
         return Vec(forms, keys)
 
+    def flat(self, names: Iterable[Any]) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
+        """The plain fields that some fields are made of, and all rows of these together."""
+        fields = [n.fields if isinstance(n, Joint) else (n,) for n in names]
+        rows = product(*(self.keys[n] if isinstance(n, Joint) else zip(self.keys[n]) for n in names))
+        return tuple(chain.from_iterable(fields)), [tuple(chain.from_iterable(row)) for row in rows]
+
     def relu(self) -> Vec:
-        made, keys = self.each(Form.relu), dict(self.keys)
-        for name in (name for name in made.terms if isinstance(name, Joint) and name not in keys):
-            keys[name] = tuple(product(*(self.keys[part] for part in name.fields)))
-        return Vec(made.forms, keys)
+        """On all rows of the fields that a number depends on, interval ends included: monotone."""
+        forms, keys = {}, dict(self.keys)
+        for c, form in self.forms.items():
+            names = sorted(form.terms, key=repr)
+            need(prod(len(self.keys[n]) for n in names) <= 1 << 16, "a ReLU reads too many rows")
+            before = [sum(row, form.const) for row in product(*(form.terms[n].rows() for n in names))]
+            lo = min(max(ZERO, v + form.err[0]) - max(ZERO, v) for v in {*before})
+            hi = max(max(ZERO, v + form.err[1]) - max(ZERO, v) for v in {*before})
+            made, name = Column.of([max(ZERO, v) for v in before]), names[0] if names else None
+            if len(names) > 1:
+                fields, rows = self.flat(names)
+                name = Joint(fields)
+                need(keys.setdefault(name, tuple(rows)) == tuple(rows), "fields in two orders")
+            known = Form(ZERO, {name: made}) if names else Form(made.least)
+            forms[c] = Form.sum([(known, ONE)], (lo, hi))
+        return Vec(forms, keys)
 
 
 _NOTHING = Form()
