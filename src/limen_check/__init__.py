@@ -41,7 +41,10 @@ def check(content: bytes, files: tuple[bytes, bytes] | None = None) -> Checked:
     try:
         if kind in ("bound", "machine"):
             return Checked(kind, True, check_bound(c) if kind == "bound" else check_machine(c))
-        expect(files is not None, f"a certificate of kind {kind} needs model.json and model.safetensors beside it")
+        expect(
+            files is not None,
+            f"a certificate of kind {kind} needs model.json and model.safetensors beside it",
+        )
         derive = check_fits if kind == "fits" else check_solves
         return Checked(kind, True, derive(c, model(*(files or (b"", b"")))))
     except Refused as reason:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, product
+from itertools import accumulate, product, repeat
 from math import gcd, prod
 from operator import mul
 from typing import Any
@@ -153,10 +153,13 @@ class Ask:
             there += [self.value[e.name]] if e.first + e.start <= high and low <= e.first + e.last else []
             need(not key.const and key.terms.keys() == asked.keys(), "not by residues alone")
             for x, y in product(asked, asked):
-                met, rows = bool(asked[x].keys() & key.terms[y].keys()), (self.q.keys[x], key.keys[y])
+                met, rows = bool(asked[x].keys() & key.terms[y].keys()), product(self.q.keys[x], key.keys[y])
                 need(x == y or not met, "residues that mix")
-                all_of = Table(asked[x], key.terms[y]).all(*rows) if met else ((*ab, ZERO) for ab in product(*rows))
-                for a, b, v in all_of if x == y else ():
+                table = Table(asked[x], key.terms[y]) if met else None
+                scores = (
+                    (Fraction(v, table.den) for row in table.all() for v in row) if table else repeat(ZERO)
+                )
+                for (a, b), v in zip(rows, scores, strict=False) if x == y else ():
                     (misses if (a + away - b) % x.mod else hits)[x].add(v)
         need(all(len(v) == 1 for v in hits.values()), "a residue scores differently")
         moduli = [x.mod for x in asked]
@@ -215,7 +218,8 @@ class Ask:
         need([y.div for _, y, _ in pairs] == weights[:-1] and key.mod == 0, "a digit is left out")
         query, asks = next(iter(fields.items()), (None, [None]))
         rows = ((a, sum(π[None if x is None else a] * y.div for x, y, π in pairs)) for a in asks)
-        return frozenset({Listed((Number(key.of),), frozenset(rows), query and self.state.plain(query, self.c))})
+        asked = query and self.state.plain(query, self.c)
+        return frozenset({Listed((Number(key.of),), frozenset(rows), asked)})
 
 
 Digits = list[tuple[Number, Number, dict[Any, Any]]]  # of the key, of the query, which one is asked for
@@ -226,8 +230,11 @@ def asks(state: State, Q: Matrix, K: Matrix, V: Matrix, both: bool = False) -> d
     key, value = ({d.name: state.x[d.name].times(W, state.f) for d in state.text} for W in (K, V))
     largest = max((form.cap for v in value.values() for form in v.forms.values()), default=ZERO)
     need(2 * state.length * state.grown * largest <= state.f.most, "a sum of values overflows")
-    queries = {name: x.times(Q, state.f) for name, x in state.x.items()}
-    return {name: Ask(state, state.classes[name], q, key, value, frozenset(V), both) for name, q in queries.items()}
+    found = {}
+    for name, x in state.x.items():
+        q = x.times(Q, state.f)
+        found[name] = Ask(state, state.classes[name], q, key, value, frozenset(V), both)
+    return found
 
 
 def _coprime(moduli: list[int]) -> bool:

@@ -55,8 +55,15 @@ def _lookup(task: rows.Task, t: int) -> tuple[int, int, int, str]:
     """One of n independent uniform symbols of A is asked for, each as likely; m of them before the cut."""
     s, N, asked = task.sizes, task.N, "one of the keys asked for, each as likely"
     n, V = s.get("n", 0), s.get("V", 0)
-    if N and (len(N) == 1 or t <= N[-1]):  # z_L stands first; wherever the chain leads, each entry is as likely
-        return t, N[-1], N[-1], UNIFORM if len(N) > 1 else "every entry of z_1 and z_0 independent and uniform"
+    if N and (
+        len(N) == 1 or t <= N[-1]
+    ):  # z_L stands first; wherever the chain leads, each entry is as likely
+        return (
+            t,
+            N[-1],
+            N[-1],
+            UNIFORM if len(N) > 1 else "every entry of z_1 and z_0 independent and uniform",
+        )
     halves = "keys of the lower half of the alphabet, values independent and uniform in the upper half"
     known = {
         "eva": (t, n, n, "f(0) … f(n-1) and x independent and uniform"),
@@ -89,7 +96,10 @@ def window_global(case: Case) -> Sides:
 def one_layer(case: Case) -> Sides:
     """Alice's tokens tell the last token maximum, normaliser and sums; after recurrences states, too."""
     route, name, parts = f"{case.theorem}/{case.route}", case.task.name, case.architecture.counted
-    need(route in _FAMILIES and name in _FAMILIES[route], f"the theorem has no such route, or {name} no such inputs")
+    need(
+        route in _FAMILIES and name in _FAMILIES[route],
+        f"the theorem has no such route, or {name} no such inputs",
+    )
     need(case.steps == 0, "a chain of thought asks again and again")
     rooted = route == "one_layer_cut/fixed_query" and name == "is_tree"
     need(set(case.sizes) == ({"k"} if rooted else set()), "only is_tree has a free size, k")
@@ -136,7 +146,10 @@ _FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
         "disjointness": lambda case, n: (n, n),
         "turing": _palindrome,  # the last digit is 1
         "dyck": lambda case, n, k, D: (one(k, n // 2 - 1, more=True).bits(), _BETWEEN),  # opens, or always no
-        "two_sum_any": lambda case, n, M: (without_pairs(M, 1 - M % 2, n - 2, 1).bits(), n - 2),  # 0 is last, Bob has one
+        "two_sum_any": lambda case, n, M: (
+            without_pairs(M, 1 - M % 2, n - 2, 1).bits(),
+            n - 2,
+        ),  # 0 is last, Bob has one
         "counting": lambda case, n, S: (sets(S, n, 1, lambda s: int(s > 0)).bits(), n),  # threshold 1
         "is_tree": _rooted,
     },
@@ -154,7 +167,9 @@ _FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
         "cgram": lambda case, n, c, V: (one(V - (c == 2 or V == 2), n // c).bits(), _BETWEEN),
     },
     # q = 0: Alice holds all tokens but one, a set without a couple; Bob's -v asks for v.  Or she has one.
-    "three_sum_one_layer/": {"three_sum": lambda case, n, M: (without_pairs(M, 2 - M % 2, n - 1, 1).bits(), n - 1)},
+    "three_sum_one_layer/": {
+        "three_sum": lambda case, n, M: (without_pairs(M, 2 - M % 2, n - 1, 1).bits(), n - 1)
+    },
     "sparse_average_width/": {"sparse_average": _averaged},
 }
 

@@ -22,7 +22,7 @@ from limen_check.tasks import (
     NO_FACTS, OTHER, PLACE, TOKEN, Cell, Class, Line, Listed, Machine, Number, Piece, Read, Spec, exists, spec, text,
 )  # fmt: skip
 from limen_check.text import parse_call, parse_stack
-from limen_check.vectors import ONE, ZERO, Column, Vec
+from limen_check.vectors import ONE, ZERO, Column, Vec, level
 
 _ROWS = 1 << 16  # of a chain
 _PLACES = 1 << 18  # that are looked at one by one
@@ -69,7 +69,7 @@ def _composition(asked: Spec, steps: int, forward: Forward, digits: Digits) -> F
 
 def _behind(n: Number, c: Class, behind: Class) -> Any:
     """A number of the one token of class c, in the words of the one token of a class behind it."""
-    (said,) = moved(Vec.table(n, (0,), {0: Column((ONE,), bytes(1))}), c, NO_FACTS, behind).terms
+    (said,) = moved(Vec.table(n, (0,), {0: level(ONE, 1)}), c, NO_FACTS, behind).terms
     return said
 
 
@@ -186,7 +186,10 @@ def _symbols(v: Vec, none: Vec) -> Vec:
         for n, column in v[c].terms.items():
             need(isinstance(n, Number) and n.of == TOKEN and n.div == 1 and n.mod % 4 == 0, "no symbols")
             for key, value in zip(v.keys[n], column.rows(), strict=True):
-                need(found.setdefault(key % 4, v[c].const + value) == v[c].const + value, "a symbol has two values")
+                need(
+                    found.setdefault(key % 4, v[c].const + value) == v[c].const + value,
+                    "a symbol has two values",
+                )
         need(found.keys() == {0, 1, 2}, "a symbol has no value")
         columns[c] = Column.of([found[a] for a in range(3)])
     return Vec.table(Number(Cell("read", 3)), (0, 1, 2), columns)

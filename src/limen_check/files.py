@@ -46,16 +46,15 @@ class Refused(Exception):
     """Well-formed, but what it claims does not hold or cannot be derived: exit 1."""
 
 
-def need(met: bool, why: str) -> None:
+def need(met: object, why: str, error: type[Exception] = Refused) -> None:
     """A step of a derivation."""
     if not met:
-        raise Refused(why)
+        raise error(why)
 
 
-def expect(met: bool, why: str) -> None:
+def expect(met: object, why: str) -> None:
     """A property of the file."""
-    if not met:
-        raise Malformed(why)
+    need(met, why, Malformed)
 
 
 def shown(number: int) -> str:
@@ -85,6 +84,14 @@ def typed(value: Any, kind: Any, where: str) -> None:
 
 def read_json(content: bytes) -> Any:
     """Strict JSON: nothing of it is read in two ways."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        expect(len(dict(pairs)) == len(pairs), "a key is given twice")
+        return dict(pairs)
+
+    def no_float(text: str) -> Any:
+        raise Malformed(f"{text[:20]}: numbers are integers, or rationals in a string")
+
     expect(len(content) <= _JSON_BYTES, f"more than {_JSON_BYTES} bytes of JSON")
     depth = 0
     for mark in _MARKS.finditer(content):
@@ -93,18 +100,9 @@ def read_json(content: bytes) -> Any:
         expect(not mark[0].isdigit(), f"a number of more than {DIGITS} digits")
     try:
         text = content.decode("utf-8")
-        return json.loads(text, object_pairs_hook=_once, parse_float=_no_float, parse_constant=_no_float)
+        return json.loads(text, object_pairs_hook=once, parse_float=no_float, parse_constant=no_float)
     except ValueError as error:
         raise Malformed(f"not JSON: {error}") from error
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    expect(len(dict(pairs)) == len(pairs), "a key is given twice")
-    return dict(pairs)
-
-
-def _no_float(text: str) -> Any:
-    raise Malformed(f"{text[:20]}: numbers are integers, or rationals in a string")
 
 
 def claimed(c: Any) -> dict[str, Any]:
@@ -113,7 +111,7 @@ def claimed(c: Any) -> dict[str, Any]:
     expect(c.get("kind") in list(_KINDS), f"the field kind must be one of {', '.join(_KINDS)}")
     typed(c, _KINDS[c["kind"]], c["kind"])
     expect(c.get("steps", 0) >= 0, "steps must be 0 or more")
-    expect(re.fullmatch("[0-9a-f]{64}", c.get("weights", "0" * 64)) is not None, "weights must be a SHA-256")
+    expect(re.fullmatch("[0-9a-f]{64}", c.get("weights", "0" * 64)), "weights must be a SHA-256")
     return dict(c)
 
 

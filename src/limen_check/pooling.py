@@ -12,7 +12,7 @@ from limen_check.attention import Ask, moved
 from limen_check.files import Refused, need
 from limen_check.scores import Gain, Scores, matched
 from limen_check.tasks import NO_FACTS, OTHER, PLACE, TOKEN, Class, Facts, Listed, Number, Read, listed
-from limen_check.vectors import ONE, ZERO, Column, Form, Vec, above, power
+from limen_check.vectors import ONE, ZERO, Column, Form, Vec, above, level, power
 
 
 class On(NamedTuple):
@@ -34,7 +34,8 @@ def _asked(ask: Ask, d: Class, blank: Fraction, rows: bool) -> On:
     own = _own_place(ask, scores, d)
     m = matched(scores, own)
     need(m.cost is not None, "the keys do not vary")
-    facts, low, off, err = (ask.mapped if rows else ask.relation)(m, d), scores.s + m.low, scores.s + m.high, scores.err
+    facts, err = (ask.mapped if rows else ask.relation)(m, d), scores.err
+    low, off = scores.s + m.low, scores.s + m.high
     if not own:
         return On(facts, low, off - (m.cost or ZERO), m.gain, err, not err and low == off)
     here, _, most = (sum(column, ZERO) for column in zip(*own.values(), strict=True))
@@ -53,10 +54,12 @@ def _own_place(ask: Ask, scores: Scores, d: Class) -> dict[Hashable, tuple[Fract
     pairs = [x for x, y in scores.S if x == y and isinstance(x, Number) and x.of == PLACE]
     if (c.start, c.step, c.count) != (d.start, d.step, d.count):
         return {}
+    sides = (scores.q, scores.A), (scores.k, scores.B)
     for name in sorted(pairs, key=lambda x: x.div):
-        rows = scores.q.keys[name], scores.k.keys[name]
-        A, B = (dict(zip(keys, side[name].rows(), strict=True)) for keys, side in zip(rows, (scores.A, scores.B), strict=True))
-        all_of = [(a == b, A[a] + B[b] + v) for a, b, v in scores.S[name, name].all(*rows)]
+        rows = product(*(zip(x.keys[name], side[name].rows(), strict=True) for x, side in sides))
+        table = scores.S[name, name]
+        inner = (Fraction(v, table.den) for row in table.all() for v in row)
+        all_of = [(a == b, A + B + v) for ((a, A), (b, B)), v in zip(rows, inner, strict=True)]
         same, other = {v for here, v in all_of if here}, [v for here, v in all_of if not here]
         if len(same) != 1 or not other or min(other) <= min(same):
             return {}
@@ -146,7 +149,7 @@ def found(ask: Ask, d: Class, blank: Class) -> Vec:
     number = next(iter(v.terms), Number(TOKEN, 1, 1))
     if len(v.terms) > 1 or not isinstance(number, Number):
         raise Refused("the value has several fields")
-    keys, zero = tuple(range(number.mod + 1)), Column((ZERO,), bytes(number.mod))  # the last: there is none
+    keys, zero = tuple(range(number.mod + 1)), level(ZERO, number.mod)  # the last: there is none
     need(v.keys.get(number, (0,)) == keys[:-1], "a value is left out")
     columns, err = {}, {}
     for c in ask.columns:

@@ -12,7 +12,7 @@ from limen_check.files import Refused, expect, need
 from limen_check.state import State
 from limen_check.tasks import Class, Decision, Number, Piece
 from limen_check.text import parse_call
-from limen_check.vectors import ONE, ZERO, Column, Format, Interval, Vec
+from limen_check.vectors import ONE, ZERO, Format, Interval, Vec, level
 
 _ROWS = 1 << 20  # of all fields that an answer reads, times the columns
 At = dict[Hashable, Any]  # a row of every field
@@ -128,9 +128,13 @@ def readings(x: Vec, columns: Iterable[int], also: Also) -> Iterator[tuple[At, l
 
 def _linear(state: State, c: Class) -> Fraction:
     """The task decides by some numbers: all of them are read, and what else is read may be anything."""
-    logits = state.x[c.name].times(state.matrix("readout.U"), state.f).plus(state.vector("readout.u"), state.f)
+    logits = (
+        state.x[c.name].times(state.matrix("readout.U"), state.f).plus(state.vector("readout.u"), state.f)
+    )
     named = {state.plain(n, c): n for n in logits.terms if isinstance(n, Number)}
-    for way in (way for way in state.spec.answer if isinstance(way, Decision) and {*way.numbers} <= named.keys()):
+    for way in (
+        way for way in state.spec.answer if isinstance(way, Decision) and {*way.numbers} <= named.keys()
+    ):
         numbers, margins = [named[n] for n in way.numbers], []
         if way.rises:
             return _compared(logits, *numbers)
@@ -146,10 +150,16 @@ def _compared(logits: Vec, count: Number, threshold: Number) -> Fraction:
     need(logits.terms.keys() == {count, threshold}, "something else is read")
     A, B = (
         logits[1].terms.get(n, zero).plus(logits[0].terms.get(n, zero), -ONE).rows()
-        for n, zero in ((n, Column((ZERO,), bytes(len(logits.keys[n])))) for n in (count, threshold))
+        for n, zero in ((n, level(ZERO, len(logits.keys[n]))) for n in (count, threshold))
     )
-    need(logits.keys[count] == tuple(range(len(A))) and sorted(A) == A, "a count is left out, or does not rise")
-    asked, (lo0, hi0), (lo1, hi1) = list(zip(logits.keys[threshold], B, strict=True)), logits[0].err, logits[1].err
+    need(
+        logits.keys[count] == tuple(range(len(A))) and sorted(A) == A, "a count is left out, or does not rise"
+    )
+    asked, (lo0, hi0), (lo1, hi1) = (
+        list(zip(logits.keys[threshold], B, strict=True)),
+        logits[0].err,
+        logits[1].err,
+    )
     need(all(1 <= k < len(A) for k, _ in asked), "a threshold that no count meets")
     base = logits[1].const - logits[0].const
     yes = min(b + A[k] for k, b in asked) + base + lo1 - hi0

@@ -22,7 +22,7 @@ from limen_check.scores import Match
 from limen_check.state import State
 from limen_check.tasks import PLACE, Class, Decision, Listed, Machine, Number, Read, Spec
 from limen_check.text import Call
-from limen_check.vectors import ONE, ZERO, Column, Interval, Vec, grain
+from limen_check.vectors import ONE, ZERO, Column, Interval, Vec, grain, level
 
 _WORK = 1 << 21  # units that are evaluated in one layer
 Ids = tuple[int, ...]  # names of intervals
@@ -77,7 +77,7 @@ def _units(x: Vec) -> tuple[Number | None, dict[Any, int]]:
     keys = (None,) if field is None else x.keys[field]
     at: dict[Any, list[int]] = {key: [] for key in keys}
     for c, form in x.forms.items():
-        column = form.terms.get(field, Column((ZERO,), bytes(len(keys))))
+        column = form.terms.get(field, level(ZERO, len(keys)))
         levels = [v + form.const for v in column.levels]
         need({*levels} <= {ZERO, ONE}, "the keys of a linear state are no unit vectors")
         for key in (key for key, level in zip(keys, column.at, strict=True) if levels[level]):
@@ -136,7 +136,12 @@ class Recurrence:
     """R12: h' = ReLU(… ReLU(hW₁ + xU + b₁)W₂ + b₂ …), rounded after every product and every sum."""
 
     def __init__(self, s: State, at: str, call: Call) -> None:
-        self.s, self.f, self.machine, stages = s, s.f, machine_of(s.spec), range(1, call.number("stages", default=1) + 1)
+        self.s, self.f, self.machine, stages = (
+            s,
+            s.f,
+            machine_of(s.spec),
+            range(1, call.number("stages", default=1) + 1),
+        )
         self.into = [s.matrix(f"{at}.W{i}") for i in stages]
         self.U, self.b = s.matrix(f"{at}.U"), [s.vector(f"{at}.b{i}").const for i in stages]
         self.cells: dict[str, Sequence[int]] = s.hints.get("cells", {})
@@ -144,7 +149,10 @@ class Recurrence:
         self.owner = {column: cell for cell, columns in self.cells.items() for column in columns}
         expect(all(0 <= c < call.number("d") for c in self.owner), "hints: no such column of the state")
         whole = len(self.owner) == call.number("d") == sum(map(len, self.cells.values()))
-        need(whole and self.cells.keys() == self.machine.cells.keys(), "other cells, or a column not in one of them")
+        need(
+            whole and self.cells.keys() == self.machine.cells.keys(),
+            "other cells, or a column not in one of them",
+        )
         self.order = sorted(s.text, key=lambda c: c.first + c.start)
         need(all(c.step == 1 for c in self.order), "a recurrence over tokens of two classes in turn")
         self.needed = {cell: self._needed(columns) for cell, columns in self.cells.items()}
@@ -167,7 +175,9 @@ class Recurrence:
         u = x.times({a: self.U[a] for a in units if a in self.U}, self.f)
         u = u.plus(Vec.of({a: self.b[0].get(a, ZERO) for a in units}), self.f)
         named: dict[Any, Any] = {s.plain(field, c): field for field in x.terms if isinstance(field, Number)}
-        acts = [named.get(n, n) for n in self.machine.numbers.get(c.name, ())]  # one that is not shown may be any
+        acts = [
+            named.get(n, n) for n in self.machine.numbers.get(c.name, ())
+        ]  # one that is not shown may be any
         also = {n: x.keys[n] if n in x.terms else s.rows(n, c) for n in acts}
         letters: dict[Any, None] = {}
         for at, ends in readings(u, units, also):
@@ -211,7 +221,10 @@ class Recurrence:
                 h = old
                 for stage, (into, units) in enumerate(zip(self.into, needed[1:], strict=True)):
                     add = {a: self.name(v, v) for a, v in self.b[stage].items()} if stage else ids
-                    h = {a: self.unit(stage, a, tuple([h[i] for i in into.get(a, {})]), add.get(a, 0)) for a in units}
+                    h = {
+                        a: self.unit(stage, a, tuple([h[i] for i in into.get(a, {})]), add.get(a, 0))
+                        for a in units
+                    }
                 value = self.machine.turn(cell, tuple(at[i] for i in self.machine.reads(cell)), action)
                 made = tuple([h[a] for a in self.cells[cell]])
                 need(found.setdefault(value, made) == made, f"{cell} stands there in two ways")

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
-from itertools import product
 from math import gcd, lcm
 from operator import mul
 from typing import Any, NamedTuple
 
 from limen_check.files import need
-from limen_check.vectors import ONE, ZERO, Column, Format, Vec, above, power, total
+from limen_check.vectors import ONE, ZERO, Column, Format, Vec, above, level, power
 
 _PAIRS, _WORDS = 1 << 21, 1 << 10  # of rows: all are looked at; and from here on as words, if they are
 Gain = dict[Hashable, Column]  # for each query field what the reference scores by its row
@@ -33,45 +31,40 @@ class Table:
     """⟨q[a], k[b]⟩ for all rows a, b of two fields, in integers over one denominator."""
 
     def __init__(self, q: dict[int, Column], k: dict[int, Column]) -> None:
-        self.den, sides = 1, list[Side]()
-        for side in (q, k):
-            columns = [side[c] for c in sorted(q.keys() & k.keys())]
-            den = lcm(*(v.denominator for column in columns for v in column.levels))
-            sides.append([([int(v * den) for v in column.levels], column.at) for column in columns])
-            self.den *= den
-        self.sides, self.pairs = sides, len(sides[0][0][1]) * len(sides[1][0][1])
-        self.words = _words(*sides, self.den) if self.pairs > _WORDS else None
+        shared = sorted(q.keys() & k.keys())
+        (dq, self.q), (dk, self.k) = (_integers([side[c] for c in shared]) for side in (q, k))
+        self.den, self.pairs = dq * dk, len(self.q[0][1]) * len(self.k[0][1])
+        self.words = _words(self.q, self.k, self.den) if self.pairs > _WORDS else None
 
-    @cached_property
-    def rows(self) -> list[list[tuple[int, ...]]]:
+    def all(self) -> Iterator[list[int]]:
+        """The scores of each query row, times the denominator."""
         need(self.pairs <= _PAIRS, "two tables have too many pairs of rows")
-        return [list(_rows(side)) for side in self.sides]
+        keys = list(_rows(self.k))
+        yield from ([sum(map(mul, x, y)) for y in keys] for x in _rows(self.q))
 
     def best(self, B: Column) -> Best:
         """The highest ⟨q[a], k[b]⟩ + B[b]."""
         if self.words is not None and B.fixed:
             return self.words._replace(top=self.words.top.plus(Column(B.levels, self.words.top.at)))
-        scale = lcm(*(v.denominator for v in B.levels))
-        add, choice, top, misses = [int(v * scale) * self.den for v in B.rows()], [], [], []
-        for x in self.rows[0]:
-            scores = [sum(map(mul, x, y)) * scale + z for y, z in zip(self.rows[1], add, strict=True)]
+        scale, choice, top, misses = lcm(*(v.denominator for v in B.levels)), [], [], []
+        add, den = [int(v * scale) * self.den for v in B.rows()], self.den * scale
+        for row in self.all():
+            scores = [v * scale + z for v, z in zip(row, add, strict=True)]
             choice.append(scores.index(max(scores)))
-            top.append(Fraction(scores[choice[-1]], self.den * scale))
             first = scores.pop(choice[-1])
+            top.append(Fraction(first, den))
             misses.append(first - max(scores, default=0))
-        return Best(tuple(choice), Column.of(top), Fraction(min(misses), self.den * scale))
+        return Best(tuple(choice), Column.of(top), Fraction(min(misses), den))
 
     def tops(self, B: Column) -> Column:
         """The highest score of each query row, or more."""
-        if self.words is None:
-            return self.best(B).top
-        return self.words.top.plus(Column((B.most,), self.words.top.at))
+        return self.best(B if self.words is None else level(B.most, len(B.at))).top
 
-    def all(self, asked: Sequence[Any], keys: Sequence[Any]) -> Iterator[tuple[Any, Any, Fraction]]:
-        """Every score, with the names of its rows."""
-        sides = (zip(names, rows, strict=True) for names, rows in zip((asked, keys), self.rows, strict=True))
-        for (a, x), (b, y) in product(*sides):
-            yield a, b, Fraction(sum(map(mul, x, y)), self.den)
+
+def _integers(columns: list[Column]) -> tuple[int, Side]:
+    """A common denominator, and the columns times it."""
+    den = lcm(*(v.denominator for column in columns for v in column.levels))
+    return den, [([int(v * den) for v in column.levels], column.at) for column in columns]
 
 
 def _rows(side: Sequence[tuple[Sequence[Any], Sequence[int]]]) -> Iterator[tuple[Any, ...]]:
@@ -102,7 +95,7 @@ def _words(q: Side, k: Side, den: int) -> Best | None:
     two = all(len(levels) <= 2 for levels, _ in k)
     δ = min((y - x for x, y in ends[1] if y > x), default=0) if two else 0
     top = (c * norms.pop() + Fraction(along.pop(), down)) / den
-    return Best(choice, Column((top,), bytes(len(choice))), c * max(Fraction(g * g), Fraction(δ * δ, 2)) / den)
+    return Best(choice, level(top, len(choice)), c * max(Fraction(g * g), Fraction(δ * δ, 2)) / den)
 
 
 class Scores:
@@ -111,22 +104,18 @@ class Scores:
     def __init__(self, q: Vec, k: Vec, f: Format) -> None:
         self.q, self.k, self.S = q, k, dict[tuple[Hashable, Hashable], Table]()
         self.s = sum((v * k.const[c] for c, v in q.const.items() if c in k.const), ZERO)
-        self.A, self.B = dict[Hashable, Column](), dict[Hashable, Column]()
-        for x, other, against in ((q, k, self.A), (k, q, self.B)):  # a field's rows with the other's constants
-            for name, columns in x.terms.items():
-                zero = Column((ZERO,), bytes(len(x.keys[name])))
-                products = [(column, other.const[c]) for c, column in columns.items() if c in other.const]
-                against[name] = total([(zero, ONE), *products])
+        self.A, self.B = _against(q, k.const), _against(k, q.const)
         for x, y in ((x, y) for x in q.terms for y in k.terms if q.terms[x].keys() & k.terms[y].keys()):
             table = Table(q.terms[x], k.terms[y])
             if len(k.keys[y]) == 1:  # then it is the query's alone
-                self.A[x] = self.A[x].plus(table.best(Column((ZERO,), bytes(1))).top)
+                self.A[x] = self.A[x].plus(table.best(level(ZERO, 1)).top)
             else:
                 self.S[x, y] = table
         pairs = [(q.forms[c], k.forms[c]) for c in q.forms.keys() & k.forms.keys()]
         sizes = sum((x.cap * y.cap for x, y in pairs), ZERO)
         # (Q + e)(K + e') - QK = (Q + e)e' + K·e, and K, without its error, may be larger than K + e'
-        err = sum((x.cap * y.width + max(map(abs, y.values)) * x.width for x, y in pairs), ZERO)
+        wide = [(max(map(abs, x.err)), max(map(abs, y.err)), max(map(abs, y.values))) for x, y in pairs]
+        err = sum((x.cap * e + K * d for (x, _), (d, e, K) in zip(pairs, wide, strict=True)), ZERO)
         steps = [(x.step, y.step) for x, y in pairs if x.cap * y.cap]
         known = [a * b for a, b in steps if a and b]
         step = min(known, default=ONE) if len(known) == len(steps) else None
@@ -140,7 +129,7 @@ class Scores:
         """The largest (score - base - gain) over all rows of both."""
         B, rows = dict(self.B), {x: column.plus(gain[x], -ONE) for x, column in self.A.items()}
         for (x, y), table in self.S.items():
-            rows[x] = rows[x].plus(table.tops(B.pop(y, Column((ZERO,), bytes(len(self.k.keys[y]))))))
+            rows[x] = rows[x].plus(table.tops(B.pop(y, level(ZERO, len(self.k.keys[y])))))
         return sum((column.most for column in (*rows.values(), *B.values())), self.s - base)
 
     def exactly(self, base: Fraction, gain: Gain) -> bool:
@@ -148,6 +137,15 @@ class Scores:
         level = [*self.B.values(), *(column.plus(gain[x], -ONE) for x, column in self.A.items())]
         exact = not self.S and not self.err and all(column.fixed for column in level)
         return exact and sum((column.most for column in level), self.s - base) == 0
+
+
+def _against(x: Vec, const: dict[int, Fraction]) -> dict[Hashable, Column]:
+    """The products of each field's rows with a constant vector."""
+    found = {}
+    for name, columns in x.terms.items():
+        products = [(column, const[c]) for c, column in columns.items() if c in const]
+        found[name] = Column.sum([(level(ZERO, len(x.keys[name])), ONE), *products])
+    return found
 
 
 class Match(NamedTuple):
@@ -169,7 +167,7 @@ def matched(scores: Scores, skip: Collection[Hashable] = (), nobody: bool = Fals
     What nobody asks for may vary freely; with `nobody` its best row is asked for, whoever asks.
     """
     pairs, costs, low, high, gain = list[tuple[Any, Any, dict[Any, Any]]](), [], ZERO, ZERO, dict(scores.A)
-    gain |= {x: Column((ZERO,), bytes(len(scores.q.keys[x]))) for x in skip}
+    gain |= {x: level(ZERO, len(scores.q.keys[x])) for x in skip}
     for y, B in ((y, B) for y, B in scores.B.items() if y not in skip):
         coupled, keys = [x for x, z in scores.S if z == y], scores.k.keys[y]
         need(len(coupled) < 2, "a key field is asked for by two fields of the query")

@@ -41,7 +41,9 @@ class State:
             expect(well, "hints: a look is [layer, part, head, class, rule, …]")
         self.looks = {(f"{look[0]}.{look[1]}", *look[2:4]): look[4:] for look in hints.get("looks", [])}
         typed(hints.get("recode", {}), {str: [int]}, "hints: recode")
-        well = all(0 < len(radices) <= 64 and min(radices) > 1 for radices in hints.get("recode", {}).values())
+        well = all(
+            0 < len(radices) <= 64 and min(radices) > 1 for radices in hints.get("recode", {}).values()
+        )
         expect(well, "hints: radices are integers above 1")
         self.x = self._embedded()
 

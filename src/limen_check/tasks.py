@@ -187,7 +187,9 @@ def _retrieval(n: int, D: int, V: int, absent: bool) -> Spec:
     facts: Facts = frozenset({Line(Number(TOKEN, V), Number(TOKEN, 1, 1 << D))})
     there, found = Read("at", "pairs", facts, TOKEN), Read("found", "pairs", facts, Number(TOKEN, 1, V))
     promises = frozenset({("at most one" if absent else "one", "pairs", facts)})
-    return Spec(classes, ("query",), V + absent, (Number(found) if absent else Number(there, 1, V),), promises)
+    return Spec(
+        classes, ("query",), V + absent, (Number(found) if absent else Number(there, 1, V),), promises
+    )
 
 
 def _two_sum(n: int, M: int) -> Spec:
@@ -202,7 +204,9 @@ def _two_sum(n: int, M: int) -> Spec:
 def _two_sum_any(n: int, M: int) -> Spec:
     """Some token but the first has met a partner: the first token, or another that is not later."""
     partner = [Line(Number(TOKEN), Number(TOKEN), s, -1) for s in (0, M)]
-    met = [exists("first", fact) for fact in partner] + [exists("later", fact, OTHER) for fact in partner if n > 2]
+    met = [exists("first", fact) for fact in partner] + [
+        exists("later", fact, OTHER) for fact in partner if n > 2
+    ]
     some = listed(*met, rows={row for row in product((0, 1), repeat=len(met)) if any(row)})
     classes = text(("first", 1, 0, M), ("later", n - 1, 0, M), last="last")
     return Spec(classes, ("last",), 2, (_any(exists("later", some)),), sums=(0, M))
@@ -211,7 +215,9 @@ def _two_sum_any(n: int, M: int) -> Spec:
 def _compared(n: int, bad: set[tuple[int, ...]]) -> Spec:
     """Answer 0 iff some b_i and a_i are bad together."""
     flaw = listed(Number(TOKEN), Number(Read("at", "a", at_place(n, Number(PLACE)), TOKEN)), rows=bad)
-    return Spec(text(("a", n, 0, 2), ("b", n, 0, 2), last="last"), ("last",), 2, (_any(exists("b", flaw), yes=0),))
+    return Spec(
+        text(("a", n, 0, 2), ("b", n, 0, 2), last="last"), ("last",), 2, (_any(exists("b", flaw), yes=0),)
+    )
 
 
 def _recall(n: int, V: int, q: int) -> Spec:

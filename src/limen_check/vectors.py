@@ -8,7 +8,7 @@ All numbers are rationals; an error interval may be made wider, never narrower.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, product
@@ -57,9 +57,7 @@ def grain(x: Fraction) -> Fraction:
 
 
 class Format(NamedTuple):
-    """Results are rounded to the nearest; sums inside one operation are accumulated in any order, in float64,
-    or for the shorter formats in float32.
-    """
+    """Results are rounded to the nearest; sums inside one operation are accumulated in float32 or float64."""
 
     t: int  # significant bits
     least: int  # normal exponent
@@ -79,8 +77,8 @@ class Format(NamedTuple):
 
     def rn(self, x: Fraction) -> Fraction:
         """The nearest number of the format, ties to even."""
-        n, d = x.numerator.bit_length(), x.denominator.bit_length()
-        if x.denominator.bit_count() == 1 and n <= self.t and d <= self.t - self.least and n - d <= 1 - self.least:
+        n, d, short = x.numerator.bit_length(), x.denominator.bit_length(), x.denominator.bit_count() == 1
+        if short and n <= self.t and d <= self.t - self.least and n - d <= 1 - self.least:
             return x  # it is one
         unit = power(max(exponent(x), self.least) - self.t + 1)
         y = round(x / unit) * unit
@@ -111,35 +109,41 @@ class Column:
         number = {v: i for i, v in enumerate(dict.fromkeys(values))}
         return cls(tuple(number), tuple(map(number.__getitem__, values)))
 
+    @classmethod
+    def sum(cls, parts: Sequence[tuple[Column, Fraction]]) -> Column:
+        """Σ w·column, row by row."""
+        moved = sum((column.levels[0] * w for column, w in parts if column.fixed), ZERO)
+        vary = [(column, w) for column, w in parts if not column.fixed]
+        if len(vary) < 2:
+            column, w = vary[0] if vary else (parts[0][0], ZERO)
+            return cls([v * w + moved for v in column.levels], column.at)
+        rows = list(zip(*(column.at for column, _ in vary), strict=True))
+        scaled = [[v * w for v in column.levels] for column, w in vary]
+        sums = {r: sum((v[i] for v, i in zip(scaled, r, strict=True)), moved) for r in dict.fromkeys(rows)}
+        number = {v: i for i, v in enumerate(dict.fromkeys(sums.values()))}
+        at = {row: number[v] for row, v in sums.items()}
+        return cls(tuple(number), tuple(map(at.__getitem__, rows)))
+
+    def plus(self, other: Column, w: Fraction = ONE) -> Column:
+        return Column.sum([(self, ONE), (other, w)])
+
     def rows(self) -> list[Fraction]:
         return list(map(self.levels.__getitem__, self.at))
 
-    def plus(self, other: Column, w: Fraction = ONE) -> Column:
-        return total([(self, ONE), (other, w)])
+
+def level(v: Fraction, rows: int) -> Column:
+    """The same in all rows."""
+    return Column((v,), bytes(rows))
 
 
-def total(parts: Sequence[tuple[Column, Fraction]]) -> Column:
-    """Σ w·column, row by row."""
-    moved = sum((column.levels[0] * w for column, w in parts if column.fixed), ZERO)
-    vary = [(column, w) for column, w in parts if not column.fixed]
-    if len(vary) < 2:
-        column, w = vary[0] if vary else (parts[0][0], ZERO)
-        return Column([v * w + moved for v in column.levels], column.at)
-    rows = list(zip(*(column.at for column, _ in vary), strict=True))
-    scaled = [[v * w for v in column.levels] for column, w in vary]
-    sums = {r: sum((v[i] for v, i in zip(scaled, r, strict=True)), moved) for r in dict.fromkeys(rows)}
-    number = {v: i for i, v in enumerate(dict.fromkeys(sums.values()))}
-    at = {row: number[v] for row, v in sums.items()}
-    return Column(tuple(number), tuple(map(at.__getitem__, rows)))
-
-
-@dataclass(eq=False)
 class Form:
     """One number of a token: const + Σ_field (a row of the field's column) + an error in `err`."""
 
-    const: Fraction = ZERO
-    terms: Mapping[Hashable, Column] = field(default_factory=dict)
-    err: Interval = NONE
+    def __init__(
+        self, const: Fraction, terms: Mapping[Hashable, Column] | None = None, err: Interval = NONE
+    ) -> None:
+        self.const, self.terms, self.err = const, terms or {}, err
+        self.many = prod(len(column.levels) for column in self.terms.values()) > _VALUES
 
     @classmethod
     def sum(cls, parts: Sequence[tuple[Form, Fraction]], err: Interval = NONE) -> Form:
@@ -149,12 +153,11 @@ class Form:
         """
         const, (lo, hi), found = ZERO, err, dict[Hashable, list[tuple[Column, Fraction]]]()
         for form, w in parts:
-            const += form.const * w
             a, b = sorted((form.err[0] * w, form.err[1] * w))
-            lo, hi = lo + a, hi + b
+            const, lo, hi = const + form.const * w, lo + a, hi + b
             for name, column in form.terms.items():
                 found.setdefault(name, []).append((column, w))
-        terms = {name: total(columns) for name, columns in found.items()}
+        terms = {name: Column.sum(columns) for name, columns in found.items()}
         for name, column in list(terms.items()):
             if column.fixed and (len(column.at) > 1 or column.least == 0):
                 const += terms.pop(name).least
@@ -164,13 +167,9 @@ class Form:
     def values(self) -> list[Fraction]:
         """All values without the error, or more; if they are `many` only the ends."""
         sets = [column.levels for column in self.terms.values()]
-        return [sum(map(end, sets), self.const) for end in (min, max)] if self.many else [
-            sum(v, self.const) for v in product(*sets)
-        ]
-
-    @property
-    def many(self) -> bool:
-        return prod(len(column.levels) for column in self.terms.values()) > _VALUES
+        if self.many:
+            return [sum(map(end, sets), self.const) for end in (min, max)]
+        return [sum(v, self.const) for v in product(*sets)]
 
     @cached_property
     def ends(self) -> Interval:
@@ -181,11 +180,6 @@ class Form:
     def cap(self) -> Fraction:
         """The largest size, error included: 0 if an error takes all of it away."""
         return max(map(abs, self.ends))
-
-    @property
-    def width(self) -> Fraction:
-        """The largest size of the error."""
-        return max(map(abs, self.err))
 
     @cached_property
     def step(self) -> Fraction | None:
@@ -203,22 +197,6 @@ class Form:
             slack = above(f.u * self.cap) + f.tiny + power(f.least - f.t)
             low, high = self.err[0] - slack, self.err[1] + slack
         return self if (low, high) == self.err else Form(self.const, self.terms, (low, high))
-
-
-def _product(parts: list[tuple[Form, Fraction]], f: Format) -> Form:
-    """Σ w·form as it is computed: with the errors of the sum, to which what is surely 0 adds nothing.
-
-    A column may be 0 by its error, -32 of 32: it is no summand, but its error is passed on.
-    """
-    used = [(form, w) for form, w in parts if form.cap]
-    sizes = sum((form.cap * abs(w) for form, w in used), ZERO)
-    steps = [form.step and form.step * grain(w) for form, w in used]
-    if len(used) == 1 and grain(used[0][1]) == abs(used[0][1]):  # times a power of two: exact
-        e = ZERO if steps[0] and steps[0] >= f.tiny else f.tiny
-    else:
-        e = f.inside(sizes, len(used), None if None in steps else min(filter(None, steps), default=None))
-    need(sizes + e <= f.largest, "a sum overflows")  # nor does a part of it
-    return Form.sum(parts, (-e, e)).rounded(f)
 
 
 @dataclass(frozen=True)
@@ -257,15 +235,30 @@ class Vec:
         return found
 
     def __getitem__(self, c: int) -> Form:
-        return self.forms.get(c, _NOTHING)
+        return self.forms[c] if c in self.forms else Form(ZERO)
 
     def each(self, change: Callable[[Form], Form]) -> Vec:
         return Vec({c: change(form) for c, form in self.forms.items()}, self.keys)
 
     def times(self, W: Matrix, f: Format) -> Vec:
-        """x W, rounded."""
-        forms = {c: [(self.forms[r], w) for r, w in col.items() if r in self.forms] for c, col in W.items()}
-        return Vec({c: _product(parts, f) for c, parts in forms.items()}, self.keys)
+        """x W, rounded, with the errors of the sums, to which what is surely 0 adds nothing.
+
+        A column may be 0 by its error, -32 of 32: it is no summand, but its error is passed on.
+        """
+        forms = {}
+        for c, column in W.items():
+            parts = [(self.forms[r], w) for r, w in column.items() if r in self.forms]
+            used = [(form, w) for form, w in parts if form.cap]
+            sizes = sum((form.cap * abs(w) for form, w in used), ZERO)
+            steps = [form.step and form.step * grain(w) for form, w in used]
+            step = None if None in steps else min(filter(None, steps), default=None)
+            if len(used) == 1 and grain(used[0][1]) == abs(used[0][1]):  # times a power of two: exact
+                e = ZERO if step and step >= f.tiny else f.tiny
+            else:
+                e = f.inside(sizes, len(used), step)
+            need(sizes + e <= f.largest, "a sum overflows")  # nor does a part of it
+            forms[c] = Form.sum(parts, (-e, e)).rounded(f)
+        return Vec(forms, self.keys)
 
     def plus(self, other: Vec, f: Format | None = None) -> Vec:
         """The sum, exactly; or rounded where there are two summands, each a number of the format."""
@@ -279,10 +272,9 @@ class Vec:
 
     def renamed(self, name: Callable[[Any], Hashable]) -> Vec:
         """The same with other names of its fields; two names may become one: their columns are added."""
-        keys: dict[Hashable, tuple[Any, ...]] = {}
+        keys, forms = dict[Hashable, tuple[Any, ...]](), {}
         for old in self.terms:
             need(keys.setdefault(name(old), self.keys[old]) == self.keys[old], "tables with different rows")
-        forms = {}
         for c, form in self.forms.items():
             parts = [(Form(ZERO, {name(old): column}), ONE) for old, column in form.terms.items()]
             forms[c] = Form.sum([(Form(form.const), ONE), *parts], form.err)
@@ -311,6 +303,3 @@ class Vec:
             known = Form(ZERO, {name: made}) if names else Form(made.least)
             forms[c] = Form.sum([(known, ONE)], (lo, hi))
         return Vec(forms, keys)
-
-
-_NOTHING = Form()

@@ -30,7 +30,9 @@ _RULES: dict[str, tuple[int, Callable[..., Vec]]] = {  # of so many classes
 def _projections(call: Call, width: int) -> Shapes:
     """h heads with keys and values of their own."""
     known = {"softmax": {"kv_heads", "bidirectional"}, "linear": {"phi", "normalise"}}
-    need(call.arguments.keys() <= {"h", "d", "d_k", "p"} | known[call.name], f"{call.name} with other options")
+    need(
+        call.arguments.keys() <= {"h", "d", "d_k", "p"} | known[call.name], f"{call.name} with other options"
+    )
     h, d = call.number("h"), call.number("d")
     need(call.number("kv_heads", default=h) == h, "heads that share keys and values")
     keys = h * call.number("d_k", default=d)
@@ -41,14 +43,19 @@ def _softmax(state: State, at: str, call: Call) -> dict[str, Vec]:
     """All heads side by side, times W_O, rounded once."""
     d, both = call.number("d"), call.arguments.get("bidirectional", False)
     expect(type(both) is bool, "bidirectional must be true or false")
-    read, sizes = dict.fromkeys(state.x, Vec.of({})), dict.fromkeys("QK", call.number("d_k", default=d)) | {"V": d}
+    read, sizes = (
+        dict.fromkeys(state.x, Vec.of({})),
+        dict.fromkeys("QK", call.number("d_k", default=d)) | {"V": d},
+    )
     for head in range(call.number("h")):
         cut = []
         for name, size in sizes.items():
             W, first = state.matrix(f"{at}.{name}"), head * size
             cut.append({c - first: column for c, column in W.items() if first <= c < first + size})
         for name, ask in asks(state, *cut, both=bool(both)).items():
-            got = _read(ask, state.looks.get((at, head, name), ["average"])).each(lambda x: x.rounded(state.f))
+            got = _read(ask, state.looks.get((at, head, name), ["average"])).each(
+                lambda x: x.rounded(state.f)
+            )
             read[name] = read[name].plus(Vec({head * d + c: x for c, x in got.forms.items()}, got.keys))
     return {name: got.times(state.matrix(f"{at}.O"), state.f) for name, got in read.items()}
 
