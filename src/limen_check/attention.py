@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, product, repeat
-from math import gcd, prod
+from math import lcm, prod
 from operator import mul
 from typing import Any
 
@@ -163,10 +163,13 @@ class Ask:
                     (misses if (a + away - b) % x.mod else hits)[x].add(v)
         need(all(len(v) == 1 for v in hits.values()), "a residue scores differently")
         moduli = [x.mod for x in asked]
-        need(_coprime(moduli) and prod(moduli) >= self.state.length, "the residues do not fix a position")
+        need(lcm(*moduli) == prod(moduli) >= self.state.length, "the residues do not fix a position")
         cost = min((min(hits[x]) - max(misses[x]) for x in asked if misses[x]), default=ONE)
         stray = self.weight(self.state.length - 1, cost - 2 * max(self.scores(e).err for e in self.seen))
-        return self.blurred(_alike([v.renamed(lambda n: _before(n, o)) for v in there]), stray)
+        ids = all(isinstance(n, Number) and n.of == TOKEN for v in there for n in v.terms)
+        need(ids, "something else than ids is read")
+        before = Read("back", o, NO_FACTS, TOKEN)
+        return self.blurred(_alike([v.renamed(lambda n: replace(n, of=before)) for v in there]), stray)
 
     def relation(self, m: Match, d: Class) -> Facts:
         """What it says that all digits agree: "key number = query number + shift", or a sum by its residues."""
@@ -198,7 +201,7 @@ class Ask:
         state, moduli = self.state, [k.mod for k, _, _ in digits]
         plain = all(k.div == q.div == 1 and k.mod == q.mod > 0 for k, q, _ in digits)
         found = [{(a + b) % max(1, k.mod) for a, b in π.items()} for k, _, π in digits]
-        need(plain and _coprime(moduli) and all(len(r) == 1 for r in found), "no sum of residues")
+        need(plain and lcm(*moduli) == prod(moduli) and all(len(r) == 1 for r in found), "no sum of residues")
         key, query = state.plain(Number(digits[0][0].of), d), state.plain(Number(digits[0][1].of), self.c)
         top = state.span(key.of, d)[1] + state.span(query.of, self.c)[1] - 2  # the largest sum
         if len(digits) == 1 and top >= moduli[0]:
@@ -235,16 +238,6 @@ def asks(state: State, Q: Matrix, K: Matrix, V: Matrix, both: bool = False) -> d
         q = x.times(Q, state.f)
         found[name] = Ask(state, state.classes[name], q, key, value, frozenset(V), both)
     return found
-
-
-def _coprime(moduli: list[int]) -> bool:
-    return all(gcd(a, b) == 1 for i, a in enumerate(moduli) for b in moduli[:i])
-
-
-def _before(n: Any, o: int) -> Number:
-    """A number of the token o positions before, in the words of its reader."""
-    need(isinstance(n, Number) and n.of == TOKEN, "something else than ids is read")
-    return Number(Read("back", o, NO_FACTS, TOKEN), n.div, n.mod)
 
 
 def _alike(values: list[Vec]) -> Vec:
