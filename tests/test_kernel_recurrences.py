@@ -33,7 +33,7 @@ from limen.tasks.three_sum import ThreeSum
 from limen.tasks.turing import Turing
 from limen.tasks.two_sum_any import TwoSumAny
 from limen_check import files
-from limen_check.chain import PROGRAMS, act, time
+from limen_check.chain import PROGRAMS, STAY
 from limen_check.files import Malformed, Refused, Weight
 from limen_check.weights import margin
 
@@ -178,12 +178,13 @@ def test_a_column_that_the_hints_do_not_name_is_not_taken_for_0() -> None:
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("n", range(2, 9))
 def test_the_kernels_turing_machines_solve_their_tasks_in_time(program: str, n: int) -> None:
-    (halt, _), asked = PROGRAMS[program], Turing(n, program=program)  # type: ignore[arg-type]
+    (halt, time, table), asked = PROGRAMS[program], Turing(n, program=program)  # type: ignore[arg-type]
     for batch in inputs(asked, None, 0, 4096):
         for tokens, answer in zip(batch, asked.answer(batch), strict=True):
             tape, state, head = dict(enumerate(tokens.tolist())), 0, n + 1
-            for _ in range(time(program, n)):
+            for _ in range(time(n)):
                 assert 0 <= head <= n + 1
-                state, tape[head], move = act(program, state, tape.get(head, 2))
+                symbol = tape.get(head, 2)
+                state, tape[head], move = table.get((state, symbol), (halt, symbol, STAY))
                 head += (1, -1, 0)[move]
             assert state == halt and tape[head] == answer

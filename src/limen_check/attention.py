@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, product, repeat
@@ -169,7 +169,7 @@ class Ask:
         ids = all(isinstance(n, Number) and n.of == TOKEN for v in there for n in v.terms)
         need(ids, "something else than ids is read")
         before = Read("back", o, NO_FACTS, TOKEN)
-        return self.blurred(_alike([v.renamed(lambda n: replace(n, of=before)) for v in there]), stray)
+        return self.blurred(_alike([v.renamed(lambda n: n._replace(of=before)) for v in there]), stray)
 
     def relation(self, m: Match, d: Class) -> Facts:
         """What it says that all digits agree: "key number = query number + shift", or a sum by its residues."""
@@ -259,8 +259,8 @@ def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
             return Number(name(e.of), e.div, e.mod)
         there = Read("at", d.name, facts, e)
         if isinstance(e, Read) and e.how == "at":  # what it had read itself, asked for in the reader's words
-            asked = [replace(f, query=name(f.query)) for f in e.facts if isinstance(f, Line)]
-            there = replace(e, facts=frozenset(asked)) if len(asked) == len(e.facts) else there
+            asked = [f._replace(query=name(f.query)) for f in e.facts if isinstance(f, Line)]
+            there = e._replace(facts=frozenset(asked)) if len(asked) == len(e.facts) else there
         alone = c.count == 1 and there.where == c.name and not there.facts  # the reader itself
         return there.of if alone else there
 

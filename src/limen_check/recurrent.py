@@ -8,7 +8,6 @@ stands in some columns of the state, and its value fixes the numbers there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -16,11 +15,11 @@ from math import prod
 from typing import Any
 
 from limen_check.attention import Ask, asks, moved
-from limen_check.files import Refused, expect, need, typed
+from limen_check.files import expect, need, typed
 from limen_check.readout import readings
 from limen_check.scores import Match
 from limen_check.state import State
-from limen_check.tasks import PLACE, Class, Decision, Listed, Machine, Number, Read, Spec
+from limen_check.tasks import PLACE, Class, Decision, Machine, Number, Read, Spec
 from limen_check.text import Call
 from limen_check.vectors import ONE, ZERO, Column, Interval, Vec, grain, level
 
@@ -89,25 +88,18 @@ def _units(x: Vec) -> tuple[Number | None, dict[Any, int]]:
 
 def machine_of(spec: Spec) -> Machine:
     """The task as a machine: its own, or the one that watches for what the answer asks for."""
-    for way in () if spec.machine else spec.answer:
-        match way:
-            case Decision((Number(Read("exists", where, facts) as asked),)):
-                for fact in (fact for fact in facts if isinstance(fact, Listed) and len(facts) == 1):
-                    return _watches(asked, where, fact)
-    if spec.machine is None:
-        raise Refused("no machine is known for this task")
-    return spec.machine
-
-
-def _watches(known_as: Read, where: str, fact: Listed) -> Machine:
-    """Has there been a token of this class with such numbers?"""
-    return Machine(
-        cells={"found": known_as},
-        numbers={where: fact.keys},
-        action=lambda c, at: c == where and at in fact.rows,
-        reads=lambda cell: ("found",),
-        turn=lambda cell, old, hit: int(old[0] or hit),
-    )
+    match spec.answer if spec.machine is None else ():
+        case (Decision((Number(Read("exists", where, facts) as asked),)),):
+            (fact,) = facts
+            return Machine(
+                cells={"found": asked},
+                numbers={where: fact.keys},
+                action=lambda c, at: c == where and at in fact.rows,
+                reads=lambda cell: ("found",),
+                turn=lambda cell, old, hit: int(old[0] or hit),
+            )
+    need(spec.machine is not None, "no machine is known for this task")
+    return spec.machine  # type: ignore[return-value]
 
 
 def shapes(call: Call, width: int) -> dict[str, tuple[int, ...]]:
@@ -136,38 +128,30 @@ class Recurrence:
     """R12: h' = ReLU(… ReLU(hW₁ + xU + b₁)W₂ + b₂ …), rounded after every product and every sum."""
 
     def __init__(self, s: State, at: str, call: Call) -> None:
-        self.s, self.f, self.machine, stages = (
-            s,
-            s.f,
-            machine_of(s.spec),
-            range(1, call.number("stages", default=1) + 1),
-        )
-        self.into = [s.matrix(f"{at}.W{i}") for i in stages]
-        self.U, self.b = s.matrix(f"{at}.U"), [s.vector(f"{at}.b{i}").const for i in stages]
+        self.s, self.f, self.machine, d = s, s.f, machine_of(s.spec), call.number("d")
+        stages = range(1, call.number("stages", default=1) + 1)
+        self.into, self.U = [s.matrix(f"{at}.W{i}") for i in stages], s.matrix(f"{at}.U")
+        self.b = [s.vector(f"{at}.b{i}").const for i in stages]
         self.cells: dict[str, Sequence[int]] = s.hints.get("cells", {})
         typed(self.cells, {str: [int]}, "hints: cells")
-        self.owner = {column: cell for cell, columns in self.cells.items() for column in columns}
-        expect(all(0 <= c < call.number("d") for c in self.owner), "hints: no such column of the state")
-        whole = len(self.owner) == call.number("d") == sum(map(len, self.cells.values()))
-        need(
-            whole and self.cells.keys() == self.machine.cells.keys(),
-            "other cells, or a column not in one of them",
-        )
+        owner = {column: cell for cell, columns in self.cells.items() for column in columns}
+        expect(all(0 <= c < d for c in owner), "hints: no such column of the state")
+        whole = len(owner) == d == sum(map(len, self.cells.values()))
+        need(whole and self.cells.keys() == self.machine.cells.keys(), "not every column is in one cell")
         self.order = sorted(s.text, key=lambda c: c.first + c.start)
         need(all(c.step == 1 for c in self.order), "a recurrence over tokens of two classes in turn")
-        self.needed = {cell: self._needed(columns) for cell, columns in self.cells.items()}
-        for stage in stages[:-1]:
-            inner = {a for needed in self.needed.values() for a in needed[stage]}
-            need(inner == set(range(s.model.weights[f"{at}.b{stage}"].shape[0])), "a unit that no cell needs")
+        self.needed, self.reads = dict[str, list[list[int]]](), dict[str, list[str]]()
+        for cell, columns in self.cells.items():  # the columns of each stage that matter, the old state first
+            needed = [sorted(columns)]
+            for into in reversed(self.into):
+                needed.insert(0, sorted({a for made in needed[0] for a in into.get(made, {})}))
+            self.needed[cell] = needed
+            self.reads[cell] = sorted({*self.machine.reads(cell), *(owner[a] for a in needed[0])})
+        for i in stages[:-1]:  # so every unit is looked at, and none overflows
+            inner = {a for needed in self.needed.values() for a in needed[i]}
+            need(len(inner) == s.model.weights[f"{at}.b{i}"].shape[0], "a unit that no cell needs")
         self.intervals, self.names = list[Interval](), dict[Interval, int]()  # names are cheap to compare
         self.made, self.work, self.letters = dict[Ids, int](), 0, lru_cache(None)(self._letters)
-
-    def _needed(self, columns: Sequence[int]) -> list[list[int]]:
-        """The columns of each stage that matter, the old state first."""
-        needed = [sorted(columns)]
-        for into in reversed(self.into):
-            needed.insert(0, sorted({a for made in needed[0] for a in into.get(made, {})}))
-        return needed
 
     def _letters(self, cell: str, c: Class) -> list[tuple[dict[int, int], Any]]:
         """What a token of class c adds inside, xU + b₁, and how it acts."""
@@ -210,7 +194,7 @@ class Recurrence:
 
     def turned(self, cell: str, c: Class, now: Standing) -> dict[int, Ids]:
         """The values that a cell may take after a token of class c, and the numbers that stand there then."""
-        needed, found, reads = self.needed[cell], dict[int, Ids](), self.reads(cell)
+        needed, found, reads = self.needed[cell], dict[int, Ids](), self.reads[cell]
         self.work += sum(map(len, needed[1:])) * len(self.letters(cell, c)) * prod(len(now[i]) for i in reads)
         need(self.work <= _WORK, "too many states to follow")
         for values in product(*(now[i] for i in reads)):
@@ -232,9 +216,6 @@ class Recurrence:
         need(all(lo == hi for lo, hi in ends), f"{cell} becomes no exact number")
         return found
 
-    def reads(self, cell: str) -> list[str]:
-        return sorted({*self.machine.reads(cell), *(self.owner[a] for a in self.needed[cell][0])})
-
     def follow(self) -> dict[str, Standing]:
         """What stands in the cells after the tokens of each class, in the order of the text."""
         now: Standing = {cell: {0: (self.name(ZERO, ZERO),) * len(at)} for cell, at in self.cells.items()}
@@ -249,7 +230,7 @@ class Recurrence:
                 need(same, f"{cell} stands there in two ways")
                 if new.keys() - now[cell].keys():
                     now[cell] |= new
-                    stale |= {other for other in self.cells if cell in self.reads(other)}
+                    stale |= {other for other in self.cells if cell in self.reads[other]}
             after[c.name] = now
         return after
 
@@ -262,7 +243,7 @@ class Recurrence:
             if len(keys) > 2 and all([v >> i & 1 for v in keys] == at for i, at in enumerate(rows.values())):
                 for i, c in enumerate(rows):
                     bit = {c: Column.of([ZERO, ONE])}
-                    out = out.plus(Vec.table(replace(known, div=1 << i, mod=2), (0, 1), bit))
+                    out = out.plus(Vec.table(known._replace(div=1 << i, mod=2), (0, 1), bit))
             else:
                 out = out.plus(Vec.table(known, keys, {c: Column.of(at) for c, at in rows.items()}))
         return out

@@ -11,12 +11,19 @@ A number is an integer (of // div) % mod of a token, mod = 0 for none, and `of` 
     Read("count", c, facts)     how many there are in all
     Cell(i, size)               cell i of the task's machine, below `size`, after this token
 
-Facts relate numbers of the key token to one of the asking token.  A sceptic reads here whether this is the
-task; everything else is derived from the weights.
+and a fact about a key token is one of
+
+    Line(key, query, …)         key number = sign · query number + shift, modulo `modulo` unless that is 0
+    Listed(keys, rows)          its numbers, in the order of their text, are one of these rows
+    Listed(keys, rows, query)   behind the asking token's number they are
+    OTHER                       it is not at the asking token's own place, so not itself
+
+A sceptic reads here whether this is the task; everything else is derived from the weights.
 """
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, product
@@ -27,49 +34,15 @@ from limen_check import rows
 from limen_check.files import expect, need
 from limen_check.text import parse_call
 
-PLACE, TOKEN = "place", "token"
-OTHER = "not at the asking token's own place, so not itself"  # a fact
-
-
-@dataclass(frozen=True)
-class Number:
-    of: Any
-    div: int = 1
-    mod: int = 0
-
-
-@dataclass(frozen=True)
-class Read:
-    how: str
-    where: Any
-    facts: Facts = frozenset()
-    of: Any = None
-
-
-@dataclass(frozen=True)
-class Cell:
-    name: Hashable
-    size: int
-
-
-@dataclass(frozen=True)
-class Line:  # key number = sign · query number + shift, modulo `modulo` unless that is 0
-    key: Number
-    query: Number
-    shift: int = 0
-    sign: int = 1
-    modulo: int = 0
-
-
-@dataclass(frozen=True)
-class Listed:  # the key token's numbers, in the order of their text, are a row; or (query number, *keys) are
-    keys: tuple[Number, ...]
-    rows: frozenset[tuple[Any, ...]]
-    query: Number | None = None
-
-
-Facts = frozenset[Line | Listed | str]
+PLACE, TOKEN, OTHER = "place", "token", "other"
+Facts = frozenset[Any]
 NO_FACTS: Facts = frozenset()
+Number = namedtuple("Number", "of div mod", defaults=(1, 0))
+Read = namedtuple("Read", "how where facts of", defaults=(NO_FACTS, None))
+Cell = namedtuple("Cell", "name size")
+Line = namedtuple("Line", "key query shift sign modulo", defaults=(0, 1, 0))
+Listed = namedtuple("Listed", "keys rows query", defaults=(None,))
+Piece = namedtuple("Piece", "start bits number")  # bits start, start+1, … of a written token: a number
 
 
 @dataclass(frozen=True)
@@ -100,12 +73,6 @@ class Class:
         return self.first + self.start <= other.first + other.last
 
 
-class Piece(NamedTuple):  # bits start, start+1, … of a token that was written: a number below 2^bits
-    start: int
-    bits: int
-    number: Number
-
-
 class Decision(NamedTuple):
     """The answer as a function of some numbers; `rises`: 1 iff the first is not below the second."""
 
@@ -115,8 +82,8 @@ class Decision(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """A token acts by its `numbers[class]` on all cells at once: with a = action(class, numbers), cell i becomes
-    turn(i, values of reads(i), a).  They start at 0.  `cells` says by which expression a cell is known.
+    """Cells, which start at 0; a token turns all of them at once, by `numbers[class]`: with a = action(class,
+    numbers), cell i becomes turn(i, values of reads(i), a).  `cells` says by which expression one is known.
     """
 
     cells: Mapping[str, Any]
@@ -167,7 +134,7 @@ def listed(*numbers: Number, rows: set[tuple[int, ...]]) -> Listed:
     return Listed(tuple(numbers[i] for i in order), frozenset(tuple(row[i] for i in order) for row in rows))
 
 
-def exists(where: str, *facts: Line | Listed | str) -> Number:
+def exists(where: str, *facts: Any) -> Number:
     return Number(Read("exists", where, frozenset(facts)))
 
 
