@@ -60,7 +60,7 @@ _FULL: dict[str, tuple[str, _Numbers]] = {  # all sizes; numbers of a reply
     "conv_softmax": (f"{_HEADS} c", lambda a, n: a.h * (a.d + 2)),
     "hard": (_GROUPED, lambda a, n: a.h * (a.d + 1)),  # the best score and its value
     "top_k": (f"{_HEADS} k h_i d_i", lambda a, n: a.k * (1 + a.h * (1 + a.d))),  # of the k best
-    "block_sparse": (f"{_HEADS} B k", lambda a, n: need(False, "its replies have no fixed size") or 0),
+    "block_sparse": (f"{_HEADS} B k", lambda a, n: 0),  # no fixed number
 }
 _MIXERS = _STATES | _FULL
 _WORDS = {
@@ -86,6 +86,7 @@ class Part(NamedTuple):
         """Of the state after n tokens; of a full part, that earlier tokens tell one later token."""
         if self.said is not None:
             return self.said
+        need(self.name != "block_sparse", "the replies of block_sparse have no fixed size")
         return int(_MIXERS[self.name][1](Sizes(**self.sizes), n) * self.sizes["p"])
 
     def most(self, n: int) -> int:

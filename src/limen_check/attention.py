@@ -155,11 +155,8 @@ class Ask:
             for x, y in product(asked, asked):
                 met, rows = bool(asked[x].keys() & key.terms[y].keys()), product(self.q.keys[x], key.keys[y])
                 need(x == y or not met, "residues that mix")
-                table = Table(asked[x], key.terms[y]) if met else None
-                scores = (
-                    (Fraction(v, table.den) for row in table.all() for v in row) if table else repeat(ZERO)
-                )
-                for (a, b), v in zip(rows, scores, strict=False) if x == y else ():
+                inner = Table(asked[x], key.terms[y]).fractions() if met else repeat(ZERO)
+                for (a, b), v in zip(rows, inner, strict=False) if x == y else ():
                     (misses if (a + away - b) % x.mod else hits)[x].add(v)
         need(all(len(v) == 1 for v in hits.values()), "a residue scores differently")
         moduli = [x.mod for x in asked]

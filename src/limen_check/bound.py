@@ -53,26 +53,19 @@ def streaming_state(case: Case) -> Sides | Ceiling:
 
 def _lookup(task: rows.Task, t: int) -> tuple[int, int, int, str]:
     """One of n independent uniform symbols of A is asked for, each as likely; m of them before the cut."""
-    s, N, asked = task.sizes, task.N, "one of the keys asked for, each as likely"
-    n, V = s.get("n", 0), s.get("V", 0)
-    if N and (
-        len(N) == 1 or t <= N[-1]
-    ):  # z_L stands first; wherever the chain leads, each entry is as likely
-        return (
-            t,
-            N[-1],
-            N[-1],
-            UNIFORM if len(N) > 1 else "every entry of z_1 and z_0 independent and uniform",
-        )
+    s, N, keys = task.sizes, task.N, "one of the keys asked for, each as likely"
+    n, V, first = s.get("n", 0), s.get("V", 0), "every entry of z_1 and z_0 independent and uniform"
     halves = "keys of the lower half of the alphabet, values independent and uniform in the upper half"
     known = {
         "eva": (t, n, n, "f(0) … f(n-1) and x independent and uniform"),
         "index": (t, n, s.get("S", 0), "s_0 … s_{n-1} and p independent and uniform"),
-        "retrieval": (t, n, V, f"n different keys, values independent and uniform, {asked}"),
-        "recall": (t // 2, n, V - V // 2, f"n different {halves}, {asked}"),
+        "retrieval": (t, n, V, f"n different keys, values independent and uniform, {keys}"),
+        "recall": (t // 2, n, V - V // 2, f"n different {halves}, {keys}"),
     }
-    one = not s.get("absent") and s.get("q", 1) == 1 and (task.name != "recall" or t > 1)
-    need(task.name in known and one, f"the random inputs of {task.name} are no uniform lookup")
+    if N and (len(N) == 1 or t <= N[-1]):  # z_L stands first; each entry of it is as likely
+        known |= {task.name: (t, N[-1], N[-1], UNIFORM if len(N) > 1 else first)}
+    plain = not s.get("absent") and s.get("q", 1) == 1 and (task.name != "recall" or t > 1)
+    need(task.name in known and plain, f"the random inputs of {task.name} are no uniform lookup")
     return known[task.name]
 
 
@@ -96,15 +89,12 @@ def window_global(case: Case) -> Sides:
 def one_layer(case: Case) -> Sides:
     """Alice's tokens tell the last token maximum, normaliser and sums; after recurrences states, too."""
     route, name, parts = f"{case.theorem}/{case.route}", case.task.name, case.architecture.counted
-    need(
-        route in _FAMILIES and name in _FAMILIES[route],
-        f"the theorem has no such route, or {name} no such inputs",
-    )
+    need(name in _FAMILIES.get(route, {}), f"there is no such route, or it has no inputs of {name}")
     need(case.steps == 0, "a chain of thought asks again and again")
     rooted = route == "one_layer_cut/fixed_query" and name == "is_tree"
     need(set(case.sizes) == ({"k"} if rooted else set()), "only is_tree has a free size, k")
     heads, others = ([(part, times) for part, times in parts if part.full == full] for full in (True, False))
-    need(bool(heads) and all(part.name == "softmax" for part, _ in heads), "it is about softmax heads")
+    need(heads and all(part.name == "softmax" for part, _ in heads), "it is about softmax heads")
     told = sum(part.bits() * times for part, times in heads)
     if case.route == "after_recurrence":
         inner = [part for layer in case.architecture.layers[:-1] for part in layer]
@@ -146,10 +136,8 @@ _FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
         "disjointness": lambda case, n: (n, n),
         "turing": _palindrome,  # the last digit is 1
         "dyck": lambda case, n, k, D: (one(k, n // 2 - 1, more=True).bits(), _BETWEEN),  # opens, or always no
-        "two_sum_any": lambda case, n, M: (
-            without_pairs(M, 1 - M % 2, n - 2, 1).bits(),
-            n - 2,
-        ),  # 0 is last, Bob has one
+        # 0 is last, Bob has one
+        "two_sum_any": lambda case, n, M: (without_pairs(M, 1 - M % 2, n - 2, 1).bits(), n - 2),
         "counting": lambda case, n, S: (sets(S, n, 1, lambda s: int(s > 0)).bits(), n),  # threshold 1
         "is_tree": _rooted,
     },

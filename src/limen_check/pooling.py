@@ -57,9 +57,8 @@ def _own_place(ask: Ask, scores: Scores, d: Class) -> dict[Hashable, tuple[Fract
     sides = (scores.q, scores.A), (scores.k, scores.B)
     for name in sorted(pairs, key=lambda x: x.div):
         rows = product(*(zip(x.keys[name], side[name].rows(), strict=True) for x, side in sides))
-        table = scores.S[name, name]
-        inner = (Fraction(v, table.den) for row in table.all() for v in row)
-        all_of = [(a == b, A + B + v) for ((a, A), (b, B)), v in zip(rows, inner, strict=True)]
+        inner = zip(rows, scores.S[name, name].fractions(), strict=True)
+        all_of = [(a == b, A + B + v) for ((a, A), (b, B)), v in inner]
         same, other = {v for here, v in all_of if here}, [v for here, v in all_of if not here]
         if len(same) != 1 or not other or min(other) <= min(same):
             return {}
@@ -195,10 +194,8 @@ def _two_values(ask: Ask, v: Vec, d: Class) -> tuple[Facts, dict[int, Fraction],
     patterns = list(zip(*(column.at for column in columns.values()), strict=True))
     need(len(set(patterns)) == 2, "not two values")
     other = next(i for i, pattern in enumerate(patterns) if pattern != patterns[0])
-    low, high = (
-        {c: form.const + (columns[c].rows()[i] if c in columns else 0) for c, form in v.forms.items()}
-        for i in (0, other)
-    )
+    at = [(c, form.const, columns.get(c, level(ZERO, len(keys)))) for c, form in v.forms.items()]
+    low, high = ({c: const + x.levels[x.at[i]] for c, const, x in at} for i in (0, other))
     chosen = frozenset(key for key, pattern in zip(keys, patterns, strict=True) if pattern != patterns[0])
     return frozenset({Listed(tuple(ask.state.plain(n, d) for n in fields), chosen)}), low, high
 

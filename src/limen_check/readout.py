@@ -8,11 +8,11 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from limen_check.files import Refused, expect, need
+from limen_check.files import expect, need
 from limen_check.state import State
 from limen_check.tasks import Class, Decision, Number, Piece
 from limen_check.text import parse_call
-from limen_check.vectors import ONE, ZERO, Format, Interval, Vec, level
+from limen_check.vectors import ONE, ZERO, Form, Format, Interval, Vec, level
 
 _ROWS = 1 << 20  # of all fields that an answer reads, times the columns
 At = dict[Hashable, Any]  # a row of every field
@@ -128,39 +128,29 @@ def readings(x: Vec, columns: Iterable[int], also: Also) -> Iterator[tuple[At, l
 
 def _linear(state: State, c: Class) -> Fraction:
     """The task decides by some numbers: all of them are read, and what else is read may be anything."""
-    logits = (
-        state.x[c.name].times(state.matrix("readout.U"), state.f).plus(state.vector("readout.u"), state.f)
-    )
+    U, f = state.matrix("readout.U"), state.f
+    logits = state.x[c.name].times(U, f).plus(state.vector("readout.u"), f)
     named = {state.plain(n, c): n for n in logits.terms if isinstance(n, Number)}
-    for way in (
-        way for way in state.spec.answer if isinstance(way, Decision) and {*way.numbers} <= named.keys()
-    ):
-        numbers, margins = [named[n] for n in way.numbers], []
-        if way.rises:
-            return _compared(logits, *numbers)
-        for at, ends in readings(logits, range(state.spec.answers), {}):
-            right = way.right(tuple(at[n] for n in numbers))
-            margins.append(ends[right][0] - max(hi for a, (_, hi) in enumerate(ends) if a != right))
-        return min(margins)
-    raise Refused("the logits do not read what decides")
+    ways = [way for way in state.spec.answer if isinstance(way, Decision) and {*way.numbers} <= named.keys()]
+    need(ways, "the logits do not read what decides")
+    numbers, margins = [named[n] for n in ways[0].numbers], []
+    if ways[0].rises:
+        return _compared(logits, *numbers)
+    for at, ends in readings(logits, range(state.spec.answers), {}):
+        right = ways[0].right(tuple(at[n] for n in numbers))
+        margins.append(ends[right][0] - max(hi for a, (_, hi) in enumerate(ends) if a != right))
+    return min(margins)
 
 
 def _compared(logits: Vec, count: Number, threshold: Number) -> Fraction:
     """1 iff κ ≥ k: logit 1 less logit 0 is A[κ] + B[k] + an interval, A rises, so κ = k and k - 1 are worst."""
     need(logits.terms.keys() == {count, threshold}, "something else is read")
-    A, B = (
-        logits[1].terms.get(n, zero).plus(logits[0].terms.get(n, zero), -ONE).rows()
-        for n, zero in ((n, level(ZERO, len(logits.keys[n]))) for n in (count, threshold))
-    )
+    apart = Form.sum([(logits[1], ONE), (logits[0], -ONE)])
+    A, B = (apart.terms.get(n, level(ZERO, len(logits.keys[n]))).rows() for n in (count, threshold))
     need(
-        logits.keys[count] == tuple(range(len(A))) and sorted(A) == A, "a count is left out, or does not rise"
+        logits.keys[count] == tuple(range(len(A))) and sorted(A) == A, "a count is missing, or does not rise"
     )
-    asked, (lo0, hi0), (lo1, hi1) = (
-        list(zip(logits.keys[threshold], B, strict=True)),
-        logits[0].err,
-        logits[1].err,
-    )
+    asked = list(zip(logits.keys[threshold], B, strict=True))
     need(all(1 <= k < len(A) for k, _ in asked), "a threshold that no count meets")
-    base = logits[1].const - logits[0].const
-    yes = min(b + A[k] for k, b in asked) + base + lo1 - hi0
-    return min(yes, -max(b + A[k - 1] for k, b in asked) - base - hi1 + lo0)
+    lo, hi = apart.const + apart.err[0], apart.const + apart.err[1]
+    return min(min(b + A[k] for k, b in asked) + lo, -max(b + A[k - 1] for k, b in asked) - hi)

@@ -42,6 +42,9 @@ class Table:
         keys = list(_rows(self.k))
         yield from ([sum(map(mul, x, y)) for y in keys] for x in _rows(self.q))
 
+    def fractions(self) -> Iterator[Fraction]:
+        yield from (Fraction(v, self.den) for row in self.all() for v in row)
+
     def best(self, B: Column) -> Best:
         """The highest ⟨q[a], k[b]⟩ + B[b]."""
         if self.words is not None and B.fixed:

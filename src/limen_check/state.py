@@ -35,16 +35,14 @@ class State:
         self.grown = 1 / (1 - room) if self.short else exp_above(room)  # at least (1 + acc)^n
         self.number = lru_cache(None)(lambda v: f.rn(Fraction(v)))
         self.matrix, self._table = lru_cache(None)(self._rounded), lru_cache(64)(self._columns)
-        typed(hints.get("looks", []), [[int | str]], "hints: looks")
-        for look in hints.get("looks", []):
-            well = [type(v) for v in look[:5]] == [int, int, int, str, str] and len(look) >= 6
-            expect(well, "hints: a look is [layer, part, head, class, rule, …]")
-        self.looks = {(f"{look[0]}.{look[1]}", *look[2:4]): look[4:] for look in hints.get("looks", [])}
-        typed(hints.get("recode", {}), {str: [int]}, "hints: recode")
-        well = all(
-            0 < len(radices) <= 64 and min(radices) > 1 for radices in hints.get("recode", {}).values()
-        )
+        looks, self.recode = hints.get("looks", []), hints.get("recode", {})
+        typed(looks, [[int | str]], "hints: looks")
+        typed(self.recode, {str: [int]}, "hints: recode")
+        well = all([*map(type, look[:5])] == [int, int, int, str, str] and len(look) >= 6 for look in looks)
+        expect(well, "hints: a look is [layer, part, head, class, rule, …]")
+        well = all(0 < len(radices) <= 64 and min(radices) > 1 for radices in self.recode.values())
         expect(well, "hints: radices are integers above 1")
+        self.looks = {(f"{look[0]}.{look[1]}", *look[2:4]): look[4:] for look in looks}
         self.x = self._embedded()
 
     def _rounded(self, name: str) -> Matrix:
@@ -134,7 +132,7 @@ class State:
         field = Number(code["of"], code["div"], size)
         if field.of == TOKEN and c.name in self.spec.written:
             field = self._piece(field, c)
-        keys, radices = self.rows(field, c), self.hints.get("recode", {}).get(code["table"])
+        keys, radices = self.rows(field, c), self.recode.get(code["table"])
         columns = dict(enumerate(self._table(code["table"], keys), code["column"]))
         if size == 1:
             return Vec.of({i: column.least for i, column in columns.items()})

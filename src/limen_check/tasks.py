@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate, product
+from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
@@ -117,8 +117,10 @@ class Spec:
 
 def text(*parts: tuple[str, int, int, int], last: str = "") -> tuple[Class, ...]:
     """Segments of one class each: name, tokens, ids.  And the last token as it asks."""
-    first = [*accumulate((count for _, count, _, _ in parts), initial=0)][:-1]
-    classes = [Class(name, at, 0, 1, *sizes) for at, (name, *sizes) in zip(first, parts, strict=True)]
+    classes, first = list[Class](), 0
+    for name, count, low, high in parts:
+        classes.append(Class(name, first, 0, 1, count, low, high))
+        first += count
     c = classes[-1]
     return (*classes, *([Class(last, c.first, c.last, 1, 1, c.low, c.high, view=True)] if last else []))
 
@@ -154,16 +156,14 @@ def _retrieval(n: int, D: int, V: int, absent: bool) -> Spec:
     facts: Facts = frozenset({Line(Number(TOKEN, V), Number(TOKEN, 1, 1 << D))})
     there, found = Read("at", "pairs", facts, TOKEN), Read("found", "pairs", facts, Number(TOKEN, 1, V))
     promises = frozenset({("at most one" if absent else "one", "pairs", facts)})
-    return Spec(
-        classes, ("query",), V + absent, (Number(found) if absent else Number(there, 1, V),), promises
-    )
+    answer = Number(found) if absent else Number(there, 1, V)
+    return Spec(classes, ("query",), V + absent, (answer,), promises)
 
 
 def _two_sum(n: int, M: int) -> Spec:
     """x + q ≡ 0 modulo M for some x; as x + q ≤ 2M - 2, that is x + q = 0 or M."""
-    zero, whole, modulo = (
-        exists("x", Line(Number(TOKEN), Number(TOKEN), s, -1, m)) for s, m in ((0, 0), (M, 0), (0, M))
-    )
+    sums = (Line(Number(TOKEN), Number(TOKEN), s, -1, m) for s, m in ((0, 0), (M, 0), (0, M)))
+    zero, whole, modulo = (exists("x", line) for line in sums)
     ways = _any(zero, whole), _any(modulo)
     return Spec(text(("x", n, 0, M), ("q", 1, 0, M)), ("q",), 2, ways, sums=(0, M))
 
@@ -182,9 +182,8 @@ def _two_sum_any(n: int, M: int) -> Spec:
 def _compared(n: int, bad: set[tuple[int, ...]]) -> Spec:
     """Answer 0 iff some b_i and a_i are bad together."""
     flaw = listed(Number(TOKEN), Number(Read("at", "a", at_place(n, Number(PLACE)), TOKEN)), rows=bad)
-    return Spec(
-        text(("a", n, 0, 2), ("b", n, 0, 2), last="last"), ("last",), 2, (_any(exists("b", flaw), yes=0),)
-    )
+    classes = text(("a", n, 0, 2), ("b", n, 0, 2), last="last")
+    return Spec(classes, ("last",), 2, (_any(exists("b", flaw), yes=0),))
 
 
 def _recall(n: int, V: int, q: int) -> Spec:

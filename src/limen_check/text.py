@@ -53,9 +53,8 @@ def parse_call(text: str) -> Call:
 def _value(text: str, where: str) -> Value:
     if re.fullmatch(r"\d+(?:\^\d+)?", text, re.ASCII):
         base, _, power = text.partition("^")
-        short = (
-            len(base) <= DIGITS and len(power) <= 5 and int(base).bit_length() * int(power or 1) <= 2 * BITS
-        )
+        short = len(base) <= DIGITS and len(power) <= 5
+        short = short and int(base).bit_length() * int(power or 1) <= 2 * BITS
         value: int = int(base) ** int(power or 1) if short else 1 << BITS
         expect(value.bit_length() <= BITS, f"{where}: {text[:20]} is too large")
         return value

@@ -18,7 +18,7 @@ from limen_check.files import Model, expect, need
 from limen_check.state import State
 from limen_check.tasks import Spec, spec
 from limen_check.text import Call, parse_call, parse_stack
-from limen_check.vectors import NONE, ZERO, Form, Format, Vec, grain
+from limen_check.vectors import NONE, ZERO, Form, Format, Matrix, Vec, grain
 
 Shapes = dict[str, tuple[int, ...]]
 _RULES: dict[str, tuple[int, Callable[..., Vec]]] = {  # of so many classes
@@ -29,10 +29,8 @@ _RULES: dict[str, tuple[int, Callable[..., Vec]]] = {  # of so many classes
 
 def _projections(call: Call, width: int) -> Shapes:
     """h heads with keys and values of their own."""
-    known = {"softmax": {"kv_heads", "bidirectional"}, "linear": {"phi", "normalise"}}
-    need(
-        call.arguments.keys() <= {"h", "d", "d_k", "p"} | known[call.name], f"{call.name} with other options"
-    )
+    known = {"softmax": {"kv_heads", "bidirectional"}, "linear": {"phi", "normalise"}}[call.name]
+    need(call.arguments.keys() <= {"h", "d", "d_k", "p"} | known, f"{call.name} with other options")
     h, d = call.number("h"), call.number("d")
     need(call.number("kv_heads", default=h) == h, "heads that share keys and values")
     keys = h * call.number("d_k", default=d)
@@ -43,20 +41,19 @@ def _softmax(state: State, at: str, call: Call) -> dict[str, Vec]:
     """All heads side by side, times W_O, rounded once."""
     d, both = call.number("d"), call.arguments.get("bidirectional", False)
     expect(type(both) is bool, "bidirectional must be true or false")
-    read, sizes = (
-        dict.fromkeys(state.x, Vec.of({})),
-        dict.fromkeys("QK", call.number("d_k", default=d)) | {"V": d},
-    )
+    read = dict.fromkeys(state.x, Vec.of({}))
+    sizes = {"Q": call.number("d_k", default=d), "K": call.number("d_k", default=d), "V": d}
+
+    def cut(name: str, head: int) -> Matrix:
+        W, first = state.matrix(f"{at}.{name}"), head * sizes[name]
+        return {c - first: column for c, column in W.items() if first <= c < first + sizes[name]}
+
     for head in range(call.number("h")):
-        cut = []
-        for name, size in sizes.items():
-            W, first = state.matrix(f"{at}.{name}"), head * size
-            cut.append({c - first: column for c, column in W.items() if first <= c < first + size})
-        for name, ask in asks(state, *cut, both=bool(both)).items():
-            got = _read(ask, state.looks.get((at, head, name), ["average"])).each(
-                lambda x: x.rounded(state.f)
-            )
-            read[name] = read[name].plus(Vec({head * d + c: x for c, x in got.forms.items()}, got.keys))
+        Q, K, V = (cut(name, head) for name in sizes)
+        for name, ask in asks(state, Q, K, V, bool(both)).items():
+            got = _read(ask, state.looks.get((at, head, name), ["average"]))
+            rounded = {head * d + c: form.rounded(state.f) for c, form in got.forms.items()}
+            read[name] = read[name].plus(Vec(rounded, got.keys))
     return {name: got.times(state.matrix(f"{at}.O"), state.f) for name, got in read.items()}
 
 
