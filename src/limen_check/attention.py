@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -169,7 +169,7 @@ class Ask:
         return self.blurred(_alike([v.renamed(lambda n: n._replace(of=before)) for v in there]), stray)
 
     def relation(self, m: Match, d: Class) -> Facts:
-        """What it says that all digits agree: "key number = query number + shift", or a sum by its residues."""
+        """That all digits agree says "key number = query number + shift", or a sum by its residues."""
         groups: dict[tuple[Any, Any], Digits] = {}
         for x, y, π in m.pairs:
             need(isinstance(x, Number) and isinstance(y, Number), "several numbers at once are asked for")

@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Any
 
 from limen_check import architecture, rows
-from limen_check.architecture import Part
 from limen_check.depth import UNIFORM, Case, Ceiling, Sides, composition_depth
 from limen_check.files import expect, need, rational, shown
 from limen_check.logs import diverges, high, low, one, sets

@@ -19,7 +19,21 @@ from limen_check.readout import Also, At, Digits
 from limen_check.scores import matched
 from limen_check.state import State
 from limen_check.tasks import (
-    NO_FACTS, OTHER, PLACE, TOKEN, Cell, Class, Line, Listed, Machine, Number, Read, Spec, exists, spec, text,
+    NO_FACTS,
+    OTHER,
+    PLACE,
+    TOKEN,
+    Cell,
+    Class,
+    Line,
+    Listed,
+    Machine,
+    Number,
+    Read,
+    Spec,
+    exists,
+    spec,
+    text,
 )  # fmt: skip
 from limen_check.text import Call, parse_call, parse_stack
 from limen_check.vectors import ONE, ZERO, Column, Vec, level

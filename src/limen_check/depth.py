@@ -1,16 +1,14 @@
-r"""Composition: what stacks with full layers cannot chain.  The theorem `composition_depth`.
+"""Composition: what stacks with full layers cannot chain.  The theorem `composition_depth`.
 
-Tokens come as z_L … z_1, z_0, w; player l holds z_l, which has N_{l-1} entries with as many values.  A full
-part tells a token a reply of every earlier player, a function of the token's query; a linear one hands a
-state from player to player.  Every proof fixes messages that depend on the highest table, one after the
-other, each to its most frequent value: `has` bits leave a share 2^-has of the tables.  If the inputs still
-allowed ask for R of its entries and has < R·log₂N, two tables that are left differ in one of them, and one
-answer is wrong. What is fixed stands in brackets.  The size `hops` asks for the lowest so many tables only:
-those above are z_l(w,i) = i, and what a constant beginning of the text replies is a function of the query.
+Every proof fixes messages that depend on the highest table, one after the other, each to its most frequent
+value: `has` bits leave a share 2^-has of the tables.  If the inputs still allowed ask for R of its entries and
+has < R·log₂N, two tables that are left differ in one of them, and one answer is wrong.  What is fixed stands
+in brackets.
 """
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import pairwise
@@ -33,7 +31,7 @@ Levels = tuple[list[int], list[int], list[int]]  # bits β, ω, σ by level
 
 
 class Case(NamedTuple):
-    """A theorem's route, a task, an architecture with steps of chain of thought, the free sizes of a proof."""
+    """A route of a theorem, a task, an architecture with steps of thought, the free sizes of a proof."""
 
     theorem: str
     route: str
@@ -85,12 +83,8 @@ def composition_depth(case: Case) -> Sides | Ceiling:
 # --- routes C, H and W: any stack, any number of steps, by levels -------------------------------------------
 
 
-class Level(NamedTuple):
-    """What may be held: the last token knows i_0 … i_W, token z_0 knows i_0 … i_T; φ full parts in a row."""
-
-    W: int
-    T: int
-    φ: int
+# What may be held: the last token knows i_0 … i_W, token z_0 knows i_0 … i_T; φ full parts in a row.
+Level = namedtuple("Level", "W T φ")
 
 
 def by_level(architecture: Architecture, n: int, L: int, steps: int) -> Levels:
@@ -131,7 +125,7 @@ def _walk(architecture: Architecture, start: Level) -> Iterator[tuple[int, Part,
 
 
 def _placed(levels: Levels, sizes: dict[str, int], L: int) -> Levels:
-    """Level a becomes mu_a, which is taken from the sizes: any increasing relabelling below L keeps a proof."""
+    """Level a becomes mu_a, a size that is taken out: any increasing relabelling below L keeps a proof."""
     μ = [sizes.pop(f"mu{a}", -1) for a in range(len(levels[0]))]
     need(all(a < b for a, b in zip([-1, *μ], [*μ, L], strict=True)), "mu0 < mu1 < … must be levels below L")
     β, ω, σ = ([told[μ.index(l)] if l in μ else 0 for l in range(L)] for told in levels)

@@ -13,7 +13,7 @@ from typing import Any
 
 from limen_check import architecture
 from limen_check.files import Model, need, rational
-from limen_check.text import Call, Stack, Value, parse_stack
+from limen_check.text import Call, Value, parse_stack
 from limen_check.weights import margin
 
 _FORMATS = ((64, "float64"), (32, "float32"), (16, "bfloat16"))  # the format with at most so many bits
@@ -67,7 +67,7 @@ def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> lis
 
     Parts that add to one column are added and rounded in their order, so each needs a part of its own, behind
     the last one.  Each head of the model has keys and values of its own, so as many sets of them are needed.
-    A linear part that says how few bits its own numbers take, which its rule sees, does not set the precision.
+    A linear part that says how few bits its numbers take, which its rule sees, does not set the precision.
     """
     heads = [min(_size(part, "h", 1), _size(part, "kv_heads", _size(part, "h", 1))) for part in there]
     bits, first = [], 0

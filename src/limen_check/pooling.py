@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Hashable
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import NamedTuple
 
 from limen_check.attention import Ask, moved
 from limen_check.files import Refused, need
-from limen_check.scores import Gain, Scores, matched
+from limen_check.scores import Scores, matched
 from limen_check.tasks import NO_FACTS, OTHER, PLACE, TOKEN, Class, Facts, Listed, Number, Read, listed
 from limen_check.vectors import ONE, ZERO, Column, Form, Vec, above, level, power
 
-
-class On(NamedTuple):
-    """Who satisfies the facts scores gain + low or more, any other token of the class gain + off or less."""
-
-    facts: Facts
-    low: Fraction
-    off: Fraction
-    gain: Gain
-    err: Fraction
-    even: bool  # those that satisfy the facts score the same, exactly
+# Who satisfies the facts scores gain + low or more, any other token of the class gain + off or less; `even`:
+# those that satisfy the facts score the same, exactly.
+On = namedtuple("On", "facts low off gain err even")
+Case = tuple[Fraction, bool]  # the weight off the tokens that count, relative to them; an exact normaliser
 
 
 def _asked(ask: Ask, d: Class, blank: Fraction, rows: bool) -> On:
-    """Who of d is asked for, where the blank scores so much: by digits (or rows), R9, or by the keys alone."""
+    """Who of d is asked for, where the blank scores so much: by digits or rows, R9, or the keys alone."""
     scores = ask.scores(d)
     if not scores.S:
         return _among(ask, scores, d, blank)
@@ -84,9 +78,6 @@ def _among(ask: Ask, scores: Scores, d: Class, blank: Fraction) -> On:
     low, off = min(rows[row] for row in on), max(v for row, v in rows.items() if row not in on)
     even = not scores.err and len({rows[row] for row in on}) == 1
     return On(frozenset({listed(*numbers, rows=on)}), low, off, scores.A, scores.err, even)
-
-
-Case = tuple[Fraction, bool]  # the weight off the tokens that count, relative to them; an exact normaliser
 
 
 def _cases(ask: Ask, d: Class, blank: Class, rows: bool, same: set[Class]) -> tuple[On, Case, Case]:

@@ -143,7 +143,7 @@ def _linear(state: State, c: Class) -> Fraction:
 
 
 def _compared(logits: Vec, count: Number, threshold: Number) -> Fraction:
-    """1 iff κ ≥ k: logit 1 less logit 0 is A[κ] + B[k] + an interval, A rises, so κ = k and k - 1 are worst."""
+    """1 iff κ ≥ k: logit 1 less logit 0 is A[κ] + B[k] + an interval, A rises: κ = k and k - 1 are worst."""
     need(logits.terms.keys() == {count, threshold}, "something else is read")
     apart = Form.sum([(logits[1], ONE), (logits[0], -ONE)])
     A, B = (apart.terms.get(n, level(ZERO, len(logits.keys[n]))).rows() for n in (count, threshold))
@@ -153,4 +153,5 @@ def _compared(logits: Vec, count: Number, threshold: Number) -> Fraction:
     asked = list(zip(logits.keys[threshold], B, strict=True))
     need(all(1 <= k < len(A) for k, _ in asked), "a threshold that no count meets")
     lo, hi = apart.const + apart.err[0], apart.const + apart.err[1]
-    return min(min(b + A[k] for k, b in asked) + lo, -max(b + A[k - 1] for k, b in asked) - hi)
+    yes, no = min(b + A[k] for k, b in asked) + lo, -max(b + A[k - 1] for k, b in asked) - hi
+    return Fraction(min(yes, no))

@@ -79,7 +79,7 @@ def _units(x: Vec) -> tuple[Number | None, dict[Any, int]]:
         column = form.terms.get(field, level(ZERO, len(keys)))
         levels = [v + form.const for v in column.levels]
         need({*levels} <= {ZERO, ONE}, "the keys of a linear state are no unit vectors")
-        for key in (key for key, level in zip(keys, column.at, strict=True) if levels[level]):
+        for key in (key for key, i in zip(keys, column.at, strict=True) if levels[i]):
             at[key].append(c)
     units = x.exact and len(x.terms) < 2 and all(len(ones) == 1 for ones in at.values())
     need(units and isinstance(field, Number | None), "the keys of a linear state are no unit vectors")

@@ -14,7 +14,7 @@ from math import comb
 from operator import mul
 from typing import NamedTuple
 
-from limen_check.files import Refused, expect, need
+from limen_check.files import expect, need
 from limen_check.logs import Count, log_binomial, one, sets
 from limen_check.text import Value, parse_call
 
@@ -37,6 +37,11 @@ class Task(NamedTuple):
         """The prefixes of t tokens that are told apart, 0 < t < length."""
         need(0 < t < self.length, "a cut stands inside the text")
         return _composition(t, self.N) if self.N else _TASKS[self.name].rows(t, **self.sizes)
+
+
+def _halves(t: int, n: int) -> Count:
+    """All of a that was read; then what b is still compared with, and that it failed."""
+    return one(2, min(t, 2 * n - t), more=t > n)
 
 
 def _binomial(n: int, k: int, *more: tuple[int, int], exact: bool = True) -> Count:
@@ -141,10 +146,6 @@ def _nearest_neighbor(t: int, n: int, D: int, g: int) -> Count:
     return one(2, min(t // 2, directions[g]), exact=False)
 
 
-def _khop(t: int, **sizes: int) -> Count:
-    raise Refused("how many rows khop has is not known")
-
-
 class _Spec(NamedTuple):
     """The least value of each size; cut, length and vocab; the rows; what else the sizes must meet."""
 
@@ -162,29 +163,31 @@ _TASKS = {
     # Sets without a pair; alone, t values with v = -v; and, from two tokens on, that there is a pair.
     "two_sum_any": _Spec({"n": 2, "M": 3}, lambda n, M: (n // 2, n, M), lambda t, n, M: (
         without_pairs(M, 2 - M % 2, t, comb(2 - M % 2, t) + (t > 1)))),
-    # All of a that was read; then what b is still compared with, and that it failed.
-    "equality": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), lambda t, n: one(2, min(t, 2 * n - t), more=t > n)),
-    "disjointness": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), lambda t, n: one(2, min(t, 2 * n - t), more=t > n)),
+    "equality": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), _halves),
+    "disjointness": _Spec({"n": 1}, lambda n: (n, 2 * n, 2), _halves),
     # How often each symbol came; when s is known, its own count 0 … n.
     "counting": _Spec({"n": 1, "S": 2}, lambda n, S: (n, n + 2, max(S, n + 1)), lambda t, n, S: (
         one(n + 1) if t > n else _binomial(t + S - 1, min(t, S - 1)))),
     # q < n: sums over all sets of q places tell all z apart; when y_i = i - 1 are known, those behind.
     "sparse_average": _Spec({"n": 1, "q": 1}, lambda n, q: (n, n + q, max(n, 2)), lambda t, n, q: (
         one(min(t, n) + 1) if q == n else one(2, min(t, 2 * n - t), exact=t <= n)), lambda n, q: q <= n),
-    "dyck": _Spec({"n": 2, "k": 1, "D": 1}, lambda n, k, D: (n // 2, n, 2 * k), _dyck, lambda n, k, D: n % 2 == 0),
+    "dyck": _Spec({"n": 2, "k": 1, "D": 1}, lambda n, k, D: (n // 2, n, 2 * k), _dyck,
+        lambda n, k, D: n % 2 == 0),
     "is_tree": _Spec({"n": 4}, lambda n: ((n - 1) // 2, n - 1, n * n), _is_tree),
     # Of a palindrome the t-1 digits not yet mirrored, and that some did not fit; of a number two bits.
     "turing": _Spec({"n": 2, "program": 0}, lambda n, program: (1 + n // 2, n + 1, 3), lambda t, n, program: (
         one(2, min(t - 1, 2)) if program else one(2, min(t - 1, n - t + 1), more=2 * t >= n + 4))),
-    "cgram": _Spec({"n": 2, "c": 2, "V": 2}, lambda n, c, V: (n, n + c - 1, V), _cgram, lambda n, c, V: n >= c),
+    "cgram": _Spec({"n": 2, "c": 2, "V": 2}, lambda n, c, V: (n, n + c - 1, V), _cgram,
+        lambda n, c, V: n >= c),
     # V for each value read, the keys being fixed; after the cut for each that was not asked for.
     "recall": _Spec({"n": 1, "V": 2, "q": 1}, lambda n, V, q: (2 * n, 2 * n + q, V), lambda t, n, V, q: (
         one(V, min(t // 2, 3 * n - t), exact=False)), lambda n, V, q: 2 * n <= V and q <= n),
-    "retrieval": _Spec({"n": 1, "D": 1, "V": 1, "absent": 0}, lambda n, D, V, absent: (n, n + 1, (V + 1) << D),
-        _retrieval, lambda n, D, V, absent: D + V.bit_length() <= 62 and n + absent <= 1 << D),
-    "nearest_neighbor": _Spec({"n": 1, "D": 2, "g": 1}, lambda n, D, g: (2 * n, 2 * n + 1, (2 * g + 1) ** D + 2),
-        _nearest_neighbor, lambda n, D, g: D <= 62 and (2 * g + 1) ** D < 2**62 and (D * g**2) ** 3 < 2**63),
-    "khop": _Spec({"n": 2, "k": 0, "S": 2}, lambda n, k, S: (n, n + 1, k + S + 3), _khop),
+    "retrieval": _Spec({"n": 1, "D": 1, "V": 1, "absent": 0},
+        lambda n, D, V, absent: (n, n + 1, (V + 1) << D), _retrieval,
+        lambda n, D, V, absent: D + V.bit_length() <= 62 and n + absent <= 1 << D),
+    "nearest_neighbor": _Spec({"n": 1, "D": 2, "g": 1},
+        lambda n, D, g: (2 * n, 2 * n + 1, (2 * g + 1) ** D + 2), _nearest_neighbor,
+        lambda n, D, g: D <= 62 and (2 * g + 1) ** D < 2**62 and (D * g**2) ** 3 < 2**63),
 }  # fmt: skip
 _PROGRAMS: dict[Value, Value] = {"palindrome": 0, "increment": 1}
 
@@ -207,5 +210,4 @@ def read(text: str) -> Task:
         N = tuple(accumulate(s.values(), mul))
         return Task(name, s, N, sum(N), sum(N) + 2, N[-1])
     expect(_TASKS[name].exists(**s), f"there is no {text[:80]}")
-    asks = {"recall": s.get("q", 1), "khop": s["n"]}.get(name, 1)
-    return Task(name, s, (), *_TASKS[name].shape(**s), asks)
+    return Task(name, s, (), *_TASKS[name].shape(**s), s.get("q", 1) if name == "recall" else 1)

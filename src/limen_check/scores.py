@@ -5,11 +5,12 @@ table, whatever the number of tokens.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from fractions import Fraction
 from math import gcd, lcm
 from operator import mul
-from typing import Any, NamedTuple
+from typing import Any
 
 from limen_check.files import need
 from limen_check.vectors import ONE, ZERO, Column, Format, Vec, above, level, power
@@ -19,12 +20,11 @@ Gain = dict[Hashable, Column]  # for each query field what the reference scores 
 Side = list[tuple[list[int], Sequence[int]]]  # columns: what each holds, and which of it in every row
 
 
-class Best(NamedTuple):
-    """For each query row the key row that scores highest, its score, and by how much any other is behind."""
-
-    choice: tuple[int, ...]
-    top: Column
-    miss: Fraction
+# For each query row the key row that scores highest, its score, and by how much any other is behind.
+Best = namedtuple("Best", "choice top miss")
+# A token with all digits asked for scores s + gain + [low, high]; others ≤ s + gain + high - cost.  A pair is
+# (query field, key field, which row of the key is asked for by a row of the query).
+Match = namedtuple("Match", "pairs cost low high gain")
 
 
 class Table:
@@ -149,19 +149,6 @@ def _against(x: Vec, const: dict[int, Fraction]) -> dict[Hashable, Column]:
         products = [(column, const[c]) for c, column in columns.items() if c in const]
         found[name] = Column.sum([(level(ZERO, len(x.keys[name])), ONE), *products])
     return found
-
-
-class Match(NamedTuple):
-    """A token with all digits asked for scores s + gain + [low, high]; others ≤ s + gain + high - cost.
-
-    A pair is (query field, key field, which row of the key is asked for by a row of the query).
-    """
-
-    pairs: list[tuple[Any, Any, dict[Any, Any]]]
-    cost: Fraction | None
-    low: Fraction
-    high: Fraction
-    gain: Gain
 
 
 def matched(scores: Scores, skip: Collection[Hashable] = (), nobody: bool = False) -> Match:

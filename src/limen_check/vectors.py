@@ -7,8 +7,8 @@ All numbers are rationals; an error interval may be made wider, never narrower.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, product
@@ -21,6 +21,7 @@ Interval = tuple[Fraction, Fraction]
 Matrix = Mapping[int, Mapping[int, Fraction]]  # column -> row -> what is not 0
 ZERO, ONE = Fraction(0), Fraction(1)
 NONE: Interval = (ZERO, ZERO)
+Joint = namedtuple("Joint", "fields")  # several plain fields at once: a row is a tuple of theirs
 _VALUES = 1 << 10  # of a number that are looked at one by one
 
 
@@ -197,13 +198,6 @@ class Form:
             slack = above(f.u * self.cap) + f.tiny + power(f.least - f.t)
             low, high = self.err[0] - slack, self.err[1] + slack
         return self if (low, high) == self.err else Form(self.const, self.terms, (low, high))
-
-
-@dataclass(frozen=True)
-class Joint:
-    """Several plain fields at once: a row is a tuple of theirs."""
-
-    fields: tuple[Hashable, ...]
 
 
 class Vec:

@@ -22,8 +22,8 @@ from limen_check.vectors import NONE, ZERO, Form, Format, Matrix, Vec, grain
 
 Shapes = dict[str, tuple[int, ...]]
 _RULES: dict[str, tuple[int, Callable[..., Vec]]] = {  # of so many classes
-    "one": (1, Ask.one), "share": (1, pooling.share), "exists": (2, pooling.exists), "found": (2, pooling.found),
-    "hit": (2, partial(pooling.exists, rows=True)), "pair": (2, pooling.pair), "latest": (2, chain.latest),
+    "one": (1, Ask.one), "share": (1, pooling.share), "exists": (2, pooling.exists), "latest": (2, chain.latest),
+    "hit": (2, partial(pooling.exists, rows=True)), "pair": (2, pooling.pair), "found": (2, pooling.found),
 }  # fmt: skip
 
 
