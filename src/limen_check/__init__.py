@@ -10,8 +10,6 @@
 Whoever believes this package and the theorems that it names needs to believe no other line of the project.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from limen_check.bound import check_bound, check_machine

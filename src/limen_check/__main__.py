@@ -4,8 +4,6 @@ python -m limen_check FILE|DIR            installed
 python -I -S limen_check FILE|DIR         a copy of this folder, with nothing else on the path
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter

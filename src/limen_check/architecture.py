@@ -5,8 +5,6 @@ reply of a group of earlier tokens to one query.  Every number that crosses has 
 A softmax reply is, for each head, the maximum, the normaliser and d sums: h(d+2)p bits, and replies merge.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache

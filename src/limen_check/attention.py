@@ -1,7 +1,5 @@
 """A class of tokens asks a softmax head: the softmax lemma L3, no claim (R3), looking up one token (R1)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +14,8 @@ from limen_check.scores import Gain, Match, Scores, Table, matched
 from limen_check.state import State
 from limen_check.tasks import NO_FACTS, PLACE, TOKEN, Class, Facts, Line, Listed, Number, Read
 from limen_check.vectors import ONE, ZERO, Form, Joint, Matrix, Vec, above, exp_above, power
+
+Digits = list[tuple[Number, Number, dict[Any, Any]]]  # of the key, of the query, which one is asked for
 
 
 @dataclass(eq=False)
@@ -220,9 +220,6 @@ class Ask:
         rows = ((a, sum(π[None if x is None else a] * y.div for x, y, π in pairs)) for a in asks)
         asked = query and self.state.plain(query, self.c)
         return frozenset({Listed((Number(key.of),), frozenset(rows), asked)})
-
-
-Digits = list[tuple[Number, Number, dict[Any, Any]]]  # of the key, of the query, which one is asked for
 
 
 def asks(state: State, Q: Matrix, K: Matrix, V: Matrix, both: bool = False) -> dict[str, Ask]:

@@ -5,8 +5,6 @@ the rows (rows.py), the bits (architecture.py), the inequality with its proof (h
 logarithms (logs.py).  And machines: "some recurrence of so many bits does this task".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any

@@ -5,8 +5,6 @@ right next token is ahead of all others, the chain is right from its first token
 answer that is read at its end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -18,25 +16,12 @@ from limen_check.files import Refused, need, typed
 from limen_check.readout import Also, At, Digits
 from limen_check.scores import matched
 from limen_check.state import State
-from limen_check.tasks import (
-    NO_FACTS,
-    OTHER,
-    PLACE,
-    TOKEN,
-    Cell,
-    Class,
-    Line,
-    Listed,
-    Machine,
-    Number,
-    Read,
-    Spec,
-    exists,
-    spec,
-    text,
-)  # fmt: skip
+from limen_check.tasks import NO_FACTS, OTHER, PLACE, TOKEN, Cell, Class, Line, Listed, Machine, Number, Read
 from limen_check.text import Call, parse_call, parse_stack
 from limen_check.vectors import ONE, ZERO, Column, Vec, level
+
+# isort: split
+from limen_check.tasks import Spec, exists, spec, text
 
 _ROWS, _PLACES = 1 << 16, 1 << 18  # of a chain; that are looked at one by one
 Forward = Callable[[Spec], State]  # a model's run over all classes of a text
@@ -105,8 +90,8 @@ def _behind(n: Number, c: Class, behind: Class) -> Any:
 def _turing(call: Call, steps: int, forward: Forward, digits: Digits) -> Fraction:
     """Each token after the first is an act: write a symbol, move, go to a state; the table says the next.
 
-    The tape: the head's cell, modulo `size`, and the cell where it was, the one that the token wrote.  A token
-    moves the head by its bits 2 and 3: right, left, or not at all; the first one moves it right.
+    The tape: the head's cell, modulo `size`, and the cell where it was, the one that the token wrote.  Bits 2
+    and 3 of a token move the head: right, left, or not at all; the first one moves it right.
     """
     n = call.number("n", 2, 1 << 32)
     need(call.arguments["program"] in PROGRAMS, "no rule speaks of this program")

@@ -1,12 +1,10 @@
 """Composition: what stacks with full layers cannot chain.  The theorem `composition_depth`.
 
 Every proof fixes messages that depend on the highest table, one after the other, each to its most frequent
-value: `has` bits leave a share 2^-has of the tables.  If the inputs still allowed ask for R of its entries and
-has < R·log₂N, two tables that are left differ in one of them, and one answer is wrong.  What is fixed stands
-in brackets.
+value: `has` bits leave a share 2^-has of the tables.  If the inputs still allowed ask for R of its entries
+and has < R·log₂N, two tables that are left differ in one of them, and one answer is wrong.  What is fixed
+stands in brackets.
 """
-
-from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ JSON is UTF-8, without floats, without a key given twice, not nested deeper than
 tensors of a safetensors file, every byte of it accounted for.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ What is not used has the weights 0: more heads, larger heads, further layers.  P
 embedding and the width are no part of an architecture: it may have any.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from fractions import Fraction

@@ -4,8 +4,6 @@ A cannot is an inequality between a number of bits and log₂ of a count: it mus
 `places` are binary places after the point; a scaled number x stands for x/2^places.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache

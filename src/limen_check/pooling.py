@@ -1,7 +1,5 @@
 """A class of tokens asks a softmax head whether there is such a token, which, how many (R2, R8, R9, R10)."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Hashable
 from fractions import Fraction

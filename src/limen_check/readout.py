@@ -1,7 +1,5 @@
 """R6: logits of a token, from its vector: the answer in binary, or a linear map; right minus best wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
@@ -38,7 +36,7 @@ class Digits(NamedTuple):
     bits: int
 
     @classmethod
-    def of(cls, header: Mapping[str, Any]) -> Digits:
+    def of(cls, header: Mapping[str, Any]) -> "Digits":
         call = parse_call(header["readout"])
         need(call.name == "binary" and call.arguments.keys() == {"first", "bits"}, "no such readout")
         first, bits = call.number("first", 0), call.number("bits", 1, 62)

@@ -5,8 +5,6 @@ by side with the machine of the task's spec, cell by cell: a CELL (a flag, a slo
 stands in some columns of the state, and its value fixes the numbers there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache

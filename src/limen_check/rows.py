@@ -5,8 +5,6 @@ a continuation that is allowed after both.  Whoever reads once must be in differ
 `exact` where it is also as many as anyone needs: a machine that knows a prefix's class goes on from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import accumulate

@@ -3,8 +3,6 @@ and b of the key, S a small table for each pair, so "this key beats all others" 
 table, whatever the number of tokens.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from fractions import Fraction
@@ -61,7 +59,8 @@ class Table:
 
     def tops(self, B: Column) -> Column:
         """The highest score of each query row, or more."""
-        return self.best(B if self.words is None else level(B.most, len(B.at))).top
+        found: Column = self.best(B if self.words is None else level(B.most, len(B.at))).top
+        return found
 
 
 def _integers(columns: list[Column]) -> tuple[int, Side]:

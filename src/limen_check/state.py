@@ -1,7 +1,5 @@
 """What is known of every class of tokens while a model runs: its vector, and what its fields may be (R0)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache

@@ -21,8 +21,6 @@ and a fact about a key token is one of
 A sceptic reads here whether this is the task; everything else is derived from the weights.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -65,11 +63,11 @@ class Class:
     def last(self) -> int:
         return self.start + self.step * (self.count - 1)
 
-    def before(self, other: Class) -> bool:
+    def before(self, other: "Class") -> bool:
         """Whether all of it stands at or before all of the other."""
         return self.first + self.last <= other.first + other.start
 
-    def may_be_before(self, other: Class) -> bool:
+    def may_be_before(self, other: "Class") -> bool:
         return self.first + self.start <= other.first + other.last
 
 

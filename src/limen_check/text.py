@@ -6,8 +6,6 @@
 A value is a natural number (also `2^20`), true, false, or a word.  There are no default sizes, and no spaces.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ lists every value that the integer may take: a statement about all rows is one a
 All numbers are rationals; an error interval may be made wider, never narrower.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -69,7 +67,7 @@ class Format(NamedTuple):
     most: Fraction  # no sum up to here overflows in the accumulator
 
     @classmethod
-    def named(cls, name: str) -> Format:
+    def named(cls, name: str) -> "Format":
         sizes = {"float64": (53, -1022), "float32": (24, -126), "bfloat16": (8, -126)}
         need(name in sizes, f"no rule speaks of the precision {name[:40]!r}")
         t, least = sizes[name]
@@ -106,12 +104,12 @@ class Column:
         self.least, self.most = min(levels), max(levels)
 
     @classmethod
-    def of(cls, values: Sequence[Fraction]) -> Column:
+    def of(cls, values: Sequence[Fraction]) -> "Column":
         number = {v: i for i, v in enumerate(dict.fromkeys(values))}
         return cls(tuple(number), tuple(map(number.__getitem__, values)))
 
     @classmethod
-    def sum(cls, parts: Sequence[tuple[Column, Fraction]]) -> Column:
+    def sum(cls, parts: Sequence[tuple["Column", Fraction]]) -> "Column":
         """Σ w·column, row by row."""
         moved = sum((column.levels[0] * w for column, w in parts if column.fixed), ZERO)
         vary = [(column, w) for column, w in parts if not column.fixed]
@@ -125,7 +123,7 @@ class Column:
         at = {row: number[v] for row, v in sums.items()}
         return cls(tuple(number), tuple(map(at.__getitem__, rows)))
 
-    def plus(self, other: Column, w: Fraction = ONE) -> Column:
+    def plus(self, other: "Column", w: Fraction = ONE) -> "Column":
         return Column.sum([(self, ONE), (other, w)])
 
     def rows(self) -> list[Fraction]:
@@ -147,7 +145,7 @@ class Form:
         self.many = prod(len(column.levels) for column in self.terms.values()) > _VALUES
 
     @classmethod
-    def sum(cls, parts: Sequence[tuple[Form, Fraction]], err: Interval = NONE) -> Form:
+    def sum(cls, parts: Sequence[tuple["Form", Fraction]], err: Interval = NONE) -> "Form":
         """Σ w·form and an error more, exactly.
 
         A column with one level in all of several rows is a constant; one row keeps its name.
@@ -190,7 +188,7 @@ class Form:
         need(all(v.denominator.bit_count() == 1 for v in self.values), "a number that no format has")
         return min((grain(v) for v in self.values if v), default=ONE)
 
-    def rounded(self, f: Format) -> Form:
+    def rounded(self, f: Format) -> "Form":
         """Rounding to the nearest is monotone: the ends of an interval go to the ends of its image."""
         low = min(f.rn(v + self.err[0]) - v for v in self.values)
         high = max(f.rn(v + self.err[1]) - v for v in self.values)
@@ -209,13 +207,13 @@ class Vec:
         self.exact = all(x.err == NONE for x in self.forms.values())
 
     @classmethod
-    def of(cls, const: Mapping[int, Fraction], err: Mapping[int, Interval] | None = None) -> Vec:
+    def of(cls, const: Mapping[int, Fraction], err: Mapping[int, Interval] | None = None) -> "Vec":
         """Constants, and errors."""
         err = err or {}
         return cls({c: Form(const.get(c, ZERO), {}, err.get(c, NONE)) for c in {*const, *err}}, {})
 
     @classmethod
-    def table(cls, name: Hashable, keys: tuple[Any, ...], columns: Mapping[int, Column]) -> Vec:
+    def table(cls, name: Hashable, keys: tuple[Any, ...], columns: Mapping[int, Column]) -> "Vec":
         """The rows of one field."""
         return cls({c: Form.sum([(Form(ZERO, {name: x}), ONE)]) for c, x in columns.items()}, {name: keys})
 
@@ -231,10 +229,10 @@ class Vec:
     def __getitem__(self, c: int) -> Form:
         return self.forms[c] if c in self.forms else Form(ZERO)
 
-    def each(self, change: Callable[[Form], Form]) -> Vec:
+    def each(self, change: Callable[[Form], Form]) -> "Vec":
         return Vec({c: change(form) for c, form in self.forms.items()}, self.keys)
 
-    def times(self, W: Matrix, f: Format) -> Vec:
+    def times(self, W: Matrix, f: Format) -> "Vec":
         """x W, rounded, with the errors of the sums, to which what is surely 0 adds nothing.
 
         A column may be 0 by its error, -32 of 32: it is no summand, but its error is passed on.
@@ -254,7 +252,7 @@ class Vec:
             forms[c] = Form.sum(parts, (-e, e)).rounded(f)
         return Vec(forms, self.keys)
 
-    def plus(self, other: Vec, f: Format | None = None) -> Vec:
+    def plus(self, other: "Vec", f: Format | None = None) -> "Vec":
         """The sum, exactly; or rounded where there are two summands, each a number of the format."""
         forms, keys = self.forms | other.forms, dict(self.keys)
         for name, rows in other.keys.items():
@@ -264,7 +262,7 @@ class Vec:
             forms[c] = both.rounded(f) if f else both
         return Vec(forms, keys)
 
-    def renamed(self, name: Callable[[Any], Hashable]) -> Vec:
+    def renamed(self, name: Callable[[Any], Hashable]) -> "Vec":
         """The same with other names of its fields; two names may become one: their columns are added."""
         keys, forms = dict[Hashable, tuple[Any, ...]](), {}
         for old in self.terms:
@@ -280,7 +278,7 @@ class Vec:
         rows = product(*(self.keys[n] if isinstance(n, Joint) else zip(self.keys[n]) for n in names))
         return tuple(chain.from_iterable(fields)), [tuple(chain.from_iterable(row)) for row in rows]
 
-    def relu(self) -> Vec:
+    def relu(self) -> "Vec":
         """On all rows of the fields that a number depends on, interval ends included: monotone."""
         forms, keys = {}, dict(self.keys)
         for c, form in self.forms.items():

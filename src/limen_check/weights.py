@@ -4,8 +4,6 @@ The arithmetic: every operation's result is rounded to the nearest number of the
 operation are accumulated with 24 bits (53 in float64), in any order; an exponential errs by less than 2^-16.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
@@ -22,8 +20,9 @@ from limen_check.vectors import NONE, ZERO, Form, Format, Matrix, Vec, grain
 
 Shapes = dict[str, tuple[int, ...]]
 _RULES: dict[str, tuple[int, Callable[..., Vec]]] = {  # of so many classes
-    "one": (1, Ask.one), "share": (1, pooling.share), "exists": (2, pooling.exists), "latest": (2, chain.latest),
-    "hit": (2, partial(pooling.exists, rows=True)), "pair": (2, pooling.pair), "found": (2, pooling.found),
+    "one": (1, Ask.one), "exists": (2, pooling.exists), "hit": (2, partial(pooling.exists, rows=True)),
+    "found": (2, pooling.found), "pair": (2, pooling.pair), "latest": (2, chain.latest),
+    "share": (1, pooling.share),
 }  # fmt: skip
 
 
