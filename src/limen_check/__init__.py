@@ -19,9 +19,7 @@ from limen_check.fits import check_fits, check_solves
 RUN = ("run", "counterexample", "collision", "transcript")  # kinds that are checked by a run, not here
 
 
-class Checked(NamedTuple):
-    """What was derived from a certificate; or that it was not, and why."""
-
+class Checked(NamedTuple):  # what was derived from a certificate; or that it was not, and why
     kind: str
     valid: bool
     says: str

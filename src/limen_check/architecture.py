@@ -69,8 +69,7 @@ _SHARED = ("softmax", "hard", "linear", "window", "masked_softmax")  # all that 
 
 
 class Part(NamedTuple):
-    """One mixer: its sizes, or the bits of its state or reply if only these are said; whose keys it reads."""
-
+    # One mixer: its sizes, or the bits of its state or reply if only these are said; whose keys it reads.
     name: str
     sizes: dict[str, Any]
     said: int | None
@@ -102,8 +101,7 @@ class Part(NamedTuple):
 
 
 class Architecture(NamedTuple):
-    """Layers in sequence, parts of a layer side by side, and how often each part stands in it."""
-
+    # Layers in sequence, parts of a layer side by side, and how often each part stands in it.
     layers: tuple[tuple[Part, ...], ...]
     counted: list[tuple[Part, int]]
 

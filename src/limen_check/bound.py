@@ -20,9 +20,6 @@ _CELLS = 2048  # of false alarm rates that are looked at
 _CUTS = 1 << 14  # tokens of a text whose cuts are all looked at
 
 
-# --- recurrences: what is known of the past is a state ------------------------------------------------------
-
-
 def streaming_state(case: Case) -> Sides | Ceiling:
     """2^S ≥ rows(t): all that comes later, thoughts too, is a function of the state and of later tokens.
 
@@ -78,9 +75,6 @@ def window_global(case: Case) -> Sides:
     t = min(case.task.length - case.task.asks - reach, case.task.cut)
     need(t >= 1, "all tokens are in reach")
     return Sides(one(case.task.vocab, min(first, t)).bits(high), case.task.rows(t).bits())
-
-
-# --- one softmax layer: what one player's tokens tell the last token are a few sums -------------------------
 
 
 def one_layer(case: Case) -> Sides:
@@ -157,9 +151,6 @@ _FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
     },
     "sparse_average_width/": {"sparse_average": _averaged},
 }
-
-
-# --- sparse attention on 2-Sum: of what is not opened, a query knows what it was told -----------------------
 
 
 def block_messages(case: Case) -> Sides | Ceiling:
@@ -264,9 +255,6 @@ def check_bound(c: Mapping[str, Any]) -> str:
     counted = c["task"].partition("(")[0] in tasks.split() and "absent=true" not in c["task"]
     proved = f"proofs/{file}.v{'' if counted else ', its counts in prose'}" if file else "prose"
     return f"{c['architecture']}{steps} {what}; by {by}{sizes}, proved in {proved}"
-
-
-# --- machines: the state is the prefix's class; the step may be any table and may know t, as embeddings do --
 
 
 def check_machine(c: Mapping[str, Any]) -> str:

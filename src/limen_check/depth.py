@@ -29,8 +29,7 @@ Levels = tuple[list[int], list[int], list[int]]  # bits β, ω, σ by level
 
 
 class Case(NamedTuple):
-    """A route of a theorem, a task, an architecture with steps of thought, the free sizes of a proof."""
-
+    # A route of a theorem, a task, an architecture with steps of thought, the free sizes of a proof.
     theorem: str
     route: str
     task: Task
@@ -44,15 +43,13 @@ class Case(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """The architecture has so many bits at most, the task needs so many at least: cannot if has < needs."""
-
+    # The architecture has so many bits at most, the task needs so many at least: cannot if has < needs.
     has: int
     needs: int
 
 
 class Ceiling(NamedTuple):
-    """Whether no weights are right on more than a share c of these random inputs, surely."""
-
+    # Whether no weights are right on more than a share c of these random inputs, surely.
     holds: Accuracy
     distribution: str
 
@@ -76,9 +73,6 @@ def composition_depth(case: Case) -> Sides | Ceiling:
         return found
     fixed = f"z_l(w,i) = i in the tables above z_{hops}, else " if hops < len(N) else ""
     return Ceiling(found, fixed + UNIFORM)
-
-
-# --- routes C, H and W: any stack, any number of steps, by levels -------------------------------------------
 
 
 # What may be held: the last token knows i_0 … i_W, token z_0 knows i_0 … i_T; φ full parts in a row.
@@ -188,8 +182,6 @@ def _stages(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
 
 
 _BY_LEVEL = {"C": _chain, "H": _stages, "W": _each_w}
-
-# --- sharp routes: one or two full layers F, linear ones of S_t bits after t of them, one pass --------------
 
 
 def _serial(architecture: Architecture, n: int) -> tuple[int, list[int], list[int]]:

@@ -122,15 +122,12 @@ def rational(text: str) -> Fraction:
 
 
 class Weight(NamedTuple):
-    """A tensor, its numbers row after row: all dimensions but the last count rows, a vector is one."""
-
+    # A tensor, its numbers row after row: all dimensions but the last count rows, a vector is one.
     shape: tuple[int, ...]
     numbers: Sequence[float]
 
 
-class Model(NamedTuple):
-    """`model.json` as it stands, the weights by name, and the SHA-256 of both files."""
-
+class Model(NamedTuple):  # `model.json` as it stands, the weights by name, and the SHA-256 of both files
     header: dict[str, Any]
     weights: dict[str, Weight]
     digest: str

@@ -42,9 +42,7 @@ def high(n: int, places: int) -> int:
     return low(n, places) + 2 * (n & (n - 1) != 0)
 
 
-class Count(NamedTuple):
-    """Π b^e, plus one if `more`; as many as there are if `exact`, else at least so many."""
-
+class Count(NamedTuple):  # Π b^e, plus one if `more`; as many as there are if `exact`, else at least so many
     powers: tuple[tuple[int, int], ...]
     more: bool = False
     exact: bool = True

@@ -30,8 +30,7 @@ def margin(state: State, c: Class) -> Fraction:
 
 
 class Digits(NamedTuple):
-    """The readout: digit i of the answer, or of the token to write, stands in column first + i."""
-
+    # The readout: digit i of the answer, or of the token to write, stands in column first + i.
     first: int
     bits: int
 

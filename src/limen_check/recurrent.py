@@ -220,15 +220,14 @@ class Recurrence:
         after: dict[str, Standing] = {}
         for c in self.order:
             now = {cell: self.turned(cell, c, now) for cell in self.cells}
-            stale = set(self.cells) if c.count > 1 else set()
-            while stale:
-                cell = stale.pop()
-                new = self.turned(cell, c, now)
-                same = all(now[cell].get(value, ids) == ids for value, ids in new.items())
-                need(same, f"{cell} stands there in two ways")
-                if new.keys() - now[cell].keys():
-                    now[cell] |= new
-                    stale |= {other for other in self.cells if cell in self.reads[other]}
+            stale = {*self.cells} if c.count > 1 else set()
+            while stale:  # closed under further tokens of the class
+                new = {cell: self.turned(cell, c, now) for cell in stale}
+                same = all(new[cell].get(v, ids) == ids for cell in new for v, ids in now[cell].items())
+                need(same, "a cell stands there in two ways")
+                changed = {cell for cell in new if new[cell].keys() - now[cell].keys()}
+                now = now | {cell: now[cell] | new[cell] for cell in new}
+                stale = {cell for cell in self.cells if changed & {*self.reads[cell]}}
             after[c.name] = now
         return after
 

@@ -21,8 +21,7 @@ _VERTICES = 1000  # of a graph whose partitions are counted
 
 
 class Task(NamedTuple):
-    """Texts have `length` tokens of `vocab` ids; the last `asks` answer, the first `cut` are read before."""
-
+    # Texts have `length` tokens of `vocab` ids; the last `asks` answer, the first `cut` are read before.
     name: str
     sizes: dict[str, int]
     N: tuple[int, ...]  # of composition: the tables z_1 … z_L have N_0 … N_{L-1} entries, with as many values
@@ -145,8 +144,7 @@ def _nearest_neighbor(t: int, n: int, D: int, g: int) -> Count:
 
 
 class _Spec(NamedTuple):
-    """The least value of each size; cut, length and vocab; the rows; what else the sizes must meet."""
-
+    # The least value of each size; cut, length and vocab; the rows; what else the sizes must meet.
     least: dict[str, int]
     shape: Callable[..., tuple[int, int, int]]
     rows: Callable[..., Count]

@@ -72,8 +72,7 @@ class Class:
 
 
 class Decision(NamedTuple):
-    """The answer as a function of some numbers; `rises`: 1 iff the first is not below the second."""
-
+    # The answer as a function of some numbers; `rises`: 1 iff the first is not below the second.
     numbers: tuple[Number, ...]
     right: Callable[[tuple[Any, ...]], int]
     rises: bool = False

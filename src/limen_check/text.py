@@ -15,9 +15,7 @@ _CHARACTERS, _LAYERS, _NESTED, _SIDE_BY_SIDE = 1 << 16, 4096, 32, 64
 Value = int | bool | str
 
 
-class Call(NamedTuple):
-    """A name with its arguments."""
-
+class Call(NamedTuple):  # a name with its arguments
     name: str
     arguments: dict[str, Value]
 

@@ -56,8 +56,7 @@ def grain(x: Fraction) -> Fraction:
 
 
 class Format(NamedTuple):
-    """Results are rounded to the nearest; sums inside one operation are accumulated in float32 or float64."""
-
+    # Results are rounded to the nearest; sums inside one operation are accumulated in float32 or float64.
     t: int  # significant bits
     least: int  # normal exponent
     u: Fraction  # the relative error of a rounded result
