@@ -150,7 +150,7 @@ def test_another_number_of_steps_is_refused(c: Construction) -> None:
         assert kernel(c, "float32", saved(c), steps, c.hints()) is None
 
 
-@pytest.mark.parametrize("c", SMALL, ids=name)
+@pytest.mark.parametrize("c", SMALL[1:], ids=name)  # the one class that writes into a linear state is found
 def test_without_hints_nothing_is_derived(c: Construction) -> None:
     assert kernel(c, "float64", saved(c), c.steps, {}) is None
     hints = c.hints() or {}
@@ -171,8 +171,9 @@ def test_a_column_that_the_hints_do_not_name_is_not_taken_for_0() -> None:
     model = files.model(*written(frame, w))
     assert least(c, "float32", Model(frame, tensors(w))) < 0
     assert kernel(c, "float32", model, 0, c.hints()) is None
-    w["1.0.O"][1] = 0
-    assert kernel(c, "float32", files.model(*written(frame, w)), 0, c.hints()) == 1
+    w["1.0.O"][1] = 0  # nor where nobody reads it: every column of the state belongs to a cell
+    assert kernel(c, "float32", files.model(*written(frame, w)), 0, c.hints()) is None
+    assert kernel(c, "float32", saved(c), 0, c.hints()) == 1
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
