@@ -5,10 +5,10 @@ import time
 import torch
 
 from limen.adversary.decomposition import Decomposition
-from limen.check.collision import check_collision
+from limen.checks.collision import check_collision
 from limen.core.architecture import Architecture
-from limen.core.embedding import Table
-from limen.core.model import Frame
+from limen.model.embedding import Table
+from limen.model.model import Frame
 from limen.tasks.composition import Composition
 
 LAYERS = {"L": "linear(h=1,d=1,phi=relu)", "F": "softmax(h=1,d=1,d_k=2)"}

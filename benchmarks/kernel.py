@@ -10,12 +10,13 @@ import sys
 import time
 
 import limen_check.files
-from limen.check.run import inputs, run
 from limen.core.catalogue import identifier, ids, lookup
 from limen.core.construction import Construction, construct
-from limen.core.files import written
 from limen.core.numbers import Precision
 from limen.core.task import Task
+from limen.model.files import written
+from limen.model.model import Model
+from limen.model.run import inputs, run
 from limen_check.files import Refused
 from limen_check.weights import margin
 
@@ -60,7 +61,7 @@ def show(c: Construction, name: str, seen: bool) -> None:
     except Refused as why:
         found = f"- ({why})"
     seconds, predicted = time.perf_counter() - start, c.margin(precision)
-    least = f"{run(c.model(), c.task, precision, inputs(c.task, None, 0, 4096)).margin:.6g}" if seen else ""
+    least = f"{run(Model.of(c), c.task, precision, inputs(c.task, None, 0, 4096)).margin:.6g}" if seen else ""
     said = "-" if predicted is None else f"{predicted:.6f}"
     print(f"{c!s:28} {c.task!s:42} {name:9} {found:>12} {said:>10} {least:>10} {seconds:6.2f} s", flush=True)
 

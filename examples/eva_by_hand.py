@@ -10,10 +10,11 @@ import numpy as np
 import torch
 
 from limen.core.architecture import Architecture
-from limen.core.embedding import Table
-from limen.core.model import Frame, Model
 from limen.core.numbers import Precision
-from limen.core.predictor import answers_of
+from limen.model.arithmetic import computing_in
+from limen.model.embedding import Table
+from limen.model.model import Frame, Model
+from limen.model.predictor import answers_of
 from limen.tasks.eva import Eva
 
 n, c = 4, 16  # c: the score of a match; everything else scores 0, so its weight is e^-16
@@ -35,6 +36,6 @@ model = Model(frame, w)
 tokens = np.array(list(itertools.product(range(n), repeat=n + 1)))
 for name in ("float64", "float32", "bfloat16", "float8_e4m3", "significand(t=3)"):
     precision = Precision.parse(name)
-    with precision.arithmetic():
+    with computing_in(precision):
         wrong = int((answers_of(model.to(precision), task, tokens) != task.answer(tokens)).sum())
     print(f"{task} by {frame.architecture}, {name}: {len(tokens)} inputs, {wrong} wrong")

@@ -1,7 +1,7 @@
 (** Two hops by linear layers, one full layer, linear layers, without the losses of two_hops.v: the states that
     cross from z_2 to z_1 are fixed once, and then those behind z_1 are a function of z_1 alone (the choice of
     functions z_1 costs z_2 nothing); and the x1 functions are chosen together, on the best of y blocks of x0
-    entries (cover.v).  Inequality A4 of src/limen/check/sharp.py, with a verified checker. *)
+    entries (cover.v).  Inequality A4 of src/limen/theorems/composition_depth/sharp.py, with a verified checker. *)
 From Coq Require Import List Arith Lia Bool PeanoNat NArith.
 Import ListNotations.
 From Limen Require Import counting powers streaming_state two_hops two_hops_stack composition_depth cover.

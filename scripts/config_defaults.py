@@ -1,4 +1,4 @@
-"""Writes src/limen/architectures/configs/defaults.json: what transformers' config classes say by themselves.
+"""Writes src/limen/hf/defaults.json: what transformers' config classes say by themselves.
 
     make defaults
 
@@ -20,10 +20,10 @@ from transformers import PreTrainedConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-from limen.architectures.configs import families
-from limen.architectures.configs.shapes import FIELDS, SHAPES
+from limen.hf import families
+from limen.hf.shapes import FIELDS, SHAPES
 
-FILE = Path(__file__).parents[1] / "src/limen/architectures/configs/defaults.json"
+FILE = Path(__file__).parents[1] / "src/limen/hf/defaults.json"
 READERS = families()
 ALWAYS = ("num_hidden_layers", "max_position_embeddings")
 # The field that sets how often the odd kind of a cycle comes; no class says which of its fields does.

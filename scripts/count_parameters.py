@@ -17,10 +17,10 @@ import transformers
 from read_configs import theirs
 from tiny_models import model_of
 
-from limen.architectures.configs import decoder, read
-from limen.architectures.configs.fields import Fields
-from limen.architectures.configs.parameters import parameters
 from limen.core.errors import BadInput
+from limen.hf import decoder, read
+from limen.hf.fields import Fields
+from limen.hf.parameters import parameters
 
 
 def counted(config: dict[str, Any], where: str) -> str:

@@ -17,10 +17,10 @@ from tiny_models import bytes_on_meta
 from transformers import DynamicCache, PreTrainedConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-from limen.architectures.configs import decoder
-from limen.architectures.configs.stack import LastTokens, Stack
-from limen.audit import Request, audit
+from limen.audits import Request, audit
 from limen.core.errors import BadInput
+from limen.hf import decoder
+from limen.hf.stack import LastTokens, Stack
 
 N = 20
 DROPPED = ("quantization_config", "auto_map", "_attn_implementation")  # of no weight here

@@ -5,10 +5,11 @@ import os
 from pathlib import Path
 
 import hypothesis
+import jaxtyping
 import pytest
 import torch
 
-from limen.table.cell import Table
+from limen.tables.cell import Table
 
 _ROWS = ("full", "linear", "log_linear", "block_sparse", "hybrid", "encoder", "full_1", "retrieval")
 _COLUMNS = ("eva", "two_sum", "composition", "dyck", "equality")
@@ -21,7 +22,7 @@ hypothesis.settings.load_profile("limen")
 @pytest.fixture(scope="session")
 def whole() -> Table:
     """The evidence table, built once for all tests: the papers' own and a few more; `make look` takes all."""
-    from limen.table.build import build
+    from limen.tables.build import build
 
     return build() if os.environ.get("LIMEN_WHOLE") else build(_ROWS, _COLUMNS)
 
@@ -29,13 +30,21 @@ def whole() -> Table:
 @pytest.fixture(scope="session")
 def folder(whole: Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same as `limen table` writes it."""
-    from limen.report.page.page import page
-    from limen.report.table import fields
-    from limen.table.build import write
+    from limen.render.page.page import page
+    from limen.render.table import fields
+    from limen.tables.build import write
 
     out = tmp_path_factory.mktemp("table") / "report"
     write(whole, out, {"report.html": page(whole), "report.json": json.dumps(fields(whole)).encode()})
     return out
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Shapes are checked in the tests marked so: together they call all that is annotated, and few times.
+
+    Everywhere else a check would cost three times as much as the operation that it checks.
+    """
+    jaxtyping.config.update("jaxtyping_disable", item.get_closest_marker("shapes") is None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

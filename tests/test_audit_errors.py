@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from test_cli import limen
 
-from limen.architectures.configs import read
-from limen.architectures.configs.fields import defaults
-from limen.architectures.configs.stack import Bits
-from limen.architectures.engines import Asked, engine, engines
-from limen.audit import Request, audit
+from limen.audits import Request, audit
 from limen.core.errors import BadInput
+from limen.hf import read
+from limen.hf.engines import Asked, engine, engines
+from limen.hf.fields import defaults
+from limen.hf.stack import Bits
 
 CONFIGS = Path(__file__).parents[1] / "examples/configs"
 GPT_OSS = str(CONFIGS / "gpt_oss_120b.json")

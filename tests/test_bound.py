@@ -12,13 +12,13 @@ from hypothesis.extra.numpy import arrays
 from speed import loops
 from test_cli import limen
 
-from limen.bound import bound, counts, fitted
-from limen.core import matrix
+from limen.bounds import matrix
+from limen.bounds.bound import bound, counts, fitted
+from limen.bounds.stranger import Function, ask
 from limen.core.catalogue import ids, lookup
 from limen.core.errors import BadInput
-from limen.core.stranger import Function, ask
 from limen.core.task import Task
-from limen.report.bound import bounded
+from limen.render.bound import bounded
 
 FUNCTIONS = """
 def equal(x):

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 import torch
 
+from limen.checks.reader import checked
 from limen.core.certificate import Collision, Counterexample, Run, Witness, encode
 from limen.core.construction import construct
 from limen.core.errors import BadInput
-from limen.core.files import digest, save
-from limen.core.model import Model
 from limen.core.task import Task
-from limen.report.check import checked
-from limen.report.solve import Request, solution
+from limen.model.files import digest, save
+from limen.model.model import Model
+from limen.render.solve import Request, solution
 
 TASK = Task.parse("eva(n=4)")
-GOOD = construct(TASK).model()
+GOOD = Model.of(construct(TASK))
 BROKEN = Model(
     GOOD.frame, GOOD.weights | {"0.0.O": torch.zeros_like(GOOD.weights["0.0.O"])}
 )  # it always says 0

@@ -5,12 +5,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from limen.check.run import batch_size, inputs, run
 from limen.constructions.composition_by_encoder import CompositionByEncoder
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.core.construction import Construction
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
+from limen.model.model import Model
+from limen.model.run import batch_size, inputs, run
 from limen.tasks.composition import Composition
 
 F32 = Precision.parse("float32")
@@ -30,7 +31,7 @@ STACKS = ["".join(word) for length in range(1, 5) for word in product("FLH", rep
 
 
 def wrong(construction: Construction, how: int | None = None) -> int:
-    task, model = construction.task, construction.model()
+    task, model = construction.task, Model.of(construction)
     batch = batch_size(model, task, construction.steps)
     return run(model, task, F32, inputs(task, how, 0, batch), construction.steps).wrong
 
@@ -80,7 +81,7 @@ def test_the_chain_of_thought_is_the_addresses_of_the_entries() -> None:
     tokens, _ = task.sample(np.random.default_rng(0), 20)
     import torch
 
-    written = construction.model().decode(torch.as_tensor(tokens), construction.steps).numpy()
+    written = Model.of(construction).decode(torch.as_tensor(tokens), construction.steps).numpy()
     hops = task.hops(tokens)
     assert construction.steps == task.L
     np.testing.assert_array_equal(written[:, 0] % 2**construction.D, hops[:, 0])

@@ -11,7 +11,7 @@ from limen.core.certificate import Bound
 from limen.core.construction import Construction
 from limen.core.errors import BadInput
 from limen.core.task import Task
-from limen.decide import theorems
+from limen.decisions import theorems
 
 GROWTH = (1, 2, 3, 5, 8, 16, 37, 64, 256, 1000, 4096, 2**14, 2**20)
 

@@ -16,7 +16,7 @@ from limen.core.certificate import Bound, Fits, Machine
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
-from limen.decide import decide
+from limen.decisions import decide
 
 SMALL = "(h=1,d=4,p=8)"
 THEOREMS = """streaming_state log_linear_state one_layer_cut separate_tokens block_messages token_index

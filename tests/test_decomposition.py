@@ -11,12 +11,12 @@ import torch
 from test_cli import limen
 
 from limen.adversary.decomposition import Decomposition
-from limen.check.collision import check_collision
+from limen.checks.collision import check_collision
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.core.architecture import Architecture
-from limen.core.embedding import Table
-from limen.core.model import Frame, Model
 from limen.core.task import Task
+from limen.model.embedding import Table
+from limen.model.model import Frame, Model
 from limen.tasks.composition import Composition
 
 LAYERS = {"L": "linear(h=1,d=1,phi=relu)", "F": "softmax(h=1,d=1,d_k=2)"}
@@ -82,7 +82,7 @@ def test_a_trained_model_is_quantised_first_and_only_what_is_found_is_said() -> 
 @pytest.mark.parametrize("stack", ["LFF", "FLF"])
 def test_what_does_the_task_is_never_broken(stack: str) -> None:
     task = Composition(m=2, n=(2,))
-    model = CompositionByStack(task, stack=stack).model()
+    model = Model.of(CompositionByStack(task, stack=stack))
     search = Decomposition(arithmetic="integers(f=8,top=12,window=2048)")
     found = search.search(task, model)
     assert found.collision is None and found.levels[-1].exhaustive

@@ -4,6 +4,7 @@ import json
 import math
 from itertools import product
 from math import comb, prod
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,24 +12,31 @@ from hypothesis import strategies as st
 from judged import refused
 from speed import loads_torch, seconds
 
-from limen.check.bound import stated
-from limen.check.case import Case, Sides
-from limen.check.composition import ROUTES, Chain, Levels, bits_by_level
-from limen.check.formal_depth import plan_of
-from limen.check.hops import Wires, by_stages
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.graph import Component, Graph
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
-from limen.report.depth import depth
+from limen.depths import INSERTED, LOSS, MOVED
+from limen.depths import depth as depth_of
+from limen.render.depth import lines_of
+from limen.render.stack import stack_of
 from limen.tasks.composition import Composition
-from limen.theorems import _hops
+from limen.theorems import Case, Sides, stated
 from limen.theorems.composition_depth import CompositionDepth, explicit, smallest
+from limen.theorems.composition_depth import search_stages as _hops
+from limen.theorems.composition_depth.coq_stages import plan_of
+from limen.theorems.composition_depth.inequality import ROUTES, Chain, Levels, bits_by_level
+from limen.theorems.composition_depth.stages import Wires, by_stages
 
 SMALL, LARGE = "(h=1,d=4,p=8)", "(h=8,d=64,p=16)"
 HEADWISE = "2*(softmax(reply_bits=19)|linear(state_bits=15))"
 KNOWN = {"mu0": 0, "mu1": 1, "x0": 4095, "x1": 5, "Th1": 7448, "w1": 22, "v": 11585}
+
+
+def depth(text: str, steps: int) -> tuple[dict[str, Any], list[str]]:
+    shown = depth_of(stack_of(text), steps)
+    return shown, lines_of(shown)
 
 
 def bound(task: str | Task, stack: str, steps: int = 0) -> Bound | NoStatement:
@@ -337,18 +345,17 @@ def test_depth_tells_the_path_and_what_saves_a_hop() -> None:
     assert [save["layer"] for save in shown["saves"]] == [0, 1, 2, 3]
     shown, lines = depth("2*softmax,linear,2*softmax", 0)
     effects = {save["layer"]: save["effect"] for save in shown["saves"]}
-    assert effects[1].startswith("a recurrent layer before the second layer with softmax heads would bring")
-    assert effects[2].startswith("moved before the second layer with softmax heads it would bring")
-    assert {i for i, effect in effects.items() if effect == "without it a hop less"} == {
-        3,
-        4,
-    }  # FLFF has as many
-    assert "  one pass: layers 0, 1 softmax: i_0 … i_1; layers 3, 4 softmax: i_2 … i_3" in lines
+    assert (effects[1], effects[2]) == (INSERTED, MOVED)
+    assert {i for i, effect in effects.items() if effect == LOSS} == {3, 4}  # FLFF has as many
+    assert "  One pass: layers 0, 1 (softmax) find i_0 … i_1; layers 3, 4 (softmax) find i_2 … i_3." in lines
+    assert "  Removing any one of layers 3, 4 costs one hop." in lines
+    assert "  A recurrent layer before layer 1 would add one hop." in lines
+    assert "  Moving layer 2 before the second layer with softmax heads would add one hop." in lines
 
 
 def test_depth_says_where_the_certificate_stands() -> None:
     shown, lines = depth(f"softmax{LARGE}", 1)
-    assert shown["certified"]["n"] == 9504 and "Certified from 9,504 tokens on" in lines[-2]
+    assert shown["certified"]["n"] == 9504 and "certified from 9,504 tokens on" in lines[-2]
     shown, _ = depth(f"12*softmax{LARGE}", 0)
     assert shown["certified"]["n"] is None and 1e6 < shown["certified"]["log2_n"] < 1e8
     shown, lines = depth("block_sparse,softmax", 0)
@@ -372,5 +379,8 @@ def test_depth_takes_few_times_the_start_of_its_libraries() -> None:
 def test_depth_says_where_so_few_bits_are_heard_that_no_depth_would_do() -> None:
     shown, lines = depth("3*softmax(h=1,d=1,p=4)", 0)
     certified = shown["certified"]
-    assert certified["heard_bits"] < certified["answer_bits"] and "not for want of depth" in lines[-1]
+    assert (
+        certified["heard_bits"] < certified["answer_bits"]
+        and "this, not depth, is what rules it out" in lines[-1]
+    )
     assert "heard_bits" not in depth("2*softmax(h=8,d=64,p=16)", 0)[0]["certified"]

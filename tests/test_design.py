@@ -13,7 +13,6 @@ from speed import loads_torch
 from test_cli import limen
 from torch.utils.flop_counter import FlopCounterMode
 
-from limen.check.fits import Offer, files_of
 from limen.core.architecture import Architecture, Part
 from limen.core.catalogue import ids
 from limen.core.certificate import Bound, Fits, decode
@@ -22,14 +21,14 @@ from limen.core.errors import BadInput
 from limen.core.mixer import Mixer, State, Streaming
 from limen.core.task import Task
 from limen.core.verdict import Answer
-from limen.decide import decide
-from limen.design import Wish, design
-from limen.design.candidates import candidates, full_layers, letter, thin_layers
-from limen.design.cost import Cost, cache_bits, cost, mixing, projections
-from limen.design.search import Judged, Killed, Row, fates, judge, with_row
-from limen.design.tally import LEVELS, ONE, SEEN, Tally, blocks, finished, latest, opened, own
-from limen.design.verdicts import Standing
-from limen.design.wish import sized
+from limen.decisions import decide
+from limen.designs import Wish, design
+from limen.designs.candidates import candidates, full_layers, letter, thin_layers
+from limen.designs.cost import Cost, cache_bits, cost, mixing, projections
+from limen.designs.search import Judged, Killed, Row, fates, judge, with_row
+from limen.designs.tally import LEVELS, ONE, SEEN, Tally, blocks, finished, latest, opened, own
+from limen.designs.verdicts import Standing
+from limen.designs.wish import sized
 from limen.mixers._cache import Cache
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.gated_delta import GatedDelta
@@ -39,6 +38,7 @@ from limen.mixers.mamba2 import Mamba2
 from limen.mixers.softmax import Softmax
 from limen.mixers.top_k import TopK
 from limen.mixers.window import Window
+from limen.placement import Offer, files_of
 from limen.tasks._families import FAMILIES
 
 WIDTH = 12

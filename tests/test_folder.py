@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from limen.audit import Request as Audited
+from limen.audits import Request as Audited
 from limen.core.certificate import encode
 from limen.core.errors import BadInput
 from limen.core.folder import ready_file, ready_folder, write_folder, write_whole
-from limen.design import Wish
-from limen.report.audit import audited
-from limen.report.decide import decided
-from limen.report.design import designed
-from limen.report.evidence import tabled
-from limen.report.protocol import Request as Played
-from limen.report.protocol import played
-from limen.report.solve import Request, solution
+from limen.designs import Wish
+from limen.render.audit import audited
+from limen.render.decide import decided
+from limen.render.design import designed
+from limen.render.evidence import tabled
+from limen.render.protocol import Request as Played
+from limen.render.protocol import played
+from limen.render.solve import Request, solution
 
 OLD = {"report.json": b'{"schema": "limen/table/1"}', "certificates/a/certificate.json": b"old"}
 WRITER = """
@@ -123,7 +123,7 @@ def test_an_error_leaves_nothing_half_written(tmp_path: Path) -> None:
 
 
 def test_a_report_beside_a_users_files(tmp_path: Path) -> None:
-    from limen.table.build import build, write
+    from limen.tables.build import build, write
 
     table = build(["full", "linear"], ["eva"])
     fill(tmp_path, {"notes.txt": b"mine", "certificates/notes.txt": b"mine", "deep/report.json": b"mine"})
@@ -158,11 +158,11 @@ def test_where_nothing_can_be_written_is_known_before_the_work(
 ) -> None:
     file, nowhere = tmp_path / "file", tmp_path / "nowhere" / "x.svg"
     file.write_text("mine")
-    for name in ("limen.report.solve.solve", "limen.report.evidence.build", "limen.report.decide.decide"):
+    for name in ("limen.render.solve.solve", "limen.render.evidence.build", "limen.render.decide.decide"):
         monkeypatch.setattr(name, None)  # the work: whoever begins it fails otherwise
-    monkeypatch.setattr("limen.report.protocol._play", None)
-    monkeypatch.setattr("limen.report.design.design", None)
-    monkeypatch.setattr("limen.report.audit.audit", None)
+    monkeypatch.setattr("limen.render.protocol._play", None)
+    monkeypatch.setattr("limen.render.design.design", None)
+    monkeypatch.setattr("limen.render.audit.audit", None)
     solve, play = (
         Request("eva(n=4)", None, "bf16", None, 0),
         Played("eva(n=4)", "linear", None, "integers", None, 0),

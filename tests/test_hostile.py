@@ -14,29 +14,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_cli import LIMEN
 
-from limen.architectures.configs.fields import defaults
-from limen.audit import Request as Audited
-from limen.audit import audit, load
-from limen.check.formal import FORMS
+from limen.audits import Request as Audited
+from limen.audits import audit, load
+from limen.checks.reader import checked
 from limen.core.architecture import Architecture
 from limen.core.certificate import SCHEMA, decode
 from limen.core.errors import BadInput
-from limen.core.files import load as load_model
 from limen.core.numbers import Precision
 from limen.core.strict_json import read_object
 from limen.core.task import Task
 from limen.core.text import spell_stack
-from limen.decide import decide
-from limen.report.bound import bounded
-from limen.report.check import checked
-from limen.report.protocol import Request as Played
-from limen.report.protocol import played
-from limen.report.show import show_task
-from limen.report.solve import Request, solution
+from limen.decisions import decide
+from limen.forms import forms
+from limen.hf.fields import defaults
+from limen.model.files import load as load_model
+from limen.render.bound import bounded
+from limen.render.protocol import Request as Played
+from limen.render.protocol import played
+from limen.render.show import show_task
+from limen.render.solve import Request, solution
 
 CEILING = """
-from limen.check.case import Case
-from limen.check.bound import stated
+from limen.theorems import Case
+from limen.theorems import stated
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 case = Case(Task.parse("eva(n=886440)"), Architecture.parse("linear(state_bits=3179091)"), 0, "average")
@@ -235,10 +235,10 @@ def test_a_certificate_about_nothing(changed: dict[str, Any], tmp_path: Path) ->
         checked(path, tmp_path)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", forms())
 def test_a_proof_whose_powers_nobody_writes_out(form: str, tmp_path: Path) -> None:
     task = "composition(m=8,n1=1)"  # of two hops: a form in stages has the sizes of one
-    sizes = dict.fromkeys(FORMS[form].names(2), 10**10)
+    sizes = dict.fromkeys(forms()[form].names(2), 10**10)
     claim = {"task": task, "architecture": "linear(h=1,d=1)", "steps": 0, "form": form, "sizes": sizes}
     path = tmp_path / "proof.v"
     path.write_text(f"(* limen/proof/1 {json.dumps(claim)} *)\n")

@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 
 import limen_check
-from limen.check.fits import Offer, evidence, files_of, solves
+from limen.checks.reader import checked
 from limen.core.architecture import Architecture
 from limen.core.certificate import Counterexample, Machine, Run, Solves, Witness, encode
 from limen.core.construction import construct
 from limen.core.errors import BadInput
-from limen.core.files import HEADER, WEIGHTS, digest
 from limen.core.kernel import Accepted
-from limen.core.model import Model
 from limen.core.protocol import shares
 from limen.core.task import Task
-from limen.decide import decide
+from limen.decisions import decide
+from limen.model.files import HEADER, WEIGHTS, digest
+from limen.model.model import Model
+from limen.placement import Offer, evidence, files_of, solves
 from limen.protocols._transcript import transcript
-from limen.report.check import checked
-from limen.table.refutation import refuted
+from limen.tables.refutation import refuted
 
 KERNEL = Path(limen_check.__file__).parent
 TRUST = Path(__file__).parents[1] / "docs/trust.md"
@@ -51,7 +51,7 @@ def certificates() -> dict[str, tuple[Witness, Model | None]]:
         "streaming_state", Task.parse("eva(n=4)"), Architecture.parse("linear(h=1,d=1,phi=relu,p=4)")
     )
     assert confused is not None
-    model, task = EVA.model(), EVA.task
+    model, task = Model.of(EVA), EVA.task
     run = Run(task="eva(n=4)", weights=digest(model), precision="float32", steps=0, exhaustive=True, seed=0,
               tried=4**5, margin="1")  # fmt: skip
     broken = Model(model.frame, model.weights | {"0.0.O": model.weights["0.0.O"] * 0})  # it always says 0
@@ -72,7 +72,7 @@ def certificates() -> dict[str, tuple[Witness, Model | None]]:
 
 def judged(folder: Path, kind: str, change: dict[str, Any]) -> bool:
     """Whether the certificate, changed in some fields, is called valid; what is malformed is not."""
-    from limen.core.files import save
+    from limen.model.files import save
 
     certificate, model = certificates()[kind]
     fields = {

@@ -15,12 +15,12 @@ import pytest
 import torch
 from unchecked import types_unchecked  # noqa: F401
 
-from limen.check.run import inputs, run
 from limen.core.construction import construct
-from limen.core.files import load, written
-from limen.core.model import Model
 from limen.core.numbers import Precision
 from limen.core.task import Task
+from limen.model.files import load, written
+from limen.model.model import Model
+from limen.model.run import inputs, run
 from limen_check import files
 from limen_check.files import Malformed, Refused
 from limen_check.fits import check_fits

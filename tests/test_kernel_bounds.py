@@ -20,11 +20,6 @@ import pytest
 from unchecked import types_unchecked  # noqa: F401
 
 import limen_check
-from limen.check import one_layer
-from limen.check.bound import INEQUALITIES, stated
-from limen.check.case import Case
-from limen.check.composition import chain, levels_of
-from limen.check.machine import machine
 from limen.core.architecture import Architecture
 from limen.core.bits import Count
 from limen.core.catalogue import ids
@@ -32,10 +27,15 @@ from limen.core.certificate import Bound
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
+from limen.machines import machine
 from limen.mixers.softmax import Softmax
 from limen.tasks.eva import Eva
-from limen.theorems import _sharp
-from limen.theorems._chain import free_sizes
+from limen.tasks.facts import chain
+from limen.theorems import Case, stated
+from limen.theorems import _cuts as one_layer
+from limen.theorems.composition_depth import search_sharp as _sharp
+from limen.theorems.composition_depth.inequality import levels_of
+from limen.theorems.composition_depth.search import free_sizes
 from limen_check import bound, logs, rows
 from limen_check.bound import derived
 from limen_check.depth import Ceiling
@@ -185,7 +185,7 @@ class Draw:
 
     def case(self) -> Iterator[tuple[str, Case]]:
         """Some theorem's question, with the free sizes that a producer would choose, or any."""
-        theorem = self.one(*INEQUALITIES, "composition_depth", "composition_depth", "one_layer_cut")
+        theorem = self.one(*ids("theorems"), "composition_depth", "composition_depth", "one_layer_cut")
         if theorem == "composition_depth":
             words = [
                 "F",
@@ -481,7 +481,7 @@ def test_a_wrong_line_of_a_producer_makes_no_cannot(monkeypatch: pytest.MonkeyPa
     questions = [("one_layer_cut", cut), ("streaming_state", stream), ("composition_depth", hop)]
     honest = [stated(theorem, case) for theorem, case in questions]
     assert not any(isinstance(said, Bound) and said.excludes for said in honest)
-    monkeypatch.setattr(one_layer, "_message_bits", lambda part: part.mixer.h * (part.mixer.d + 1) * 16)
+    monkeypatch.setattr(one_layer, "message_bits", lambda part: part.mixer.h * (part.mixer.d + 1) * 16)
     monkeypatch.setattr(Softmax, "reply_bits", lambda self, p: self.h * self.d * p)
     monkeypatch.setattr(Eva, "rows", lambda self, t: Count(((self.n + 1, t),), "(n+1)^t"))
     for theorem, case in questions:

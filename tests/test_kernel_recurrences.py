@@ -11,7 +11,6 @@ import pytest
 import torch
 from unchecked import types_unchecked  # noqa: F401
 
-from limen.check.run import batch_size, inputs, run
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.constructions.dyck_by_relu_rnn import DyckByReluRnn
 from limen.constructions.equality_by_hybrid import EqualityByHybrid
@@ -21,10 +20,11 @@ from limen.constructions.turing_by_recurrence import TuringByRecurrence
 from limen.constructions.two_sum_any_by_hybrid import TwoSumAnyByHybrid
 from limen.core.architecture import Architecture
 from limen.core.construction import Construction
-from limen.core.files import written
-from limen.core.model import Model
 from limen.core.numbers import Precision
 from limen.core.weights import tensors
+from limen.model.files import written
+from limen.model.model import Model
+from limen.model.run import batch_size, inputs, run
 from limen.tasks.composition import Composition
 from limen.tasks.dyck import Dyck
 from limen.tasks.equality import Equality
@@ -139,7 +139,7 @@ def test_no_damage_that_some_input_shows_is_accepted(c: Construction) -> None:
         found = kernel(c, precision, model, c.steps, hints)
         if found is not None:
             accepted += 1
-            true = Model(c.frame(), dict(c.model().weights) | {at: torch.from_numpy(w)})
+            true = Model(c.frame(), dict(Model.of(c).weights) | {at: torch.from_numpy(w)})
             assert found <= least(c, precision, true), f"{at} in {precision}"
     assert accepted > 0
 

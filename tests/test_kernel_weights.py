@@ -16,18 +16,19 @@ import pytest
 import torch
 from unchecked import types_unchecked  # noqa: F401
 
-from limen.check.run import inputs, run
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids, lookup
 from limen.core.construction import Construction, construct
-from limen.core.embedding import Codes
 from limen.core.errors import BadInput
-from limen.core.files import written
-from limen.core.model import Frame, Model
 from limen.core.numbers import Precision
-from limen.core.readout import Binary
 from limen.core.task import Task
 from limen.core.weights import Weights, tensors
+from limen.model.arithmetic import computing_in
+from limen.model.embedding import Codes
+from limen.model.files import written
+from limen.model.model import Frame, Model
+from limen.model.readout import Binary
+from limen.model.run import inputs, run
 from limen_check import files
 from limen_check.files import Malformed, Refused
 from limen_check.fits import check_fits, check_solves
@@ -79,7 +80,7 @@ COVERED = covered()
 
 def truth(model: Model, task: Task, precision: Precision, tokens: torch.Tensor) -> float:
     """The least margin over all inputs, one forward pass, every operation in its plain order."""
-    with torch.no_grad(), precision.arithmetic():
+    with torch.no_grad(), computing_in(precision):
         logits = model.to(precision).logits(tokens)[..., -task.asks :, :].to(torch.float64)
     right = torch.as_tensor(task.answer(tokens.numpy())).reshape(len(tokens), task.asks, 1)
     gap = logits.gather(-1, right) - logits.scatter(-1, right, -torch.inf).amax(-1, keepdim=True)
@@ -115,9 +116,9 @@ def test_margin_is_below_all_that_is_seen(c: Construction) -> None:
             alone = (str(c), str(c.task)) == ("eva_by_linear", "eva(n=1)")  # one key is no unit vector
             assert predicted is None or predicted < 0.01 or alone or str(c.task) in NOT_DERIVED
             continue
-        assert sure > 0 and (c.steps or sure <= truth(c.model(), c.task, precision, tokens))
+        assert sure > 0 and (c.steps or sure <= truth(Model.of(c), c.task, precision, tokens))
         if c.steps or (c.task.asks == 1 and c.task.length > 64):  # the keys' matrix absorbed into the query
-            assert sure <= run(c.model(), c.task, precision, [tokens.numpy()], c.steps).margin
+            assert sure <= run(Model.of(c), c.task, precision, [tokens.numpy()], c.steps).margin
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from limen.core.errors import BadInput
 from limen.core.numbers import Fixed, Precision, Significand
+from limen.model.arithmetic import computing_in
 
+pytestmark = pytest.mark.shapes
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
 MACHINE = {
     "float32": torch.float32,
@@ -76,11 +78,11 @@ def test_rounding_twice_is_rounding_once(x: float, name: str) -> None:
 def test_in_an_arithmetic_every_operation_is_rounded() -> None:
     three = Precision.parse("significand(t=3)")
     x = torch.tensor([1.0, 5.0, 0.875], dtype=torch.float64)
-    with three.arithmetic():
+    with computing_in(three):
         added = x + 0.5  # 1.5, 5.5 -> 6 (tie to even), 1.375 -> 1.5 (tie to even)
         added += 8
     assert added.tolist() == [10.0, 14.0, 10.0]
-    with three.arithmetic():
+    with computing_in(three):
         assert torch.equal(added.softmax(0), three.round(added.softmax(0)))
 
 

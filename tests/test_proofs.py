@@ -12,10 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limen.check import coq
-from limen.check.bound import stated
-from limen.check.case import Case
-from limen.check.formal import FORMS, formal, written
+from limen.checks import coq
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound
@@ -23,10 +20,11 @@ from limen.core.errors import BadInput
 from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
-from limen.decide import decide
-from limen.table.columns import COLUMNS
-from limen.table.rows import ROWS
-from limen.theorems._formal import CHOICES, claimed
+from limen.decisions import decide
+from limen.forms import claimed, formal, forms, written
+from limen.tables.columns import COLUMNS
+from limen.tables.rows import ROWS
+from limen.theorems import Case, stated
 
 PROOFS = Path(__file__).parents[1] / "proofs"
 LIMEN = Path(sys.executable).parent / "limen"
@@ -210,7 +208,7 @@ def test_what_the_greedy_proof_of_two_hops_excludes_the_theorem_excludes(
 ) -> None:
     stack = f"linear(state_bits={s}),softmax(reply_bits={β}),linear(state_bits={s2})"
     case = Case(Task.parse(f"composition(m={m},n1={n_1})"), Architecture.parse(stack))
-    if not isinstance(CHOICES["chk_sound"](case), NoStatement):
+    if not isinstance(forms()["chk_sound"].choose(case), NoStatement):
         said = lookup("theorems", "composition_depth", Theorem)().bound(case.task, case.architecture)
         assert isinstance(said, Bound) and said.excludes
 
@@ -359,7 +357,7 @@ def test_what_coq_would_compute_for_hours_is_not_stated(
         architecture=str(Architecture.parse(architecture)),
         steps=steps,
         form=form,
-        sizes=dict.fromkeys(FORMS[form].names(2), 1) | large,
+        sizes=dict.fromkeys(forms()[form].names(2), 1) | large,
     )
     said = formal(claim)
     assert isinstance(said, NoStatement) and "are not written out" in said.reason
@@ -414,7 +412,7 @@ def test_a_claim_about_another_model_is_not_stated(
         architecture=str(Architecture.parse(architecture)),
         steps=steps,
         form=form,
-        sizes=dict.fromkeys(FORMS[form].names(3 if "n2" in task else 2 if "n1" in task else 0), 1),
+        sizes=dict.fromkeys(forms()[form].names(3 if "n2" in task else 2 if "n1" in task else 0), 1),
     )
     assert isinstance(formal(claim), NoStatement)
 
@@ -450,7 +448,7 @@ def test_a_theorem_names_statements_whose_assumptions_are_printed(name: str) -> 
 
 
 def test_every_form_of_a_proof_is_a_named_theorem() -> None:
-    for name, form in FORMS.items():
+    for name, form in forms().items():
         files = {part.theorem: part.file for part in lookup("theorems", form.theorem, Theorem).formal}
         assert files[name] == f"{form.modules.split()[-1]}.v"
 

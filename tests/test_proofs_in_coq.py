@@ -13,10 +13,17 @@ import numpy as np
 import pytest
 from test_proofs import EXAMPLES, LIMEN, checked, project, proof
 
-from limen.check import coq
-from limen.check.case import Sides
-from limen.check.formal import formal, written
-from limen.check.formal_hops import (
+from limen.checks import coq
+from limen.core.architecture import Architecture
+from limen.core.graph import Graph
+from limen.core.proof import Claim
+from limen.core.theorem import NoStatement
+from limen.forms import formal, written
+from limen.tasks.composition import Composition
+from limen.theorems import Sides
+from limen.theorems._statement import exceeds
+from limen.theorems.block_messages.coq import told
+from limen.theorems.composition_depth.coq_hops import (
     COVER,
     FREE,
     Sandwich,
@@ -26,15 +33,8 @@ from limen.check.formal_hops import (
     one_full_holds,
     sandwich_holds,
 )
-from limen.check.formal_states import told
-from limen.check.hops import Stage, Wires, by_stages, logarithms
-from limen.check.statement import exceeds
-from limen.core.architecture import Architecture
-from limen.core.graph import Graph
-from limen.core.proof import Claim
-from limen.core.theorem import NoStatement
-from limen.tasks.composition import Composition
-from limen.theorems._hops import greedy
+from limen.theorems.composition_depth.search_stages import greedy
+from limen.theorems.composition_depth.stages import Stage, Wires, by_stages, logarithms
 
 
 @pytest.fixture

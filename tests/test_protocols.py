@@ -9,15 +9,15 @@ import pytest
 import torch
 from test_cli import limen
 
-from limen.check.transcript import check_transcript
+from limen.checks.transcript import check_transcript
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Message
-from limen.core.embedding import Table
 from limen.core.errors import BadInput
-from limen.core.model import Frame, Model
 from limen.core.protocol import Protocol, shares
 from limen.core.task import Player, Task
+from limen.model.embedding import Table
+from limen.model.model import Frame, Model
 from limen.protocols._conversation import Conversation, converse
 from limen.protocols._transcript import arithmetic, most_bits, transcript
 

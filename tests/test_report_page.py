@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from limen.table.cell import Table
+from limen.tables.cell import Table
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
@@ -77,7 +77,7 @@ def test_importing_the_package_loads_nothing_slow() -> None:
 
 def test_the_python_functions_are_there_whatever_was_imported_before() -> None:
     import limen
-    import limen.report.decide
+    import limen.render.decide
 
     verdict = limen.decide("eva(n=488)", "linear(h=1,d=16,p=16)")
     assert verdict.answer == "cannot" and "CANNOT" in (verdict._repr_html_() or "")

@@ -5,15 +5,15 @@ import math
 import pytest
 from flint import arb
 
-from limen.check.case import Accuracy, Case, Sides
-from limen.check.entropy import total_variation
-from limen.check.sharp import SHARP
 from limen.core.architecture import Architecture, Part
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, NoStatement
 from limen.tasks.composition import Composition
-from limen.theorems._sharp import candidates, smallest
+from limen.theorems import Accuracy, Case, Sides
+from limen.theorems._entropy import total_variation
 from limen.theorems.composition_depth import CompositionDepth
+from limen.theorems.composition_depth.search_sharp import candidates, smallest
+from limen.theorems.composition_depth.sharp import SHARP
 
 SMALL, LARGE = "h=1,d=4,p=8", "h=8,d=64,p=16"
 

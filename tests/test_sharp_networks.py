@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from test_sharp import budget, stated
 
-from limen.check.case import Sides
 from limen.core.architecture import Architecture
 from limen.tasks.composition import Composition
+from limen.theorems import Sides
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_sharp import SMALL, budget, cannot, ceiling, excluded, stack, stated
 
-from limen.check.case import Accuracy, Case
-from limen.check.cover import covers
-from limen.check.entropy import total_variation
-from limen.check.sharp import SHARP, Unmet, bits, kept
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.mixer import Mixer
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
-from limen.theorems._sharp import candidates
+from limen.theorems import Accuracy, Case
+from limen.theorems._entropy import total_variation
+from limen.theorems.composition_depth.cover import covers
+from limen.theorems.composition_depth.search_sharp import candidates
+from limen.theorems.composition_depth.sharp import SHARP, Unmet, bits, kept
 
 
 def wide(x: int) -> int:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from test_cli import limen
 
-from limen.core import exhaustive
 from limen.core.construction import construct
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
-from limen.solve import smallest_precision, solve
+from limen.model import exhaustive
+from limen.solutions import smallest_precision, solve
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,10 @@ import numpy as np
 import pytest
 import torch
 from judged import refused
-from laws import generic, inputs, tensors
 from test_cli import limen
 from unchecked import types_unchecked  # noqa: F401
 
 from limen.api import audit
-from limen.check.composition import levels_of
-from limen.check.fits import offer
-from limen.check.formal import formal
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound, Fits, encode
@@ -26,9 +22,13 @@ from limen.core.mixer import Mixer, Streaming
 from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
-from limen.decide import decide, theorems
-from limen.design.cost import cost
+from limen.decisions import decide, theorems
+from limen.designs.cost import cost
+from limen.forms import formal
+from limen.laws.mixer import generic, inputs, tensors
 from limen.mixers.gated_delta import GatedDelta
+from limen.placement import offer
+from limen.theorems.composition_depth.inequality import levels_of
 
 
 def verdict(task: str, architecture: str, steps: int = 0) -> Verdict:

@@ -11,20 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from judged import refused
 
-from limen.check.bound import stated
-from limen.check.case import Accuracy, Case, Sides
-from limen.check.collision import check_collision
-from limen.check.sparse import Blocks, block_messages, token_index
+from limen.checks.collision import check_collision
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
-from limen.core.embedding import Table
-from limen.core.model import Frame, Model
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.mixers.block_sparse import BlockSparse
+from limen.model.embedding import Table
+from limen.model.model import Frame, Model
 from limen.tasks.two_sum import TwoSum
+from limen.theorems import Accuracy, Case, Sides, stated
 from limen.theorems.block_messages import BlockMessages
+from limen.theorems.block_messages.inequality import Blocks
+from limen.theorems.block_messages.inequality import inequality as block_messages
 from limen.theorems.token_index import TokenIndex
+from limen.theorems.token_index.inequality import inequality as token_index
 
 
 def case(task: str, architecture: str, route: str = "", steps: int = 0, **sizes: int) -> Case:

@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 
 import limen.constructions._lookup as lookup_constants
-from limen.check.collision import check_collision
+from limen.checks.collision import check_collision
+from limen.checks.reader import checked
 from limen.core.bits import Count
 from limen.core.certificate import Bound, Collision, Fits, Run, decode
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.verdict import Answer
-from limen.report.check import checked
-from limen.report.table import fields, formatted, lines
-from limen.table import evidence, formula, growth, weights
-from limen.table.build import build, write
-from limen.table.cell import EvidenceError, Table
-from limen.table.papers import CLAIMS
-from limen.table.rows import ROWS
+from limen.render.table import fields, formatted, lines
+from limen.tables import evidence, formula, growth, weights
+from limen.tables.build import build, write
+from limen.tables.cell import EvidenceError, Table
+from limen.tables.papers import CLAIMS
+from limen.tables.rows import ROWS
 from limen.tasks.eva import Eva
 
 
@@ -149,7 +149,7 @@ def test_an_error_while_writing_leaves_nothing(
     def full_disk(*_: object) -> None:
         raise OSError("no space")
 
-    monkeypatch.setattr(sys.modules["limen.table.build"], "model_files", full_disk)
+    monkeypatch.setattr(sys.modules["limen.tables.build"], "model_files", full_disk)
     with pytest.raises(BadInput, match="no space"):
         write(whole, tmp_path / "report", {})
     assert list(tmp_path.iterdir()) == []

@@ -2,15 +2,13 @@
 
 import ast
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
-from limen.check.bound import INEQUALITIES
-from limen.core.catalogue import ids, lookup, summary
+from limen.core.catalogue import beside, docstring, ids, lookup, summary
 from limen.core.theorem import Theorem
-from limen.report.theory import Standing, formal_line, standing
+from limen.render.theory import Standing, formal_line, standing
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/theory.md"
@@ -50,17 +48,18 @@ BRUTE_FORCE = {
 EXECUTED = {"composition_depth": "[decomposition](../src/limen/adversary/decomposition.py)"}
 
 
-def docstring(kind: str, name: str) -> str:
-    return ast.get_docstring(ast.parse((ROOT / f"src/limen/{kind}/{name}.py").read_text())) or ""
+def text_of(kind: str, name: str) -> str:
+    return beside(kind, name, "proof.md").read_text() if kind == "theorems" else docstring(kind, name)
 
 
 def sources(kind: str, name: str) -> str:
-    keys = list(dict.fromkeys(KEY.findall(docstring(kind, name))))
+    keys = list(dict.fromkeys(KEY.findall(text_of(kind, name))))
     return " ".join(f"[{key}]" for key in keys) or "ours"
 
 
 def link(kind: str, name: str) -> str:
-    return f"[{name}](../src/limen/{kind}/{name}.py)"
+    file = f"{name}/proof.md" if kind == "theorems" else f"{name}.py"
+    return f"[{name}](../src/limen/{kind}/{file})"
 
 
 def theorems() -> str:
@@ -71,12 +70,11 @@ def theorems() -> str:
     ]
     for name in ids("theorems"):
         theorem = lookup("theorems", name, Theorem)
-        file = Path(sys.modules[INEQUALITIES[name].__module__].__file__ or "").name
         counted = [test.split("::") for test in BRUTE_FORCE[name]]
         cells = [
             link("theorems", name),
             sources("theorems", name),
-            f"[check/{file}](../src/limen/check/{file})",
+            f"[inequality](../src/limen/theorems/{name}/inequality.py)",
             "`refute`" if "refute" in vars(theorem) else EXECUTED.get(name, "–"),
             ", ".join(f"[{i}](../tests/{file})" for i, (file, _) in enumerate(counted, 1)),
             f"[{len(theorem.formal)} of it](#{name}-in-coq)" if theorem.formal else str(standing(name)),

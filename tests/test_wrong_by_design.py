@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from limen.check.run import Count, batch_size, inputs, run
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.constructions.eva_by_softmax import EvaBySoftmax
 from limen.constructions.two_sum_by_code import TwoSumByCode
 from limen.constructions.two_sum_by_trigonometry import TwoSumByTrigonometry
 from limen.core.construction import Construction
-from limen.core.embedding import Codes
-from limen.core.model import Model
 from limen.core.numbers import Precision
+from limen.model.embedding import Codes
+from limen.model.model import Model
+from limen.model.run import Count, batch_size, inputs, run
 from limen.tasks.composition import Composition
 from limen.tasks.eva import Eva
 from limen.tasks.two_sum import TwoSum
@@ -29,7 +29,7 @@ def count(
 
 def test_half_a_key_finds_the_wrong_entry() -> None:
     construction = EvaBySoftmax(Eva(4))
-    model = construction.model()
+    model = Model.of(construction)
     assert count(construction, model).wrong == 0
     key = model.weights["0.0.K"].clone()
     key[:, : key.shape[1] // 2] = 0
@@ -38,7 +38,7 @@ def test_half_a_key_finds_the_wrong_entry() -> None:
 
 def test_a_blank_with_the_value_one_says_yes_to_everything() -> None:
     construction = TwoSumByCode(TwoSum(4, 7))
-    model = construction.model()
+    model = Model.of(construction)
     assert count(construction, model).wrong == 0
     value = model.weights["0.0.V"].clone()
     value[construction.columns["asks"]] = 1
@@ -47,7 +47,7 @@ def test_a_blank_with_the_value_one_says_yes_to_everything() -> None:
 
 def test_weights_for_w_first_fail_with_w_last() -> None:
     construction = CompositionByStack(Composition(2, (2,)))
-    model = construction.model()
+    model = Model.of(construction)
     assert count(construction, model).wrong == 0
     embedding = model.frame.embedding
     assert isinstance(embedding, Codes)
@@ -61,5 +61,5 @@ def test_trigonometry_in_float32_ends_where_its_certificate_ends(M: int, right: 
     """Near-misses are what it cannot resolve; the code does not care (separations.md 2.2)."""
     circle, code = TwoSumByTrigonometry(TwoSum(64, M)), TwoSumByCode(TwoSum(64, M))
     assert (circle.margin(F32) is not None) == right
-    assert (count(circle, circle.model(), F32, how=64).wrong == 0) == right
-    assert code.margin(F32) is not None and count(code, code.model(), F32, how=64).wrong == 0
+    assert (count(circle, Model.of(circle), F32, how=64).wrong == 0) == right
+    assert code.margin(F32) is not None and count(code, Model.of(code), F32, how=64).wrong == 0

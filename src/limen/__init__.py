@@ -1,28 +1,26 @@
 """Limen tells where an attention architecture stops.
 
-`limen.decide`, `limen.solve`, `limen.bound`, `limen.audit`, `limen.design`, `limen.check`, `limen.table` are
-functions (`limen/api.py`), found when they are first asked for, so that importing the package loads nothing.
-Modules of the same names exist; `from limen.decide import …` reaches into those.
+The functions of `limen/api.py` are found when they are first asked for, so that importing the package loads
+nothing.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from limen.api import audit as audit
+    from limen.api import bound as bound
+    from limen.api import check as check
+    from limen.api import decide as decide
+    from limen.api import depth as depth
+    from limen.api import design as design
+    from limen.api import protocol as protocol
+    from limen.api import show as show
+    from limen.api import solve as solve
+    from limen.api import table as table
 
 __version__ = "0.1.0"
-_FUNCTIONS = ("audit", "bound", "check", "decide", "design", "solve", "table")
-
-
-class _Package(ModuleType):
-    """A module that is imported does not hide the function of the same name."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _FUNCTIONS and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+_FUNCTIONS = ("audit", "bound", "check", "decide", "depth", "design", "protocol", "show", "solve", "table")
 
 
 def __getattr__(name: str) -> Any:

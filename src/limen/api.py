@@ -12,21 +12,22 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from limen.bound import Bounded
-from limen.bound import bound as _bound
+from limen.bounds.bound import Bounded
+from limen.bounds.bound import bound as _bound
 from limen.core.architecture import Architecture
+from limen.core.catalogue import ids
 from limen.core.construction import construct
 from limen.core.task import Task
 from limen.core.verdict import Verdict
-from limen.decide import decide as _decide
-from limen.report import notebook
-from limen.report.stack import stack_of
+from limen.decisions import decide as _decide
+from limen.render import notebook
+from limen.render.stack import stack_of
 
 if TYPE_CHECKING:
-    from limen.audit import Audit
-    from limen.design import Design
-    from limen.solve import Solution
-    from limen.table.cell import Table
+    from limen.audits import Audit
+    from limen.designs import Design
+    from limen.solutions import Solution
+    from limen.tables.cell import Table
 
 notebook.register()
 
@@ -35,8 +36,7 @@ def decide(
     task: str | Task, architecture: str | Architecture, steps: int = 0, over: str | None = None
 ) -> Verdict:
     """CAN, CANNOT or OPEN, with its certificate."""
-    stack = stack_of(architecture) if isinstance(architecture, str) else architecture
-    return _decide(_task(task), stack, steps, over)
+    return _decide(_task(task), _stack(architecture), steps, over)
 
 
 def solve(
@@ -47,8 +47,8 @@ def solve(
     seed: int = 0,
 ) -> Solution:
     """Builds explicit weights and runs them: on all inputs where these are few, or on drawn ones."""
-    from limen.check.run import runnable
-    from limen.solve import solve as run
+    from limen.model.run import runnable
+    from limen.solutions import solve as run
 
     return run(construct(_task(task), by), runnable(precision), check, seed=seed)[0]
 
@@ -59,14 +59,14 @@ def bound(task: str | Task, cut: int | None = None) -> Bounded:
 
 
 def audit(config: str | Path | Mapping[str, Any], **request: Any) -> Audit:
-    """A config.json, its folder, a name on the hub, or a config itself; the request as `limen.audit.Request`.
+    """A config.json, its folder, a name on the hub, or a config itself; the request as `audits.Request`.
 
     >>> import limen
     >>> limen.audit({"model_type": "gpt_oss"}, context=4096).kv_bytes_per_token
     Fraction(73728, 1)
     """
-    from limen.audit import Request, load
-    from limen.audit import audit as read
+    from limen.audits import Request, load
+    from limen.audits import audit as read
 
     asked = Request(**request)
     return read(config, "config", asked) if isinstance(config, Mapping) else read(*load(str(config)), asked)
@@ -76,15 +76,40 @@ def design(
     tasks: Iterable[str], context: int, layers: int = 24, width: int = 2048, budget: int | None = None
 ) -> Design:
     """The stacks that no theorem rules out for the tasks, and what they cost."""
-    from limen.design import Wish
-    from limen.design import design as search
+    from limen.designs import Wish
+    from limen.designs import design as search
 
     return search(Wish.parse(list(tasks), context, layers, width, budget))
 
 
+def depth(architecture: str | Architecture, steps: int = 0) -> dict[str, Any]:
+    """How many hops a stack chains, by which layers, and from which length on not one more."""
+    from limen.depths import depth as reached
+
+    return reached(_stack(architecture), steps)
+
+
+def protocol(
+    task: str, architecture: str, players: str | None = None, arithmetic: str = "integers", seed: int = 0
+) -> dict[str, Any]:
+    """A model with random weights run as a conversation between players, its bits beside the formula's."""
+    from limen.render.protocol import Request, played
+
+    return played(Request(task, architecture, players, arithmetic, None, seed), None, None)[0]
+
+
+def show(text: str, count: int = 2, hard: bool = False, seed: int = 0, context: int = 1024) -> dict[str, Any]:
+    """A task with some of its inputs and answers, or what an architecture carries past a cut."""
+    from limen.render.show import show_architecture, show_task
+
+    if text.split("(")[0].strip() in ids("tasks"):
+        return show_task(text, count, hard, seed)
+    return show_architecture(text, context)
+
+
 def check(certificate: str | Path, model: str | Path | None = None) -> dict[str, Any]:
     """Whether a certificate holds, read from its file; `model` is the folder of the model it is about."""
-    from limen.report.check import checked
+    from limen.checks.reader import checked
 
     path = Path(certificate)
     return checked(path, path.parent if model is None else Path(model))
@@ -92,9 +117,13 @@ def check(certificate: str | Path, model: str | Path | None = None) -> dict[str,
 
 def table(rows: Iterable[str] = (), columns: Iterable[str] = (), full: bool = False) -> Table:
     """Architectures × tasks with evidence in every cell; all of them unless some are named by their ids."""
-    from limen.table.build import build
+    from limen.tables.build import build
 
     return build(rows, columns, full)
+
+
+def _stack(architecture: str | Architecture) -> Architecture:
+    return stack_of(architecture) if isinstance(architecture, str) else architecture
 
 
 def _task(task: str | Task) -> Task:

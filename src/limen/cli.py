@@ -102,7 +102,7 @@ def list_(
         for entry in entries:
             lines.append(f"  {entry:{width}}  {summary(name, entry)}")
             if kind == "theorems":
-                from limen.report.theory import formal_line
+                from limen.render.theory import formal_line
 
                 lines.append(f"  {'':{width}}    {formal_line(entry)}")
     _print("list", found, lines, as_json)
@@ -127,7 +127,7 @@ def show(
     Example: limen show "eva(n=8)" --hard
     """
     from limen.core import quantities
-    from limen.report.show import architecture_lines, show_architecture, show_task, task_lines
+    from limen.render.show import architecture_lines, show_architecture, show_task, task_lines
 
     first = text.split("(")[0].strip()
     if first in ids("tasks"):
@@ -166,7 +166,7 @@ def solve(
 
     Example: limen solve "eva(n=1000)" --precision bf16
     """
-    from limen.report.solve import Request, least, solution
+    from limen.render.solve import Request, least, solution
 
     request = Request(task, by, precision, check, seed)
     if smallest is not None:
@@ -196,7 +196,7 @@ def decide(
 
     Example: limen decide "eva(n=488)" "linear(h=1,d=16,p=16)"
     """
-    from limen.report.decide import decided
+    from limen.render.decide import decided
 
     shown, lines = decided(task, architecture, steps, over, save, proof)
     _print("decide", shown, lines, as_json)
@@ -213,10 +213,12 @@ def depth(
 
     Example: limen depth "12*(3*linear(h=16,d=128),softmax(h=16,d=128))"
     """
-    from limen.report.depth import depth as found
+    from limen.depths import depth as found
+    from limen.render.depth import lines_of
+    from limen.render.stack import stack_of
 
-    shown, lines = found(architecture, steps)
-    _print("depth", shown, lines, as_json)
+    shown = found(stack_of(architecture), steps)
+    _print("depth", shown, lines_of(shown), as_json)
 
 
 @app.command()
@@ -238,8 +240,8 @@ def design(
     Example: limen design --task eva --task "composition(m=2048,n1=32)" --context 131072
     """
     from limen.core import quantities
-    from limen.design import Wish
-    from limen.report.design import designed
+    from limen.designs import Wish
+    from limen.render.design import designed
 
     wish = Wish.parse(task, quantities.tokens(context), layers, width, budget)
     shown, lines, good = designed(wish, picture)
@@ -262,7 +264,7 @@ def bound(
 
     Example: limen bound "two_sum(n=1024,M=4096)"
     """
-    from limen.report.bound import bounded
+    from limen.render.bound import bounded
 
     shown, lines = bounded(target, cut, alphabet, length, seconds)
     _print("bound", shown, lines, as_json)
@@ -286,7 +288,8 @@ def audit(
         str | None, typer.Option(help="Of recurrent states; the config's or the engine's own unless said.")
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="Who allocates; minimal: nobody, what the next token needs.")
+        str,
+        typer.Option(help="llamacpp, mlx, sglang, transformers or vllm; minimal: what the next token needs."),
     ] = "minimal",
     tensor_parallel: Annotated[
         int, typer.Option(help="Ranks that share the heads; bytes are those of one rank.", min=1)
@@ -312,9 +315,18 @@ def audit(
     unified: Annotated[
         bool, typer.Option("--unified", help="llamacpp: the context is one pool for all sequences.")
     ] = False,
+    swa_full: Annotated[
+        bool, typer.Option("--swa-full", help="llamacpp: windows take as many cells as the context.")
+    ] = False,
+    swa_ratio: Annotated[
+        float | None, typer.Option(help="sglang: window tokens per full token; 0.8 unless said.")
+    ] = None,
+    block: Annotated[int, typer.Option(help="vllm: tokens of a block, at least.", min=1)] = 16,
     speculative: Annotated[int, typer.Option(help="vllm: tokens drafted ahead.", min=0)] = 0,
     batched: Annotated[int, typer.Option(help="vllm: tokens scheduled in one step.", min=1)] = 8192,
     prefix_caching: Annotated[bool, typer.Option(help="vllm: keeps states at block boundaries.")] = True,
+    async_scheduling: Annotated[bool, typer.Option(help="vllm: two steps are under way at a time.")] = True,
+    draft_layers: Annotated[int, typer.Option(help="vllm: layers that a drafter (MTP) adds.", min=0)] = 0,
     card: Annotated[Path | None, typer.Option(help="A file for a picture of it: .svg or .html.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -322,9 +334,9 @@ def audit(
 
     Example: limen audit examples/configs/gpt_oss_120b.json --context 131072
     """
-    from limen.audit import Request
+    from limen.audits import Request
     from limen.core import quantities
-    from limen.report.audit import audited
+    from limen.render.audit import audited
 
     request = Request(
         quantities.tokens(context),
@@ -335,8 +347,13 @@ def audit(
         speculative=speculative,
         ubatch=ubatch,
         unified=unified,
+        swa_full=swa_full,
+        swa_ratio=swa_ratio,
+        block=block,
         batched=batched,
         prefix_caching=prefix_caching,
+        async_scheduling=async_scheduling,
+        draft_layers=draft_layers,
         memory=None if memory is None else quantities.memory(memory),
         weights=None if weights is None else quantities.memory(weights),
         weights_dtype=weights_dtype,
@@ -382,11 +399,11 @@ def protocol(
 
     Example: limen protocol "composition(m=4,n1=4)" "linear(h=1,d=4),softmax(h=2,d=4)"
     """
-    from limen.report.protocol import Request, played
+    from limen.render.protocol import Request, played
 
     request = Request(task, architecture, players, arithmetic, model, seed)
     if decompose:
-        from limen.report.decomposition import decomposed
+        from limen.render.decomposition import decomposed
 
         shown, lines, good = decomposed(request, rows, seconds, save)
     else:
@@ -414,8 +431,8 @@ def table(
 
     Example: limen table --row linear --column eva
     """
-    from limen.report.evidence import tabled
-    from limen.table.cell import EvidenceError
+    from limen.render.evidence import tabled
+    from limen.tables.cell import EvidenceError
 
     try:
         shown, lines = tabled(row or [], column or [], full, out, form)
@@ -440,7 +457,8 @@ def check_(
 
     Example: limen check weights/certificate.json
     """
-    from limen.report.check import all_checked, checked, exit_code, lines_of
+    from limen.checks.reader import all_checked, checked
+    from limen.render.check import exit_code, lines_of
 
     if certificate.is_dir() and model is not None:
         raise BadInput("--model is for one certificate; those of a folder have their models beside them")

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from limen.core.errors import BadInput
 from limen.core.graph import Graph
 from limen.core.mixer import Streaming
-from limen.core.model import Model, Place
 from limen.core.task import Tokens
 from limen.mixers._heads import join, split
 from limen.mixers.softmax import Softmax
+from limen.model.arithmetic import computing_in
+from limen.model.model import Model, Place
 from limen.protocols._conversation import converse
 from limen.protocols._sums import Integers
 from limen.protocols._transcript import arithmetic
@@ -86,7 +87,7 @@ class Talk:
         return min(deep, default=layers)
 
     def embed(self, tokens: Tokens, at: int) -> torch.Tensor:
-        with torch.no_grad(), self.rule.precision.arithmetic():
+        with torch.no_grad(), computing_in(self.rule.precision):
             return self.model.embedded(torch.as_tensor(tokens), at)
 
     def speaker(self, tokens: Tokens) -> Heard:
@@ -108,7 +109,7 @@ class Talk:
             return y
 
         x = self.embed(tokens, 0)
-        with torch.no_grad(), self.rule.precision.arithmetic():
+        with torch.no_grad(), computing_in(self.rule.precision):
             self.model.through(x, mix)
         return spoken
 
@@ -158,7 +159,7 @@ class Talk:
 
     def _queries(self, mixer: Softmax, i: int, j: int, seen: torch.Tensor) -> torch.Tensor:
         """The different queries that occur below: (h, queries, d_k)."""
-        with torch.no_grad(), self.rule.precision.arithmetic():
+        with torch.no_grad(), computing_in(self.rule.precision):
             q = split(seen @ self.model.parts[f"{i}.{j}"]["Q"], mixer.h)  # (assignments, h, tokens, d_k)
         rows = q.transpose(-3, -2).reshape(-1, mixer.h * q.shape[-1])
         different: torch.Tensor = torch.unique(rows, dim=0)
@@ -192,7 +193,7 @@ class Talk:
                 said = (_picked(content[0], rows),)
             return self._mixed(place, seen, said)[1]
 
-        with torch.no_grad(), self.rule.precision.arithmetic():
+        with torch.no_grad(), computing_in(self.rule.precision):
             return self.model.layer(i, x, mix)
 
     def alike(self, heard: Heard, below: Tokens) -> Iterator[NDArray[np.int64]]:
@@ -206,7 +207,7 @@ class Talk:
             for j, part in enumerate(layer.parts):
                 content = heard.parts[i][j]
                 if isinstance(part.mixer, Softmax):
-                    with torch.no_grad(), self.rule.precision.arithmetic():
+                    with torch.no_grad(), computing_in(self.rule.precision):
                         q = split(seen @ self.model.parts[f"{i}.{j}"]["Q"], part.mixer.h)
                     told = self._sums(content, q[torch.as_tensor(labels)], members)
                 else:

@@ -35,9 +35,9 @@ from numpy.typing import NDArray
 from limen.adversary._talk import Heard, Pair, Talk
 from limen.core.certificate import Collision
 from limen.core.errors import BadInput
-from limen.core.files import digest
-from limen.core.model import Model
 from limen.core.task import Task, Tokens
+from limen.model.files import digest
+from limen.model.model import Model
 from limen.tasks.composition import Composition
 
 if TYPE_CHECKING:

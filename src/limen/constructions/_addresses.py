@@ -18,9 +18,9 @@ from flint import fmpz
 from numpy.typing import NDArray
 
 from limen.constructions._weights import binary, binary_tables, bits_for, digits
-from limen.core.embedding import Code
 from limen.core.errors import BadInput
 from limen.core.weights import Array, Weights
+from limen.model.embedding import Code
 
 SEED = 2026  # harmless: `closest` inspects the very words that it gives
 _DRAWN = 2**27  # random signs

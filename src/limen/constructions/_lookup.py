@@ -22,8 +22,8 @@ from typing import Any
 
 from flint import arb
 
-from limen.architectures.last import CHUNK
 from limen.constructions._addresses import BinaryWords, RandomWords, Words
+from limen.constructions._columns import Columns
 from limen.constructions._margins import Roundoff, certified, in_balls, lower
 from limen.constructions._weights import (
     binary,
@@ -35,14 +35,14 @@ from limen.constructions._weights import (
     zeros,
 )
 from limen.core.architecture import Architecture
-from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.embedding import Code, Codes, Segment
 from limen.core.errors import at_least
-from limen.core.model import Frame
 from limen.core.numbers import Float, Precision
-from limen.core.readout import Binary
 from limen.core.weights import Weights
+from limen.model.embedding import Code, Codes, Segment
+from limen.model.last import CHUNK
+from limen.model.model import Frame
+from limen.model.readout import Binary
 from limen.tasks.eva import Eva
 from limen.tasks.index import Index
 from limen.tasks.retrieval import Retrieval

@@ -18,8 +18,8 @@ from typing import ParamSpec, TypeVar
 
 from flint import arb, ctx
 
-from limen.architectures.last import CHUNK
 from limen.core.numbers import Exact, Fixed, Float, Precision, Significand
+from limen.model.last import CHUNK
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,7 +40,7 @@ def in_balls(function: Callable[P, T]) -> Callable[P, T]:
 class Roundoff:
     """u bounds the relative error of a rounded result, acc that of one addition inside an operation.
 
-    Long sums are made in pieces (`architectures/last.py`); `piece` bounds the error of adding one more.
+    Long sums are made in pieces (`model/last.py`); `piece` bounds the error of adding one more.
     """
 
     u: arb

@@ -16,8 +16,8 @@ from math import isqrt
 import numpy as np
 
 from limen.constructions._weights import bits_for, digits
-from limen.core.embedding import Code
 from limen.core.weights import Weights
+from limen.model.embedding import Code
 
 
 @dataclass(frozen=True)

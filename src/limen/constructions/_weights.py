@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from limen.core.embedding import Code
-from limen.core.model import Frame
 from limen.core.weights import Array, Weights
+from limen.model.embedding import Code
+from limen.model.model import Frame
 
 DIGITS = 8  # bits that one table row writes
 

@@ -18,9 +18,9 @@ from flint import arb
 
 from limen.constructions._margins import Roundoff, lower
 from limen.constructions._weights import binary, binary_tables, digits, fill_tables, identity
-from limen.core.embedding import Code
-from limen.core.model import Frame
 from limen.core.weights import Array, Weights
+from limen.model.embedding import Code
+from limen.model.model import Frame
 
 
 def word(of: Literal["token", "place"], bits: int, column: int) -> tuple[Code, ...]:

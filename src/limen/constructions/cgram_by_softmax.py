@@ -24,17 +24,17 @@ from typing import Any
 from flint import arb
 
 from limen.constructions._addresses import BinaryWords, Residues
+from limen.constructions._columns import Columns
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import certified, in_balls
 from limen.constructions._weights import identity, zeros
 from limen.core.architecture import Architecture
-from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.embedding import Code, Codes, Segment
-from limen.core.model import Frame
 from limen.core.numbers import Precision
-from limen.core.readout import Binary
 from limen.core.weights import Weights
+from limen.model.embedding import Code, Codes, Segment
+from limen.model.model import Frame
+from limen.model.readout import Binary
 from limen.tasks.cgram import Cgram
 
 

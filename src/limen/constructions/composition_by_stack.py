@@ -34,24 +34,24 @@ from typing import Any
 
 from flint import arb
 
+from limen.constructions._columns import Columns
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import Roundoff, certified, in_balls, settled
 from limen.constructions._plan import Plan, plan
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, identity, zeros
 from limen.core.architecture import Architecture, Part
-from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.embedding import Code, Codes, Segment
 from limen.core.errors import BadInput
-from limen.core.local import Mlp
-from limen.core.model import Frame
 from limen.core.numbers import Precision
-from limen.core.readout import Binary
 from limen.core.task import Task
 from limen.core.weights import Array, Weights
 from limen.mixers._features import FeatureMap
 from limen.mixers.linear import Linear
 from limen.mixers.softmax import Softmax
+from limen.model.embedding import Code, Codes, Segment
+from limen.model.local import Mlp
+from limen.model.model import Frame
+from limen.model.readout import Binary
 from limen.tasks.composition import Composition
 
 _RELU = FeatureMap.named("relu")

@@ -24,17 +24,17 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from limen.constructions._columns import Columns
 from limen.constructions._margins import Roundoff, certified, in_balls
 from limen.constructions._weights import binary, bits_for, identity, zeros
 from limen.constructions._words import fill_words, oppose, word, word_tables
 from limen.core.architecture import Architecture
-from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.embedding import Code, Codes, Segment
-from limen.core.local import Mlp
-from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
+from limen.model.embedding import Code, Codes, Segment
+from limen.model.local import Mlp
+from limen.model.model import Frame
 from limen.tasks.counting import Counting
 
 C = 64  # what one wrong bit costs; e^-64 ≈ 1.6e-28, which float64 does not see beside 1

@@ -16,16 +16,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from limen.constructions._columns import Columns
 from limen.constructions._margins import whole
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
-from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.embedding import Code, Codes, Segment
-from limen.core.model import Frame
 from limen.core.numbers import Precision
-from limen.core.readout import Binary
 from limen.core.weights import Weights
+from limen.model.embedding import Code, Codes, Segment
+from limen.model.model import Frame
+from limen.model.readout import Binary
 from limen.tasks.eva import Eva
 
 

@@ -27,17 +27,17 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from flint import arb
 
+from limen.constructions._columns import Columns
 from limen.constructions._margins import Roundoff, certified, in_balls, lower, off_mass, retrieved
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
-from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.embedding import Code, Codes, Segment
 from limen.core.errors import BadInput
-from limen.core.model import Frame
 from limen.core.numbers import Float, Precision
-from limen.core.readout import Binary
 from limen.core.weights import Weights
+from limen.model.embedding import Code, Codes, Segment
+from limen.model.model import Frame
+from limen.model.readout import Binary
 from limen.tasks.nearest_neighbor import NearestNeighbor
 
 C2 = 16  # the score of one matching bit, as in eva_by_softmax

@@ -27,18 +27,18 @@ import numpy as np
 from flint import arb
 
 from limen.constructions._adders import carry
+from limen.constructions._columns import Columns
 from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, retrieved, settled
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
-from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.embedding import Code, Codes, Segment
 from limen.core.errors import at_least
-from limen.core.local import Mlp
-from limen.core.model import Frame
 from limen.core.numbers import Precision
-from limen.core.readout import Binary
 from limen.core.weights import Weights
+from limen.model.embedding import Code, Codes, Segment
+from limen.model.local import Mlp
+from limen.model.model import Frame
+from limen.model.readout import Binary
 from limen.tasks.three_sum import ThreeSum
 
 C = 32  # scores are multiples of it; e^-32 ≈ 1.3e-14

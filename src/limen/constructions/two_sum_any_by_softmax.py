@@ -19,16 +19,16 @@ from typing import Any
 
 from flint import arb
 
+from limen.constructions._columns import Columns
 from limen.constructions._margins import certified, in_balls, retrieved
 from limen.constructions._partners import Partners
 from limen.constructions._weights import zeros
 from limen.constructions._words import decide, decided
 from limen.core.architecture import Architecture
-from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
+from limen.model.model import Frame
 from limen.tasks.two_sum_any import TwoSumAny
 
 C = 64  # what a met partner is worth; e^-32 ≈ 1.3e-14

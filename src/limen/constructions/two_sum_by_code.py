@@ -21,17 +21,17 @@ from typing import Any
 
 from flint import arb
 
+from limen.constructions._columns import Columns
 from limen.constructions._margins import Roundoff, certified, in_balls, retrieved
 from limen.constructions._residues import Residues
 from limen.constructions._weights import identity, zeros
 from limen.constructions._words import decide, decided
 from limen.core.architecture import Architecture
-from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.embedding import Code, Codes, Segment
-from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
+from limen.model.embedding import Code, Codes, Segment
+from limen.model.model import Frame
 from limen.tasks.two_sum import TwoSum
 
 C = 64  # what one wrong bit costs; e^-32 ≈ 1.3e-14

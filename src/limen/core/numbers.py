@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
@@ -50,14 +49,10 @@ class Precision(ABC):
     def round(self, x: jt.Num[torch.Tensor, "*shape"]) -> jt.Num[torch.Tensor, "*shape"]:
         """The nearest numbers of this precision, exactly representable in `dtype`."""
 
-    def arithmetic(self) -> AbstractContextManager[object]:
-        """While it is entered, the result of every float64 operation is rounded to this precision.
-
-        Sums inside one operation (a matrix product, a softmax) are accumulated in float64.
-        """
-        from limen.core.rounding import Rounded
-
-        return Rounded(self)
+    @property
+    def native(self) -> bool:
+        """Whether a machine computes in it itself, so that no operation need be rounded after it."""
+        return False
 
     @staticmethod
     def parse(text: str) -> Precision:
@@ -85,8 +80,9 @@ class Exact(Precision):
             raise BadInput("exact arithmetic takes whole numbers; these have a fractional part")
         return x.to(torch.int64)
 
-    def arithmetic(self) -> AbstractContextManager[object]:
-        return nullcontext()
+    @property
+    def native(self) -> bool:
+        return True
 
     def __str__(self) -> str:
         return "exact"
@@ -118,8 +114,9 @@ class Float(Precision):
         beyond = torch.full_like(y, self.overflow).copysign(y)
         return torch.where(y.abs() > self.largest, beyond, y).to(self.dtype)
 
-    def arithmetic(self) -> AbstractContextManager[object]:
-        return super().arithmetic() if self.size < 16 else nullcontext()
+    @property
+    def native(self) -> bool:
+        return self.size >= 16
 
     def __str__(self) -> str:
         return self.name
@@ -177,14 +174,6 @@ class Fixed(Precision):
 
     def __str__(self) -> str:
         return spell(self, name="fixed")
-
-
-def rounds_each_operation() -> bool:
-    """Whether some `arithmetic()` is entered whose precision the machine does not have itself."""
-    from torch.utils._python_dispatch import _get_current_dispatch_mode
-
-    mode = _get_current_dispatch_mode()
-    return mode is not None and getattr(mode, "rounds_each_operation", False)
 
 
 _T = 53  # significant bits of the carrier, float64

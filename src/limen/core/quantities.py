@@ -1,4 +1,4 @@
-"""Sizes as people write them: 24GiB, 128k."""
+"""Sizes as people write them, 24GiB, 128k, and numbers in words."""
 
 from __future__ import annotations
 
@@ -49,3 +49,13 @@ def many(count: int) -> str:
     ('1,234', 'about 2^199.316')
     """
     return f"{count:,}" if count.bit_length() <= 64 else f"about 2^{math.log2(count):.6g}"
+
+
+def plural(count: int, what: str) -> str:
+    """1 layer, 2 layers."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def thought(steps: int) -> str:
+    """What a sentence about an architecture adds for its chain of thought."""
+    return f" with {plural(steps, 'step')} of chain of thought" if steps else ""

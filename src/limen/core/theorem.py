@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
-from limen.core.predictor import Predictor
 from limen.core.proof import Formal
 from limen.core.task import Task
+
+if TYPE_CHECKING:
+    from limen.model.predictor import Predictor
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Theorem(ABC):
-    """Statement and proof stand in the file's docstring; the inequality at given sizes in `check/`.
+    """Statement and proof stand in `proof.md` of its folder, the inequality at given sizes beside it.
 
     `formal` names what of it Coq has checked.
     """

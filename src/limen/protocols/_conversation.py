@@ -22,11 +22,12 @@ import lazy_loader
 
 from limen.core.errors import BadInput
 from limen.core.mixer import Mixer, Streaming
-from limen.core.model import Model, Place
 from limen.mixers._heads import join, split
 from limen.mixers._masked import highest
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.softmax import Softmax
+from limen.model.arithmetic import computing_in
+from limen.model.model import Model, Place
 from limen.protocols._sums import Arithmetic, Content
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def converse(
         exchange = _exchange(place.mixer)(place.mixer, place.weights, arithmetic, players, own)
         return torch.cat(list(_noted(said, place, exchange)), -2)
 
-    with torch.no_grad(), arithmetic.precision.arithmetic():
+    with torch.no_grad(), computing_in(arithmetic.precision):
         return Conversation(said, model.through(model.embedded(tokens), mix))
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from limen.core.certificate import Message, Transcript
 from limen.core.errors import BadInput, unknown
-from limen.core.files import digest
-from limen.core.model import Model
 from limen.core.numbers import Fixed, Precision
 from limen.core.task import Player, Task, Tokens
 from limen.core.text import Call, build, parse_call
+from limen.model.files import digest
+from limen.model.model import Model
 from limen.protocols._conversation import Said, converse
 from limen.protocols._sums import Arithmetic, Floats, Integers
 

@@ -24,6 +24,7 @@ from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Player, Task, Tokens, distinct
 
+UNIFORM = "every entry of every table, z_0 and w independent and uniform"  # the plain inputs
 _WRITTEN = 32  # N up to which a number of about N^N is written out
 
 

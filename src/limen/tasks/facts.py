@@ -179,3 +179,10 @@ class Facts(Task):
     @classmethod
     def examples(cls) -> tuple["Facts", ...]:
         return cls(m=4), cls(m=2, n=(2,)), cls(m=2, n=(2, 3))
+
+
+def chain(task: object) -> Composition | None:
+    """The task as a composition, if it is one."""
+    if isinstance(task, Facts):
+        return task.composition
+    return task if isinstance(task, Composition) else None

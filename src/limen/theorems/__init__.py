@@ -1,1 +1,27 @@
-"""What is limited: statement, proof, bound and, where the proof is constructive, its run; one file each."""
+"""What is limited: one folder a theorem, with its proof, inequality, Coq forms and search for sizes.
+
+The words below are what a theorem is written in; they are loaded when they are first asked for, since the
+catalogue looks at this folder whenever it lists what there is.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from limen.theorems._case import Accuracy as Accuracy
+    from limen.theorems._case import Case as Case
+    from limen.theorems._case import Sides as Sides
+    from limen.theorems._stated import stated as stated
+    from limen.theorems._statement import WRITTEN as WRITTEN
+    from limen.theorems._statement import Form as Form
+    from limen.theorems._statement import Stated as Stated
+    from limen.theorems._statement import Unwritten as Unwritten
+
+_WORDS = dict.fromkeys(("Accuracy", "Case", "Sides"), "_case") | {"stated": "_stated"}
+_WORDS |= dict.fromkeys(("WRITTEN", "Form", "Stated", "Unwritten"), "_statement")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WORDS:
+        return getattr(import_module(f"limen.theorems.{_WORDS[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,71 @@
+"""Two inputs with the same end after whose beginnings the same is said, in integers of a few bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import lazy_loader
+import numpy as np
+
+from limen.core.certificate import Collision
+from limen.core.task import Task, Tokens
+from limen.model import exhaustive
+from limen.model.files import digest
+from limen.model.model import Model
+from limen.protocols._conversation import Said, converse
+from limen.protocols._transcript import arithmetic
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+ARITHMETIC = "integers(f=1,top=2,window=2)"  # numbers of 4 bits: multiples of 1/2 below 4
+_ALL = 2**13  # inputs up to which all are run
+_DRAWN = 48  # beginnings otherwise, and so many ends for each
+
+
+def told_alike(task: Task, model: Model) -> Collision | None:
+    """Two inputs with the same end after whose beginnings the same is said, but another answer is right."""
+    t, rule = task.cut, arithmetic(ARITHMETIC)
+    for inputs in _inputs(task, np.random.default_rng(0)):
+        talk = converse(model, torch.as_tensor(inputs), [range(t), range(t, task.length)], rule)
+        said = _bytes(talk.said, len(inputs))
+        answers = np.asarray(task.answer(inputs)).reshape(len(inputs), -1)
+        groups: dict[bytes, list[int]] = {}
+        for i, row in enumerate(inputs):
+            groups.setdefault(row[t:].tobytes() + said[i], []).append(i)
+        for group in groups.values():
+            for i, j in pairwise(group):
+                if (answers[i] != answers[j]).any():
+                    left, right = (tuple(map(int, inputs[k][:t])) for k in (i, j))
+                    suffix = tuple(map(int, inputs[i][t:]))
+                    return Collision(
+                        task=str(task),
+                        left=left,
+                        right=right,
+                        suffix=suffix,
+                        arithmetic=ARITHMETIC,
+                        weights=digest(model),
+                    )
+    return None
+
+
+def _bytes(said: list[Said], count: int) -> list[bytes]:
+    """All that was said in each of the conversations, bit by bit."""
+    parts = [np.ascontiguousarray(np.asarray(x)).reshape(count, -1) for s in said for x in s.content]
+    return [b"".join(part[i].tobytes() for part in parts) for i in range(count)]
+
+
+def _inputs(task: Task, rng: np.random.Generator) -> Iterator[Tokens]:
+    """All inputs where they are few; otherwise random beginnings, each with the ends worth asking for."""
+    if task.length <= _ALL.bit_length() and exhaustive.count(task) <= _ALL:
+        yield np.concatenate(list(exhaustive.batches(task, _ALL)))
+        return
+    for hard in (True, False):
+        drawn = task.sample(rng, _DRAWN, hard)[0]
+        ends = np.unique(np.concatenate([task.queries(x[: task.cut]) for x in drawn[:4]]), axis=0)[:_DRAWN]
+        inputs = np.hstack([np.repeat(drawn[:, : task.cut], len(ends), 0), np.tile(ends, (len(drawn), 1))])
+        yield np.asarray(inputs[np.asarray(task.promised(inputs))])

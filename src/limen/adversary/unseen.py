@@ -1,0 +1,96 @@
+"""Two inputs that differ where the query does not look: how the proofs about sparse attention end."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import lazy_loader
+import numpy as np
+from numpy.typing import NDArray
+
+from limen.adversary.collisions import collided
+from limen.core.certificate import Collision
+from limen.core.task import Tokens
+from limen.model.model import Model
+from limen.tasks.two_sum import TwoSum
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+Kind = TypeVar("Kind")
+
+_LONGEST = 2**11  # tokens of a text that is run for a proof
+_LARGEST = 2**62  # ids are drawn as 64-bit integers
+_MORE = 64  # places that are looked at beyond those that are opened
+_TRIES = 8  # a message may be rounded otherwise when many are computed at once: then the next one
+
+
+class Pair(NamedTuple):
+    """Two contents of one place that send the same message: v is in the second, not in the first."""
+
+    without: Tokens
+    containing: Tokens
+
+
+def only_mixer(task: TwoSum, model: Model, kind: type[Kind]) -> Kind | None:
+    """The mixer of a model of one such layer, if the proof can be run on it within reason."""
+    layers = model.frame.architecture.layers
+    if len(layers) > 1 or len(layers[0].parts) > 1 or task.length > _LONGEST or task.M > _LARGEST:
+        return None
+    mixer = layers[0].parts[0].mixer
+    return mixer if isinstance(mixer, kind) else None
+
+
+def classes(messages: torch.Tensor) -> list[NDArray[np.int64]]:
+    """Which rows are equal, bit by bit: the indices of each class of two or more."""
+    bits = messages.contiguous().view(torch.uint8).numpy()
+    _, name = np.unique(bits, axis=0, return_inverse=True)
+    order = np.argsort(name, kind="stable")
+    found = np.split(order, np.flatnonzero(np.diff(name[order])) + 1)
+    return [members for members in found if len(members) > 1]
+
+
+def refuted(
+    task: TwoSum, model: Model, opened: int, places: Iterable[tuple[int, Iterable[tuple[int, Pair]]]]
+) -> Collision | None:
+    """Goes from place to place, each with its pairs, until some v has more of them than can be opened."""
+    ambiguous: dict[int, dict[int, Pair]] = defaultdict(dict)  # v -> where the place starts -> its pair
+    tries = 0
+    for start, pairs in islice(places, opened + _MORE):
+        for v, pair in pairs:
+            ambiguous[v].setdefault(start, pair)
+            if len(ambiguous[v]) > opened:
+                found, tries = _switched(task, model, v, ambiguous[v]), tries + 1
+                if found is not None or tries == _TRIES:
+                    return found
+    return None
+
+
+def _switched(task: TwoSum, model: Model, v: int, pairs: Mapping[int, Pair]) -> Collision | None:
+    """Two inputs with different answers and the same logits, given pairs for v by the place where they start.
+
+    All places hold what is without v, and so does the rest; then one place after the other is switched.
+    """
+    without, _ = next(iter(pairs.values()))
+    left = np.full(task.n, without[0])
+    for start, pair in pairs.items():
+        left[start : start + len(pair.without)] = pair.without
+    asks = -v % task.M
+    given = _logits(model, left, asks)
+    for start, pair in pairs.items():
+        right = left.copy()
+        right[start : start + len(pair.containing)] = pair.containing
+        if torch.equal(_logits(model, right, asks), given):
+            return collided(task, model, left, right, np.array([asks]))
+    return None
+
+
+def _logits(model: Model, x: Tokens, asks: int) -> torch.Tensor:
+    """At the last position, as the checker computes them."""
+    with torch.no_grad():
+        return model.logits(torch.as_tensor(np.append(x, asks))[None])[0, -1]

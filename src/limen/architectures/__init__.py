@@ -1,1 +1,0 @@
-"""Named stacks, and ways of running one."""

@@ -1,0 +1,401 @@
+"""A real model's config -> its cache, its state, its limits.
+
+Bytes are those of the tensors that an engine keeps (`hf/engines/`).  The limits are about
+the stack that the layers are in theory, whose states hold what crosses a cut (of a convolution over c tokens
+c-1 columns, of a window W-1 tokens); the sums inside attention count 32 bits a number, as kernels take them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from limen.core.architecture import Architecture
+from limen.core.certificate import Bound
+from limen.core.errors import BadInput
+from limen.core.folder import content_of
+from limen.core.kernel import Accepted, accept
+from limen.core.shown import html
+from limen.core.strict_json import read_object
+from limen.core.task import Task
+from limen.core.theorem import Theorem
+from limen.decisions import theorems
+from limen.hf import read, type_of
+from limen.hf.dtypes import BITS, Declared, declared, dtype
+from limen.hf.engines import Asked, Dtypes, Engine, Plan, Said, engine
+from limen.hf.stack import Bits, Kept, LastTokens, Stack, Use
+from limen.tasks._families import FAMILIES, LEAST
+
+_MOST = 2**40  # the largest n that is looked at
+
+
+@dataclass(frozen=True)
+class Request(Asked):
+    """What is asked about every model."""
+
+    kv_dtype: str | None = None  # precisions are the config's or the engine's own unless said
+    conv_dtype: str | None = None
+    state_dtype: str | None = None
+    engine: str = "minimal"
+    memory: int | None = None  # bytes that there are, on each rank
+    weights: int | None = None  # bytes of the weights on each rank, where they are known
+    weights_dtype: str | None = None
+    max_cache: int | None = None  # bytes that the cache may take
+    needs: tuple[str, ...] = ()  # tasks that must not be ruled out
+
+    @property
+    def said(self) -> Said:
+        names = (self.kv_dtype, self.conv_dtype, self.state_dtype)
+        return Said(*(None if name in (None, "auto") else dtype(name, "option") for name in names))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """From n on a theorem rules the task out."""
+
+    name: str
+    n: int
+    bound: Bound
+
+
+@dataclass(frozen=True)
+class Audit:
+    """One model under one request."""
+
+    source: str
+    stack: Stack
+    request: Request
+    declared: Declared
+    dtypes: Dtypes
+    limits: tuple[Limit, ...]
+    stored: int | None = None  # bytes of the tensors in a file, where its header was read
+
+    def _repr_html_(self) -> str | None:
+        return html(self)
+
+    @cached_property
+    def engine(self) -> Engine:
+        return engine(self.request.engine).of(self.stack.model_type)
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """How vLLM's blocks are laid out; None for other engines."""
+        return self.engine.plan(self.stack, self.request, self.bits)
+
+    @property
+    def block_tokens(self) -> int | None:
+        return self.plan and self.plan.block
+
+    @property
+    def block_bytes(self) -> int | None:
+        """Of a block in all layers that share it."""
+        return self.plan and self.plan.block_bytes
+
+    @property
+    def blocks(self) -> int | None:
+        """Of one request."""
+        return self.plan and self.plan.request(self.request.context, self.request)
+
+    @cached_property
+    def bits(self) -> Bits:
+        return self.dtypes.bits
+
+    @cached_property
+    def tensors(self) -> list[tuple[Kept, int]]:
+        """Those that the engine keeps, and in how many layers."""
+        return self.engine.tensors(self.stack, self.request)
+
+    @property
+    def kv_dtype(self) -> str:
+        return self.dtypes.kv
+
+    @property
+    def state_dtype(self) -> str:
+        return self.dtypes.state or self._own(Use.RECURRENT)
+
+    @property
+    def conv_dtype(self) -> str:
+        return self.dtypes.conv or self._own(Use.CONVOLUTION)
+
+    def _own(self, use: Use) -> str:
+        """As the model's own code keeps it."""
+        wide = any(kept.wide for kept, _ in self.tensors if kept.use is use)
+        return "float32" if wide else self.dtypes.model
+
+    @property
+    def kv_bytes_per_token(self) -> Fraction:
+        """What one token more costs while no window is full."""
+        windows = [(k, times) for k, times in self.tensors if isinstance(k.rows, LastTokens)]
+        return self.kv_bytes_per_late_token + sum(self._row(k) * times for k, times in windows)
+
+    @property
+    def kv_bytes_per_late_token(self) -> Fraction:
+        """What one token more costs once all windows are full."""
+        rows = (self._row(k) * k.rows.late * times for k, times in self.tensors)
+        return sum(rows, Fraction(0))
+
+    def _row(self, kept: Kept) -> Fraction:
+        """Bytes, on one rank."""
+        return self.engine.width(kept, self.request, self.bits) / 8
+
+    def bytes_of(self, wanted: Callable[[Kept], bool], n: int | None = None) -> int:
+        """Of all sequences on one rank, after n tokens (the context unless said)."""
+        n = self.request.context if n is None else n
+        tensors = [(k, times) for k, times in self.tensors if wanted(k)]
+        return self.engine.bytes_of(tensors, n, self.request, self.bits)
+
+    @property
+    def kv_bytes(self) -> int:
+        """Keys and values, of every token and of windows."""
+        return self.bytes_of(lambda k: k.use in (Use.KV, Use.INDEX))
+
+    @property
+    def window_bytes(self) -> int:
+        """Keys and values of windows."""
+        return self.bytes_of(lambda k: not k.grows and k.use in (Use.KV, Use.INDEX))
+
+    @property
+    def recurrent_bytes(self) -> int:
+        return self.bytes_of(lambda k: k.use is Use.RECURRENT)
+
+    @property
+    def convolution_bytes(self) -> int:
+        return self.bytes_of(lambda k: k.use is Use.CONVOLUTION)
+
+    @property
+    def state_bytes(self) -> int:
+        """Whatever does not grow with the text: recurrences, convolutions, windows."""
+        return self.bytes_of(lambda k: not k.grows)
+
+    @property
+    def padding_bytes(self) -> int:
+        return self.engine.padding(self.stack, self.request.context, self.request, self.bits)
+
+    @property
+    def concurrency(self) -> float | None:
+        """Requests of full length that a pool of `memory` bytes holds at a time, as vLLM prints it."""
+        return None if self.request.memory is None else self.requests_in(self.request.memory)
+
+    def requests_in(self, pool: int) -> float | None:
+        """Of full length, in a pool of so many bytes for the cache; None for engines without blocks."""
+        if self.plan is None or self.blocks is None:
+            return None
+        return max(pool, 0) // self.plan.block_bytes / self.blocks
+
+    @property
+    def tokens(self) -> int | None:
+        """ "GPU KV cache size" in vLLM's words: the concurrency in tokens."""
+        return None if self.concurrency is None else int(self.concurrency * self.request.context)
+
+    @property
+    def cache_bytes(self) -> int:
+        return self.cache_bytes_after(self.request.context)
+
+    @property
+    def minimal_bytes(self) -> int:
+        """What the next token needs, in the same precisions: nothing rounded up, nothing kept for later."""
+        asked, none = replace(self.request, slots=None), engine("minimal")
+        bits = (
+            min(by.width(k, asked, self.bits) for by in (none, self.engine))
+            * none.rows(k, asked.context, asked)
+            * times
+            for k, times in self.stack.tensors
+        )
+        return -(-sum(bits, Fraction(0)) // 8)
+
+    def cache_bytes_after(self, n: int) -> int:
+        """All of it, with what the engine leaves unused."""
+        return self.bytes_of(lambda _: True, n) + self.engine.padding(self.stack, n, self.request, self.bits)
+
+    def held_bits_per_token(self, n: int) -> float:
+        """Bits that the part that does not grow holds of n tokens, at most, for each of them."""
+        bits = (k.crossing(n, self.bits) * times for k, times in self.stack.tensors if not k.grows)
+        return float(sum(bits, Fraction(0)) / n)
+
+    @property
+    def weights_bytes(self) -> int | None:
+        """As said, or the parameters in their dtype, shared by the ranks; None where they are not counted."""
+        if self.request.weights is not None or self.stack.parameters is None:
+            return self.request.weights
+        name = self.request.weights_dtype
+        if name is None and self.stored is not None:
+            return -(-self.stored // self.request.tensor_parallel)
+        bits = BITS[self.dtypes.model if name is None else dtype(name, "option")]
+        return -(-self.stack.parameters * bits // (8 * self.request.tensor_parallel))
+
+    @property
+    def room(self) -> int | None:
+        """What the weights leave of the memory to the cache."""
+        if self.request.memory is None or self.weights_bytes is None:
+            return None
+        return self.request.memory - self.weights_bytes
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether the cache has room beside the weights; one of vLLM's blocks is nobody's."""
+        return None if self.room is None else self.cache_bytes + (self.block_bytes or 0) <= self.room
+
+    @cached_property
+    def longest_context(self) -> int | None:
+        """The most tokens a sequence whose cache fits beside the weights."""
+        return self._most(lambda n: self.asking(context=n))
+
+    @cached_property
+    def largest_batch(self) -> int | None:
+        """The most sequences of the context asked for; where they share a pool, it has room for all."""
+        n = self.request.context if self.request.unified and self.engine.name == "llamacpp" else 0
+        return self._most(
+            lambda count: self.asking(sequences=count, context=n * count or self.request.context)
+        )
+
+    def asking(self, **other: Any) -> Audit:
+        """The same model under a request that differs in this."""
+        return replace(self, request=replace(self.request, **other))
+
+    def _most(self, asking: Callable[[int], Audit]) -> int | None:
+        """The largest number up to 2**40 that fits."""
+        if self.room is None:
+            return None
+        low, high = 0, _MOST + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if asking(middle).fits else (low, middle)
+        return low
+
+    @cached_property
+    def failures(self) -> list[str]:
+        """What was required and does not hold."""
+        found, request = [], self.request
+        if request.max_cache is not None and self.cache_bytes > request.max_cache:
+            found.append(
+                f"the cache takes {self.cache_bytes:,} bytes; at most {request.max_cache:,} are allowed"
+            )
+        if self.fits is False:
+            took = f"weights of {self.weights_bytes:,} and a cache of {self.cache_bytes:,} bytes"
+            found.append(f"{took} do not fit into {request.memory:,}")
+        for text in request.needs:
+            task = Task.parse(text)
+            for name, theorem in theorems():
+                bound = _excluded(theorem, task, self.stack.architecture)
+                if bound is not None and isinstance(accept(bound), Accepted):
+                    needs = f"it needs {bound.needs_bits:,} bits and has {bound.has_bits:,}"
+                    found.append(f"{task} is ruled out by {name}: {needs}")
+                    break
+        return found
+
+    @cached_property
+    def remarks(self) -> list[str]:
+        """What a reader of the figures should know."""
+        request, found = self.request, [*self.stack.remarks]
+        positions = self.stack.positions
+        if positions is not None and request.context > positions:
+            found.append(f"{request.context:,} tokens are more than max_position_embeddings = {positions:,}")
+        said, declared = request.said, self.declared
+        for what, asked, own, taken, where in (
+            ("keys and values", said.kv, declared.kv, self.dtypes.kv, declared.kv_field),
+            ("recurrent states", said.state, declared.state, self.dtypes.state, declared.state_field),
+        ):
+            if own is not None and asked is None:
+                how = f"as {where} declares" if taken == own else f"though {where} declares {own}"
+                found.append(f"{what} in {taken}, {how}")
+        if request.memory is not None and request.weights is None and self.weights_bytes is not None:
+            found += self._of_weights()
+        return found + self.engine.remarks(self.stack, request, self.dtypes)
+
+    def _of_weights(self) -> list[str]:
+        """What the count of the weights leaves out."""
+        found = []
+        if self.stack.inside:
+            found.append("weights of the text decoder alone; vision and audio towers come on top (--weights)")
+        if self.declared.quantised and self.request.weights_dtype is None:
+            counted = f"weights are counted in {self.dtypes.model}"
+            found.append(f"{counted}, but the checkpoint is quantised: give --weights-dtype or --weights")
+        return found
+
+
+def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:
+    """Reads a config and asks every theorem."""
+    said, dtypes, stack = _read(config, source, request)
+    stored = getattr(config, "weights", None)
+    return Audit(source, stack, request, said, dtypes, limits(stack.architecture), stored)
+
+
+def architecture_of(path: str) -> Architecture:
+    """The stack that the audit of a model speaks about, unless its request says otherwise."""
+    return _read(*load(path), Request())[2].architecture
+
+
+def _read(config: Mapping[str, Any], source: str, request: Request) -> tuple[Declared, Dtypes, Stack]:
+    said = declared(config, source)
+    dtypes = engine(request.engine).dtypes(request.said, said, type_of(config, source))
+    stack = read(config, source, dtypes.bits)
+    if (counted := getattr(config, "parameters", None)) is not None:  # the header of a file with its tensors
+        stack = replace(stack, parameters=counted)
+    return said, dtypes, stack
+
+
+def limits(architecture: Architecture) -> tuple[Limit, ...]:
+    """For each task the least n from which on some theorem rules it out, if there is one."""
+    found = (_limit(name, family, architecture) for name, family in FAMILIES.items())
+    return tuple(limit for limit in found if limit is not None)
+
+
+def _limit(name: str, family: Callable[[int], Task], architecture: Architecture) -> Limit | None:
+    """The least n at which one of the theorems rules it out; what one does at some n, it does beyond."""
+    least: Limit | None = None
+    for _, theorem in theorems():
+        low, high = LEAST - 1, least.n - 1 if least else _MOST  # another theorem must do it earlier
+        bound = _excluded(theorem, family(high), architecture)
+        if bound is None:
+            continue
+        while high - low > 1:
+            middle = (low + high) // 2
+            excluded = _excluded(theorem, family(middle), architecture)
+            low, high, bound = (middle, high, bound) if excluded is None else (low, middle, excluded)
+        if isinstance(accept(bound), Accepted):
+            least = Limit(name, high, bound)
+    return least
+
+
+def _excluded(theorem: Theorem, task: Task, architecture: Architecture) -> Bound | None:
+    bound = theorem.bound(task, architecture)
+    return bound if isinstance(bound, Bound) and bound.excludes else None
+
+
+def load(path: str) -> tuple[Mapping[str, Any], str]:
+    """A config.json, a folder that has one, a GGUF file or a name on the hub; and where it was found."""
+    file = Path(path)
+    if path.endswith(".gguf"):
+        from limen.hf.gguf import header
+
+        return header(file, path), path
+    if file.is_dir():
+        file = file / "config.json"
+        if not file.exists():
+            raise BadInput(f"{path}: the folder has no config.json")
+    elif not file.exists():
+        file = _from_hub(path)
+    return read_object(content_of(file), path, infinite=True), path
+
+
+def _from_hub(name: str) -> Path:
+    """The config of a model on the hub (or in the hub's cache on this machine); nothing else is fetched."""
+    if name.count("/") != 1 or name.startswith((".", "/")) or name.endswith(".json"):
+        raise BadInput(
+            f"{name}: no such file or folder; expected a config.json, a folder that has one or a .gguf file"
+        )
+    try:
+        from huggingface_hub import hf_hub_download
+    except ImportError as error:
+        said = f"{name}: no such file or folder; a name on the hub needs the package huggingface_hub"
+        raise BadInput(said) from error
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # the error says it all
+    try:
+        return Path(hf_hub_download(name, "config.json"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{name}: no such file or folder, and not to be had from the hub: {error}") from error

@@ -1,0 +1,1 @@
+"""What a task asks of every architecture."""

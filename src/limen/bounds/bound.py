@@ -1,0 +1,186 @@
+"""What a task asks of every architecture, be it of the catalogue or a user's own function: `limen bound`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log2
+
+import numpy as np
+
+from limen.bounds import matrix
+from limen.bounds.matrix import Entries
+from limen.bounds.stranger import Function, ask
+from limen.core.bits import Count
+from limen.core.catalogue import ids, lookup
+from limen.core.errors import BadInput
+from limen.core.task import Task
+from limen.core.theorem import Need, Theorem
+
+COUNTED = "counted"  # where a number of rows comes from, if not from a formula
+_FEW = 2**15  # inputs of a task of the catalogue that are counted beside the closed form
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How log₂ #rows grew over some lengths: read off, not proved."""
+
+    rows: dict[int, int]  # of each length
+    formula: str
+    deviation: float  # the largest, in bits
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a communication matrix shows; rank and the size of a fooling set where they were found."""
+
+    rows: Count
+    rank: int | None
+    fooling: int | None
+    remarks: tuple[str, ...]
+
+    @property
+    def rank_bits(self) -> int | None:
+        return None if self.rank is None else _bits(self.rank)
+
+    @property
+    def fooling_bits(self) -> int | None:
+        return None if self.fooling is None else _bits(self.fooling)
+
+    @property
+    def two_way(self) -> int:
+        """Bits that two must exchange, though they may answer each other; 0 where nothing is known."""
+        return max(self.rank_bits or 0, self.fooling_bits or 0)
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Rows at a cut, what the matrix shows where it was built, and what follows: (theorem, need)."""
+
+    task: str
+    cut: int
+    rows: Count | None
+    counted: Counted | None
+    needs: tuple[tuple[str, Need], ...]
+    fit: Fit | None = None
+
+
+def bound(task: Task, cut: int | None = None) -> Bounded:
+    """From the closed form, the theorems of the catalogue and, where the inputs are few, the matrix."""
+    t = task.cut if cut is None else cut
+    if not 0 < t < task.length:
+        raise BadInput(f"{task}: the cut must be in 1..{task.length - 1}, got {t}")
+    closed, counted = task.rows(t), counts(matrix.of_task(task, t)) if _few(task) else None
+    rows = _better(closed, counted)
+    needs = _stated(task) if t == task.cut else ()
+    if rows is not None and (t != task.cut or rows is not closed):
+        needs = (*needs, _carried(rows))
+    if task.asks == 1:
+        needs = (*needs, *_exchanged(counted, task.vocab))
+    return Bounded(str(task), t, rows, counted, needs)
+
+
+def bound_function(function: Function, cut: int, seconds: float | int) -> Bounded:
+    """From the matrix alone, which the function fills in a process of its own within so many seconds."""
+    asked = ask(function, cut, seconds)
+    counted = counts(asked.entries)
+    lengths = {n: matrix.distinct_rows(A) for n, A in asked.smaller.items()}
+    fit = fitted(lengths | {asked.length: matrix.distinct_rows(asked.entries)})
+    rows = counted.rows
+    needs = _carried(rows), _summed(rows), *_exchanged(counted, asked.alphabet)
+    return Bounded(str(function), cut, rows, counted, needs, fit)
+
+
+def counts(A: Entries) -> Counted:
+    """Rows, rank and fooling sets, and what was left out."""
+    total = bool((A != matrix.NOT_ALLOWED).all())
+    chosen = matrix.distinguishable(A)
+    remarks = (
+        [] if total else ["not every input is allowed: rows that can be told apart were chosen greedily"]
+    )
+    if chosen is None:
+        remarks = [f"{len(A):,} prefixes are too many to choose from under a promise: at least one row"]
+    rows = Count.of(1 if chosen is None else len(chosen), COUNTED, exact=total)
+    if A.max() > 1:
+        remarks.append("rank and fooling sets are those of 0/1 functions only")
+        return Counted(rows, None, None, tuple(remarks))
+    rank = matrix.rank(A)
+    found = [matrix.fooling_set(A, value) for value in (0, 1)]
+    fooling = max((len(pairs[0]) for pairs in found if pairs is not None), default=None)
+    if fooling is None:
+        remarks.append(f"more than {matrix.MOST_ENTRIES:,} entries that differ: no rank, no fooling set")
+    elif rank is None:
+        remarks.append("no rank where not every input is allowed")
+    return Counted(rows, rank, fooling, tuple(remarks))
+
+
+def fitted(rows: dict[int, int]) -> Fit | None:
+    """log₂ #rows as a·n + b, or as a·n·log₂n where that is nearer, from at least three lengths."""
+    if len(rows) < 3:
+        return None
+    n, bits = np.array(sorted(rows), dtype=float), np.array([log2(rows[k]) for k in sorted(rows)])
+    x = n * np.log2(n)
+    a, b = (round(float(a), 9) + 0.0 for a in np.polyfit(n, bits, 1))
+    c = x @ bits / (x @ x)
+    straight, steeper = (float(np.abs(y - bits).max()) for y in (a * n + b, c * x))
+    near = straight <= steeper
+    formula = f"{a:.4g}·n {b:+.4g}" if near else f"{c:.4g}·n·log₂n"
+    return Fit(dict(sorted(rows.items())), formula, straight if near else steeper)
+
+
+def _stated(task: Task) -> tuple[tuple[str, Need], ...]:
+    """What each theorem of the catalogue asks."""
+    found = ((name, lookup("theorems", name, Theorem)().needs(task)) for name in ids("theorems"))
+    return tuple((name, need) for name, needs in found for need in needs)
+
+
+def _carried(rows: Count) -> tuple[str, Need]:
+    """Whoever reads once carries the row."""
+    return "streaming_state", Need("any recurrence", f"state bits ≥ {_log(rows)}", rows.bits)
+
+
+def _summed(rows: Count) -> tuple[str, Need]:
+    """A softmax layer read at a token that does not depend on the input tells the row by its sums."""
+    reader = "one softmax layer, read at a token that all inputs share"
+    return "one_layer_cut", Need(reader, f"h(d+2)p ≥ {_log(rows)}", rows.bits)
+
+
+def _exchanged(counted: Counted | None, vocab: int) -> tuple[tuple[str, Need], ...]:
+    """Where the last token asks, the prefix is told of it and replies with its sums; nothing if vacuous."""
+    asking = _bits(vocab)
+    if counted is None or counted.two_way <= asking:
+        return ()
+    inequality = f"h(d+2)p + {asking} ≥ max(log₂ rank, log₂ fooling set)"
+    return (("one_layer_cut", Need("one softmax layer, the last token asks", inequality, counted.two_way)),)
+
+
+def _log(rows: Count) -> str:
+    return f"log₂ {rows.value:,}" if rows.formula == COUNTED else f"log₂({rows.formula})"
+
+
+def _few(task: Task) -> bool:
+    """Whether all inputs can be counted at once, found without writing down a large number."""
+    if task.length > _FEW.bit_length() * 2:
+        return False
+    inputs = 1
+    for tokens, times in task.alphabets():
+        for _ in range(times):
+            inputs *= tokens.stop - tokens.start
+            if inputs > _FEW:
+                return False
+    return True
+
+
+def _better(closed: Count | None, counted: Counted | None) -> Count | None:
+    """The closed form, unless counting shows more or is the only way."""
+    if counted is None:
+        return closed
+    if closed is None:
+        return counted.rows
+    value, seen = closed.value, counted.rows.value
+    exceeds = value is not None and seen is not None and seen > value
+    return counted.rows if exceeds and not closed.exact else closed
+
+
+def _bits(cases: int) -> int:
+    """⌈log₂ cases⌉, 0 for none."""
+    return max(cases - 1, 0).bit_length()

@@ -1,0 +1,136 @@
+r"""The communication matrix of a function at a cut: a row for each prefix, a column for each continuation.
+
+    A(u, w) = f(u w),    or NOT_ALLOWED where the promise excludes u w
+
+A machine that reads once and carries S bits past the cut tells different rows apart: 2^S ≥ #rows.  Two who
+talk back and forth, of whom at least one knows the answer in the end, cut A into at most 2^bits rectangles in
+which all rows (or all columns) are alike: of rank at most 1, and with at most one pair of a fooling set.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from flint import nmod_mat
+from numpy.typing import NDArray
+
+from limen.core.task import Answers, Task, Tokens
+from limen.model import exhaustive
+
+NOT_ALLOWED = -1
+PRIME = 2**61 - 1
+MOST_ENTRIES = 2**21  # of a matrix whose rank or fooling sets are asked for, equal rows and columns left out
+MOST_PREFIXES = 2**12  # different rows among which pairwise distinguishable ones are looked for
+
+Entries: TypeAlias = NDArray[np.int32]  # (prefixes, continuations): answers as 0, 1, …, or NOT_ALLOWED
+
+
+def of_task(task: Task, t: int) -> Entries:
+    """All promised inputs, cut after t tokens."""
+    return cut(task, *every(task), t)
+
+
+def every(task: Task) -> tuple[Tokens, Answers]:
+    """All promised inputs and their answers: (count, length), (count, asks)."""
+    tokens = np.concatenate(list(exhaustive.batches(task, 2**18)))
+    return tokens, task.answer(tokens).reshape(len(tokens), task.asks)
+
+
+def cut(task: Task, tokens: Tokens, answers: Answers, t: int) -> Entries:
+    """The inputs cut after t tokens; several answers that are still to come count as one."""
+    due = answers[:, max(0, t - (task.length - task.asks)) :]
+    u, w, y = (_numbered(x) for x in (tokens[:, :t], tokens[:, t:], due))
+    entries = np.full((u.max() + 1, w.max() + 1), NOT_ALLOWED, dtype=np.int32)
+    entries[u, w] = y
+    return entries
+
+
+def distinct_rows(A: Entries) -> int:
+    """How many different rows there are."""
+    return len(_distinct(A))
+
+
+def distinguishable(A: Entries) -> NDArray[np.int64] | None:
+    """Rows of which each two differ where both are allowed: a greedy choice, None where A is too large.
+
+    Without a promise these are all different rows.  With one the choice may not be the largest: the
+    row that differs from most of those left comes first.
+    """
+    first = _distinct(A)
+    if (A != NOT_ALLOWED).all():
+        return first
+    if len(first) > MOST_PREFIXES or len(first) * A.shape[1] > 16 * MOST_ENTRIES:
+        return None
+    differs = _differ(A[first])
+    degree, left = differs.sum(axis=1), np.ones(len(first), dtype=np.bool_)
+    chosen = []
+    while left.any():
+        i = int(np.where(left, degree, -1).argmax())
+        chosen.append(i)
+        gone = left & ~differs[i]
+        left &= differs[i]
+        degree -= differs[:, gone].sum(axis=1)
+    return first[chosen]
+
+
+def rank(A: Entries) -> int | None:
+    """The rank modulo PRIME, so at most the one over ℚ; None where A is too large or not all is allowed."""
+    A = _essential(A)
+    if A.size > MOST_ENTRIES or (A == NOT_ALLOWED).any():
+        return None
+    return int(nmod_mat(len(A), A.shape[1], A.ravel().tolist(), PRIME).rank())
+
+
+def fooling_set(A: Entries, value: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Entries (u_i, w_i) of this value of which no two span a rectangle of it; None where A is too large.
+
+    That is, A(u_i, w_j) or A(u_j, w_i) is allowed and has another value.  Greedy: where few entries of the
+    row and of the column have the value or are not allowed.
+    """
+    rows, columns = _distinct(A), _distinct(A.T)
+    if len(rows) * len(columns) > MOST_ENTRIES:
+        return None
+    A = A[np.ix_(rows, columns)]
+    wanted = np.equal(A, value)
+    alike = wanted | (A == NOT_ALLOWED)
+    crowd = alike.sum(axis=1)[:, None] * alike.sum(axis=0)
+    order = np.flatnonzero(wanted)
+    order = order[np.argsort(crowd.ravel()[order], kind="stable")]
+    left, chosen = wanted, []
+    for i, j in zip(*(x.tolist() for x in np.divmod(order, A.shape[1])), strict=True):
+        if left[i, j]:
+            chosen.append((i, j))
+            left[alike[:, j]] &= ~alike[i]
+    found = np.array(chosen, dtype=np.int64).reshape(-1, 2)
+    return rows[found[:, 0]], columns[found[:, 1]]
+
+
+def _numbered(x: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(count, k): the number of each row among the different ones, in order."""
+    number = np.zeros(len(x), dtype=np.int64)
+    for column in x.T:
+        number = np.unique(number * (column.max() + 1) + column, return_inverse=True)[1]
+    return number
+
+
+def _distinct(A: Entries) -> NDArray[np.int64]:
+    """The first of each kind of rows, compared as bytes."""
+    small = np.ascontiguousarray(A, dtype=np.int8 if A.max(initial=0) < 2**7 else np.int32)
+    whole = small.view(np.dtype((np.void, small.dtype.itemsize * small.shape[1]))).reshape(-1)
+    return np.sort(np.unique(whole, return_index=True)[1])
+
+
+def _essential(A: Entries) -> Entries:
+    """Without equal rows and columns."""
+    return A[np.ix_(_distinct(A), _distinct(A.T))]
+
+
+def _differ(A: Entries) -> NDArray[np.bool_]:
+    """(rows, rows): whether two rows differ where both are allowed, by counting where they are alike."""
+    allowed = (A != NOT_ALLOWED).astype(np.float32)
+    both = allowed @ allowed.T
+    for value in range(A.max() + 1):
+        has = np.equal(A, value).astype(np.float32)
+        both -= has @ has.T
+    return np.asarray(both > 0.5)

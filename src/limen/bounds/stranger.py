@@ -1,0 +1,93 @@
+"""A stranger's function, asked for all its answers in a process of its own, for a limited time."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from limen.bounds.matrix import Entries
+from limen.core.errors import BadInput
+
+MOST_INPUTS = 2**20  # that a function is asked for
+_WORKER = Path(__file__).with_name("_worker.py")
+
+
+@dataclass(frozen=True)
+class Function:
+    """`NAME` in `FILE.py`, of tuples of `length` tokens in 0..alphabet-1; sizes it may say itself."""
+
+    path: Path
+    name: str
+    alphabet: int | None = None
+    length: int | None = None
+
+    @classmethod
+    def parse(cls, text: str, alphabet: int | None = None, length: int | None = None) -> Function:
+        """Reads FILE.py:NAME."""
+        file, _, name = text.rpartition(":")
+        if not file or not name.isidentifier():
+            raise BadInput(f"expected FILE.py:NAME, got {text}")
+        if not Path(file).is_file():
+            raise BadInput(f"there is no file {file}")
+        return cls(Path(file), name, alphabet, length)
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.name}"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a function said: its matrix at the cut, and at smaller lengths that it takes."""
+
+    alphabet: int
+    length: int
+    entries: Entries
+    smaller: dict[int, Entries]
+
+
+def ask(function: Function, cut: int, seconds: float | int) -> Asked:
+    """Runs the function on every input; whatever goes wrong is one clear line.
+
+    Smaller lengths are tried with the same share of their tokens before the cut, or else as many after it.
+    """
+    from tempfile import TemporaryDirectory  # here, since the catalogue is answered without it
+
+    with TemporaryDirectory() as folder:
+        code = _run(function, cut, seconds, Path(folder))
+        written = Path(folder) / "reply.json"
+        if not written.is_file() and code is None:
+            raise BadInput(f"{function} was still running after {seconds:g} seconds")
+        if not written.is_file():
+            raise BadInput(f"{function} ended its process with code {code} before it gave all answers")
+        reply = json.loads(written.read_text(encoding="utf-8"))
+        if "error" in reply:
+            raise BadInput(f"{function}: {reply['error']}")
+        matrices = dict(sorted(_read(path, reply["alphabet"]) for path in Path(folder).glob("*.bin")))
+    return Asked(reply["alphabet"], reply["length"], matrices.pop(reply["length"]), matrices)
+
+
+def _run(function: Function, cut: int, seconds: float | int, folder: Path) -> int | None:
+    """The exit code of the worker, None if its time was over."""
+    import subprocess
+
+    request = asdict(function) | {"path": str(function.path.resolve()), "cut": cut, "most": MOST_INPUTS}
+    request["parent"] = os.getpid()
+    (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
+    # -P: the worker's own folder is not searched for modules
+    command, quiet = [sys.executable, "-P", str(_WORKER), str(folder)], subprocess.DEVNULL
+    try:
+        ended = subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return None
+    return ended.returncode
+
+
+def _read(path: Path, alphabet: int) -> tuple[int, Entries]:
+    """From a file LENGTH.CUT.bin: the length and the matrix."""
+    length, cut, _ = path.name.split(".")
+    return int(length), np.fromfile(path, dtype=np.int32).reshape(alphabet ** int(cut), -1)

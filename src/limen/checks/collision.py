@@ -1,0 +1,81 @@
+"""Checks that a model cannot tell two inputs apart: runs it on both and compares bit by bit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import lazy_loader
+import numpy as np
+
+from limen.checks.tried import same_weights
+from limen.core.certificate import Collision
+from limen.core.errors import BadInput
+from limen.core.mixer import Streaming
+from limen.core.task import Task, Tokens
+from limen.model.arithmetic import computing_in
+from limen.model.model import Model
+from limen.model.run import payable, runnable
+from limen.protocols._conversation import converse
+from limen.protocols._transcript import arithmetic
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+
+def check_collision(certificate: Collision, model: object) -> str | None:
+    """None if the inputs need different answers and get the same logits, otherwise the reason why not."""
+    if not isinstance(model, Model):
+        raise BadInput("this certificate is about a limen model, not about a function")
+    task = Task.parse(certificate.task)
+    prefixes = certificate.left, certificate.right
+    try:
+        inputs = [task.checked(np.array([*prefix, *certificate.suffix])) for prefix in prefixes]
+    except BadInput as error:
+        return str(error)
+    if len(certificate.left) != len(certificate.right):
+        return f"the prefixes have {len(certificate.left)} and {len(certificate.right)} tokens"
+    due = min(task.asks, len(certificate.suffix))  # answers after the prefixes
+    left, right = (np.atleast_1d(task.answer(tokens))[task.asks - due :].tolist() for tokens in inputs)
+    if left == right:
+        return f"both inputs have the answer {left}"
+    same_weights(certificate.weights, model)
+    payable(model, task, 0, 2)
+    outputs = [outputs_of(model, tokens, due, certificate.arithmetic) for tokens in inputs]
+    return None if torch.equal(*outputs) else "the model tells the inputs apart: its logits differ"
+
+
+def own_arithmetic(model: Model) -> str:
+    """The precision that its weights are stored in."""
+    kinds = sorted({str(w.dtype).removeprefix("torch.") for w in model.weights.values()})
+    return kinds[0] if len(kinds) == 1 else "mixed"
+
+
+def outputs_of(model: Model, tokens: Tokens, due: int, how: str) -> torch.Tensor:
+    """(due, answers): the last logits, each input by itself; a recurrence reads one token at a time.
+
+    In integers it is run as a conversation in which one party holds all tokens.
+    """
+    row = torch.as_tensor(np.ascontiguousarray(tokens))[None]
+    with torch.no_grad():
+        if how.startswith("integers"):
+            rule = arithmetic(how)
+            talk = converse(model, row, [range(row.shape[-1])], rule)
+            return model.to(rule.precision).read(talk.outputs)[0, -due:]
+        precision = runnable(how)
+        model = model.to(precision)
+        with computing_in(precision):
+            if not streams(model):
+                return model.logits(row)[0, -due:]
+            state, logits = model.start((1,)), []
+            for token in row.unbind(-1):
+                state, y = model.step(state, token)
+                logits.append(y[0])
+            return torch.stack(logits[-due:])
+
+
+def streams(model: Model) -> bool:
+    """Whether it is a recurrence: all layers run one token at a time, and none keeps every token."""
+    parts = [part for layer in model.frame.architecture.layers for part in layer.parts]
+    return all(isinstance(part.mixer, Streaming) and not part.full for part in parts)

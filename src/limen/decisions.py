@@ -1,0 +1,192 @@
+"""(task, architecture) -> verdict: CANNOT by a theorem, CAN by weights or by counting, otherwise OPEN.
+
+Theorems and constructions only make certificates; what counts is what the kernel derives from them.  If it
+accepted both sides, one of them would be wrong, and that is an error, not a verdict.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+from limen import machines as machine
+from limen import placement as fits
+from limen.core.architecture import Architecture
+from limen.core.catalogue import ids, lookup
+from limen.core.certificate import Bound, Fits, Machine
+from limen.core.construction import Construction, constructions_for
+from limen.core.errors import BadInput, counted, unknown
+from limen.core.kernel import Accepted, accept
+from limen.core.quantities import many
+from limen.core.smallest import smallest
+from limen.core.task import Task
+from limen.core.theorem import Ceiling, NoStatement, Theorem
+from limen.core.verdict import Argued, Flip, Verdict
+
+Way = Accepted | Argued | str  # evidence, or a proof on paper, or why it is neither
+
+
+@cache
+def theorems() -> tuple[tuple[str, Theorem], ...]:
+    """All of the catalogue, by id."""
+    return tuple((name, lookup("theorems", name, Theorem)()) for name in ids("theorems"))
+
+
+@dataclass(frozen=True)
+class Found:
+    """Everything known about one case: what each theorem says, and why each way to do it is (not) one."""
+
+    bounds: dict[str, Bound | NoStatement]
+    ways: dict[str, Way]
+    ceiling: Ceiling | None = None
+
+    @property
+    def inequalities(self) -> list[Bound]:
+        """The widest gap first; those in bits before averages."""
+        applying = [b for b in self.bounds.values() if isinstance(b, Bound)]
+        return sorted(applying, key=lambda b: (b.ceiling is not None, _ratio(b)))
+
+    @property
+    def cannot(self) -> Accepted | None:
+        """The first that the kernel accepts; an accuracy below 1 is a wrong answer, too."""
+        excluding = [b for b in self.inequalities if b.excludes]
+        if self.ceiling is not None:
+            excluding.append(self.ceiling.bound)
+        return next((found for b in excluding if isinstance(found := accept(b), Accepted)), None)
+
+    @property
+    def can(self) -> tuple[str, Accepted] | None:
+        """The first way that the kernel accepts, with its name."""
+        return next(((name, way) for name, way in self.ways.items() if isinstance(way, Accepted)), None)
+
+    @property
+    def argued(self) -> tuple[Argued, ...]:
+        return tuple(way for way in self.ways.values() if isinstance(way, Argued))
+
+    def remarks(self, task: Task) -> tuple[str, ...]:
+        """The theorems about this task that do not exclude it, and the ways that are none."""
+        about = [name for name, theorem in theorems() if theorem.needs(task)]
+        said = [(name, self.bounds[name]) for name in about]
+        silent = [f"{name}: {_said(b)}" for name, b in said if isinstance(b, Bound) or not b.elsewhere]
+        return *silent, *(f"{name}: {way}" for name, way in self.ways.items() if isinstance(way, str))
+
+
+def decide(
+    task: Task,
+    architecture: Architecture,
+    steps: int = 0,
+    over: str | None = None,
+    more: tuple[Construction, ...] = (),
+) -> Verdict:
+    """The verdict, the size from which on it is CANNOT, and the highest accuracy on inputs that are drawn.
+
+    `more` are constructions to try besides those that the catalogue has for the task.
+    """
+    counted(steps)
+    size = over or task.grows
+    if size not in task.sizes:
+        raise unknown(f"size of {task}", size, task.sizes)
+    ceiling = _ceiling(task, architecture, steps)
+    found = Found(_bounds(task, architecture, steps), _ways(task, architecture, steps, more), ceiling)
+    cannot, can = found.cannot, found.can
+    if cannot and can:
+        raise AssertionError(f"{task}, {architecture}: {cannot.says} and {can[1].says} contradict each other")
+    by, evidence = (None, cannot) if cannot else can or (None, None)
+    ruled_out = smallest(task, size, lambda t: _excluded(t, architecture, steps), known=cannot is not None)
+    return Verdict(
+        task.spelled,
+        architecture.spelled,
+        steps,
+        _reason(evidence, by, found.argued),
+        evidence,
+        by if evidence and isinstance(evidence.certificate, Fits) else None,
+        () if evidence else found.argued,
+        next(iter(found.inequalities), None),
+        () if evidence else found.remarks(task),
+        ruled_out and Flip(size, *ruled_out),
+        ceiling,
+    )
+
+
+def _bounds(task: Task, architecture: Architecture, steps: int) -> dict[str, Bound | NoStatement]:
+    return {name: theorem.bound(task, architecture, steps) for name, theorem in theorems()}
+
+
+def _excluded(task: Task, architecture: Architecture, steps: int) -> bool:
+    statements = (theorem.bound(task, architecture, steps) for _, theorem in theorems())
+    if any(isinstance(b, Bound) and b.excludes and isinstance(accept(b), Accepted) for b in statements):
+        return True
+    return _ceiling(task, architecture, steps) is not None
+
+
+def _ways(
+    task: Task, architecture: Architecture, steps: int, more: tuple[Construction, ...]
+) -> dict[str, Way]:
+    """Constructions up to the first that does it; else the machine that counting gives, if bits are said."""
+    ways: dict[str, Way] = {}
+    known = []
+    for name in constructions_for(task):
+        try:
+            known.append(lookup("constructions", name, Construction).within(task, architecture))
+        except BadInput as error:  # it does not exist at these sizes
+            ways[name] = str(error)
+    for construction in (*known, *more):
+        way = ways[str(construction)] = _tried(construction, architecture, steps)
+        if isinstance(way, Accepted):
+            return ways
+    if any(part.bits is not None for layer in architecture.layers for part in layer.parts if not part.full):
+        found = machine.machine(task, architecture)
+        ways["machine"] = found if isinstance(found, str) else accept(found)
+    return ways
+
+
+def _tried(construction: Construction, architecture: Architecture, steps: int) -> Way:
+    try:
+        offered = fits.offer(construction, architecture, steps)
+        return offered if isinstance(offered, str) else fits.evidence(offered, architecture)
+    except BadInput as error:  # it does not exist at these sizes
+        return str(error)
+
+
+def _ceiling(task: Task, architecture: Architecture, steps: int) -> Ceiling | None:
+    """The lowest that the kernel accepts."""
+    found = filter(None, (theorem.ceiling(task, architecture, steps) for _, theorem in theorems()))
+    lowest = sorted(found, key=lambda c: c.accuracy)
+    return next((c for c in lowest if isinstance(accept(c.bound), Accepted)), None)
+
+
+def _ratio(b: Bound) -> float:
+    """log₂ of has over needs; the numbers may be too large for a float."""
+    return math.log2((b.has_bits or 0) + 1) - math.log2((b.needs_bits or 0) + 1)
+
+
+def _said(b: Bound | NoStatement) -> str:
+    if isinstance(b, NoStatement):
+        return b.reason
+    if b.accuracy is not None:
+        return f"no weights are right on more than {percent(b.accuracy)} of these inputs: {b.distribution}"
+    return f"it needs {many(b.needs_bits or 0)} bits and has {many(b.has_bits or 0)}"
+
+
+def _reason(evidence: Accepted | None, by: str | None, argued: tuple[Argued, ...]) -> str:
+    match evidence and evidence.certificate:
+        case Bound() as b:
+            return f"{b.theorem}: {_said(b)}"
+        case Fits() as f:
+            margin = float(Fraction(f.margin))
+            return f"{by} fits, with a margin of at least {margin:.3g} on every input in {f.precision}"
+        case Machine() as m:
+            return f"some recurrence of {many(m.bits)} bits does it: no cut has more prefixes to tell apart"
+    if argued:
+        return f"no theorem rules it out, and no weights were checked; {argued[0]}"
+    return "no theorem rules it out, and no construction fits"
+
+
+def percent(accuracy: float) -> str:
+    """Rounded up, so that it stays a bound."""
+    for unit in (1e3, 1e4, 1e5, 1e6):  # more digits near certainty
+        if (up := math.ceil(accuracy * unit)) < unit:
+            return f"{up / unit * 100:g} %"
+    return "100 %"

@@ -1,0 +1,193 @@
+"""How many hops a stack chains, by which layers, and from which length on not one more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from limen.core.architecture import Architecture, Layer, Part
+from limen.core.catalogue import identifier
+from limen.core.certificate import Bound
+from limen.core.errors import BadInput, counted
+from limen.core.graph import Component, Graph, Level
+from limen.core.task import Task
+from limen.core.theorem import NoStatement
+from limen.mixers.linear import Linear
+from limen.tasks.facts import chain
+from limen.theorems.composition_depth import smallest
+from limen.theorems.composition_depth.inequality import levels_of
+
+_LOOKED_AT = 20_000  # layers, of all the stacks that are compared with this one
+PRACTICAL = 2**40  # tokens: a longer text is nobody's
+# What a change of one layer does: it is removed, a recurrent layer comes before it, or it is moved forward.
+LOSS = "removing it costs one hop"
+INSERTED = "a recurrent layer before it adds one hop"
+MOVED = "moving it before the second softmax layer adds one hop"
+_NEAR, _LOUD = 2, 2**10  # more hops are certified in no practical text where replies have so many bits
+
+
+class Stop(NamedTuple):
+    """A layer on the way, and what has been reached after it."""
+
+    layer: int
+    mixer: str
+    holds: str
+
+
+def depth(
+    architecture: Architecture, steps: int, numbers: Sequence[int] | None = None, far: bool = True
+) -> dict[str, Any]:
+    """Of a stack whose layers have numbers of their own, where some are given.
+
+    Without `far` no length beyond all practice is searched for: that takes seconds.
+    """
+    counted(steps)
+    numbers = range(len(architecture.layers)) if numbers is None else numbers
+    for i, layer in enumerate(architecture.layers):
+        if any(part.mixer.sees_future for part in layer.parts):
+            raise BadInput(f"layer {i}, {layer}, reads later tokens: the depth rule is about decoders")
+    graph = Graph.of(architecture, 1)
+    κ, φ = graph.κ, graph.φ
+    return {
+        "architecture": str(architecture),
+        "steps": steps,
+        "hops": κ + steps * φ,
+        "plain_hops": max(κ + steps * φ, 2 ** _doublings(graph) - 2),
+        "hops_per_step": φ,
+        "path": [stop._replace(layer=numbers[stop.layer])._asdict() for stop in _path(architecture, graph)],
+        "saves": [{"layer": numbers[i], "effect": effect} for i, effect in _saves(architecture, κ)],
+        "certified": _certified(architecture, κ + steps * φ + 1, steps, far),
+        "note": "hops: what one value a reply can do; that it is no more is asymptotic and worst case",
+    }
+
+
+def _doublings(graph: Graph) -> int:
+    """Full components in a row of which each asks with, and reads, what the one before found."""
+    found: list[int] = []
+    for c in graph.components:
+        q, kv = (max((found[i] for i in read), default=0) for read in (c.q, c.kv))
+        found.append(max(q, 1 + min(q, kv)) if c.full else q)
+    return max(found)
+
+
+def _path(architecture: Architecture, graph: Graph) -> list[Stop]:
+    """The stops at which the last token, or before it token z_0, learns more, first to last."""
+    levels, stops = graph.levels(), []
+    at: int | None = max(range(len(levels)), key=lambda i: levels[i].W)  # the first of the highest
+    while at is not None:
+        c, level = graph.components[at], levels[at]
+        before, through_z_0 = _reason(c, level, levels)
+        if before is None or levels[before].W < level.W:
+            stops.append(Stop(c.layer, _name(architecture, c), f"i_{level.W}"))
+        if through_z_0:
+            while before is not None and not graph.components[before].full:
+                before = next((p for p in _read(graph.components[before]) if levels[p].T_0), None)
+            assert before is not None  # T_0 = 1 comes from a full component
+            first = graph.components[before]
+            stops.append(Stop(first.layer, _name(architecture, first), "i_1 at token z_0"))
+            break
+        at = before
+    return stops[::-1]
+
+
+def _reason(c: Component, level: Level, levels: list[Level]) -> tuple[int | None, bool]:
+    """The component read that lets c hold so much (None: the raw token), and whether it is by token z_0."""
+    asks = level.W - 1 if c.full else level.W
+    for p in c.q:
+        if asks == levels[p].W:
+            return p, False
+    if asks == -1:
+        return None, False
+    for p in c.kv:
+        if levels[p].W == level.W:
+            return p, False
+    return next(((p, True) for p in c.kv if levels[p].T_0 == level.W), (None, False))
+
+
+def _read(c: Component) -> Iterator[int]:
+    yield from c.q
+    yield from c.kv
+
+
+def _name(architecture: Architecture, c: Component) -> str:
+    parts = architecture.layers[c.layer].parts
+    return next(
+        (identifier(part.mixer) for part in parts if part.full == c.full), "convolution before the queries"
+    )
+
+
+def _saves(architecture: Architecture, κ: int) -> Iterator[tuple[int, str]]:
+    """Layers without which a hop is lost, and changes that would bring one."""
+    layers = architecture.layers
+    stretches = [list(stretch) for _, stretch in groupby(range(len(layers)), key=lambda i: layers[i])]
+    for stretch in stretches[: _LOOKED_AT // len(layers)]:
+        if len(layers) > 1 and _κ(_without(layers, stretch[0])) < κ:
+            yield from ((i, LOSS) for i in stretch)
+    full = [i for i, layer in enumerate(layers) if any(part.full for part in layer.parts)]
+    if not full or _κ(_first(layers)) == κ:
+        return
+    second = full[1] if len(full) > 1 else full[0]
+    yield second, INSERTED
+    for i in range(second + 1, len(layers)):
+        if not any(part.full for part in layers[i].parts):
+            yield i, MOVED
+            return
+
+
+def _κ(layers: tuple[Layer, ...]) -> int:
+    return Graph.of(Architecture(layers), 1).κ
+
+
+def _without(layers: tuple[Layer, ...], i: int) -> tuple[Layer, ...]:
+    """The stack without layer i; who read its keys and values reads those of the layer in its place."""
+    return tuple(_moved(layer, i, -1, j) for j, layer in enumerate((*layers[:i], *layers[i + 1 :])))
+
+
+def _first(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """The stack with a linear layer in front."""
+    return Layer((Part(Linear()),)), *(_moved(layer, -1, 1, j) for j, layer in enumerate(layers, 1))
+
+
+def _moved(layer: Layer, after: int, by: int, j: int) -> Layer:
+    """As layer j of a stack in which the layers behind `after` have moved by so much."""
+    parts = []
+    for part in layer.parts:
+        kv = None if part.kv is None else part.kv + by if part.kv > after else part.kv
+        parts.append(replace(part, kv=None if kv == j else kv))
+    return Layer(tuple(parts))
+
+
+def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> dict[str, Any]:
+    near = far or hops <= _NEAR or _whispers(architecture)
+    found = smallest(architecture, hops, steps) if near else None
+    if found is None:
+        why = levels_of(architecture, 2**20, hops, steps)
+        nothing = {"hops": hops, "n": None, "log2_n": None}
+        if isinstance(why, NoStatement):
+            return nothing | {"reason": why.reason}
+        return nothing | ({"reason": "no size is certified"} if near else {"task": None})
+    if not far and found.n is not None and found.n > PRACTICAL:
+        return {"hops": hops, "n": None, "log2_n": found.log2_n, "task": None}
+    task = None if found.bound is None else found.bound.task
+    log2_n = found.log2_n if math.isfinite(found.log2_n) else None
+    shown = {"hops": hops, "n": found.n, "log2_n": log2_n, "task": task}
+    return shown | (_heard(architecture, found.bound) if found.bound else {})
+
+
+def _whispers(architecture: Architecture) -> bool:
+    """Whether some layer replies with so few bits that more hops may be ruled out in texts that exist."""
+    replies = [part.reply_bits for layer in architecture.counted for part in layer.parts if part.full]
+    return any(bits is not None and bits < _LOUD for bits in replies)
+
+
+def _heard(architecture: Architecture, bound: Bound) -> dict[str, int]:
+    """Where an answer has more bits than the last token ever hears: that alone rules it out, at any depth."""
+    tables = chain(Task.parse(bound.task))
+    bits = None if tables is None else levels_of(architecture, tables.length, tables.L, bound.steps)
+    if tables is None or bits is None or isinstance(bits, NoStatement):
+        return {}
+    heard, answer = sum(bits.ω) + sum(bits.σ), tables.N(tables.L - 1).bit_length() - 1
+    return {"heard_bits": heard, "answer_bits": answer} if heard < answer else {}

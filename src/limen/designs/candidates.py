@@ -1,0 +1,132 @@
+r"""The stacks that are looked at: two kinds of layer, how many of the one, and in which order.
+
+Sizes as models have them, derived from the width: recurrences as wide as the stream (Mamba-2 twice), heads of
+size 64 and 128; attention with 8 heads of keys and values, fewer in a narrow stream.
+
+The order matters by the depth rule (core/graph.py): a layer without softmax heads before the second one with
+brings a hop.  It does not matter to the costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+from limen.core.architecture import Architecture, Layer, Part
+from limen.core.mixer import Mixer
+from limen.designs.wish import Wish
+from limen.mixers._features import FeatureMap
+from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.gated_delta import GatedDelta
+from limen.mixers.linear import Linear
+from limen.mixers.log_linear import LogLinear
+from limen.mixers.mamba2 import Mamba2
+from limen.mixers.softmax import Softmax
+from limen.mixers.top_k import TopK
+from limen.mixers.window import Window
+
+HEAD_SIZES = (64, 128)
+STATES = (16, 64, 128)  # numbers a channel in Mamba-2
+WINDOWS = (512, 4096)
+KV_HEADS = 8
+COUNTS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)  # full layers; and all of them
+RELU = FeatureMap.named("relu")  # the feature map of the constructions
+
+LETTERS: dict[type[Mixer], str] = {
+    Softmax: "F",
+    TopK: "K",
+    BlockSparse: "B",
+    Window: "W",
+    Linear: "L",
+    GatedDelta: "D",
+    Mamba2: "M",
+    LogLinear: "G",
+}
+MIXED = "H"  # head-wise: full and recurrent heads in one layer
+
+
+def letter(layer: Layer) -> str:
+    """A layer in the strip of a stack."""
+    return LETTERS[type(layer.parts[0].mixer)] if len(layer.parts) == 1 else MIXED
+
+
+class Candidate(NamedTuple):
+    """A stack; `plain` is the same without a linear layer put first, where one was."""
+
+    architecture: Architecture
+    plain: Architecture | None = None
+
+
+def candidates(wish: Wish) -> Iterator[Candidate]:
+    """Every stack once; of equal costs the plainer order first."""
+    seen = set()
+    counts = sorted({min(F, wish.layers) for F in (*COUNTS, wish.layers)})
+    for thin, full, F in product(thin_layers(wish.width, wish.context), full_layers(wish.width), counts):
+        for candidate in _orders(full, thin, early_layer(wish.width), F, wish.layers):
+            if candidate.architecture not in seen:
+                seen.add(candidate.architecture)
+                yield candidate
+
+
+def thin_layers(width: int, context: int) -> list[Layer]:
+    """Layers with a state of fixed size (log-linear: nearly)."""
+    levels = (context - 1).bit_length() + 1  # they reach 2^(levels-1) tokens
+    sizes = _head_sizes(width)
+    return [
+        *(_layer(GatedDelta(width // d, d, c=4)) for d in sizes),
+        *(_layer(Mamba2(2 * width // sizes[0], sizes[0], s)) for s in STATES),
+        *(_layer(Linear(width // d, d, phi=RELU)) for d in sizes),
+        *(_layer(Window(_kv_heads(width, sizes[-1]), sizes[-1], W)) for W in WINDOWS),
+        _layer(LogLinear(width // sizes[0], sizes[0], over="gated_delta", levels=levels)),
+    ]
+
+
+def full_layers(width: int) -> list[Layer]:
+    """Layers that keep every token."""
+    sizes = _head_sizes(width)
+    d = sizes[-1]
+    h = _kv_heads(width, d)
+    softmax = [Softmax(_kv_heads(width, d), d) for d in sizes]
+    return [
+        *map(_layer, softmax),
+        *(_layer(mixer, GatedDelta(max(1, width // mixer.d // 2), mixer.d, c=4)) for mixer in softmax),
+        _layer(TopK(h, d, k=2048, h_i=width // d, d_i=64)),
+        _layer(BlockSparse(h, d, B=64, k=16)),
+    ]
+
+
+@cache
+def early_layer(width: int) -> Layer:
+    """A small recurrence that brings a hop: linear attention, as the construction has it."""
+    return _layer(Linear(width // HEAD_SIZES[0], HEAD_SIZES[0], phi=RELU))
+
+
+def _layer(*mixers: Mixer) -> Layer:
+    return Layer(tuple(map(Part, mixers)))
+
+
+def _head_sizes(width: int) -> list[int]:
+    """Not larger than the stream."""
+    return [d for d in HEAD_SIZES if d <= width]
+
+
+def _kv_heads(width: int, d: int) -> int:
+    return min(KV_HEADS, width // d)
+
+
+def _orders(full: Layer, thin: Layer, early: Layer, F: int, n: int) -> Iterator[Candidate]:
+    """F full layers among n: spread (TTTF …), all first, all last, spread behind a linear layer."""
+    plain = Architecture(_spread(full, thin, F, n))
+    yield Candidate(plain)
+    yield Candidate(Architecture((full,) * F + (thin,) * (n - F)))
+    yield Candidate(Architecture((thin,) * (n - F) + (full,) * F))
+    if 0 < F < n:
+        yield Candidate(Architecture((early, *_spread(full, thin, F, n - 1))), plain)
+
+
+def _spread(full: Layer, thin: Layer, F: int, n: int) -> tuple[Layer, ...]:
+    """A full layer at the end of each of F stretches."""
+    ends = {(i + 1) * n // F - 1 for i in range(F)} if F else set()
+    return tuple(full if i in ends else thin for i in range(n))

@@ -1,0 +1,92 @@
+"""The stacks next to one: what one would save by, if no theorem forbade it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from limen.core.architecture import Architecture, Layer, Part
+from limen.core.mixer import Mixer
+from limen.designs.candidates import WINDOWS
+from limen.mixers._heads import Headed
+from limen.mixers.mamba2 import Mamba2
+from limen.mixers.softmax import Softmax
+from limen.mixers.window import Window
+
+
+class Neighbour(NamedTuple):
+    """A change in words, and what it makes of the stack."""
+
+    change: str
+    architecture: Architecture
+
+
+def neighbours(architecture: Architecture) -> Iterator[Neighbour]:
+    """One full layer less, no full layer, recurrences late, windows for full layers."""
+    layers = architecture.layers
+    full, thin = _parted(layers)
+    if not full:
+        return
+    instead = thin[-1:]  # what stands for a full layer that is left out, if there is another kind
+    last = max(i for i, layer in enumerate(layers) if layer in full)
+    if len(layers) > 1:
+        yield Neighbour("one full layer less", Architecture((*layers[:last], *instead, *layers[last + 1 :])))
+    if thin:
+        if len(full) > 1:
+            yield Neighbour("no full layer", without_full(architecture))
+        if (*full, *thin) != layers:
+            yield Neighbour("all recurrent layers after the full ones", Architecture((*full, *thin)))
+    for W in WINDOWS:
+        windows = tuple(Layer(tuple(_windowed(part, W) for part in layer.parts)) for layer in layers)
+        if windows != layers:
+            yield Neighbour(f"windows of {W:,} instead of full layers", Architecture(windows))
+
+
+def smaller_states(architecture: Architecture) -> Iterator[Neighbour]:
+    """Without full layers, and all recurrences made smaller again and again."""
+    full, thin = _parted(architecture.layers)
+    before = without_full(architecture)
+    while thin and (after := Architecture(tuple(map(_halved_layer, before.layers)))) != before:
+        yield Neighbour("no full layer, and smaller states" if full else "smaller states", after)
+        before = after
+
+
+def _parted(layers: tuple[Layer, ...]) -> tuple[tuple[Layer, ...], tuple[Layer, ...]]:
+    """Those that keep every token, and the others."""
+    keeps = [any(part.full for part in layer.parts) for layer in layers]
+    full, thin = (
+        tuple(x for x, k in zip(layers, keeps, strict=True) if k is which) for which in (True, False)
+    )
+    return full, thin
+
+
+def without_full(architecture: Architecture) -> Architecture:
+    """The last recurrence in their place; a stack of full layers alone as it is."""
+    full, thin = _parted(architecture.layers)
+    return Architecture(tuple(thin[-1] if thin and layer in full else layer for layer in architecture.layers))
+
+
+def _windowed(part: Part, W: int) -> Part:
+    mixer = part.mixer
+    return (
+        replace(part, mixer=Window(mixer.h, mixer.d, W, kv_heads=mixer.kv_heads))
+        if isinstance(mixer, Softmax)
+        else part
+    )
+
+
+def _halved_layer(layer: Layer) -> Layer:
+    return Layer(tuple(p if p.full else replace(p, mixer=_halved(p.mixer)) for p in layer.parts))
+
+
+def _halved(mixer: Mixer) -> Mixer:
+    """Half the window, half the numbers a channel, or half the heads; the mixer itself if it has but one."""
+    match mixer:
+        case Window(W=W) if W > 2:
+            return replace(mixer, W=(W - 1) // 2 + 1)
+        case Mamba2(s=s) if s > 1:
+            return replace(mixer, s=s // 2)
+        case Headed(h=h) | Mamba2(h=h) if h > 1:
+            return replace(mixer, h=h // 2)
+    return mixer

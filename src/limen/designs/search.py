@@ -1,0 +1,209 @@
+r"""The stacks that no theorem rules out for any of the tasks, and of these the ones that nothing beats.
+
+A stack beats another if it costs no more in cache, prefill and decode and every task stands in it at least as
+well: can > open > open but too shallow in long texts (κ hops, fewer than the task has).
+
+Candidates are gone through from the smallest cache on, so that what could beat one comes before it.  The
+standing that a stack has if no theorem speaks is cheap to find; only stacks that would then be on the front
+are held against the theorems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from limen.core.architecture import Architecture
+from limen.core.kernel import Accepted
+from limen.core.task import Task
+from limen.decisions import Found, theorems
+from limen.designs.candidates import Candidate, candidates
+from limen.designs.cost import Cost, cost
+from limen.designs.neighbours import Neighbour, neighbours, smaller_states, without_full
+from limen.designs.verdicts import Standing, bound_of, built, hoped, ruled_out, shallow
+from limen.designs.wish import Wish
+
+
+class Judged(NamedTuple):
+    """How a task stands in a stack; CAN with the construction and what the kernel accepted."""
+
+    task: Task
+    standing: Standing
+    construction: str | None = None
+    evidence: Accepted | None = None
+
+
+class Priced(NamedTuple):
+    """A stack and its price."""
+
+    architecture: Architecture
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class Row:
+    """A stack of the front, one standing a task."""
+
+    architecture: Architecture
+    cost: Cost
+    judged: tuple[Judged, ...]
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        return tuple(j.standing for j in self.judged)
+
+    def beats(self, cost: Cost, standings: Iterable[Standing]) -> bool:
+        """Whether a stack of this cost, standing so, adds nothing."""
+        as_well = all(mine >= theirs for mine, theirs in zip(self.standings, standings, strict=True))
+        return as_well and self.cost.within(cost)
+
+
+@dataclass(frozen=True)
+class Killed:
+    """A stack that would save something, and the certificate of the theorem that rules it out."""
+
+    architecture: Architecture
+    cost: Cost
+    task: Task
+    evidence: Accepted
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What becomes of a neighbour: ruled out, or how the tasks stand there."""
+
+    change: str
+    outcome: Row | Killed
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The bits that every stack keeps for a task, whatever its layers."""
+
+    task: Task
+    bits: int
+    evidence: Accepted  # one bit less is ruled out
+
+    @property
+    def bytes(self) -> int:
+        return -(-self.bits // 8)
+
+
+@dataclass(frozen=True)
+class Design:
+    """The front, cheapest cache first; what would be on it but for a theorem; what every stack needs."""
+
+    wish: Wish
+    looked_at: tuple[Priced, ...]
+    front: tuple[Row, ...]
+    killed: tuple[Killed, ...]
+    floors: tuple[Floor, ...]
+
+    @property
+    def affordable(self) -> tuple[Row, ...]:
+        """What of the front is within the budget."""
+        return tuple(row for row in self.front if _affordable(self.wish, row.cost))
+
+    @property
+    def forbidden(self) -> Accepted | None:
+        """A theorem that rules out every stack that keeps no more than the budget."""
+        budget = self.wish.budget
+        if budget is None:
+            return None
+        return next(filter(None, (too_few(task, 8 * budget) for task in self.wish.tasks)), None)
+
+
+def design(wish: Wish) -> Design:
+    """Searches; nothing is random."""
+    priced = [(c, cost(c.architecture, wish.width, wish.context)) for c in candidates(wish)]
+    priced.sort(key=lambda pair: pair[1])  # stable: of equal costs the plainer order first
+    front: list[Row] = []
+    killed: list[Killed] = []
+    everything = (Standing.CAN,) * len(wish.tasks)
+    for candidate, price in priced:
+        if any(row.beats(price, everything) for row in front) or not _promising(
+            wish, candidate, price, front
+        ):
+            continue
+        row = judge(wish.tasks, candidate.architecture, price)
+        if isinstance(row, Killed):
+            killed.append(row)
+        else:
+            front = with_row(front, row)
+    looked_at = tuple(Priced(candidate.architecture, price) for candidate, price in priced)
+    floors = tuple(filter(None, map(floor, wish.tasks)))
+    return Design(wish, looked_at, tuple(front), tuple(killed), floors)
+
+
+def with_row(front: list[Row], row: Row) -> list[Row]:
+    """The front of these and one more: it stays out if one beats it, else those go that it beats."""
+    if any(other.beats(row.cost, row.standings) for other in front):
+        return front
+    return [*(other for other in front if not row.beats(other.cost, other.standings)), row]
+
+
+def _promising(wish: Wish, candidate: Candidate, price: Cost, front: list[Row]) -> bool:
+    """Whether it would be on the front if no theorem spoke.
+
+    A linear layer put first must be of use: let a task stand better, or escape a theorem.
+    """
+    hope = [hoped(task, candidate.architecture) for task in wish.tasks]
+    if (plain := candidate.plain) is not None and hope == [hoped(task, plain) for task in wish.tasks]:
+        return any(ruled_out(task, plain) for task in wish.tasks)
+    return not any(row.beats(price, hope) for row in front)
+
+
+def judge(tasks: tuple[Task, ...], architecture: Architecture, price: Cost) -> Row | Killed:
+    """Theorems first; then what is built, and what is too shallow in long texts."""
+    for task in tasks:
+        if (evidence := ruled_out(task, architecture)) is not None:
+            return Killed(architecture, price, task, evidence)
+    judged = []
+    for task in tasks:
+        if (found := built(task, architecture)) is not None:
+            judged.append(Judged(task, Standing.CAN, *found))
+        else:
+            judged.append(Judged(task, Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN))
+    return Row(architecture, price, tuple(judged))
+
+
+def fates(wish: Wish, row: Row) -> list[Fate]:
+    """What becomes of each neighbour; of ever smaller states the first that is ruled out."""
+    found = [_fate(wish, neighbour) for neighbour in neighbours(row.architecture)]
+    if any(fate.outcome.architecture == without_full(row.architecture) and _dead(fate) for fate in found):
+        return found  # nor do smaller states do
+    shrinking = (_fate(wish, neighbour) for neighbour in smaller_states(row.architecture))
+    return [*found, *islice(filter(_dead, shrinking), 1)]
+
+
+def _fate(wish: Wish, neighbour: Neighbour) -> Fate:
+    price = cost(neighbour.architecture, wish.width, wish.context)
+    return Fate(neighbour.change, judge(wish.tasks, neighbour.architecture, price))
+
+
+def _dead(fate: Fate) -> bool:
+    return isinstance(fate.outcome, Killed)
+
+
+def floor(task: Task) -> Floor | None:
+    """The fewest bits that `too_few` lets pass; None where it says nothing."""
+    nothing = too_few(task, 0)
+    bits = (bound_of(nothing).needs_bits or 0) if nothing else 0
+    evidence = too_few(task, bits - 1) if bits else None
+    return Floor(task, bits, evidence) if evidence else None
+
+
+def too_few(task: Task, bits: int) -> Accepted | None:
+    """The certificate that no stack which keeps so few bits does the task, full attention or not.
+
+    All that later tokens know of earlier ones is what is kept: so the stack as a whole is a recurrence of so
+    many bits, and `streaming_state`, which asks nothing else, speaks of it.
+    """
+    said = dict(theorems())["streaming_state"].bound(task, Architecture.parse(f"linear(state_bits={bits})"))
+    return Found({"streaming_state": said}, {}).cannot
+
+
+def _affordable(wish: Wish, price: Cost) -> bool:
+    return wish.budget is None or price.cache_bytes <= wish.budget

@@ -1,0 +1,89 @@
+"""What may be said of a task and a candidate: `decide` without the search for the size at which it flips."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import cache
+
+from limen.core.architecture import Architecture, Layer
+from limen.core.catalogue import lookup
+from limen.core.certificate import Bound
+from limen.core.construction import Construction, constructions_for
+from limen.core.errors import BadInput
+from limen.core.kernel import Accepted
+from limen.core.task import Task
+from limen.decisions import Found, theorems
+from limen.mixers.linear import Linear
+from limen.mixers.softmax import Softmax
+from limen.placement import Offer, evidence, offer
+from limen.tasks.facts import chain
+from limen.theorems.composition_depth.inequality import Levels, levels_of
+
+
+class Standing(IntEnum):
+    """How well a task stands in a stack; more is better."""
+
+    RULED_OUT = 0
+    SHALLOW = 1  # open, but of fewer hops than the task has: not in long texts, certified for none as short
+    OPEN = 2
+    CAN = 3
+
+
+@cache
+def ruled_out(task: Task, architecture: Architecture) -> Accepted | None:
+    """The accepted certificate of a theorem that says cannot, with the widest gap."""
+    said = {name: theorem.bound(task, architecture) for name, theorem in theorems()}
+    return Found(said, {}).cannot
+
+
+def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None:
+    """A construction that fits, and its certificate that the kernel accepted."""
+    for construction in _constructions(task, _usable(architecture)):
+        offered = offer(construction, architecture, steps=0)
+        if isinstance(offered, Offer) and isinstance(found := evidence(offered, architecture), Accepted):
+            return str(construction), found
+    return None
+
+
+def hoped(task: Task, architecture: Architecture) -> Standing:
+    """The standing if no theorem rules it out; an upper bound that costs little."""
+    if _constructions(task, _usable(architecture)):
+        return Standing.CAN
+    return Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN
+
+
+def shallow(task: Task, architecture: Architecture) -> bool:
+    """Whether the depth rule says that long enough texts are out of reach: κ < L, and each hop asks."""
+    tables = chain(task)
+    if tables is None or 1 in tables.n:  # a hop that no query decides can be looked up ahead
+        return False
+    return isinstance(levels_of(architecture, tables.length, tables.L, steps=0), Levels)
+
+
+@cache
+def _constructions(task: Task, usable: Architecture) -> tuple[Construction, ...]:
+    """Those that fit what is usable of a stack; thin layers of other kinds do not matter to them."""
+    found = []
+    for name in constructions_for(task):
+        try:
+            construction = lookup("constructions", name, Construction).within(task, usable)
+            if isinstance(offer(construction, usable, steps=0), Offer):
+                found.append(construction)
+        except BadInput:  # it does not exist at these sizes
+            continue
+    return tuple(found)
+
+
+def _usable(architecture: Architecture) -> Architecture:
+    """The softmax and linear heads alone: what the constructions have; the rest gets the weights 0."""
+    parts = [
+        tuple(part for part in layer.parts if isinstance(part.mixer, Softmax | Linear))
+        for layer in architecture.layers
+    ]
+    return Architecture(tuple(Layer(layer) for layer in parts if layer))
+
+
+def bound_of(evidence: Accepted) -> Bound:
+    """The inequality of a verdict CANNOT."""
+    assert isinstance(evidence.certificate, Bound)
+    return evidence.certificate

@@ -1,0 +1,29 @@
+"""How engines allocate a cache: one small file each, with its rules and where they come from."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from limen.core.errors import unknown
+from limen.hf.engines.asked import Asked
+from limen.hf.engines.engine import Dtypes, Engine, Said
+from limen.hf.engines.plan import Plan
+
+_NOT = ("asked", "engine", "plan")
+
+
+def engines() -> list[str]:
+    """Their names: those of the files."""
+    return [module.name for module in iter_modules(__path__) if module.name not in _NOT]
+
+
+def engine(name: str) -> Engine:
+    """By its name; no other file is loaded."""
+    if name not in engines():
+        raise unknown("engine", name, engines())
+    found: Engine = import_module(f"{__name__}.{name}").ENGINE
+    return found
+
+
+__all__ = ["Asked", "Dtypes", "Engine", "Plan", "Said", "engine", "engines"]

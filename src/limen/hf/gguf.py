@@ -1,0 +1,185 @@
+"""GGUF: the header of a model's file, as the config that its model was made from.
+
+The header is the metadata (`general.architecture`, `llama.block_count`, …) and the name, shape and type of
+each tensor.  Nothing behind it is read.  Every length is looked at before it is believed: a file that is cut
+short, or that claims more than it has, is an error.
+
+Read in llama.cpp's sources of August 2026: gguf-py/gguf/constants.py.  What the keys mean: `gguf_names.py`.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from limen.core.errors import BadInput, shortened
+from limen.hf.gguf_names import config_of
+
+_MAGIC, _VERSIONS = b"GGUF", (2, 3)
+_FIXED = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_STRING, _ARRAY = 8, 9
+_PAIRS, _TENSORS, _STRINGS, _TEXT, _LIST = 2**12, 2**17, 2**21, 2**16, 2**12  # more are nobody's
+_TYPES = {  # numbers of a block, and its bytes
+    0: (1, 4),
+    1: (1, 2),
+    2: (32, 18),
+    3: (32, 20),
+    6: (32, 22),
+    7: (32, 24),
+    8: (32, 34),
+    9: (32, 36),
+    10: (256, 84),
+    11: (256, 110),
+    12: (256, 144),
+    13: (256, 176),
+    14: (256, 210),
+    15: (256, 292),
+    16: (256, 66),
+    17: (256, 74),
+    18: (256, 98),
+    19: (256, 50),
+    20: (32, 18),
+    21: (256, 110),
+    22: (256, 82),
+    23: (256, 136),
+    24: (1, 1),
+    25: (1, 2),
+    26: (1, 4),
+    27: (1, 8),
+    28: (1, 8),
+    29: (256, 56),
+    30: (1, 2),
+    34: (256, 54),
+    35: (256, 66),
+    39: (32, 17),
+}
+
+
+class Header(dict[str, Any]):
+    """The config; and how many numbers its tensors hold, in how many bytes, where all of them are there."""
+
+    parameters: int | None = None
+    weights: int | None = None
+
+
+@dataclass
+class _Reader:
+    data: mmap.mmap
+    where: str
+    at: int = 0
+    strings: int = 0
+
+    def wrong(self, what: str) -> BadInput:
+        return BadInput(f"{self.where}: {what}, at byte {self.at:,} of a GGUF file of {len(self.data):,}")
+
+    def take(self, size: int) -> bytes:
+        if size > len(self.data) - self.at:
+            raise self.wrong(f"cut short: {size:,} bytes are missing or claimed too many")
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def one(self, kind: int) -> Any:
+        form = _FIXED[kind]
+        return struct.unpack("<" + form, self.take(struct.calcsize(form)))[0]
+
+    def count(self, most: int, what: str) -> int:
+        found: int = self.one(10)
+        if found > most:
+            raise self.wrong(f"{shortened(found)} {what}, at most {most:,} are read")
+        return found
+
+    def skip_texts(self, count: int) -> None:
+        """Past so many strings: a model has hundreds of thousands."""
+        data, at, end, length = self.data, self.at, len(self.data), struct.Struct("<Q").unpack_from
+        for _ in range(count):
+            if at + 8 > end:
+                raise self.wrong("cut short inside a list of strings")
+            at += 8 + length(data, at)[0]
+        if at > end:
+            raise self.wrong("cut short inside a list of strings")
+        self.at, self.strings = at, self.strings + count
+
+    def text(self) -> str:
+        return self.take(self.count(_TEXT, "letters of a name")).decode("utf-8", "replace")
+
+    def value(self, kind: int) -> Any:
+        """None for what no reader asks for: long lists, long texts, lists of texts."""
+        if kind in _FIXED:
+            return self.one(kind)
+        if kind == _STRING:
+            size: int = struct.unpack_from("<Q", self.take(8))[0]
+            if size > len(self.data) - self.at:
+                raise self.wrong("cut short inside a string")
+            self.at += size
+            short = size <= _TEXT
+            return self.data[self.at - size : self.at].decode("utf-8", "replace") if short else None
+        if kind != _ARRAY:
+            raise self.wrong(f"no type of metadata has the number {kind}")
+        return self.array()
+
+    def array(self) -> list[Any] | None:
+        kind = self.one(4)
+        if kind == _STRING:
+            self.skip_texts(self.count(_STRINGS - self.strings, "strings"))
+            return None
+        if kind not in _FIXED:
+            raise self.wrong(f"a list of type {kind}")
+        size, count = struct.calcsize(_FIXED[kind]), self.one(10)
+        if count * size > len(self.data) - self.at:
+            raise self.wrong(f"cut short inside a list of {shortened(count)}")
+        if count > _LIST:
+            self.at += count * size
+            return None
+        return [self.one(kind) for _ in range(count)]
+
+
+def header(path: Path, where: str) -> Header:
+    """Of a file whose metadata describe a decoder that the readers know."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _header(_Reader(data, where))
+    except (OSError, ValueError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(f"{where}: cannot be read as a GGUF file: {error}") from error
+
+
+def _header(r: _Reader) -> Header:
+    if r.take(4) != _MAGIC:
+        raise r.wrong("not a GGUF file: it does not begin with GGUF")
+    version = r.one(4)
+    if version not in _VERSIONS:
+        raise r.wrong(f"version {version}; 2 and 3 are read, little-endian")
+    tensors, pairs = r.count(_TENSORS, "tensors"), r.count(_PAIRS, "pairs of metadata")
+    found: dict[str, Any] = {}
+    for _ in range(pairs):
+        key = r.text()
+        found[key] = r.value(r.one(4))
+    config = Header(config_of(found, r.where))
+    if found.get("split.count", 1) in (0, 1):
+        config.parameters, config.weights = _weights(r, tensors)
+    return config
+
+
+def _weights(r: _Reader, tensors: int) -> tuple[int | None, int | None]:
+    """Numbers and bytes; no bytes where a type is not known."""
+    numbers, size, known = 0, 0, True
+    for _ in range(tensors):
+        r.text()
+        dimensions = r.one(4)
+        if dimensions > 8:
+            raise r.wrong(f"a tensor of {dimensions} dimensions")
+        count = prod(r.one(10) for _ in range(dimensions))
+        kind = r.one(4)
+        r.one(10)
+        numbers += count
+        if kind in _TYPES:
+            block, packed = _TYPES[kind]
+            size += -(-count // block) * packed
+        else:
+            known = False
+    return (numbers or None), (size if known and numbers else None)

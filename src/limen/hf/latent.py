@@ -1,0 +1,143 @@
+"""Multi-head latent attention: every token keeps one latent vector and one rotated key for all heads.
+
+r + d_r numbers a token        kv_lora_rank and qk_rope_head_dim; keys and values are read from these
+d_i more                       with an index (DSA): the index key by which the k tokens to read are chosen
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from limen.core.architecture import Part
+from limen.hf.fields import Fields
+from limen.hf.reader import Reader, Stages
+from limen.hf.stack import SUMS, Bits, Block, EveryToken, Kept, Use
+from limen.mixers.softmax import Softmax
+from limen.mixers.top_k import TopK
+
+FIELDS = (
+    "hidden_size",
+    "num_attention_heads",
+    "kv_lora_rank",
+    "qk_rope_head_dim",
+    "qk_nope_head_dim",
+    "v_head_dim",
+)
+_EVERY = 4  # HY V4: the index of one layer serves the three after it, where the config does not say
+
+
+def latent(f: Fields) -> Block:
+    """Every head reads values of size v_head_dim out of the latent vector.
+
+    That has room for one set of keys and values if r ≥ qk_nope_head_dim + v_head_dim; if not, only what the
+    heads reply is counted: then no weights are said to fit.
+    """
+    h, d = f.integer("num_attention_heads"), _value_size(f)
+    mixer = Softmax(h, d, d_k=_key_size(f), kv_heads=None if h == 1 else 1)
+    room = f.integer("kv_lora_rank") >= f.integer("qk_nope_head_dim") + d
+    part = Part(mixer, p=SUMS) if room else Part(mixer, bits=mixer.reply_bits(SUMS))
+    return Block("latent attention", part, (_latents(f),), _sizes(f))
+
+
+def indexed(f: Fields, own_index: bool) -> Block:
+    """The same, of the index_topk tokens that an index chooses; the index keys may be another layer's."""
+    d_i = f.integer("index_head_dim")
+    h, d_v, k = f.integer("num_attention_heads"), _value_size(f), f.integer("index_topk")
+    mixer = TopK(h, d_v, k, d_k=_key_size(f), h_i=f.integer("index_n_heads"), d_i=d_i)
+    index = (Kept(Use.INDEX, d_i, EveryToken()),) if own_index else ()
+    return Block("indexed attention", Part(mixer, p=SUMS), (_latents(f), *index), (*_sizes(f), ("top_k", k)))
+
+
+def _latents(f: Fields) -> Kept:
+    whole = f.integer("num_attention_heads") * (_key_size(f) + _value_size(f))
+    return Kept(Use.KV, f.integer("kv_lora_rank") + f.integer("qk_rope_head_dim"), EveryToken(), whole=whole)
+
+
+def _key_size(f: Fields) -> int:
+    return f.integer("qk_nope_head_dim") + f.integer("qk_rope_head_dim")
+
+
+def _value_size(f: Fields) -> int:
+    return f.size("v_head_dim") or f.share("num_attention_heads", of="hidden_size")
+
+
+def _sizes(f: Fields) -> tuple[tuple[str, int], ...]:
+    return (("heads", f.integer("num_attention_heads")), ("latent", f.integer("kv_lora_rank")))
+
+
+def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
+    if kind == "full_attention":
+        return ((latent(f),),)
+    if f.model_type == "mistral_large4_text":
+        return ((_sourced(f, i),),)
+    types = f["indexer_types"]
+    own = (
+        _listed(f, "indexer_types", i) == "full"
+        if types
+        else f.model_type != "hy_v4" or i == 0 or (i - 1) % _EVERY == 0
+    )
+    return ((indexed(f, own),),)
+
+
+def _sourced(f: Fields, i: int) -> Block:
+    """Mistral Large 4: layers may read the latents of an earlier one, and its index."""
+    for name in ("index_topk_freq", "index_skip_topk_offset", "index_topk_pattern"):
+        if f[name] is not None:
+            raise f.wrong(name, "a list indexer_types in its place")
+    types, sources = f["indexer_types"], f["kv_source_layers"]
+    block = indexed(f, types is None or _listed(f, "indexer_types", i) == "full")
+    own = sources is None or _listed(f, "kv_source_layers", i) == i
+    latents, index = block.kept[0], block.kept[1:]
+    if not _rotated(f, i):  # no positions, no rotated key
+        latents = replace(latents, numbers=f.integer("kv_lora_rank"))
+    return replace(block, kept=(*((latents,) if own else ()), *index))
+
+
+def _rotated(f: Fields, i: int) -> bool:
+    if f["no_rope_layers"] is not None:
+        return bool(_listed(f, "no_rope_layers", i))
+    return (i + 1) % f.integer("no_rope_layer_interval") != 0
+
+
+def _listed(f: Fields, name: str, i: int) -> Any:
+    """Of a list with an entry for each layer."""
+    value, count = f[name], f.integer("num_hidden_layers")
+    if not isinstance(value, list) or len(value) != count:
+        raise f.wrong(name, f"a list of {count}")
+    return value[i]
+
+
+def _kinds(f: Fields) -> tuple[str, ...]:
+    if f.model_type == "longcat_flash":  # two blocks of attention in each layer
+        return ("full_attention",) * (2 * f.integer("num_layers"))
+    if f.listed or f.ruled:
+        return f.kinds()
+    return ("full_attention",) * f.integer("num_hidden_layers")
+
+
+READER = Reader(
+    (
+        "deepseek_v2",
+        "deepseek_v3",
+        "deepseek_v32",
+        "glm4_moe_lite",
+        "glm_moe_dsa",
+        "hy_v4",
+        "axk1",
+        "axk2",
+        "youtu",
+        "minicpm3",
+        "mistral4",
+        "mistral_large4_text",
+        "longcat_flash",
+    ),
+    (
+        *FIELDS,
+        *("index_head_dim", "index_n_heads", "index_topk", "indexer_types", "kv_source_layers", "num_layers"),
+        *("no_rope_layers", "no_rope_layer_interval"),
+    ),
+    _layer,
+    _kinds,
+    {"": ("full_attention", "indexed_attention")},
+)

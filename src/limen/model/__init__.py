@@ -1,0 +1,1 @@
+"""A model: its parts, its files, its run on a task."""

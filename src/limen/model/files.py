@@ -1,0 +1,131 @@
+"""A model on disk: a folder with `model.json` (what it is) and `model.safetensors` (its weights).
+
+Both files are data, never code: a folder from a stranger is safe to load.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+import numpy as np
+
+from limen.core.architecture import Architecture
+from limen.core.errors import BadInput
+from limen.core.folder import content_of, ready_folder, refuse_foreign, write_folder
+from limen.core.own import refuse
+from limen.core.strict_json import read_object
+from limen.core.weights import Weights
+from limen.model.embedding import Codes, parse_embedding
+from limen.model.local import parse_local
+from limen.model.model import Frame, Model
+from limen.model.readout import parse_readout
+
+if TYPE_CHECKING:
+    import torch
+
+WEIGHTS, HEADER = "model.safetensors", "model.json"
+
+
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of `model.json`: a frame in its text forms."""
+
+    schema: Literal["limen/model/1"]
+    architecture: str
+    width: int
+    answers: int
+    embedding: str | Codes
+    locals: list[str | None]
+    norm: bool
+    residual: bool
+    readout: str
+
+
+def digest(model: Model) -> str:
+    """SHA-256 of what `save` writes: the length of model.json in eight bytes, then both files."""
+    header, packed = _content(model)
+    return hashlib.sha256(len(header).to_bytes(8, "little") + header + packed).hexdigest()
+
+
+def save(model: Model, folder: str | os.PathLike[str], *more: tuple[str, bytes]) -> None:
+    """Writes the model, and more files about it; all appear, whole, or none."""
+    ready(folder, *(name for name, _ in more))
+    write_folder(Path(folder), [*model_files(model), *more])
+
+
+def model_files(model: Model) -> list[tuple[str, bytes]]:
+    """The two files by their names; the header first: it says whose the weights are."""
+    header, packed = _content(model)
+    return [(HEADER, header), (WEIGHTS, packed)]
+
+
+def written(frame: Frame, weights: Weights) -> tuple[bytes, bytes]:
+    """What `save` would write of a construction: `model.json` and `model.safetensors`, without torch."""
+    from safetensors.numpy import save as pack
+
+    return _header(frame), pack({name: np.ascontiguousarray(w) for name, w in sorted(weights.items())})
+
+
+def ready(folder: str | os.PathLike[str], *more: str) -> None:
+    """Refuses, before any work, a folder that cannot be written, or that holds a model of somebody else's."""
+    ready_folder(Path(folder))
+    refuse_foreign(Path(folder), HEADER, HEADER, WEIGHTS)
+    for name in more:
+        refuse_foreign(Path(folder), name, name)
+
+
+def _content(model: Model) -> tuple[bytes, bytes]:
+    """The header and the packed weights."""
+    from safetensors.torch import save as pack
+
+    packed = pack({name: w.detach().contiguous() for name, w in sorted(model.weights.items())})
+    return _header(model.frame), packed
+
+
+def _header(frame: Frame) -> bytes:
+    header = Header(
+        schema="limen/model/1",
+        architecture=frame.architecture.sized,
+        width=frame.width,
+        answers=frame.answers,
+        embedding=frame.embedding if isinstance(frame.embedding, Codes) else str(frame.embedding),
+        locals=[None if local is None else str(local) for local in frame.locals],
+        norm=frame.norm,
+        residual=frame.residual,
+        readout=str(frame.readout),
+    )
+    return msgspec.json.format(msgspec.json.encode(header)) + b"\n"
+
+
+def load(folder: str | os.PathLike[str]) -> Model:
+    """Reads a model that `save` wrote, or says which file is wrong and why."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load as unpack
+
+    folder = Path(folder)
+    for name in (HEADER, WEIGHTS):
+        if not (folder / name).is_file():
+            raise BadInput(f"{folder} is not a model: there is no {name} in it")
+    try:
+        fields = read_object(content_of(folder / HEADER), str(folder / HEADER))
+        header = msgspec.convert(fields, type=Header)
+        weights: dict[str, torch.Tensor] = unpack(content_of(folder / WEIGHTS))
+    except msgspec.MsgspecError as error:
+        raise BadInput(f"{folder / HEADER}: {error}") from error
+    except SafetensorError as error:
+        raise BadInput(f"{folder / WEIGHTS}: {error}") from error
+    refuse(header.architecture, str(folder / HEADER))
+    frame = Frame(
+        Architecture.parse(header.architecture),
+        header.width,
+        header.answers,
+        parse_embedding(header.embedding) if isinstance(header.embedding, str) else header.embedding,
+        tuple(None if text is None else parse_local(text) for text in header.locals),
+        norm=header.norm,
+        residual=header.residual,
+        readout=parse_readout(header.readout),
+    )
+    return Model(frame, weights)

@@ -1,0 +1,73 @@
+"""The whole table, cell after cell, and its certificates in a folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from limen.core.certificate import encode
+from limen.core.errors import unknown
+from limen.core.folder import ready_folder, refuse_foreign, write_folder
+from limen.model.files import HEADER, WEIGHTS, model_files
+from limen.tables.cell import Cell, Table
+from limen.tables.columns import COLUMNS
+from limen.tables.evidence import cell
+from limen.tables.rows import ROWS
+
+REPORT, PAGE = "report.json", "report.html"
+
+
+def build(
+    rows: Iterable[str] = (),
+    columns: Iterable[str] = (),
+    full: bool = False,
+    progress: Callable[[Cell, int, int], None] = lambda cell, done, total: None,
+) -> Table:
+    """All rows and columns unless some are named; column by column, since a column shares its runs."""
+    start = time.perf_counter()
+    chosen = tuple(_named("row", rows, ROWS)), tuple(_named("column", columns, COLUMNS))
+    cells: dict[tuple[str, str], Cell] = {}
+    total = len(chosen[0]) * len(chosen[1])
+    for column in chosen[1]:
+        for row in chosen[0]:
+            cells[row, column] = cell(ROWS[row], COLUMNS[column], full)
+            progress(cells[row, column], len(cells), total)
+    return Table(*chosen, cells, full, time.perf_counter() - start)
+
+
+def _named(what: str, names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Those that are named, in the order of the table."""
+    wanted, known = list(names), list(known)
+    for name in wanted:
+        if name not in known:
+            raise unknown(what, name, known)
+    return [name for name in known if name in wanted or not wanted]
+
+
+def write(table: Table, folder: Path, pages: dict[str, bytes]) -> None:
+    """Certificates, models and pages, the pages last; what else the folder holds stays as it is."""
+    refuse(folder)
+    write_folder(folder, chain(_evidence(table), pages.items()))
+
+
+def refuse(folder: Path) -> None:
+    """Known before the work: the folder cannot be written, or holds another's report."""
+    ready_folder(folder)
+    refuse_foreign(folder, REPORT, REPORT, PAGE)
+
+
+def _evidence(table: Table) -> Iterator[tuple[str, bytes]]:
+    """Each file once, though cells share some."""
+    seen = set()
+    for made in table.cells.values():
+        for evidence in made.evidence:
+            if evidence.file in seen:
+                continue
+            seen.add(evidence.file)
+            beside = Path(evidence.file).parent
+            saved = zip((HEADER, WEIGHTS), evidence.files or (), strict=False)
+            for name, content in saved if evidence.model is None else model_files(evidence.model):
+                yield str(beside / name), content
+            yield evidence.file, encode(evidence.certificate)

@@ -1,0 +1,90 @@
+"""What a cell is made of: a verdict at concrete sizes, the order of its bound, and checked evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from limen.core.certificate import Witness
+from limen.core.kernel import Files
+from limen.core.proof import Claim
+from limen.core.shown import html
+from limen.core.task import Task
+from limen.core.verdict import Answer
+
+if TYPE_CHECKING:
+    from limen.model.model import Model
+
+
+class EvidenceError(Exception):
+    """Evidence that does not hold, or that contradicts other evidence: something in the house is wrong."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Ω(…) or O(…) of what, where the exact inequality stands, and what the papers have there."""
+
+    order: str | None
+    of: str
+    inequality: str
+    source: str  # the id of a theorem or a construction
+    mark: str = ""  # confirmed, sharper, weaker, corrected; empty where the papers say nothing
+    paper: str = ""  # their order, and who says so
+    note: str = ""  # what is to be said of the difference
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A certificate that the checker accepted, in words, and the folder or file it is saved in."""
+
+    kind: str
+    says: str
+    certificate: Witness
+    file: str
+    model: Model | None = field(default=None, repr=False, compare=False)
+    numbers: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    files: Files | None = field(default=None, repr=False, compare=False)  # a model as it is saved
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One architecture and one task."""
+
+    row: str
+    column: str
+    task: str
+    architecture: str
+    steps: int
+    answer: Answer
+    reason: str
+    formula: Formula | None = None
+    evidence: tuple[Evidence, ...] = ()
+    argued: bool = False  # open, but a proof on paper says that some weights do it
+    known: tuple[str, ...] = ()  # of an open cell, and beside a verdict
+    statement: str = ""  # the theorem or construction in one sentence
+    why: str = ""  # the first sentences of its proof
+    proof: Claim | None = None  # what Coq proves of a CANNOT, at these sizes or at larger ones
+    seconds: float = 0.0
+
+    @property
+    def machine_checked(self) -> bool:
+        """Whether the verdict itself, at its own sizes, has a proof that Coq checks."""
+        return self.proof is not None and Task.parse(self.proof.task) == Task.parse(self.task)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells by row and column, in the order of the table."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: dict[tuple[str, str], Cell]
+    full: bool
+    seconds: float
+
+    def _repr_html_(self) -> str | None:
+        return html(self)
+
+    def __getitem__(self, at: tuple[str, str]) -> Cell:
+        return self.cells[at]

@@ -1,0 +1,284 @@
+"""One cell: decides, runs the proof or the weights, and lets the checker look at everything before it counts.
+
+CANNOT   the bound at the sizes of the row, and the proof run on a small model of that architecture: two
+         inputs that it cannot tell apart
+CAN      weights that fit into the row's architecture and that the kernel derives to be right on every input;
+         every input of a small size run, and drawn ones of a larger size
+OPEN     what is known: theorems that say nothing, constructions that do not fit, whether thinking would do
+
+What is claimed about a column is tested once, whatever its cells use: every construction is run on every
+input, no theorem may exclude its architecture, and closed forms of rows are counted by brute force.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+
+from limen.bounds import matrix
+from limen.bounds.bound import counts
+from limen.checks.collision import check_collision
+from limen.core.architecture import Architecture
+from limen.core.certificate import Bound, Fits
+from limen.core.construction import construct
+from limen.core.kernel import Accepted
+from limen.core.numbers import Precision
+from limen.core.task import Task
+from limen.core.verdict import Answer, Verdict
+from limen.decisions import decide
+from limen.forms import claimed_from
+from limen.placement import Offer, offer
+from limen.placement import evidence as derived
+from limen.solutions import solve
+from limen.tables import words
+from limen.tables.cell import Cell, Evidence, EvidenceError
+from limen.tables.columns import Column
+from limen.tables.formula import lower, upper
+from limen.tables.papers import CLAIMS
+from limen.tables.refutation import Refuted, refuted
+from limen.tables.rows import Row
+from limen.tables.weights import agrees_with_the_theorems, ran, ways
+from limen.tasks.composition import Composition
+from limen.theorems.composition_depth import smallest
+
+_DRAWN = 8  # plain inputs at the larger size, and as many hard ones
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The verdict at the size that was chosen for it."""
+
+    task: Task
+    verdict: Verdict
+
+
+def cell(row: Row, column: Column, full: bool = False) -> Cell:
+    """The cell with all its evidence, or an error if some of it does not hold."""
+    start = time.perf_counter()
+    test_of(column)
+    found = _decided(row, column)
+    if found.verdict.answer is Answer.CANNOT:
+        made = _cannot(row, column, found)
+    elif found.verdict.answer is Answer.CAN:
+        made = _can(row, column, found, full)
+    else:
+        made = _open(row, column, found)
+    claim = CLAIMS.get((row.id, column.id))
+    argued = claim is not None and claim.answer is Answer.CAN and made.argued
+    if claim is not None and claim.answer is not made.answer and not argued:
+        raise EvidenceError(
+            f"{row.name}, {column.title}: {claim.cite} say {claim.answer}, the evidence says {made.answer}"
+        )
+    return replace(made, seconds=time.perf_counter() - start)
+
+
+@cache
+def test_of(column: Column) -> None:
+    """Every construction of the task, on every input; against every theorem; and the rows, counted."""
+    small = Task.parse(column.every)
+    for way in ways(small, column.ways):
+        solution, _ = solve(way, Precision.parse("float32"), every=True)
+        if solution.wrong:
+            raise EvidenceError(
+                f"{small} by {way}: {solution.wrong} of {solution.tried} answers are wrong in float32"
+            )
+        agrees_with_the_theorems(way)
+    said = small.rows(small.cut)
+    counted = counts(matrix.of_task(small, small.cut)).rows
+    if said is None or not counted.exact:
+        return
+    if said.value is not None and counted.value is not None and said.value > counted.value:
+        raise EvidenceError(
+            f"{small}: {said.formula} = {said.value} prefixes are claimed to differ, {counted.value} do"
+        )
+
+
+def _decided(row: Row, column: Column) -> Decided:
+    """At the first size that is decided; else argued; else where it flips to CANNOT; else open."""
+    first: Decided | None = None
+    for text in column.at:
+        task = Task.parse(text)
+        verdict = _verdict(task, row, column)
+        if verdict.answer is not Answer.OPEN:
+            return Decided(task, verdict)
+        if first is None or (verdict.argued and not first.verdict.argued):
+            first = Decided(task, verdict)
+    assert first is not None  # a column has a size
+    if first.verdict.argued:
+        return first
+    later = _ruled_out(first, row)
+    return first if later is None else Decided(later, _verdict(later, row, column))
+
+
+def _ruled_out(first: Decided, row: Row) -> Task | None:
+    """The smallest size that is ruled out: over all sizes of a composition, else over the one that flips."""
+    if isinstance(first.task, Composition):
+        found = smallest(row.architecture, first.task.L, row.steps)
+        return None if found is None or found.bound is None else Task.parse(found.bound.task)
+    flips = first.verdict.flips
+    return None if flips is None else first.task.resized(flips.size, flips.at)
+
+
+def _verdict(task: Task, row: Row, column: Column) -> Verdict:
+    more = tuple(construct(task, by) for by in column.ways)
+    try:
+        return decide(task, row.architecture, row.steps, more=more)
+    except AssertionError as error:  # a theorem and a construction contradict each other
+        raise EvidenceError(str(error)) from error
+
+
+def _cannot(row: Row, column: Column, found: Decided) -> Cell:
+    assert found.verdict.evidence is not None and isinstance(found.verdict.evidence.certificate, Bound)
+    bound = found.verdict.evidence.certificate
+    says = f"{bound.theorem}: {found.task} needs {_bits(bound.needs_bits)}, this architecture has "
+    evidence = [
+        Evidence(
+            "bound",
+            says + _bits(bound.has_bits) if bound.ceiling is None else found.verdict.reason,
+            bound,
+            f"certificates/{row.id}/{column.id}.json",
+            numbers={"needs_bits": bound.needs_bits, "has_bits": bound.has_bits, "ceiling": bound.accuracy},
+        )
+    ]
+    evidence.append(_refutation(row, column, bound.theorem))
+    known = (
+        [f"open at {column.at[0]}; at the size above it is ruled out"]
+        if found.task != Task.parse(column.at[0])
+        else []
+    )
+    return replace(
+        _blank(row, column, found),
+        formula=lower(row, column, bound),
+        evidence=tuple(evidence),
+        known=tuple(known),
+        proof=claimed_from(bound),
+        statement=words.statement("theorems", bound.theorem),
+        why=words.why("theorems", bound.theorem),
+    )
+
+
+def _refutation(row: Row, column: Column, theorem: str) -> Evidence:
+    task = Task.parse(column.confused)
+    found = refuted(theorem, task, row.small)
+    if found is None:
+        raise EvidenceError(f"{row.name}, {column.title}: the proof found no two inputs on {row.small}")
+    if (reason := check_collision(found.collision, found.model)) is not None:
+        raise EvidenceError(f"{row.name}, {column.title}: {reason}")
+    if found.measured is not None and found.measured != row.small.state_bits(task.cut):
+        raise EvidenceError(
+            f"{row.small} declares {row.small.state_bits(task.cut)} bits of state, a run has {found.measured}"
+        )
+    return Evidence(
+        "collision",
+        _confused(task, row.small, found),
+        found.collision,
+        f"certificates/{row.id}/{column.id}/certificate.json",
+        found.model,
+        {"left": task.render(found.left), "right": task.render(found.right), "how": found.how}
+        | {"left_answer": found.answers[0], "right_answer": found.answers[1], "task": str(task)},
+    )
+
+
+def _confused(task: Task, architecture: Architecture, found: Refuted) -> str:
+    left, right = found.answers
+    again = "" if found.tried == 1 else f" (draw {found.tried}: the ones before are not confused)"
+    return (
+        f"{task} by {architecture}, with random weights{again}, in "
+        f"{found.collision.arithmetic}: two inputs whose right answers are {left} and {right} "
+        f"get the same output, bit by bit ({found.how})"
+    )
+
+
+def _can(row: Row, column: Column, found: Decided, full: bool) -> Cell:
+    accepted, by = found.verdict.evidence, found.verdict.construction
+    if accepted is None or by is None or not isinstance(accepted.certificate, Fits):
+        raise EvidenceError(f"{row.name}, {column.title}: a row with sizes has no verdict by counting")
+    certificate, construction = accepted.certificate, construct(found.task, by)
+    margin = float(Fraction(certificate.margin))
+    evidence = Evidence(
+        "fits",
+        f"{by} fits, with a margin of at least {margin:.3g} on every input of {found.task} in "
+        f"{certificate.precision}, derived from its weights",
+        certificate,
+        f"certificates/{row.id}/{column.id}/certificate.json",
+        files=accepted.files,
+        numbers={"margin": margin, "precision": certificate.precision},
+    )
+    name = by.split("(")[0]
+    return replace(
+        _blank(row, column, found),
+        formula=upper(row, column, construction),
+        evidence=(evidence, *_runs(row, column, by, full)),
+        statement=words.statement("constructions", name),
+        why=words.why("constructions", name),
+        reason=evidence.says,
+    )
+
+
+def _runs(row: Row, column: Column, by: str, full: bool) -> list[Evidence]:
+    made = []
+    for text, count in ((column.every, None), (column.large if full else column.run, _DRAWN)):
+        construction = construct(Task.parse(text), by)
+        offered = offer(construction, row.architecture, row.steps)
+        encoder = isinstance(offered, Offer) and offered.encoder
+        run = ran(construction, count, encoder)
+        solution = run.solution
+        which = (
+            f"all {solution.tried:,} inputs"
+            if count is None
+            else f"{solution.tried} inputs, half of them hard"
+        )
+        thought = f" after {solution.steps} steps of chain of thought" if solution.steps else ""
+        folder = ("every" if count is None else "drawn") + ("-encoder" if encoder else "")
+        name = by.replace("(", "-").replace(")", "").replace("=", "-")
+        made.append(
+            Evidence(
+                "run",
+                f"{text} by {by} in {solution.precision}: {which} right{thought}, the least margin "
+                f"{solution.margin:.3g}",
+                run.certificate,
+                f"certificates/weights/{name}-{folder}/certificate.json",
+                run.model,
+                {"tried": solution.tried, "wrong": solution.wrong, "margin": solution.margin}
+                | {"layers": solution.layers, "width": solution.width, "head_dim": solution.head_dim},
+            )
+        )
+    return made
+
+
+def _open(row: Row, column: Column, found: Decided) -> Cell:
+    """What is known, and what is argued."""
+    known = (*_thinking(row, found), *map(str, found.verdict.argued), *found.verdict.remarks)
+    return replace(_blank(row, column, found), known=known)
+
+
+def _thinking(row: Row, found: Decided) -> list[str]:
+    """Whether a chain of thought would do it."""
+    if row.steps:
+        return []
+    said = []
+    for way in ways(found.task):
+        offered = offer(way, row.architecture, way.steps) if way.steps else ""
+        if isinstance(offered, Offer) and isinstance(derived(offered, row.architecture), Accepted):
+            said.append(f"with {way.steps:,} steps of chain of thought it can: {way} fits")
+    return said
+
+
+def _blank(row: Row, column: Column, found: Decided) -> Cell:
+    """The verdict alone."""
+    return Cell(
+        row=row.id,
+        column=column.id,
+        task=str(found.task),
+        architecture=row.text,
+        steps=row.steps,
+        answer=found.verdict.answer,
+        reason=found.verdict.reason,
+        argued=bool(found.verdict.argued),
+    )
+
+
+def _bits(bits: int | None) -> str:
+    return "an unknown number of bits" if bits is None else f"{bits:,} bits"

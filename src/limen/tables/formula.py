@@ -1,0 +1,95 @@
+"""The formula of a cell: the order of its bound, where it comes from, and what the papers have there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from limen.core.architecture import Architecture
+from limen.core.catalogue import lookup
+from limen.core.certificate import Bound
+from limen.core.construction import Construction
+from limen.core.task import Task
+from limen.core.theorem import Theorem
+from limen.placement import Offer, offer
+from limen.tables import growth
+from limen.tables.cell import Formula
+from limen.tables.columns import Column
+from limen.tables.papers import CLAIMS
+from limen.tables.rows import Row
+from limen.tables.weights import ways
+from limen.tasks.composition import Composition
+
+HOPS = 2  # of the column composition
+
+
+def lower(row: Row, column: Column, bound: Bound) -> Formula:
+    """Ω of the bits that the theorem asks for, and the theorem's own inequality."""
+    theorem = lookup("theorems", bound.theorem, Theorem)()
+    order, of = growth.needs(theorem, column.grown, row.architecture, row.steps), "bits that it must carry"
+    if order is None and isinstance(Task.parse(bound.task), Composition):
+        c = growth.depth(row.architecture, HOPS, row.steps)
+        if c is not None and c > 0:
+            order, of = "Ω(poly n)", f"bits of state and reply; n^{c:.2f} between the longest texts certified"
+    stated = theorem.needs(Task.parse(bound.task))
+    mixers = {
+        type(p.mixer).__module__.rpartition(".")[2] for layer in row.architecture.layers for p in layer.parts
+    }
+    alone = len(row.architecture.layers) == 1  # what a theorem says of one layer says nothing of a stack
+    need = next((n for n in stated if n.mixer in mixers or n.mixer.startswith("any") or alone), None)
+    return _compared(
+        row,
+        column,
+        Formula(
+            order,
+            of,
+            "" if need is None else f"{need.mixer}: {need.inequality}",
+            bound.theorem,
+        ),
+    )
+
+
+def upper(row: Row, column: Column, used: Construction) -> Formula:
+    """The least order of the constructions whose layers are found in the row."""
+    found: list[tuple[int, bool, str, str]] = []
+    for way in (used, *ways(used.task)):
+        if isinstance(offer(way, _in_any_precision(row.architecture), row.steps), Offer):
+            order = _order(way, column)
+            if order is not None:
+                found.append((growth.rank(order), way != used, order, str(way)))
+    _, _, order, by = min(found, default=(0, False, None, str(used)))
+    return _compared(row, column, _size_of(used, order, by))
+
+
+def _size_of(used: Construction, order: str | None, by: str) -> Formula:
+    return Formula(
+        order, "h·d·p, the bits of its heads, as far as its own proof goes (n ≤ 2^20)", _sizes(used), by
+    )
+
+
+@cache
+def _order(way: Construction, column: Column) -> str | None:
+    return growth.sizes(way, lambda k: column.grown(k, upper=True))
+
+
+def _in_any_precision(architecture: Architecture) -> Architecture:
+    """The same stack at 64 bits a number: an order has its precision free."""
+    layers = (
+        replace(layer, parts=tuple(replace(p, p=64) for p in layer.parts)) for layer in architecture.layers
+    )
+    return Architecture(tuple(layers))
+
+
+def _sizes(construction: Construction) -> str:
+    return f"{construction.task}: {construction.frame().architecture}"
+
+
+def _compared(row: Row, column: Column, formula: Formula) -> Formula:
+    """Beside the papers' order: corrected where it does not hold as it stands, else as the two compare."""
+    claim = CLAIMS.get((row.id, column.id))
+    if claim is None or not claim.order or formula.order is None:
+        return formula
+    mark = "corrected" if claim.corrected else growth.compared(formula.order, claim.order)
+    return replace(
+        formula, mark=mark, paper=f"{claim.order} {claim.cite}", note=claim.corrected or claim.note
+    )

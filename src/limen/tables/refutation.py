@@ -1,0 +1,103 @@
+"""The proof run on one small model: two inputs that it takes for each other, but their answers differ.
+
+Every "cannot" here says that what one player tells another takes too few bits.  So a small model with random
+weights is run as that conversation, in integers of a few bits: the tokens before a cut are one player, the
+rest is the other.  Two beginnings after which the same is said, with the same rest, get the same answer.
+Which search finds them depends on the theorem: `refute` where it has one, the decomposition for composition,
+and otherwise all that is said is compared.  The checker then runs the model on both inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+import numpy as np
+
+from limen.adversary.decomposition import Decomposition
+from limen.adversary.told_alike import ARITHMETIC, told_alike
+from limen.checks.collision import check_collision
+from limen.core.architecture import Architecture
+from limen.core.catalogue import lookup
+from limen.core.certificate import Collision
+from limen.core.task import Task, Tokens
+from limen.core.theorem import Theorem
+from limen.model.embedding import Table
+from limen.model.model import Frame, Model
+from limen.protocols._conversation import converse
+from limen.protocols._transcript import arithmetic
+from limen.tasks.composition import Composition
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+_SEEDS = 8  # models that are tried: a random one may be right where a theorem allows it
+_WIDTH = 8
+
+
+@dataclass(frozen=True)
+class Refuted:
+    """A model, two inputs that it confuses, and how they were found."""
+
+    collision: Collision
+    model: Model
+    how: str
+    tried: int  # models, this one the last
+    measured: int | None  # bits of state that were handed over, where nothing else was said
+
+    @property
+    def left(self) -> Tokens:
+        return np.array([*self.collision.left, *self.collision.suffix])
+
+    @property
+    def right(self) -> Tokens:
+        return np.array([*self.collision.right, *self.collision.suffix])
+
+    @property
+    def answers(self) -> tuple[str, str]:
+        """The right answers."""
+        task = Task.parse(self.collision.task)
+        left, right = (np.atleast_1d(task.answer(x)).tolist() for x in (self.left, self.right))
+        return " ".join(map(str, left)), " ".join(map(str, right))
+
+
+def refuted(theorem: str, task: Task, architecture: Architecture) -> Refuted | None:
+    """The first of some random models on which the proof finds its pair, as the checker confirms."""
+    for seed in range(_SEEDS):
+        model = small(task, architecture, seed)
+        found = _searched(theorem, task, model)
+        if found is not None and check_collision(found[0], model) is None:
+            return Refuted(found[0], model, found[1], seed + 1, _measured(task, model))
+    return None
+
+
+def _measured(task: Task, model: Model) -> int | None:
+    """Bits of state that cross the cut in a run, at as many bits a number as the arithmetic has."""
+    rule = arithmetic(ARITHMETIC)
+    tokens = torch.as_tensor(task.sample(np.random.default_rng(0), 1)[0])
+    said = converse(model, tokens, [range(task.cut), range(task.cut, task.length)], rule).said
+    if any(s.kind != "state" for s in said):
+        return None
+    assert rule.precision.bits is not None  # integers have a size
+    return sum(s.numbers for s in said) * rule.precision.bits
+
+
+def small(task: Task, architecture: Architecture, seed: int) -> Model:
+    """Random weights, rounded to halves; positions are embedded."""
+    frame = Frame(architecture, _WIDTH, task.answers, Table(task.vocab, task.length))
+    start = frame.random(torch.Generator().manual_seed(seed), torch.float64)
+    return start.to(arithmetic(ARITHMETIC).precision)
+
+
+def _searched(theorem: str, task: Task, model: Model) -> tuple[Collision, str] | None:
+    if theorem == "composition_depth" and isinstance(task, Composition):
+        pair = Decomposition(rows=4096, seconds=4.0, arithmetic=ARITHMETIC).search(task, model).collision
+        return None if pair is None else (pair, "the indistinguishable decomposition")
+    by_the_proof = lookup("theorems", theorem, Theorem)().refute(task, model)
+    if by_the_proof is not None:
+        return by_the_proof, f"refute of {theorem}"
+    pair = told_alike(task, model)
+    return None if pair is None else (pair, "the conversation of the proof, its messages compared")

@@ -1,0 +1,75 @@
+"""Constructions run: every input of a small size, drawn inputs of a larger one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from limen.checks.tried import check_run
+from limen.core.certificate import Run
+from limen.core.construction import Construction, construct, constructions_for
+from limen.core.errors import BadInput
+from limen.core.numbers import Precision
+from limen.core.task import Task
+from limen.decisions import decide
+from limen.model.model import Model
+from limen.solutions import Solution, certificate, solve
+from limen.tables.cell import EvidenceError
+
+_PRECISION = "float32"
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Weights, what their run showed, and the certificate that the checker accepted."""
+
+    solution: Solution
+    certificate: Run
+    model: Model
+
+
+@cache
+def ran(construction: Construction, count: int | None, encoder: bool) -> Ran:
+    """All inputs of the task, or so many plain and as many hard ones, right: so it is claimed of them."""
+    precision = Precision.parse(_PRECISION)
+    solution, model = solve(construction, precision, count, every=count is None, seed=_SEED, encoder=encoder)
+    if solution.wrong:
+        raise EvidenceError(
+            f"{construction.task} by {construction} in {_PRECISION}: {solution.wrong} of {solution.tried} "
+            "answers are wrong"
+        )
+    if solution.certified is not None and solution.margin < solution.certified:
+        raise EvidenceError(
+            f"{construction.task} by {construction}: a margin of {solution.certified:.3g} is certified, "
+            f"{solution.margin:.3g} was seen"
+        )
+    found = certificate(solution, model, _SEED)
+    if (reason := check_run(found, model)) is not None:
+        raise EvidenceError(f"{found.task} by {construction}: {reason}")
+    return Ran(solution, found, model)
+
+
+def ways(task: Task, more: tuple[str, ...] = ()) -> list[Construction]:
+    """The constructions of a task that exist at its size, and some by their text."""
+    found = []
+    for by in (*constructions_for(task), *more):
+        try:
+            way = construct(task, by)
+            way.frame()
+        except BadInput:
+            continue
+        found.append(way)
+    return found
+
+
+def agrees_with_the_theorems(construction: Construction) -> None:
+    """No theorem excludes the construction's own architecture: bounds may meet but never cross."""
+    try:
+        verdict = decide(construction.task, construction.frame().architecture, construction.steps)
+    except AssertionError as error:
+        raise EvidenceError(str(error)) from error
+    if verdict.answer == "cannot":
+        raise EvidenceError(
+            f"{construction} does {construction.task}, as a run of every input shows, but {verdict.reason}"
+        )

@@ -1,0 +1,283 @@
+"""The depth rule: a stack chains κ + Tφ hops with T steps of chain of thought, and in long texts no more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from limen.core.architecture import Architecture
+from limen.core.bits import power_bits
+from limen.core.certificate import Bound
+from limen.core.proof import Formal
+from limen.core.task import Task
+from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
+from limen.tasks.composition import Composition
+from limen.tasks.facts import chain
+from limen.theorems._case import Case
+from limen.theorems._stated import stated
+from limen.theorems.composition_depth import search_sharp as _sharp
+from limen.theorems.composition_depth import search_stages as _hops
+from limen.theorems.composition_depth.inequality import WRITTEN, Levels, levels_of
+from limen.theorems.composition_depth.search import free_sizes, labels, placements, rounded
+from limen.theorems.composition_depth.search_smallest import guesses
+
+_ID = "composition_depth"
+_SEARCHED = 3  # hops up to which the smallest certified size is sought by routes C and W, beyond by H
+_LONG = 2**4000  # tokens: at such lengths a state that is bounded at all has reached its bound
+_FIRST, _LAST = 0.5, 0.005  # shares of their logarithms by which sizes are made smaller
+_ROUNDS = 6  # a state may grow with the length that is found
+
+
+@dataclass(frozen=True)
+class CompositionDepth(Theorem):
+    """The best inequality for these sizes."""
+
+    formal = (
+        Formal(
+            "each_w.v", "each_w", "route W: two hops, each w by itself, as a conversation, all free sizes"
+        ),
+        Formal(
+            "each_w_stack.v",
+            "cannot_two_layers",
+            "route W: linear layers and a full one, or two full or head-wise: the verdict at its numbers",
+        ),
+        Formal(
+            "each_w_stack.v",
+            "cannot_think_once",
+            "route W: one full or head-wise layer and a step of thought: the verdict at its numbers",
+        ),
+        Formal(
+            "composition_depth.v",
+            "chk_sound",
+            "two hops by linear layers, one full layer, linear layers: the verdict at its numbers",
+        ),
+        Formal(
+            "two_hops_cover.v",
+            "cannot_sandwich",
+            "route A4, two hops by linear layers around one full layer: the verdict at its numbers",
+        ),
+        Formal(
+            "accumulators.v", "concrete_hybrid_errs", "the same with states of s bits and D sums of p bits"
+        ),
+        Formal("many_hops.v", "many_hops", "route H: L hops, any L, as levels of what tokens hold"),
+        Formal(
+            "many_hops_check.v",
+            "cannot_hop_hybrid",
+            "route H: fewer full layers than hops, linear layers anywhere: the verdict at its numbers",
+        ),
+        Formal(
+            "many_hops_check.v", "cannot_hop", "route H: any stack with κ < L: the verdict at its numbers"
+        ),
+        Formal(
+            "many_hops_check.v",
+            "cannot_hop_thinking_hybrid",
+            "route H: thinking aloud, fewer full layers in all passes than hops: the verdict at its numbers",
+        ),
+        Formal(
+            "many_hops_check.v",
+            "cannot_hop_thinking",
+            "route H: any stack with κ + Tφ < L, thinking aloud: the verdict at its numbers",
+        ),
+        Formal(
+            "many_hops_explicit.v", "cannot_hop_explicit", "the same for every L, at sizes in closed form"
+        ),
+        Formal(
+            "many_hops_sizes.v",
+            "hybrid_depth_layers",
+            "every fixed L: L-1 full layers, linear layers of so many bits in all, fail at n^(1/e) bits",
+        ),
+        Formal("many_hops_sizes.v", "full_depth", "every fixed L: L full layers fail at n^(1/e) bits"),
+        Formal(
+            "many_hops_can.v",
+            "depth_rule_dichotomy",
+            "every shape, T and fixed L: κ + Tφ < L fails with few bits, κ + Tφ ≥ L does it with O(log n)",
+        ),
+        Formal("composition_depth_satisfiable.v", "big_correct", "with sizes unbounded such a stack does it"),
+        Formal(
+            "each_w_satisfiable.v",
+            "two_layers_can",
+            "with sums unbounded two layers do it; so does a thinker",
+        ),
+        Formal(
+            "depth_rule.v",
+            "depth_rule",
+            "κ + Tφ ≥ L suffices, any stack, any L: what tokens can know; that weights do it is run",
+        ),
+    )
+
+    def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
+        tables = chain(task)
+        if tables is None:
+            return NoStatement("it is about composition, and facts, which is the same")
+        if tables.answers == 1 or tables.length.bit_length() > WRITTEN:
+            return NoStatement("there is only one answer, or more than can be written down")
+        bits = levels_of(architecture, tables.length, tables.L, steps)
+        found = []
+        for case in _cases(Case(task, architecture, steps), tables, bits):
+            said = stated(_ID, case)
+            if isinstance(said, NoStatement):
+                continue
+            if said.excludes and said.ceiling is None:
+                return said
+            found.append(said)
+        if isinstance(bits, NoStatement):
+            return next((said for said in found if said.excludes), bits)
+        return min(found, key=_remoteness, default=_too_deep(tables.L, len(bits.σ) - 1))
+
+    def needs(self, task: Task) -> tuple[Need, ...]:
+        tables = chain(task)
+        if tables is None:
+            return ()
+        L = tables.L
+        row, values = tables.N(max(L - 2, 0)), tables.N(L - 1)
+        entries = "m·log₂m" if L == 1 else f"N_{L - 2}·log₂N_{L - 1}"
+        bits = power_bits((values, row)) if values.bit_length() < WRITTEN else None
+        return (
+            Need("one softmax layer", f"reply bits ≥ {entries}", bits),
+            Need("any stack", f"κ + Tφ ≥ {L} hops, or more bits than a certificate allows", None),
+        )
+
+    def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
+        case = _sharp.average(Case(task, architecture, steps))
+        return None if case is None else Ceiling.of(stated(_ID, case), f"{_ID}, {case.route}: any weights")
+
+
+def _cases(case: Case, tables: Composition, bits: Levels | NoStatement) -> Iterator[Case]:
+    if case.steps == 0:
+        yield from _sharp.candidates(case)
+    if isinstance(
+        bits, NoStatement
+    ):  # so many hops may be limited by states of 0 bits, which the rule counts
+        return
+    for route, sizes in free_sizes(tables, bits):
+        yield Case(case.task, case.architecture, case.steps, route, sizes)
+    for route, sizes in _hops.candidates(tables, bits):
+        yield Case(case.task, case.architecture, case.steps, route, sizes)
+
+
+def _remoteness(said: Bound) -> tuple[bool, float]:
+    """How far from saying cannot; bits before averages."""
+    if said.ceiling is not None:
+        return not said.excludes, said.accuracy or 1.0
+    has, needs = said.has_bits or 0, said.needs_bits or 0
+    return True, math.log2(has + 1) - math.log2(needs + 1)
+
+
+def _too_deep(L: int, reached: int) -> NoStatement:
+    return NoStatement(
+        f"κ + Tφ = {reached} < L = {L}: not possible at sizes beyond all measure, but none is certified"
+    )
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """A length from which on some composition of so many hops is ruled out; n only where it is certified.
+
+    Beyond eight hops the sizes are those in closed form, log₂n alone.
+    """
+
+    hops: int
+    log2_n: float
+    n: int | None = None
+    bound: Bound | None = None
+
+
+def smallest(architecture: Architecture, hops: int, steps: int = 0) -> Smallest | None:
+    """The fewest tokens found, over all sizes of the task; None where nothing is said."""
+    if hops > _SEARCHED:
+        bits = levels_of(architecture, _LONG, hops, steps)
+        if isinstance(bits, NoStatement):
+            return None
+        best = _by_stages(architecture, hops, steps, bits)
+        if best is None:
+            return Smallest(hops, explicit(bits, hops))
+        return _smallest(hops, _shrunk(best, architecture, steps))
+    found = [_sought(architecture, hops, steps)]
+    if steps == 0 and (sharp := _sharp.smallest(architecture, hops)) is not None:
+        said = stated(_ID, sharp[1])
+        found.append(said if isinstance(said, Bound) and said.excludes else None)
+    best = min((b for b in found if b is not None), key=lambda b: Task.parse(b.task).length, default=None)
+    return None if best is None else _smallest(hops, best)
+
+
+def _smallest(hops: int, bound: Bound) -> Smallest:
+    n = Task.parse(bound.task).length
+    return Smallest(hops, math.log2(n), n, bound)
+
+
+def _by_stages(architecture: Architecture, hops: int, steps: int, bits: Levels) -> Bound | None:
+    """Route H, with the bits of texts that are longer than those found."""
+    μ = next(μ for μ in reversed(placements(bits)) if μ[-1] < hops)  # the highest: no raw replies
+    found = _hops.smallest(bits.placed(μ, hops).wires, hops)
+    if found is None or found[0].length > _LONG:
+        return None
+    said = stated(_ID, Case(found[0], architecture, steps, "H", labels(μ) | found[1]))
+    return said if isinstance(said, Bound) and said.excludes else None
+
+
+def _shrunk(said: Bound, architecture: Architecture, steps: int) -> Bound:
+    """By route C, where it holds at sizes that are smaller, all of them together."""
+    task = Task.parse(said.task)
+    assert isinstance(task, Composition)
+    logs, step = [math.log2(size) for size in (task.m, *task.n)], _FIRST
+    while step > _LAST:
+        m, *n = (rounded(log * (1 - step)) for log in logs)
+        found = _excluding(Composition(max(2, m), tuple(n)), architecture, steps)
+        if found is None:
+            step /= 2
+        else:
+            said, logs = found, [log * (1 - step) for log in logs]
+    return said
+
+
+def _sought(architecture: Architecture, hops: int, steps: int) -> Bound | None:
+    n = 2**16
+    for _ in range(_ROUNDS):
+        bits = levels_of(architecture, n, hops, steps)
+        if isinstance(bits, NoStatement):
+            return None
+        below = 1
+        for task in guesses(
+            bits.placed(range(len(bits.σ)), hops), hops
+        ):  # of more hops than levels, the lowest
+            if (said := _excluding(task, architecture, steps)) is not None:
+                return _less(said, task, below, architecture, steps)
+            below, n = task.m, task.length
+    return None
+
+
+def _less(said: Bound, task: Composition, below: int, architecture: Architecture, steps: int) -> Bound:
+    """With a smaller m, as far as halving the distance to `below` a few times leads."""
+    high = task.m
+    while high - below > 1 + (high >> 10):
+        middle = (below + high) // 2
+        found = _excluding(Composition(middle, task.n), architecture, steps)
+        said, below, high = (said, middle, high) if found is None else (found, below, middle)
+    return said
+
+
+def _excluding(task: Composition, architecture: Architecture, steps: int) -> Bound | None:
+    bits = levels_of(architecture, task.length, task.L, steps)
+    if isinstance(bits, NoStatement):
+        return None
+    said = (stated(_ID, Case(task, architecture, steps, *free)) for free in free_sizes(task, bits))
+    return next((b for b in said if isinstance(b, Bound) and b.excludes), None)
+
+
+def explicit(bits: Levels, L: int) -> float:
+    r"""log₂n of sizes in closed form at which route H holds, for all L: those of proofs/many_hops_explicit.v.
+
+        32(w + s + 1)(L + 1)(4·2^⌈log₂(τW)⌉)^L ≤ 2^τ,    n ≤ (L + 2)·2^(τW)
+
+    for the least such τ; W = 1, 6, 19, 53, 142, … is the exponent of the last table.
+    """
+    _, w, s = bits.wires
+    n = x = 0  # exponents of n_l⋯n_{L-1} and of x_l⋯x_{L-1}
+    for _ in range(L - 1):
+        x += 1 + n
+        n += 1 + x
+    W, τ = 1 + x + 2 * n, 1
+    while 32 * (w + s + 1) * (L + 1) << L * (2 + (τ * W - 1).bit_length()) > 1 << τ:
+        τ += 1
+    return math.log2(L + 2) + τ * W if W.bit_length() < 1000 else math.inf

@@ -1,0 +1,267 @@
+r"""Composition by any stack, with or without chain of thought: the inequalities of `composition_depth`.
+
+A stack is a graph of components with levels λ(c) (core/graph.py).  Bits by level, l = 0..L-1:
+
+    β_l   replies at full components of level l that some other component reads
+    ω_l   replies at all full components of level l, each step of chain of thought with its own level
+    σ_l   states of the linear components of level l;    Σ_l = σ_0 + … + σ_l
+
+Sizes of the proof: 1 ≤ w_l ≤ n_l parts of the tables are asked for, the last ones; of z_1 the last v
+entries vary, so v_1 = v and v_l = w_{l-1}·N_{l-2} entries of z_l.  Player l has these, and what is constant
+of z_{l-1}: u_1 = v and u_l = v_l + N_{l-2} - v_{l-1} tokens.  |Z_l| = x_l; Z_{≤l} reaches at least Θ_l
+values of i_l, so q_1 = x_0 and q_{l+1} = w_l·Θ_l entries of z_{l+1}.  A = w_1⋯w_{L-1}, X_l = x_0⋯x_{l-1}.
+
+    cover(T, N, Q, Θ):   2·C(N,k)·(k/N)^T < 2^-Q,   k = Θ - 1
+
+Route C.    D_1 = A·ω_0 + σ_0,      cover(x_1x_0, m, x_1D_1·x_0/v, Θ_1)
+            D_2 = (L-1)[A·ω_0 + A·x_0ω_1 + β_0x_0 + β_1x_0(x_1 if β_0 else 1) + (β_0+β_1)x_1v] + Σ_1
+    l ≥ 2:  cover(x_lq_l, N_{l-1}, x_lD_l, Θ_l)
+            D_{l+1} = x_lD_l + 1 + (L-l)[A·X_lω_l + β_l(X_l + Σ_{0<i<l} u_i·x_i⋯x_{l-1})
+                                        + (β_0+…+β_l)x_lu_l] + Σ_l
+    If every β_l is 0, only the last tokens receive anything, and instead  D_{l+1} = D_l + A·X_lω_l + σ_l.
+
+    cannot if D_L < q_L·log₂N_{L-1}
+
+Route W, L = 2, β_1 = 0: y groups of h entries of z_1, each with its own b values; y·h ≤ m, y·b ≤ m.
+
+    cannot if Σ_1 + n_1(ω_0 + y·ω_1) + β_0·y·h(b+1) < n_1·J·log₂N_1,
+    J = ⌈y·b·2^(-d/(y·h))⌉,   d = ω_0 + σ_0 if ω_1 else 0
+
+Route H, any L: by stages, the inequality that Coq has checked; see stages.py.
+
+The size `hops` = L' ≤ L: the same for the first L' hops, with states of texts of the whole length.  Where
+z_{l+1}(w_l, i) = i for l ≥ L', the answer i_L is i_{L'}, and these tables are a constant beginning of the
+text: what they reply is a part, always the same, of what z_{L'} replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple
+
+from flint import arb, ctx, fmpz
+
+from limen.core.architecture import Architecture
+from limen.core.bits import ceil_bits, power_bits
+from limen.core.errors import BadInput, counted
+from limen.core.graph import Graph
+from limen.core.theorem import NoStatement
+from limen.tasks.composition import Composition
+from limen.tasks.facts import chain
+from limen.theorems._case import Accuracy, Case, Sides
+from limen.theorems.composition_depth.cover import covers
+from limen.theorems.composition_depth.sharp import SHARP
+from limen.theorems.composition_depth.stages import Stage, Wires, by_stages
+
+WRITTEN = 2**15  # bits of a size that is calculated with
+
+
+class Levels(NamedTuple):
+    """Bits by level."""
+
+    β: tuple[int, ...]
+    ω: tuple[int, ...]
+    σ: tuple[int, ...]
+
+    def placed(self, μ: Sequence[int], L: int) -> Levels:
+        """Level a becomes μ[a]: any increasing relabelling is valid."""
+        levels = []
+        for bits in self:
+            at = [0] * L
+            for a, b in zip(μ, bits, strict=True):
+                at[a] = b
+            levels.append(tuple(at))
+        return Levels(*levels)
+
+    @property
+    def wires(self) -> Wires:
+        """The same for route H: the widest reply of any level, and all states together."""
+        w = max(self.ω)
+        return Wires(w if self.ω[0] else 0, w, sum(self.σ))
+
+
+def inequality(case: Case) -> Sides | Accuracy | NoStatement:
+    """The inequality that the route names."""
+    task = chain(case.task)
+    if task is None:
+        return NoStatement("it is about composition, and facts, which is the same")
+    if any(size.bit_length() > WRITTEN for size in (task.length, *case.sizes.values())):
+        return NoStatement(f"numbers of more than {WRITTEN} bits are not calculated with")
+    if case.route in SHARP:
+        return SHARP[case.route](case)
+    if case.route not in ROUTES:
+        return NoStatement(f"there is no route {case.route!r}; known: {', '.join([*ROUTES, *SHARP])}")
+    hops = case.sizes.get("hops", task.L)
+    if not 1 <= hops <= task.L:
+        return NoStatement(f"hops must be 1..{task.L}, got {hops}")
+    bits = levels_of(case.architecture, task.length, hops, case.steps)
+    if isinstance(bits, NoStatement):
+        return bits
+    sizes = {name: size for name, size in case.sizes.items() if name != "hops"}
+    return ROUTES[case.route](Composition(task.m, task.n[: hops - 1]), bits, sizes)
+
+
+def levels_of(architecture: Architecture, n: int, L: int, steps: int) -> Levels | NoStatement:
+    """Bits by level W = 0..κ+Tφ < L, not yet relabelled, on texts of n tokens."""
+    if any(part.mixer.sees_future for layer in architecture.layers for part in layer.parts):
+        return NoStatement("a mixer that reads later tokens is no decoder", elsewhere=True)
+    try:
+        graph = Graph.of(architecture, n)
+    except BadInput as error:  # it cannot read so long a text
+        return NoStatement(str(error))
+    return bits_by_level(graph, L, steps)
+
+
+def bits_by_level(graph: Graph, L: int, steps: int) -> Levels | NoStatement:
+    """The same of any graph."""
+    counted(steps)
+    if any(c.bits is None for c in graph.components):
+        return NoStatement("some mixer keeps every token, and its replies have no fixed size", elsewhere=True)
+    κ, φ = graph.κ, graph.φ
+    if κ + steps * φ >= L:
+        reached = f"κ + Tφ = {κ} + {steps}·{φ}" if steps else f"κ = {κ}"
+        return NoStatement(f"{reached} ≥ L = {L}: so many hops are not limited")
+    β, ω, σ = ([0] * (κ + steps * φ + 1) for _ in range(3))
+    sinks = graph.sinks
+    for step in range(steps + 1 if φ else 1):  # without full components a step brings no replies
+        found = graph.levels(κ + (step - 1) * φ if step else -1)
+        for i, (c, level) in enumerate(zip(graph.components, found, strict=True)):
+            bits = c.bits or 0
+            if c.full:
+                ω[level.W] += bits
+                β[level.W] += bits if step == 0 and i not in sinks else 0
+            elif step == 0:
+                σ[level.W] += bits
+    return Levels(tuple(β), tuple(ω), tuple(σ))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The sizes of route C at a task; w[0] = 1, Θ[0] = x_0, and Θ need not be complete."""
+
+    task: Composition
+    bits: Levels
+    x: Sequence[int]
+    w: Sequence[int]
+    v_1: int
+    Θ: Sequence[int]
+
+    @property
+    def A(self) -> int:
+        return prod(self.w)
+
+    def X(self, l: int) -> int:
+        return prod(self.x[:l])
+
+    def v(self, l: int) -> int:
+        """Entries of z_l that vary."""
+        return self.v_1 if l == 1 else self.w[l - 1] * self.task.N(l - 2)
+
+    def u(self, l: int) -> int:
+        """Tokens of player l."""
+        return self.v(l) + (self.task.N(l - 2) - self.v(l - 1) if l > 1 else 0)
+
+    def q(self, l: int) -> int:
+        """Entries of z_l that can be asked for."""
+        return self.w[l - 1] * self.Θ[l - 1]
+
+    def test(self, l: int, D: int) -> tuple[int, int, int]:
+        """T, N and Q of the l-th cover, given D_l."""
+        Q = self.x[l] * D if l > 1 else -(-self.x[1] * D * self.x[0] // self.v_1)
+        return self.x[l] * self.q(l), self.task.N(l - 1), Q
+
+    def first(self) -> int:
+        """D_1."""
+        return self.A * self.bits.ω[0] + self.bits.σ[0]
+
+    def next(self, l: int, D: int) -> int:
+        """D_{l+1}, given D_l."""
+        β, ω, σ = self.bits
+        asked = self.A * self.X(l) * ω[l]
+        if not any(β):
+            return D + asked + σ[l]
+        x, later = self.x, self.task.L - l
+        received = sum(β[: l + 1]) * x[l] * self.u(l)
+        if l == 1:
+            z_0 = β[0] * x[0] + β[1] * x[0] * (x[1] if β[0] else 1)
+            return later * (self.A * ω[0] + asked + z_0 + received) + σ[0] + σ[1]
+        lower = self.X(l) + sum(self.u(i) * prod(x[i:l]) for i in range(1, l))
+        return x[l] * D + 1 + later * (asked + β[l] * lower + received) + sum(σ[: l + 1])
+
+
+def _scheme_c(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Sides | NoStatement:
+    L = task.L
+    names = (
+        [f"x{l}" for l in range(L)],
+        [f"Th{l}" for l in range(1, L)],
+        [f"w{l}" for l in range(1, L)],
+        ["v"],
+    )
+    bits = _read(sizes, found, L, [name for group in names for name in group])
+    if isinstance(bits, NoStatement):
+        return bits
+    x, Θ, w = ([sizes[name] for name in group] for group in names[:3])
+    if not x[0] <= sizes["v"] <= task.m or any(w_l > n_l for w_l, n_l in zip(w, task.n, strict=True)):
+        return NoStatement("it needs x0 ≤ v ≤ m and w_l ≤ n_l")
+    c = Chain(task, bits, x, [1, *w], sizes["v"], [x[0], *Θ])
+    D = c.first()
+    for l in range(1, L):
+        if not covers(*c.test(l, D), c.Θ[l]):
+            return NoStatement(f"Th{l} = {c.Θ[l]} values are not surely reached")
+        D = c.next(l, D)
+    return Sides(needs=power_bits((task.N(L - 1), c.q(L))), has=D)
+
+
+def _each_w(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Sides | NoStatement:
+    if task.L != 2:
+        return NoStatement(f"the route W is about two hops, not {task.L}")
+    read = _read(sizes, found, 2, ["y", "h", "b"])
+    if isinstance(read, NoStatement):
+        return read
+    (β_0, β_1), (ω_0, ω_1), (σ_0, σ_1) = read
+    y, h, b, n_1 = sizes["y"], sizes["h"], sizes["b"], task.n[0]
+    if β_1:
+        return NoStatement("the route W needs that nothing reads the softmax components of level 1")
+    if y * h > task.m or y * b > task.m:
+        return NoStatement("it needs y·h ≤ m and y·b ≤ m")
+    J = _reached(y * b, ω_0 + σ_0 if ω_1 else 0, y * h)
+    has = σ_0 + σ_1 + n_1 * (ω_0 + y * ω_1) + β_0 * y * h * (b + 1)
+    return Sides(needs=power_bits((task.N(1), n_1 * J)), has=has)
+
+
+def _by_stages(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Sides | NoStatement:
+    names = [[f"{name}{k}" for name in "xgr"] for k in range(1, task.L)]
+    bits = _read(sizes, found, task.L, ["x0", *(name for stage in names for name in stage)])
+    if isinstance(bits, NoStatement):
+        return bits
+    return by_stages(
+        task, bits.wires, sizes["x0"], [Stage(*(sizes[name] for name in stage)) for stage in names]
+    )
+
+
+def _reached(values: int, d: int, among: int) -> int:
+    """⌈values·2^(-d/among)⌉, or a little less."""
+    with ctx.workprec(96 + values.bit_length() + d.bit_length()):
+        exponent = arb(fmpz(d)) / fmpz(among)
+        least = arb(fmpz(values)) * (-exponent * arb.const_log2()).exp() if exponent < 2 * WRITTEN else arb(0)
+        return max(0, ceil_bits(least.lower()))
+
+
+def _read(sizes: Mapping[str, int], found: Levels, L: int, names: list[str]) -> Levels | NoStatement:
+    """The bits at the levels that mu0, mu1, … name; the other sizes must be those named, and positive."""
+    labels = [f"mu{a}" for a in range(len(found.σ))]
+    if set(sizes) != {*labels, *names}:
+        return NoStatement(
+            f"the sizes must be {', '.join([*labels, *names])}, got {', '.join(sizes) or 'none'}"
+        )
+    if any(sizes[name] < 1 for name in names):
+        return NoStatement("the sizes must be positive")
+    μ = [sizes[label] for label in labels]
+    if not all(low < high for low, high in zip([-1, *μ], [*μ, L], strict=True)):
+        return NoStatement(f"mu0 < mu1 < … must be levels below {L}")
+    return found.placed(μ, L)
+
+
+ROUTES = {"C": _scheme_c, "W": _each_w, "H": _by_stages}

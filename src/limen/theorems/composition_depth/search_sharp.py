@@ -1,0 +1,304 @@
+"""Good free sizes for the inequalities of `sharp.py`; what is proved of these stands in `proof.md`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from limen.core.architecture import Architecture
+from limen.core.theorem import NoStatement
+from limen.tasks.composition import Composition
+from limen.tasks.facts import Facts
+from limen.theorems._case import Accuracy, Case, Sides
+from limen.theorems.composition_depth.sharp import SHARP, Stack, Unmet, bits, full_first, linear_first
+from limen.theorems.composition_depth.sharp_floats import (
+    A1,
+    A2,
+    A3,
+    A4,
+    B1,
+    B2,
+    B3,
+    LARGEST,
+    LF,
+    LF_SPLIT,
+    D,
+    Floats,
+    Found,
+    Route,
+    Tables,
+    between,
+    lightest,
+)
+
+
+class Reading(NamedTuple):
+    """A stack in series: full parts first, and linear parts first."""
+
+    full: Stack
+    linear: Stack
+
+    @classmethod
+    def of(cls, architecture: Architecture, n: int) -> Reading | None:
+        """For texts of n tokens; None where nothing is said of such layers."""
+        try:
+            layers = bits(architecture, n)
+        except Unmet:
+            return None
+        return cls(full_first(layers), linear_first(layers))
+
+    def stack(self, route: Route) -> Stack:
+        """The way round that serves the route, with numbers that floats can hold."""
+        stack = self.linear if route.upper else self.full
+        return Stack(min(stack.β, LARGEST), tuple(min(S_t, LARGEST) for S_t in stack.S))
+
+    def exact(self, L: int) -> list[Route]:
+        """The inequalities for L tables; where one implies another, the one that says more."""
+        full, linear = self
+        if full.F == 1 and full.S[0] == linear.S[1] == 0:
+            return [A1]
+        if full.F == 1 and L >= 2:
+            return [A2] if linear.S[1] == 0 else [A4] if full.S[0] else [A3]
+        if full.F == 2 and L >= 2:
+            two = [] if full.S[0] or full.S[1] else [B2] if full.S[2] else [B1]
+            return [*two, D] if L >= 3 else two
+        return []
+
+    def average(self, L: int) -> list[Route]:
+        """The average cases that may say cannot where the exact inequalities do not."""
+        full, linear = self
+        if full.F == 1 and linear.S[1] == 0 < linear.S[0] and L >= 2:
+            return [LF, LF_SPLIT]
+        return [B3] if full.S == (0, 0, 0) and L >= 2 else []
+
+
+def candidates(case: Case) -> Iterator[Case]:
+    """The routes that apply, with their free sizes; those that say cannot first, the widest margin first."""
+    task = _composition(case)
+    reading = None if task is None else Reading.of(case.architecture, task.length)
+    if task is None or reading is None:
+        return
+    filled = (
+        each for route in reading.exact(task.L) for each in _filled(case, task, route, reading.stack(route))
+    )
+    cases = (*filled, *_averages(case, task, reading))
+    yield from (each for _, each in sorted(_stated(cases), key=lambda pair: _rank(pair[0])))
+
+
+def average(case: Case) -> Case | None:
+    """Of the average cases that apply the one with the lowest ceiling."""
+    task = _composition(case)
+    reading = None if task is None else Reading.of(case.architecture, task.length)
+    if task is None or reading is None:
+        return None
+    averages = (each for each in _averages(case, task, reading) if "hops" not in each.sizes)
+    found = [(sides.ceiling, each) for sides, each in _stated(averages) if isinstance(sides, Accuracy)]
+    return min(found, key=lambda pair: pair[0], default=(1.0, None))[1]
+
+
+def smallest(architecture: Architecture, L: int) -> tuple[int, Case] | None:
+    """The fewest tokens of a composition of L tables that is surely beyond the architecture, and why."""
+    reading = Reading.of(architecture, L + 2)
+    best: Case | None = None
+    for route in [] if reading is None else [*reading.exact(L), *reading.average(L)]:
+        best = _smallest(route, architecture, L, best.task.length if best else LARGEST) or best
+    return None if best is None else (best.task.length, best)
+
+
+def _composition(case: Case) -> Composition | None:
+    task = case.task.composition if isinstance(case.task, Facts) else case.task
+    return task if isinstance(task, Composition) and case.steps == 0 else None
+
+
+def _stated(cases: Iterable[Case]) -> list[tuple[Sides | Accuracy, Case]]:
+    """The cases of which something is said."""
+    stated = [(SHARP[case.route](case), case) for case in cases]
+    return [(sides, case) for sides, case in stated if not isinstance(sides, NoStatement)]
+
+
+def _rank(sides: Sides | Accuracy) -> tuple[bool, bool, float]:
+    """Whether it says nothing, whether it is an accuracy, how narrow it is: the best rank is the least."""
+    if isinstance(sides, Accuracy):
+        return sides.ceiling >= 1, True, sides.ceiling
+    much = 1000 * sides.needs  # how far beyond does not matter
+    return sides.has >= sides.needs, False, min(sides.has, much) / sides.needs if sides.needs else math.inf
+
+
+def _filled(case: Case, task: Composition, route: Route, stack: Stack) -> Iterator[Case]:
+    """The case with the best free sizes; where these are too small to be rounded, those for more bits.
+
+    Each inequality is monotone in the bits: what holds with more of them holds with fewer, sizes unchanged.
+    """
+    tables = _tables(task, route)
+    for eighths in _MORE_BITS if route.free else _MORE_BITS[:1]:
+        there = Stack(-(-stack.β * eighths // 8), tuple(-(-S_t * eighths // 8) for S_t in stack.S))
+        u = _best(lambda u, there=there: route.at(tables, there, u).margin, route.free)  # type: ignore[misc]
+        found = route.at(tables, there, u)
+        if not all(np.isfinite(size).all() for size in found.sizes.values()):
+            return
+        filled = replace(case, route=route.name, sizes=_whole(found.sizes) | route.hops(task.L))
+        yield filled
+        if not found.margin[0] > _NEAR or _excludes(filled):
+            return
+
+
+_MORE_BITS, _NEAR = (8, 9, 10, 12, 16), -0.5  # eighths of the bits; a margin that no rounding turns
+
+
+def _excludes(case: Case) -> bool:
+    return any(_rank(sides)[0] is False for sides, _ in _stated([case]))
+
+
+def _averages(case: Case, task: Composition, reading: Reading) -> Iterator[Case]:
+    """The average cases for such a stack."""
+    full, linear = reading
+    if full.F == 2 and not any(full.S) and task.L >= 2:
+        yield replace(case, route="B3", sizes=B3.hops(task.L))
+    elif full.F == 1 and full.S[0] == linear.S[1] == 0:
+        yield replace(case, route="F_average", sizes={})
+    elif full.F == 1 and linear.S[1] == 0 and task.L >= 2:
+        yield replace(case, route="LF_average", sizes={})
+        c4 = lightest(_tables(task, LF_SPLIT), reading.stack(LF_SPLIT))
+        yield replace(case, route="LF_average", sizes={"c4": c4})
+    elif full.F == 1 and full.S[0] == 0 and task.L == 2:
+        yield replace(case, route="FL_average", sizes={})
+
+
+def _tables(task: Composition, route: Route) -> Tables:
+    """The tables that the route is about."""
+    if not route.upper:
+        m, n = task.m, task.n[: route.tables - 1]
+    else:
+        m, n = (task.m, (1,)) if task.L == 1 else (task.N(task.L - 2), task.n[-1:])
+    return Tables(_float(m), tuple(map(_float, n)))
+
+
+def _float(x: int) -> Floats:
+    return np.array([x if x < LARGEST else math.inf], dtype=np.float64)
+
+
+def _whole(sizes: dict[str, Floats]) -> dict[str, int]:
+    return {name: int(size[0]) for name, size in sizes.items()}
+
+
+class Point(NamedTuple):
+    """A case, and where the search found it."""
+
+    case: Case
+    u: Floats
+
+
+def _smallest(route: Route, architecture: Architecture, L: int, below: int) -> Case | None:
+    """By bisection over the number of tokens, where fewer than `below` are enough."""
+    low, high = L + 1, min(2 * L + 4, below - 1)
+    while (found := _possible(route, architecture, L, high)) is None:
+        if high == below - 1:
+            return None
+        low, high = high, min(high**2, below - 1)
+    while high - low > 1 + (low >> 12):
+        middle = math.isqrt(low * high) if high > 2 * low else (low + high) // 2
+        nearer = _possible(route, architecture, L, middle, found.u)
+        low, high, found = (middle, high, found) if nearer is None else (low, middle, nearer)
+    for _ in range(16):  # floats may be wrong by a hair
+        for sides, case in _stated([found.case]):
+            silent, *_ = _rank(sides)
+            if not silent:
+                return case
+        high += 1 + (high >> 12)
+        found = _possible(route, architecture, L, high, found.u) or found
+    return None
+
+
+def _possible(
+    route: Route, architecture: Architecture, L: int, n: int, near: Floats | None = None
+) -> Point | None:
+    """Tables of at most n tokens for which the inequality holds in floats."""
+    reading = Reading.of(architecture, n)
+    if reading is None:
+        return None
+    stack, cuts = reading.stack(route), route.tables - 1
+
+    def found(u: Floats) -> Found:
+        return route.at(_divided(route, L, n, u[:, :cuts]), stack, u[:, cuts:])
+
+    u = _best(lambda u: found(u).margin, cuts + route.free, near, until=0.0)
+    margin, sizes = found(u)
+    if not margin[0] > 0:
+        return None
+    m, n_l = _divided(route, L, n, u[:, :cuts])
+    task = _task(route, L, int(m[0]), tuple(int(size[0]) for size in n_l))
+    return Point(Case(task, architecture, route=route.name, sizes=_whole(sizes) | route.hops(L)), u)
+
+
+def _divided(route: Route, L: int, n: int, u: Floats) -> Tables:
+    """Tables that n tokens have room for: n_l from u, m what is left; further ones as small as can be."""
+    n_l: list[Floats] = []
+    width, tokens = np.ones(len(u)), np.ones(len(u))  # N_l/m, and all entries/m
+    for u_l in u.T if L > 1 else ():
+        n_l.append(between(u_l, 1, n / 2 / width))
+        width = width * n_l[-1]
+        tokens = tokens + width
+    if L == 1:
+        return Tables(np.full(len(u), n - 2.0), (width,))
+    further = L - route.tables
+    if route.upper:
+        return Tables(np.floor((n - 2 - further) / tokens), tuple(n_l))
+    return Tables(np.floor((n - 2) / (tokens + further * width)), tuple(n_l))
+
+
+def _task(route: Route, L: int, m: int, n: tuple[int, ...]) -> Composition:
+    further = L - route.tables
+    if further <= 0:
+        return Composition(m, n[: L - 1])
+    ones = (1,) * further
+    return Composition(1, (*ones[1:], m, *n)) if route.upper else Composition(m, n + ones)
+
+
+# The search: points spread over a cube, then again and again over smaller ones around the best of each slice.
+
+
+def _best(
+    margin: Callable[[Floats], Floats], free: int, near: Floats | None = None, until: float = math.inf
+) -> Floats:
+    """Where the margin is widest (or just above `until`), as one point: (1, free); perhaps `near` one.
+
+    The last free size starts in several slices of its range, each searched apart: there may be two peaks.
+    """
+    if free == 0:
+        return np.empty((1, 0))
+    many = min(16 * 4**free, 2**15)
+    points = _spread(many, free)
+    points = points[np.argsort(points[:, -1])].reshape(_SLICES, -1, free)
+    if near is not None:
+        points[0, 0] = near
+    around = _spread(max(16, many // 64), free) - 0.5
+    best, value, side = points[:, 0], np.full(_SLICES, -math.inf), 1.0
+    for _ in range(_ROUNDS):
+        values = np.nan_to_num(margin(points.reshape(-1, free)), nan=-math.inf).reshape(_SLICES, -1)
+        i = values.argmax(axis=1)[:, None]
+        found = np.take_along_axis(values, i, axis=1)[:, 0]
+        better = found > value
+        best = np.where(better[:, None], np.take_along_axis(points, i[:, :, None], axis=1)[:, 0], best)
+        value = np.maximum(value, found)
+        if value.max() > until:
+            break
+        side *= _SMALLER
+        points = np.clip(best[:, None] + side * around, 0, 1)
+    return best[[int(value.argmax())]]
+
+
+_ROUNDS, _SMALLER, _SLICES = 16, 0.65, 4  # the last cubes have sides of 0.001
+
+
+@cache
+def _spread(points: int, free: int) -> Floats:
+    """Points i·(1/φ, 1/φ², …) mod 1, φ^(free+1) = φ + 1: they leave no large hole."""
+    φ = 2.0
+    for _ in range(64):
+        φ = (1 + φ) ** (1 / (free + 1))
+    return np.asarray(np.arange(1, points + 1)[:, None] * φ ** -np.arange(1.0, free + 1) % 1)

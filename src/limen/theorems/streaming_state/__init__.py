@@ -1,0 +1,71 @@
+"""A recurrence with fewer states than prefixes to tell apart cannot do the task, not even thinking aloud."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from limen.adversary.collisions import collision, states
+from limen.checks.collision import streams
+from limen.core.architecture import Architecture
+from limen.core.certificate import Bound, Collision
+from limen.core.proof import Formal
+from limen.core.task import Task
+from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
+from limen.model.model import Model
+from limen.model.predictor import Predictor
+from limen.theorems._case import Case
+from limen.theorems._stated import stated
+from limen.theorems._states import answered
+
+
+@dataclass(frozen=True)
+class StreamingState(Theorem):
+    """Cut where the task says, or beside it: after an odd number of brackets Dyck may have more rows."""
+
+    formal = (
+        Formal(
+            "streaming_state.v",
+            "cut_bound",
+            "any task at any cut: no fewer memories than prefixes told apart, thinking aloud or not",
+        ),
+        Formal(
+            "streaming_state.v",
+            "cannot_evaluate",
+            "eva, index, retrieval without `absent`, composition of any length: the verdict at its numbers",
+        ),
+        Formal(
+            "streaming_state.v", "cannot_compare", "equality and disjointness: the verdict at its numbers"
+        ),
+        Formal("rows.v", "cannot_sum", "two_sum by V^n of its sets: the verdict at its numbers"),
+        Formal("rows.v", "cannot_recall", "recall of one key, nearest_neighbor: the verdict at its numbers"),
+        Formal("rows.v", "cannot_three", "three_sum by V^(n-1) of its sets: the verdict at its numbers"),
+        Formal("rows.v", "cannot_average", "sparse_average by 2^(n-q+1) rows: the verdict at its numbers"),
+        Formal("rows.v", "cannot_count", "counting by V^(S-1) of its counts: the verdict at its numbers"),
+        Formal("trees.v", "cannot_tell_trees", "is_tree by (n-1-t)^t rows: the verdict at its numbers"),
+        Formal("streaming_state_attained.v", "eva_tight", "the bound of eva is attained"),
+    )
+
+    def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
+        at_the_cut = stated("streaming_state", Case(task, architecture, steps))
+        if isinstance(at_the_cut, NoStatement) or at_the_cut.excludes:
+            return at_the_cut
+        cases = (Case(task, architecture, steps, sizes={"t": task.cut + beside}) for beside in (-1, 1))
+        beside = (stated("streaming_state", case) for case in cases)
+        return next((b for b in beside if isinstance(b, Bound) and b.excludes), at_the_cut)
+
+    def needs(self, task: Task) -> tuple[Need, ...]:
+        rows = task.rows(task.cut)
+        if rows is None:
+            return ()
+        return (Need("any recurrence", f"state bits ≥ log₂({rows.formula})", rows.bits),)
+
+    def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
+        t = answered(task)
+        sizes = {} if t == task.cut else {"t": t}
+        average = stated("streaming_state", Case(task, architecture, steps, "average", sizes))
+        return Ceiling.of(average, "streaming_state: the state has too few bits for all that may be asked")
+
+    def refute(self, task: Task, model: Predictor) -> Collision | None:
+        if not (isinstance(model, Model) and streams(model)):
+            return None
+        return collision(task, model, task.cut, lambda prefixes: states(model, prefixes))
