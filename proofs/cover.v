@@ -256,5 +256,3 @@ Proof.
     replace (p * (t * r)) with (t * r * p) by ring. replace (r * (t * q)) with (t * r * q) by ring.
     apply Nat.mul_lt_mono_pos_l; [apply Nat.mul_pos_pos; assumption|exact E].
 Qed.
-Print Assumptions cover.
-Print Assumptions cover_bits.

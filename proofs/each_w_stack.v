@@ -279,7 +279,6 @@ Proof.
   - rewrite <- !Nat.pow_mul_r, <- !Nat.pow_add_r. apply Nat.pow_le_mono_r; [lia|]. nia.
 Qed.
 End Two.
-Print Assumptions two_layers_bound.
 
 (** ** One layer that thinks once *)
 Record thinker := {
@@ -373,7 +372,6 @@ Proof.
   - rewrite <- !Nat.pow_mul_r, <- !Nat.pow_add_r. apply Nat.pow_le_mono_r; [lia|]. nia.
 Qed.
 End Once.
-Print Assumptions thinker_bound.
 
 (** ** What a verdict says *)
 Lemma wrong_somewhere (answer : nat -> nat -> list nat -> list nat -> nat) m n1 :
@@ -450,5 +448,3 @@ Proof.
   pose proof (thinker_bound M _ _ _ _ _ _ _ _ D1 D2 D3 D4 D5 D6 D7 HS C) as B.
   rewrite N2Nat.inj_add, N2Nat.inj_mul, N2Nat.inj_add, N2Nat.inj_mul in D8. lia.
 Qed.
-Print Assumptions cannot_two_layers.
-Print Assumptions cannot_think_once.

@@ -185,7 +185,3 @@ Proof.
   { destruct (N.to_nat V); [|lia]. rewrite Nat.pow_0_l in H; [lia|apply Nat.pow_nonzero; lia]. }
   pose proof (log_linear_state M _ _ _ _ Hr HV Hs C). lia.
 Qed.
-
-Print Assumptions one_level.
-Print Assumptions log_linear_state.
-Print Assumptions cannot_evaluate_log_linear.

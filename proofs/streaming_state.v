@@ -321,12 +321,3 @@ Proof.
       try lia; try assumption; intros x Hx; apply Hm; rewrite wr_len; exact Hx. }
   assert (2 ^ N.to_nat s < 2 ^ N.to_nat n) by (apply Nat.pow_lt_mono_r; lia). lia.
 Qed.
-
-Print Assumptions cut_bound.
-Print Assumptions streaming_state.
-Print Assumptions streaming_bits.
-Print Assumptions equality_state.
-Print Assumptions disjointness_state.
-Print Assumptions stack_state.
-Print Assumptions cannot_evaluate.
-Print Assumptions cannot_compare.

@@ -441,10 +441,11 @@ def test_the_command_writes_a_proof_or_says_why_not(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ids("theorems"))
 def test_a_theorem_names_statements_whose_assumptions_are_printed(name: str) -> None:
+    named = (PROOFS / "named.v").read_text()
     for part in lookup("theorems", name, Theorem).formal:
         text = (PROOFS / part.file).read_text()
         assert re.search(rf"^(Theorem|Lemma|Corollary) {part.theorem}\b", text, re.M), part
-        assert f"Print Assumptions {part.theorem}." in text, part
+        assert re.search(rf"^  @{part.file.removesuffix('.v')}\.{part.theorem},?$", named, re.M), part
 
 
 def test_every_form_of_a_proof_is_a_named_theorem() -> None:
@@ -462,8 +463,9 @@ def project(folder: Path, *more: str) -> Path:
     """A project of one file, with these lines, that is checked as `proofs/` is; it needs no library."""
     shutil.copy(PROOFS / "check", folder)
     (folder / "_CoqProject").write_text("-Q . Limen\ntiny.v\n")
-    lines = ["Lemma fine : 1 = 1.", "Proof. reflexivity. Qed.", "Print Assumptions fine.", *more, ""]
-    (folder / "tiny.v").write_text("\n".join(lines))
+    fine = ["Lemma fine : 1 = 1.", "Proof. reflexivity. Qed."]
+    named = ["Definition named := (", "  @fine", ").", "Print Assumptions named."]
+    (folder / "tiny.v").write_text("\n".join([*fine, *named, *more, ""]))
     return folder
 
 

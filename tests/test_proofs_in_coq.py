@@ -319,7 +319,7 @@ def test_coq_that_does_not_end_is_stopped() -> None:
         (["Unset Universe Checking."], "unproved, or not checked"),
         # an axiom that no word shows, in a theorem that is named and in one that is not
         (["Variable oops : False.", "Lemma bad : 1 = 2.", "Proof. destruct oops. Qed.",
-          "Print Assumptions bad."], "1 of 2 theorems are closed"),
+          "Print Assumptions bad."], "1 of 2 lists of theorems are closed"),
         (["Variable oops : False."], "Limen.tiny.oops"),
         (["Lemma bad : 1 = 2.", "Proof. reflexivity. Qed."], "Unable to unify"),
     ],
@@ -343,4 +343,4 @@ def test_make_proofs_fails_on_an_unsafe_flag(tmp_path: Path) -> None:
 def test_make_proofs_accepts_a_project_and_counts_it(tmp_path: Path) -> None:
     done = checked(project(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert "1 of 1 named theorems: Closed under the global context" in done.stdout
+    assert "1 named theorems: Closed under the global context" in done.stdout
