@@ -648,3 +648,15 @@ Proof.
   rewrite <- Nat.pow_mul_r, <- Ea in E. replace (2 * r2 * N.to_nat a)%nat with (N.to_nat (a * r)) in E by (unfold r2; nia).
   rewrite told_bits_nat, <- Hh, <- Hk in H10. lia.
 Qed.
+
+(** ** Examples: one head of size 64 in 16 bits that opens 16 blocks of 64 tokens, on 2^20 tokens or edges, or as
+    many bits twice: c = 66 16 bits of a sum, e = 67 16 of what a block shows. *)
+Example equality_by_blocks := cannot_compare_blocks eqb_l 1 16 1056 1072 64 (2 ^ 20) (2 ^ 14) (2 ^ 20 - 1) (or_introl eq_refl) ltac:(vm_compute; reflexivity).
+Example counting_by_blocks := cannot_count_blocks 1 16 1056 1072 64 (2 ^ 20) (2 ^ 20) 8191 1 1 ltac:(vm_compute; reflexivity).
+Example three_sum_by_blocks := cannot_three_blocks 1 16 1056 1072 64 (2 ^ 20) (2 ^ 40) 16383 19 1 ltac:(vm_compute; reflexivity).
+Example averages_by_blocks := cannot_average_blocks 1 16 1056 1072 64 (2 ^ 20) 4 (2 ^ 14) (2 ^ 20 - 3) ltac:(vm_compute; reflexivity).
+Example trees_by_blocks := cannot_tell_trees_blocks 1 16 1056 1072 64 (2 ^ 20) 15000 16 1 ltac:(vm_compute; reflexivity).
+Example composition_by_blocks := cannot_compose_blocks 1 16 1056 1072 64 (2 ^ 20) [1; 16] (2 ^ 14) 24 1 ltac:(vm_compute; reflexivity).
+Example brackets_by_blocks := cannot_close_blocks 1 16 1056 1072 64 (2 ^ 20) 2 4 16383 4 1 1 ltac:(vm_compute; reflexivity).
+(** With messages of 2^20 bits nothing is said; a layer that counts then: block_cut_satisfiable.v. *)
+Fail Example counting_with_many_bits := cannot_count_blocks 1 16 (2 ^ 20) 1072 64 (2 ^ 20) (2 ^ 20) 8191 1 1 ltac:(vm_compute; reflexivity).

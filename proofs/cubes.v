@@ -6,30 +6,6 @@ From Coq Require Import List Arith Lia Bool PeanoNat.
 Import ListNotations.
 From Limen Require Import counting.
 
-(** ** Sums *)
-Lemma lsum_swap {A B} (g : A -> B -> nat) l l' :
-  lsum (fun a => lsum (g a) l') l = lsum (fun b => lsum (fun a => g a b) l) l'.
-Proof.
-  induction l as [|a l IH].
-  - induction l' as [|b l' IH']; [reflexivity|]. rewrite lsum_cons, <- IH'. reflexivity.
-  - rewrite lsum_cons, IH. clear. induction l' as [|b l' IH]; [reflexivity|]. rewrite !lsum_cons, <- IH. lia.
-Qed.
-Lemma lsum_le {A} (f g : A -> nat) l : (forall a, In a l -> f a <= g a) -> lsum f l <= lsum g l.
-Proof.
-  induction l as [|a l IH]; intros H; [apply le_n|]. rewrite !lsum_cons. apply Nat.add_le_mono; [apply H; left; reflexivity|].
-  apply IH. intros b Hb. apply H. right. exact Hb.
-Qed.
-Lemma lsum_mul {A} k (f : A -> nat) l : lsum (fun a => k * f a) l = k * lsum f l.
-Proof. induction l as [|a l IH]; [unfold lsum; simpl; lia|]. rewrite !lsum_cons, IH. lia. Qed.
-Lemma lsum_add {A} (f g : A -> nat) l : lsum (fun a => f a + g a) l = lsum f l + lsum g l.
-Proof. induction l as [|a l IH]; [reflexivity|]. rewrite !lsum_cons, IH. lia. Qed.
-Lemma lsum_const {A} k (l : list A) : lsum (fun _ => k) l = length l * k.
-Proof. induction l as [|a l IH]; [reflexivity|]. rewrite lsum_cons, IH. reflexivity. Qed.
-Lemma lsum_filter {A} (p : A -> bool) l : lsum (fun a => if p a then 1 else 0) l = length (filter p l).
-Proof. induction l as [|a l IH]; [reflexivity|]. rewrite lsum_cons, IH. simpl. destruct (p a); reflexivity. Qed.
-Lemma lsum_ext {A} (f g : A -> nat) l : (forall a, In a l -> f a = g a) -> lsum f l = lsum g l.
-Proof. intros H. apply Nat.le_antisymm; apply lsum_le; intros a Ha; rewrite H by exact Ha; apply le_n. Qed.
-
 (** ** One cube: what is said of the word at e is [say e], one of 2^d things. *)
 Section Cube.
 Variables E d : nat.
@@ -324,4 +300,35 @@ Proof.
   { intros w _. apply (most_is E b d Hd (say w)). }
   exists a, c0, c1, c. repeat (split; [tauto || lia|]). etransitivity; [exact G|]. apply Nat.mul_le_mono_l.
   apply lsum_le. intros w Hw. apply in_seq in Hw. rewrite Hmost by lia. apply le_n.
+Qed.
+
+(** ** What a cube is good for: the letters at place a that are possible come from words whose other letters are two
+    at each place; all pairs of place and letter together are 2 (E - 1) + b. *)
+Definition spots (E b a : nat) (c0 c1 : list nat) : list (nat * nat) :=
+  flat_map (fun i => if i =? a then map (pair i) (seq 0 b) else [(i, nth i c0 0); (i, nth i c1 0)]) (seq 0 E).
+Lemma spots_length E b a c0 c1 : a < E -> length (spots E b a c0 c1) = 2 * (E - 1) + b.
+Proof.
+  intros Ha.
+  assert (G : forall k j, length (flat_map (fun i => if i =? a then map (pair i) (seq 0 b) else [(i, nth i c0 0); (i, nth i c1 0)]) (seq j k))
+    = if (j <=? a) && (a <? j + k) then 2 * (k - 1) + b else 2 * k).
+  { induction k as [|k IH]; intros j.
+    - simpl. destruct (Nat.leb_spec j a), (Nat.ltb_spec a (j + 0)); simpl; lia.
+    - cbn [seq flat_map]. rewrite app_length, IH.
+      destruct (Nat.eqb_spec j a), (Nat.leb_spec (S j) a), (Nat.ltb_spec a (S j + k)), (Nat.leb_spec j a), (Nat.ltb_spec a (j + S k));
+        rewrite ?map_length, ?seq_length; simpl; lia. }
+  unfold spots. rewrite G. destruct (Nat.leb_spec 0 a), (Nat.ltb_spec a (0 + E)); simpl; lia.
+Qed.
+Lemma possible_word E b say a c0 c1 c v : a < E -> In c0 (nwords E b) -> In c1 (nwords E b) ->
+  In v (possible E b say a c0 c1 c) -> v < b /\ exists r, In r (nwords E b) /\ say r = c /\ nth a r 0 = v /\
+    forall i, i < E -> In (i, nth i r 0) (spots E b a c0 c1).
+Proof.
+  intros Ha H0 H1 H. apply filter_In in H. destruct H as [Hv H]. apply in_seq in Hv. split; [lia|]. apply existsb_exists in H.
+  destruct H as [e [He H]]. apply in_bwords in He. apply Nat.eqb_eq in H.
+  assert (L0 : length c0 = E) by (apply in_nwords in H0; tauto). assert (L1 : length c1 = E) by (apply in_nwords in H1; tauto).
+  assert (M : In (mixed e c0 c1) (nwords E b)) by (rewrite <- He; apply mixed_word; rewrite He; assumption).
+  assert (Here : nth a (set_at a v (mixed e c0 c1)) 0 = v) by (apply set_at_here; apply in_nwords in M; lia).
+  exists (set_at a v (mixed e c0 c1)). split; [apply set_at_word; [lia|exact M]|]. split; [exact H|]. split; [exact Here|].
+  intros i Hi. apply in_flat_map. exists i. split; [apply in_seq; lia|]. destruct (Nat.eqb_spec i a) as [->|N].
+  - apply in_map, in_seq. rewrite Here. lia.
+  - rewrite set_at_else, mixed_nth by lia. destruct (nth i e false); simpl; auto.
 Qed.

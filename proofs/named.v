@@ -4,8 +4,8 @@ From Limen Require streaming_state streaming_state_attained log_linear_state row
   one_layer_cut separate_tokens two_hops two_hops_stack composition_depth cover two_hops_cover
   composition_depth_satisfiable each_w each_w_stack each_w_satisfiable cubes pairs depth_rule accumulators
   rectangle many_hops many_hops_stack many_hops_sizes many_hops_thoughts many_hops_check many_hops_explicit
-  many_hops_can many_hops_attained one_layer_numbers one_layer_rows trees block_cut softmax_lemma lookup
-  words.
+  many_hops_can many_hops_attained joint segments three_hops two_full fewer_hops one_layer_numbers
+  one_layer_rows trees block_cut block_cut_satisfiable softmax_lemma lookup words.
 Definition named := (
   @streaming_state.cut_bound,
   @streaming_state.streaming_state,
@@ -62,6 +62,7 @@ Definition named := (
   @pairs.pairs,
   @pairs.two_layers_pairs,
   @pairs.cannot_two_layers_pairs,
+  @pairs.head_wise_4_128_32,
   @depth_rule.one_pass,
   @depth_rule.depth_rule,
   @accumulators.concrete_hybrid_errs,
@@ -89,6 +90,19 @@ Definition named := (
   @many_hops_can.depth_rule_dichotomy,
   @many_hops_attained.depth_is_enough,
   @many_hops_attained.few_bits_each,
+  @joint.entry_with_many,
+  @joint.joint,
+  @segments.level_size_layers,
+  @three_hops.three_hops_bound,
+  @three_hops.three_hops_errs,
+  @three_hops.cannot_three_hops,
+  @three_hops.three_hops_8_64_16,
+  @two_full.two_full_bound,
+  @two_full.two_full_errs,
+  @two_full.cannot_two_full,
+  @two_full.two_full_8_64_16,
+  @fewer_hops.fewer_hops,
+  @fewer_hops.cannot_think_once_more,
   @one_layer_numbers.cannot_compare_one_layer,
   @one_layer_numbers.cannot_recall_one_layer,
   @one_layer_rows.cannot_close_one_layer,
@@ -106,6 +120,9 @@ Definition named := (
   @block_cut.cannot_tell_trees_blocks,
   @block_cut.cannot_compose_blocks,
   @block_cut.cannot_close_blocks,
+  @block_cut.brackets_by_blocks,
+  @block_cut_satisfiable.blocks_can_count,
+  @block_cut_satisfiable.blocks_can_count_size,
   @softmax_lemma.nearest_add,
   @softmax_lemma.nearest_doubles,
   @softmax_lemma.nearest_one_twice,

@@ -46,16 +46,8 @@ Hypothesis Hc1 : In c1 (nwords h b).
 Definition open_values (w : nat) : list nat := possible h b (fun r => know w r s) a c0 c1 (c w).
 Definition asked_for : list nat := flat_map (fun w => map (fun v => w * m + v) (open_values w)) (seq 0 n1).
 Lemma open_values_spec w v : In v (open_values w) -> v < b /\ exists r, In r (nwords h b) /\ know w r s = c w /\
-  nth a r 0 = v /\ forall i, i < h -> i <> a -> nth i r 0 = nth i c0 0 \/ nth i r 0 = nth i c1 0.
-Proof.
-  intros H. apply filter_In in H. destruct H as [Hv H]. apply in_seq in Hv. split; [lia|]. apply existsb_exists in H.
-  destruct H as [e [He H]]. apply in_bwords in He. apply Nat.eqb_eq in H.
-  assert (L0 : length c0 = h) by (apply in_nwords in Hc0; tauto). assert (L1 : length c1 = h) by (apply in_nwords in Hc1; tauto).
-  assert (M : In (mixed e c0 c1) (nwords h b)) by (rewrite <- He; apply mixed_word; rewrite He; assumption).
-  exists (set_at a v (mixed e c0 c1)). split; [apply set_at_word; [lia|exact M]|]. split; [exact H|].
-  split; [apply set_at_here; apply in_nwords in M; lia|].
-  intros i Hi Ni. rewrite set_at_else, mixed_nth by lia. destruct (nth i e false); auto.
-Qed.
+  nth a r 0 = v /\ forall i, i < h -> In (i, nth i r 0) (spots h b a c0 c1).
+Proof. apply (possible_word h b (fun r => know w r s)); assumption. Qed.
 Lemma asked_for_spec e : In e asked_for -> exists w v, w < n1 /\ In v (open_values w) /\ e = w * m + v.
 Proof.
   intros H. apply in_flat_map in H. destruct H as [w [Hw' H]]. apply in_map_iff in H. destruct H as [v [<- Hv]].
@@ -78,22 +70,8 @@ Proof.
   apply asked_for_spec in He. destruct He as [w [v [Hw' [Hv ->]]]]. apply open_values_spec in Hv. apply in_seq. unfold N. nia.
 Qed.
 
-(** Entries and values that z_2 may meet. *)
-Definition spots : list (nat * nat) :=
-  flat_map (fun i => if i =? a then map (pair i) (seq 0 b) else [(i, nth i c0 0); (i, nth i c1 0)]) (seq 0 h).
-Lemma spots_length : length spots = 2 * (h - 1) + b.
-Proof.
-  assert (G : forall k j, length (flat_map (fun i => if i =? a then map (pair i) (seq 0 b) else [(i, nth i c0 0); (i, nth i c1 0)]) (seq j k))
-    = if (j <=? a) && (a <? j + k) then 2 * (k - 1) + b else 2 * k).
-  { induction k as [|k IH]; intros j.
-    - simpl. destruct (Nat.leb_spec j a), (Nat.ltb_spec a (j + 0)); simpl; lia.
-    - cbn [seq flat_map]. rewrite app_length, IH.
-      destruct (Nat.eqb_spec j a), (Nat.leb_spec (S j) a), (Nat.ltb_spec a (S j + k)), (Nat.leb_spec j a), (Nat.ltb_spec a (j + S k));
-        rewrite ?map_length, ?seq_length; simpl; lia. }
-  unfold spots. rewrite G. destruct (Nat.leb_spec 0 a), (Nat.ltb_spec a (0 + h)); simpl; lia.
-Qed.
 Definition told_of (z2 : list nat) :=
-  (map (tell_w z2) (seq 0 n1), (tell_0 z2 a, (map (fun q => tell_1 z2 (fst q) (snd q)) spots,
+  (map (tell_w z2) (seq 0 n1), (tell_0 z2 a, (map (fun q => tell_1 z2 (fst q) (snd q)) (spots h b a c0 c1),
     (map (fun w => tell_q z2 w a (c w) (tell_w z2 w) s) (seq 0 n1), map (fun e => nth e z2 0) others)))).
 Lemma pairs_count : length S2 <= length Lw ^ n1 * (length Lb * (length Lb ^ (2 * (h - 1) + b) *
   (length Lq ^ n1 * N ^ length others))).
@@ -104,7 +82,7 @@ Proof.
   apply (pigeon told_of); [exact NS| |].
   - intros z2 Hz. apply IS in Hz. unfold told_of. repeat apply in_prod; auto.
     + apply map_words; [apply seq_length|]. auto.
-    + apply map_words; [apply spots_length|]. auto.
+    + apply map_words; [apply spots_length, Ha|]. auto.
     + apply map_words; [apply seq_length|]. auto.
     + apply map_words; [reflexivity|]. intros e He. apply filter_In in He. destruct He as [He _].
       apply in_seq in He. apply in_seq. split; [lia|]. apply (nwords_nth N); [exact Hz|lia].
@@ -124,10 +102,7 @@ Proof.
       assert (Gq : tell_q u w a (c w) (tell_w u w) s = tell_q v w a (c w) (tell_w v w) s)
         by (apply (ext_in_map Eq w); apply in_seq; lia).
       rewrite Gq, E0, Gw. f_equal. apply map_ext_in. intros i Hi. apply in_seq in Hi.
-      apply (ext_in_map E1 (i, nth i r 0)). apply in_flat_map. exists i. split; [apply in_seq; lia|].
-      destruct (Nat.eqb_spec i a) as [->|Ni].
-      * apply in_map, in_seq. rewrite Hxr. lia.
-      * destruct (Hri i ltac:(lia) Ni) as [-> | ->]; simpl; auto.
+      apply (ext_in_map E1 (i, nth i r 0)). apply Hri. lia.
     + apply (ext_in_map Erest). apply filter_In. split; [apply in_seq; lia|]. rewrite Ra. reflexivity.
 Qed.
 End Count.
@@ -214,3 +189,11 @@ Proof.
     with (N.to_nat s0 + N.to_nat s1 + N.to_nat n1 * (N.to_nat w0 + N.to_nat w1) + N.to_nat w0 * (2 * N.to_nat h + N.to_nat b - 1)) in D8; [lia|].
   rewrite !N2Nat.inj_add, !N2Nat.inj_mul, N2Nat.inj_sub, !N2Nat.inj_add, !N2Nat.inj_mul. reflexivity.
 Qed.
+
+(** ** Examples
+    Two layers of ten bits a reply at 225 tokens; eight heads of size 128 in 32 bits, twice, at 2^28.9; two head-wise
+    layers of four such heads and four linear ones of size 64, at 2^31.7. *)
+Example two_layers_at_10_bits := cannot_two_layers_pairs 25 8 0 0 10 10 25 25 120 107 14 ltac:(vm_compute; reflexivity).
+Example two_layers_8_128_32 := cannot_two_layers_pairs 71033 6935 0 0 33280 33280 71033 71033 261817055 231 8 ltac:(vm_compute; reflexivity).
+Example head_wise_4_128_32 :=
+  cannot_two_layers_pairs 1104779 3141 532480 532480 16640 16640 1104779 1104779 1745324919 412 13 ltac:(vm_compute; reflexivity).

@@ -297,6 +297,12 @@ Definition compares (g : list bool -> list bool -> bool) (M : machine bool) (n :
 
 Lemma wrv_len {Tok} (value : nat -> nat -> Tok) f : forall i, length (wrv value i f) = length f.
 Proof. induction f as [|v f IH]; intros i; simpl; auto. Qed.
+Lemma wrv_app {Tok} (value : nat -> nat -> Tok) f g : forall i,
+  wrv value i (f ++ g) = wrv value i f ++ wrv value (i + length f) g.
+Proof.
+  induction f as [|v f IH]; intros i; simpl; [rewrite Nat.add_0_r; reflexivity|].
+  rewrite IH. do 2 f_equal. f_equal. lia.
+Qed.
 Lemma wr_len {Tok} (bit : nat -> bool -> Tok) f : forall i, length (wr bit i f) = length f.
 Proof. induction f as [|v f IH]; intros i; simpl; auto. Qed.
 
