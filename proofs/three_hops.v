@@ -1,7 +1,8 @@
 (** Three hops by two full layers and linear layers anywhere, by a route of its own, sharper than many_hops.v: one
     entry z_0, x1 functions z_1 that take x1 values there, x2 functions z_2 that are chosen together (joint.v).
     What makes it sharper:
-    - only the last y of the n_1 parts of z_2 vary; the others are a constant end of what z_3 says;
+    - only the last y of the n_1 parts of z_2 vary, and the others are a constant end of what z_3 says; of the n_2
+      parts of z_3 so many [rows] are asked for;
     - once the states that cross from z_3 to z_2 are fixed, those before the first full layer are a function of
       z_2, and then of z_1, alone: choosing z_1 costs z_2 and z_3 nothing;
     - of what happens at the tokens of z_2 and z_1 only the states behind them reach w, and states are fixed once
@@ -17,10 +18,10 @@ From Limen Require each_w_stack.
 Section Three.
 Context {H : Type}.
 Variable ls : list (layer H).
-Variables m n1 n2 y : nat.
+Variables m n1 n2 y rows : nat.
 Hypothesis Hm : 0 < m.
 Hypothesis Hy : 0 < y <= n1.
-Hypothesis Hn2 : 0 < n2.
+Hypothesis Hrows : 0 < rows <= n2.
 Let N1 := n1 * m.
 Let N2 := n2 * N1.
 Let n := N2 + N1 + m.
@@ -102,7 +103,7 @@ Lemma base1 g z1 x : In g G2 -> In z1 Z1 -> tail A ((t3 r3 ++ t2 g) ++ t1 z1) x 
 Proof. intros Hg H1. apply early. eapply same_states_trans; [apply early, E2, Hg|apply E1, H1]. Qed.
 
 (** What the last two tokens hold before the first full layer, for all w. *)
-Definition asks : list (nat * nat) := list_prod (seq 0 y) (seq 0 n2).
+Definition asks : list (nat * nat) := list_prod (seq 0 y) (seq 0 rows).
 Definition ending (p : nat * nat) : list H := [tok0 z] ++ [tokw (word p)].
 Definition both (B : list (layer H)) (x : list H) : list H :=
   tail B x [tok0 z] ++ flat_map (fun p => tail B (x ++ [tok0 z]) [tokw (word p)]) asks.
@@ -111,7 +112,7 @@ Proof.
   intros Hp Hh. unfold ending in Hh. rewrite tail_app in Hh. apply in_app_iff in Hh. unfold both. apply in_app_iff.
   destruct Hh as [Hh|Hh]; [auto|right]. apply in_flat_map. eauto.
 Qed.
-Lemma both_length B x : length (both B x) = 1 + y * n2.
+Lemma both_length B x : length (both B x) = 1 + y * rows.
 Proof.
   unfold both. rewrite app_length, tail_length, (length_flat_map_const _ 1) by (intros; apply tail_length).
   unfold asks. rewrite prod_length, !seq_length. simpl. lia.
@@ -204,7 +205,7 @@ Variables x1 x2 k : nat.
 Hypothesis Hx1 : 0 < x1.
 Hypothesis Hx2 : 0 < x2.
 Hypothesis Hk : k <= N1.
-Let Aq := 1 + y * n2.
+Let Aq := 1 + y * rows.
 Hypothesis enough_values : (x1 - 1) ^ m * 2 ^ s0 < m ^ m.
 Hypothesis enough_tuples :
   2 * (binom N1 k * k ^ (x2 * (y * x1))) * (2 * 2 ^ (x1 * s1) * 2 ^ (s0 + b1 * Aq)) ^ x2 <= N1 ^ (x2 * (y * x1)).
@@ -212,7 +213,7 @@ Lemma N1_pos : 0 < N1. Proof. unfold N1. nia. Qed.
 Lemma N2_pos : 0 < N2. Proof. pose proof N1_pos. unfold N2. nia. Qed.
 Definition all_bits : nat :=
   (s0 + s1) + b1 * (Aq + x1 * m) + ((x1 * s1 + 1) * (x2 + 1) + 1) + b1 * (x2 * (y * m)) + b2 * (x1 * Aq) + s2 * (x2 * x1).
-Theorem three_hops_bound : solves_three -> N2 ^ (n2 * S k) <= 2 ^ all_bits.
+Theorem three_hops_bound : solves_three -> N2 ^ (rows * S k) <= 2 ^ all_bits.
 Proof.
   intros C. pose proof N1_pos as P1. pose proof N2_pos as P2.
   (* z_3: states *)
@@ -316,7 +317,10 @@ Proof.
   { unfold se, second_ends. rewrite (length_flat_map_const _ Aq); [rewrite LZ1; reflexivity|]. intros; apply both_length. }
   assert (BI2 : forall v, In v I2 -> v < N1).
   { intros v Hv. destruct (HI2 v Hv) as [g [p [Hg [Hp <-]]]]. apply (nwords_nth (y * m)); [apply WG2, IZ2, Hg|apply Hps, Hp]. }
-  destruct (at_all_spec n2 N1 I2 NI2 BI2) as [Lw [Nw Hw]]. fold N2 in Hw. set (wanted := at_all n2 N1 I2) in *. rewrite LI2 in Lw.
+  destruct (at_all_spec rows N1 I2 NI2 BI2) as [Lw [Nw Hw']].
+  assert (Hw : forall e, In e (at_all rows N1 I2) -> e < N2)
+    by (intros e He; apply (Nat.lt_le_trans _ (rows * N1)); [apply Hw', He|apply Nat.mul_le_mono_r, Hrows]).
+  set (wanted := at_all rows N1 I2) in *. rewrite LI2 in Lw.
   pose proof (others_count wanted N2 Nw Hw) as Lfree. set (free := filter (fun e => negb (memb e wanted)) (seq 0 N2)) in *. rewrite Lw in Lfree.
   set (tr := fun z3 => (map (fun h => say2 h (run (A ++ g1) (t3 z3))) se,
     (map (fun q => num2 (run (A ++ g1) ((t3 z3 ++ t2 (fst q)) ++ t1 (snd q)))) (list_prod Z2 Z1), map (fun e => nth e z3 0) free))).
@@ -362,20 +366,20 @@ Qed.
 End Three.
 
 (** ** Stacks of at most two full layers *)
-Theorem three_hops_errs {H} tok tok0 tokw read (ls : list (layer H)) m n1 n2 y b1 b2 s0 s1 s2 x1 x2 k :
-  0 < m -> 0 < y <= n1 -> 0 < n2 -> 0 < x1 -> 0 < x2 -> k <= n1 * m ->
+Theorem three_hops_errs {H} tok tok0 tokw read (ls : list (layer H)) m n1 n2 y rows b1 b2 s0 s1 s2 x1 x2 k :
+  0 < m -> 0 < y <= n1 -> 0 < rows <= n2 -> 0 < x1 -> 0 < x2 -> k <= n1 * m ->
   (x1 - 1) ^ m * 2 ^ s0 < m ^ m ->
-  2 * (binom (n1 * m) k * k ^ (x2 * (y * x1))) * (2 * 2 ^ (x1 * s1) * 2 ^ (s0 + b1 * (1 + y * n2))) ^ x2
+  2 * (binom (n1 * m) k * k ^ (x2 * (y * x1))) * (2 * 2 ^ (x1 * s1) * 2 ^ (s0 + b1 * (1 + y * rows))) ^ x2
     <= (n1 * m) ^ (x2 * (y * x1)) ->
-  2 ^ all_bits m n2 y b1 b2 s0 s1 s2 x1 x2 < (n2 * (n1 * m)) ^ (n2 * S k) ->
+  2 ^ all_bits m y rows b1 b2 s0 s1 s2 x1 x2 < (n2 * (n1 * m)) ^ (rows * S k) ->
   phi ls <= 2 -> level_size ls (size m [1; n1; n2]) b1 b2 s0 s1 s2 -> errs tok tok0 tokw read ls m [1; n1; n2].
 Proof.
   intros Hm Hy Hn2 Hx1 Hx2 Hk Hval Htup Hlt HF [Hw1 [Hw2 [Hs0 [Hs1 Hs2]]]]. apply errs_unless. intros C.
   assert (En : size m [1; n1; n2] = n2 * (n1 * m) + n1 * m + m) by (cbn [size]; rewrite Nat.mul_1_l; lia). rewrite En in *.
   destruct (voice_exists ls 0 _ b1 Hw1) as [say1 V1]. destruct (voice_exists ls 1 _ b2 Hw2) as [say2 V2].
   destruct (state_code _ _ _ Hs0) as [num0 N0]. destruct (state_code _ _ _ Hs1) as [num1 N1]. destruct (state_code _ _ _ Hs2) as [num2 N2].
-  apply (Nat.lt_irrefl (2 ^ all_bits m n2 y b1 b2 s0 s1 s2 x1 x2)). eapply Nat.lt_le_trans; [exact Hlt|].
-  apply (three_hops_bound ls m n1 n2 y Hm Hy Hn2 b1 b2 s0 s1 s2 (two_segments ls HF) say1 say2 V1 V2 num0 num1 num2 N0 N1 N2
+  apply (Nat.lt_irrefl (2 ^ all_bits m y rows b1 b2 s0 s1 s2 x1 x2)). eapply Nat.lt_le_trans; [exact Hlt|].
+  apply (three_hops_bound ls m n1 n2 y rows Hm Hy Hn2 b1 b2 s0 s1 s2 (two_segments ls HF) say1 say2 V1 V2 num0 num1 num2 N0 N1 N2
            tok tok0 tokw read x1 x2 k Hx1 Hx2 Hk Hval Htup).
   intros [w1 w2] z z1 g z3 Hp Hz H1 H2 H3. apply in_prod_iff in Hp. rewrite !in_seq in Hp. cbn [fst snd].
   unfold ending. rewrite <- text_is with (n1 := n1) (y := y).
@@ -393,44 +397,44 @@ Qed.
 (** Fractions: e1/c1 at least s0/m, to keep x1 values; a/b at most log2(N1/k), e/c at least log2(N1/(N1 - k)), for more
     than k values of i_2; p/q at most log2 N2. *)
 Local Open Scope N_scope.
-Definition bitsN (m n2 y b1 b2 s0 s1 s2 x1 x2 : N) : N :=
-  (s0 + s1) + b1 * (1 + y * n2 + x1 * m) + ((x1 * s1 + 1) * (x2 + 1) + 1) + b1 * (x2 * (y * m)) + b2 * (x1 * (1 + y * n2)) + s2 * (x2 * x1).
-Definition chk_three_hops (b1 b2 s0 s1 s2 m n1 n2 y x1 x2 k c1 e1 a b c e p q : N) : bool :=
-  (0 <? m) && (0 <? y) && (y <=? n1) && (0 <? n2) && (0 <? x1) && (0 <? x2) && (k <? n1 * m) && (k <=? x2 * (y * x1)) &&
+Definition bitsN (m y rows b1 b2 s0 s1 s2 x1 x2 : N) : N :=
+  (s0 + s1) + b1 * (1 + y * rows + x1 * m) + ((x1 * s1 + 1) * (x2 + 1) + 1) + b1 * (x2 * (y * m)) + b2 * (x1 * (1 + y * rows)) + s2 * (x2 * x1).
+Definition chk_three_hops (b1 b2 s0 s1 s2 m n1 n2 y rows x1 x2 k c1 e1 a b c e p q : N) : bool :=
+  (0 <? m) && (0 <? y) && (y <=? n1) && (0 <? rows) && (rows <=? n2) && (0 <? x1) && (0 <? x2) && (k <? n1 * m) && (k <=? x2 * (y * x1)) &&
   ((x1 - 1) ^ c1 * 2 ^ e1 <? m ^ c1) && (s0 * c1 <=? e1 * m) &&
   (2 ^ a * k ^ b <=? (n1 * m) ^ b) && ((n1 * m) ^ c <=? 2 ^ e * (n1 * m - k) ^ c) &&
-  ((x1 * s1 + 1 + (s0 + b1 * (1 + y * n2)) + 1) * x2 * (b * c) + (n1 * m - k) * (e * b) <? (x2 * (y * x1) - k) * (a * c)) &&
-  power_exceeds (bitsN m n2 y b1 b2 s0 s1 s2 x1 x2) (n2 * (k + 1)) (n2 * (n1 * m)) p q.
+  ((x1 * s1 + 1 + (s0 + b1 * (1 + y * rows)) + 1) * x2 * (b * c) + (n1 * m - k) * (e * b) <? (x2 * (y * x1) - k) * (a * c)) &&
+  power_exceeds (bitsN m y rows b1 b2 s0 s1 s2 x1 x2) (rows * (k + 1)) (n2 * (n1 * m)) p q.
 
-Lemma bitsN_nat m n2 y b1 b2 s0 s1 s2 x1 x2 : N.to_nat (bitsN m n2 y b1 b2 s0 s1 s2 x1 x2)
-  = all_bits (N.to_nat m) (N.to_nat n2) (N.to_nat y) (N.to_nat b1) (N.to_nat b2) (N.to_nat s0) (N.to_nat s1) (N.to_nat s2)
+Lemma bitsN_nat m y rows b1 b2 s0 s1 s2 x1 x2 : N.to_nat (bitsN m y rows b1 b2 s0 s1 s2 x1 x2)
+  = all_bits (N.to_nat m) (N.to_nat y) (N.to_nat rows) (N.to_nat b1) (N.to_nat b2) (N.to_nat s0) (N.to_nat s1) (N.to_nat s2)
       (N.to_nat x1) (N.to_nat x2).
 Proof.
   unfold bitsN, all_bits. repeat first [rewrite N2Nat.inj_add | rewrite N2Nat.inj_mul]. reflexivity.
 Qed.
-Theorem cannot_three_hops b1 b2 s0 s1 s2 m n1 n2 y x1 x2 k c1 e1 a b c e p q :
-  chk_three_hops b1 b2 s0 s1 s2 m n1 n2 y x1 x2 k c1 e1 a b c e p q = true ->
+Theorem cannot_three_hops b1 b2 s0 s1 s2 m n1 n2 y rows x1 x2 k c1 e1 a b c e p q :
+  chk_three_hops b1 b2 s0 s1 s2 m n1 n2 y rows x1 x2 k c1 e1 a b c e p q = true ->
   let ns := map N.to_nat [1; n1; n2] in
   forall (H : Type) tok tok0 tokw read (ls : list (layer H)), (phi ls <= 2)%nat ->
   level_size ls (size (N.to_nat m) ns) (N.to_nat b1) (N.to_nat b2) (N.to_nat s0) (N.to_nat s1) (N.to_nat s2) ->
   errs tok tok0 tokw read ls (N.to_nat m) ns.
 Proof.
   intros D ns H tok tok0 tokw read ls HF HS. unfold chk_three_hops in D. rewrite !andb_true_iff, !N.ltb_lt, !N.leb_le in D.
-  destruct D as [[[[[[[[[[[[[D1 D2] D3] D4] D5] D6] D7] D8] D9] D10] D11] D12] D13] D14].
+  destruct D as [[[[[[[[[[[[[[D1 D2] D3] D4] D4'] D5] D6] D7] D8] D9] D10] D11] D12] D13] D14].
   apply power_exceeds_sound in D14. rewrite bitsN_nat in D14.
-  apply to_nat_lt in D1, D2, D4, D5, D6, D7, D9, D13. apply to_nat_le in D3, D8, D10, D11, D12.
+  apply to_nat_lt in D1, D2, D4, D5, D6, D7, D9, D13. apply to_nat_le in D3, D4', D8, D10, D11, D12.
   repeat first [rewrite N2Nat.inj_add in * | rewrite N2Nat.inj_mul in * | rewrite N2Nat.inj_sub in * | rewrite N2Nat.inj_pow in *].
   change (N.to_nat 0) with 0%nat in *. change (N.to_nat 1) with 1%nat in *. change (N.to_nat 2) with 2%nat in *.
   unfold ns. cbn [map]. change (N.to_nat 1) with 1%nat.
-  apply (three_hops_errs tok tok0 tokw read ls (N.to_nat m) (N.to_nat n1) (N.to_nat n2) (N.to_nat y) (N.to_nat b1) (N.to_nat b2)
+  apply (three_hops_errs tok tok0 tokw read ls (N.to_nat m) (N.to_nat n1) (N.to_nat n2) (N.to_nat y) (N.to_nat rows) (N.to_nat b1) (N.to_nat b2)
     (N.to_nat s0) (N.to_nat s1) (N.to_nat s2) (N.to_nat x1) (N.to_nat x2) (N.to_nat k)); auto.
   - apply Nat.lt_le_incl, D7.
   - apply (each_w_stack.kept_gap _ _ _ _ (N.to_nat c1) (N.to_nat e1)); assumption.
-  - set (S := (N.to_nat x1 * N.to_nat s1 + 1 + (N.to_nat s0 + N.to_nat b1 * (1 + N.to_nat y * N.to_nat n2)))%nat) in *.
+  - set (S := (N.to_nat x1 * N.to_nat s1 + 1 + (N.to_nat s0 + N.to_nat b1 * (1 + N.to_nat y * N.to_nat rows)))%nat) in *.
     pose proof (cover_bits (S + 1) (N.to_nat x2) 1 (N.to_nat n1 * N.to_nat m) (N.to_nat k) (N.to_nat x2 * (N.to_nat y * N.to_nat x1))
       (N.to_nat a) (N.to_nat b) (N.to_nat c) (N.to_nat e) D7 D8 D11 D12) as Cov. rewrite !Nat.mul_1_l, !Nat.mul_1_r, Nat.pow_1_r in Cov.
     apply Nat.lt_le_incl. eapply Nat.le_lt_trans; [|apply Cov, D13].
-    replace (2 * 2 ^ (N.to_nat x1 * N.to_nat s1) * 2 ^ (N.to_nat s0 + N.to_nat b1 * (1 + N.to_nat y * N.to_nat n2)))%nat with (2 ^ S)%nat.
+    replace (2 * 2 ^ (N.to_nat x1 * N.to_nat s1) * 2 ^ (N.to_nat s0 + N.to_nat b1 * (1 + N.to_nat y * N.to_nat rows)))%nat with (2 ^ S)%nat.
     + rewrite <- !Nat.pow_mul_r, Nat.mul_add_distr_r, Nat.mul_1_l, Nat.pow_add_r.
       assert (P : (2 <= 2 ^ N.to_nat x2)%nat) by (rewrite <- (Nat.pow_1_r 2) at 1; apply Nat.pow_le_mono_r; lia).
       transitivity (2 ^ (S * N.to_nat x2) * 2 * (binom (N.to_nat n1 * N.to_nat m) (N.to_nat k) * N.to_nat k ^ (N.to_nat x2 * (N.to_nat y * N.to_nat x1))))%nat;
@@ -444,9 +448,9 @@ Qed.
     hops at 2^18.1 tokens.  Eight heads of size 64 in 16 bits and a linear layer of as many before, between and after:
     not at 2^63.2 tokens, where many_hops_check.v needs 2^172. *)
 Example three_hops_at_14_bits :=
-  cannot_three_hops 14 14 14 14 14 75 730 4 29 66 9 6646 5 1 216 71 241 45 3761 212 ltac:(vm_compute; reflexivity).
+  cannot_three_hops 14 14 14 14 14 75 730 4 29 4 66 9 6646 5 1 216 71 241 45 3761 212 ltac:(vm_compute; reflexivity).
 Example three_hops_8_64_16 := cannot_three_hops 8448 8448 532480 532480 532480
-  6849610 2456570756 639 586120 6470480 1164 1554111109172977 25 2 433 126 143 20 7144 113 ltac:(vm_compute; reflexivity).
+  6849610 2456570756 639 586120 639 6470480 1164 1554111109172977 25 2 433 126 143 20 7144 113 ltac:(vm_compute; reflexivity).
 (** One value more of i_2, or one bit more of states, and nothing is proved. *)
 Fail Example three_hops_at_15_bits :=
-  cannot_three_hops 15 14 14 14 14 75 730 4 29 66 9 6646 5 1 216 71 241 45 3761 212 ltac:(vm_compute; reflexivity).
+  cannot_three_hops 15 14 14 14 14 75 730 4 29 4 66 9 6646 5 1 216 71 241 45 3761 212 ltac:(vm_compute; reflexivity).

@@ -1,6 +1,7 @@
 (** Two hops by two full layers and linear layers behind them, by pairs of values (cubes.v): stacks F F L ... L, head
     by head or not, with no linear layer before the second full one.
-    The last h entries of z_1 vary, all but one of them between two values.  What w and the states know of z_1 at
+    The last h entries of z_1 vary, all but one of them between two values, and of the n_1 parts of z_2 so many [rows]
+    are asked for.  What w and the states know of z_1 at
     the first layer, for all w together, is d bits, so of the entry that z_0 asks for x <= b (h - d) / h values are
     possible whatever is known: x functions z_1.  Then what w asks at the second layer does not depend on them, and
     the states behind the second layer are fixed once for each. *)
@@ -12,10 +13,10 @@ From Limen Require depth_rule.
 Section Two.
 Context {H : Type}.
 Variable ls : list (layer H).
-Variables m n1 h b : nat.
+Variables m n1 rows h b : nat.
 Hypothesis Hh : 0 < h <= m.
 Hypothesis Hb : 0 < b <= m.
-Hypothesis Hn1 : 0 < n1.
+Hypothesis Hrows : 0 < rows <= n1.
 Let N := n1 * m.
 Let n := N + m.
 Variables b1 b2 s1 s2 : nat.
@@ -63,15 +64,15 @@ Hypothesis HS2 : forall z2, In z2 S2 -> In z2 (nwords N N).
 Hypothesis HZ : forall r, In r Z -> In r (nwords h b).
 Hypothesis E2 : forall z2, In z2 S2 -> same_states g1 (t2 z2) (t2 r2).
 Hypothesis E1 : forall r r', In r Z -> In r' Z -> same_states g1 (t2 r2 ++ t1 r) (t2 r2 ++ t1 r').
-Hypothesis Q1 : forall r r' w, In r Z -> In r' Z -> w < n1 -> say1 (tokw (word w)) (t1 r) = say1 (tokw (word w)) (t1 r').
-Hypothesis Q2 : forall z2 z2' r x w, In z2 S2 -> In z2' S2 -> In r Z -> w < n1 -> In x (t1 r ++ ending a w) -> say1 x (t2 z2) = say1 x (t2 z2').
+Hypothesis Q1 : forall r r' w, In r Z -> In r' Z -> w < rows -> say1 (tokw (word w)) (t1 r) = say1 (tokw (word w)) (t1 r').
+Hypothesis Q2 : forall z2 z2' r x w, In z2 S2 -> In z2' S2 -> In r Z -> w < rows -> In x (t1 r ++ ending a w) -> say1 x (t2 z2) = say1 x (t2 z2').
 Lemma states z2 z2' r r' : In z2 S2 -> In z2' S2 -> In r Z -> In r' Z -> same_states g1 (t2 z2 ++ t1 r) (t2 z2' ++ t1 r').
 Proof.
   intros H2 H2' H1 H1'. eapply same_states_trans; [apply g1_states, E2, H2|].
   eapply same_states_trans; [apply (E1 r r' H1 H1')|]. apply same_states_sym, g1_states, E2, H2'.
 Qed.
 (** What tokens hold before the second full layer does not depend on z_2 ... *)
-Lemma level_1 z2 z2' r w : In z2 S2 -> In z2' S2 -> In r Z -> w < n1 ->
+Lemma level_1 z2 z2' r w : In z2 S2 -> In z2' S2 -> In r Z -> w < rows ->
   tail g1 (t2 z2) (t1 r) = tail g1 (t2 z2') (t1 r) /\
   tail g1 (t2 z2 ++ t1 r) (ending a w) = tail g1 (t2 z2' ++ t1 r) (ending a w).
 Proof.
@@ -82,7 +83,7 @@ Proof.
   - eapply same_states_trans; [apply E2, H2|apply same_states_sym, E2, H2'].
 Qed.
 (** ... nor, at the last one, on z_1. *)
-Lemma level_1_last z2 z2' r r' w : In z2 S2 -> In z2' S2 -> In r Z -> In r' Z -> w < n1 ->
+Lemma level_1_last z2 z2' r r' w : In z2 S2 -> In z2' S2 -> In r Z -> In r' Z -> w < rows ->
   tail g1 ((t2 z2 ++ t1 r) ++ [tok0 (m - h + a)]) [tokw (word w)] = tail g1 ((t2 z2' ++ t1 r') ++ [tok0 (m - h + a)]) [tokw (word w)].
 Proof.
   intros H2 H2' H1 H1' Hw. transitivity (tail g1 ((t2 z2' ++ t1 r) ++ [tok0 (m - h + a)]) [tokw (word w)]).
@@ -99,12 +100,12 @@ Hypothesis Hq2 : In q2 S2.
 Hypothesis Hq1 : In q1 Z.
 (** What the last two tokens hold before the second full layer, for all z_1 and w. *)
 Definition second_ends : list H := flat_map (fun r => tail g1 (t2 q2 ++ t1 r) [tok0 (m - h + a)]) Z ++
-  flat_map (fun w => tail g1 ((t2 q2 ++ t1 q1) ++ [tok0 (m - h + a)]) [tokw (word w)]) (seq 0 n1).
-Lemma second_ends_length : length second_ends = length Z + n1.
+  flat_map (fun w => tail g1 ((t2 q2 ++ t1 q1) ++ [tok0 (m - h + a)]) [tokw (word w)]) (seq 0 rows).
+Lemma second_ends_length : length second_ends = length Z + rows.
 Proof.
   unfold second_ends. rewrite app_length, !(length_flat_map_const _ 1) by (intros; apply tail_length). rewrite seq_length. lia.
 Qed.
-Lemma same_answer z2 z2' r w : In z2 S2 -> In z2' S2 -> In r Z -> w < n1 ->
+Lemma same_answer z2 z2' r w : In z2 S2 -> In z2' S2 -> In r Z -> w < rows ->
   (forall x, In x second_ends -> say2 x (run g1 (t2 z2)) = say2 x (run g1 (t2 z2'))) ->
   same_states g2 (run g1 (t2 z2 ++ t1 r)) (run g1 (t2 z2' ++ t1 r)) ->
   answer read ls (t2 z2 ++ t1 r ++ ending a w) = answer read ls (t2 z2' ++ t1 r ++ ending a w).
@@ -124,14 +125,14 @@ Qed.
 End Same.
 
 (** ** The count *)
-Definition solves_two : Prop := forall a w r z2, a < h -> w < n1 -> In r (nwords h b) -> In z2 (nwords N N) ->
+Definition solves_two : Prop := forall a w r z2, a < h -> w < rows -> In r (nwords h b) -> In z2 (nwords N N) ->
   answer read ls (t2 z2 ++ t1 r ++ ending a w) = nth (w * m + nth a r 0) z2 0.
-Let d := b1 * n1 + s1.
+Let d := b1 * rows + s1.
 Hypothesis Hd : d <= h.
 Variable x : nat.
 Hypothesis Hx : 0 < x.
 Hypothesis enough : h * (x - 1) < b * (h - d).
-Definition all_bits : nat := s1 + b1 * (1 + n1 + (2 * (h - 1) + b)) + b2 * (x + n1) + s2 * x.
+Definition all_bits : nat := s1 + b1 * (1 + rows + (2 * (h - 1) + b)) + b2 * (x + rows) + s2 * x.
 Definition knowledge_dec : forall u v : list nat * nat, {u = v} + {u <> v}.
 Proof. decide equality; [apply Nat.eq_dec|apply (list_eq_dec Nat.eq_dec)]. Defined.
 Lemma picked (f : list nat -> nat) (P : list nat -> Prop) l : NoDup l -> (forall v, In v l -> exists r, P r /\ f r = v) ->
@@ -141,7 +142,7 @@ Proof.
   destruct IH as [Z [LZ [FZ EZ]]]; [intros u Hu; apply Hp; right; exact Hu|].
   destruct (Hp v (or_introl eq_refl)) as [r [Pr Er]]. exists (r :: Z). simpl. rewrite LZ, EZ, Er. auto.
 Qed.
-Theorem two_full_bound : solves_two -> N ^ (n1 * x) <= 2 ^ all_bits.
+Theorem two_full_bound : solves_two -> N ^ (rows * x) <= 2 ^ all_bits.
 Proof.
   intros C. assert (P : 0 < N) by (unfold N; nia).
   destruct (refine Nat.eq_dec (fun z2 => num1 (t2 z2)) (seq 0 (2 ^ s1)) (nwords N N) (nwords_NoDup _ _) (words_nonempty _ _ P))
@@ -150,9 +151,9 @@ Proof.
   assert (E2 : forall z2, In z2 Sa -> same_states g1 (t2 z2) (t2 r2)).
   { intros z2 H2. apply (proj2 Hnum1); [rewrite !t2_length by auto; reflexivity|apply t2_n; auto|]. rewrite !ESa by assumption. reflexivity. }
   (* what is known of z_1 *)
-  set (codes := list_prod (nwords n1 (2 ^ b1)) (seq 0 (2 ^ s1))).
+  set (codes := list_prod (nwords rows (2 ^ b1)) (seq 0 (2 ^ s1))).
   assert (Lcodes : length codes = 2 ^ d) by (unfold codes, d; rewrite prod_length, said_count, seq_length, Nat.pow_add_r; reflexivity).
-  set (heard := fun r => (map (fun w => say1 (tokw (word w)) (t1 r)) (seq 0 n1), num1 (t2 r2 ++ t1 r))).
+  set (heard := fun r => (map (fun w => say1 (tokw (word w)) (t1 r)) (seq 0 rows), num1 (t2 r2 ++ t1 r))).
   assert (Hheard : forall r, In (heard r) codes).
   { intros r. apply in_prod; [apply map_in_nwords; [apply seq_length|intros; apply Hsay1]|]. apply in_seq. split; [apply Nat.le_0_l|apply Hnum1]. }
   set (say := fun (_ : nat) r => code knowledge_dec codes (heard r)).
@@ -173,13 +174,13 @@ Proof.
     rewrite <- (code_nth knowledge_dec codes (heard r) (heard r)) by apply Hheard.
     rewrite <- (code_nth knowledge_dec codes (heard r') (heard r)) by apply Hheard. rewrite K, K'. reflexivity. }
   (* replies of z_2 at the first layer *)
-  set (raw := ([tok0 (m - h + a)] ++ map (fun w => tokw (word w)) (seq 0 n1)) ++ map (fun q => tok 0 (m - h + fst q) (snd q)) (spots h b a c0 c1)).
-  assert (Lraw : length raw = 1 + n1 + (2 * (h - 1) + b)).
+  set (raw := ([tok0 (m - h + a)] ++ map (fun w => tokw (word w)) (seq 0 rows)) ++ map (fun q => tok 0 (m - h + fst q) (snd q)) (spots h b a c0 c1)).
+  assert (Lraw : length raw = 1 + rows + (2 * (h - 1) + b)).
   { unfold raw. rewrite !app_length, !map_length, seq_length, spots_length by exact Ha. reflexivity. }
-  destruct (refine nats_dec (fun z2 => map (fun y => say1 y (t2 z2)) raw) (nwords (1 + n1 + (2 * (h - 1) + b)) (2 ^ b1)) Sa NSa NeSa)
+  destruct (refine nats_dec (fun z2 => map (fun y => say1 y (t2 z2)) raw) (nwords (1 + rows + (2 * (h - 1) + b)) (2 ^ b1)) Sa NSa NeSa)
     as [S2 [cb [NS2 [IS2 [NeS2 [LS2 ES2]]]]]]; [intros z2 _; rewrite <- Lraw; apply said_in; intros; apply Hsay1|].
   rewrite said_count in LS2. destruct (some_of S2 NeS2) as [q2 Hq2].
-  assert (InRaw : forall r w y, In r Z -> w < n1 -> In y (t1 r ++ ending a w) -> In y raw).
+  assert (InRaw : forall r w y, In r Z -> w < rows -> In y (t1 r ++ ending a w) -> In y raw).
   { intros r w y Hr Hw Hy. unfold raw. apply in_app_iff in Hy. destruct Hy as [Hy|Hy].
     - apply in_app_iff. right. destruct (FZ r Hr) as [Wr [_ Hi]]. apply in_nwords in Wr. destruct Wr as [Lr _].
       assert (G : forall l j, In y (wrv (tok 0) j l) -> exists i, i < length l /\ y = tok 0 (j + i) (nth i l 0)).
@@ -188,7 +189,7 @@ Proof.
         - destruct (IH (S j) Hj) as [i [Hi ->]]. exists (S i). simpl. split; [lia|]. f_equal. lia. }
       destruct (G r (m - h) Hy) as [i [Hil ->]]. apply in_map_iff. exists (i, nth i r 0). split; [reflexivity|]. apply Hi. lia.
     - apply in_app_iff. left. destruct Hy as [<-|[<-|[]]]; [left; reflexivity|right]. apply in_map_iff. exists w. split; [reflexivity|]. apply in_seq. lia. }
-  assert (Hans : forall z2 z2' r w, In z2 S2 -> In z2' S2 -> In r Z -> w < n1 ->
+  assert (Hans : forall z2 z2' r w, In z2 S2 -> In z2' S2 -> In r Z -> w < rows ->
     (forall y, In y (second_ends a Z q2 q1) -> say2 y (run g1 (t2 z2)) = say2 y (run g1 (t2 z2'))) ->
     same_states g2 (run g1 (t2 z2 ++ t1 r)) (run g1 (t2 z2' ++ t1 r)) ->
     answer read ls (t2 z2 ++ t1 r ++ ending a w) = answer read ls (t2 z2' ++ t1 r ++ ending a w)).
@@ -199,18 +200,20 @@ Proof.
     - intros u u' r' y v Hu Hu' Hr' Hv Hy. pose proof (ES2 u Hu) as G. rewrite <- (ES2 u' Hu') in G.
       apply (ext_in_map G y). apply (InRaw r' v); assumption. }
   (* the rest of z_2 *)
-  set (se := second_ends a Z q2 q1). assert (Lse : length se = x + n1) by (unfold se; rewrite second_ends_length, LZ; reflexivity).
+  set (se := second_ends a Z q2 q1). assert (Lse : length se = x + rows) by (unfold se; rewrite second_ends_length, LZ; reflexivity).
   set (I := map (fun r => nth a r 0) Z). assert (NI : NoDup I) by (unfold I; rewrite EZ; exact Nvs).
   assert (LI : length I = x) by (unfold I; rewrite map_length; exact LZ).
   assert (BI : forall v, In v I -> v < m).
   { intros v Hv. apply in_map_iff in Hv. destruct Hv as [r [<- Hr]]. apply Nat.lt_le_trans with b; [apply (nwords_nth h); [apply WZ, Hr|exact Ha]|apply Hb]. }
-  destruct (at_all_spec n1 m I NI BI) as [Lw [Nw Hw]]. fold N in Hw. set (wanted := at_all n1 m I) in *. rewrite LI in Lw.
+  destruct (at_all_spec rows m I NI BI) as [Lw [Nw Hw']].
+  assert (Hw : forall e, In e (at_all rows m I) -> e < N)
+    by (intros e He; apply (Nat.lt_le_trans _ (rows * m)); [apply Hw', He|apply Nat.mul_le_mono_r, Hrows]). set (wanted := at_all rows m I) in *. rewrite LI in Lw.
   pose proof (others_count wanted N Nw Hw) as Lfree. set (free := filter (fun e => negb (memb e wanted)) (seq 0 N)) in *. rewrite Lw in Lfree.
   set (tr := fun z2 => (map (fun y => say2 y (run g1 (t2 z2))) se, (map (fun r => num2 (run g1 (t2 z2 ++ t1 r))) Z, map (fun e => nth e z2 0) free))).
   assert (WS2 : forall z2, In z2 S2 -> In z2 (nwords N N)) by (intros u Hu; apply ISa, IS2, Hu).
-  assert (Count : length S2 <= 2 ^ (b2 * (x + n1)) * (2 ^ (s2 * x) * N ^ length free)).
-  { replace (2 ^ (b2 * (x + n1)) * _)
-      with (length (list_prod (nwords (x + n1) (2 ^ b2)) (list_prod (nwords x (2 ^ s2)) (nwords (length free) N))))
+  assert (Count : length S2 <= 2 ^ (b2 * (x + rows)) * (2 ^ (s2 * x) * N ^ length free)).
+  { replace (2 ^ (b2 * (x + rows)) * _)
+      with (length (list_prod (nwords (x + rows) (2 ^ b2)) (list_prod (nwords x (2 ^ s2)) (nwords (length free) N))))
       by (rewrite !prod_length, !said_count, nwords_length; reflexivity).
     apply (pigeon tr); [exact NS2| |].
     - intros z2 H2. unfold tr. repeat apply in_prod.
@@ -231,7 +234,7 @@ Proof.
   assert (PF : 0 < N ^ length free) by (pose proof (Nat.pow_nonzero N (length free)); lia).
   apply (Nat.mul_le_mono_pos_r _ _ (N ^ length free) PF). rewrite <- Nat.pow_add_r.
   transitivity (N ^ N); [apply Nat.pow_le_mono_r; [apply Nat.neq_0_lt_0, P|exact Lfree]|].
-  transitivity (2 ^ s1 * (2 ^ (b1 * (1 + n1 + (2 * (h - 1) + b))) * (2 ^ (b2 * (x + n1)) * (2 ^ (s2 * x) * N ^ length free)))).
+  transitivity (2 ^ s1 * (2 ^ (b1 * (1 + rows + (2 * (h - 1) + b))) * (2 ^ (b2 * (x + rows)) * (2 ^ (s2 * x) * N ^ length free)))).
   - etransitivity; [exact LSa|]. apply Nat.mul_le_mono_l. etransitivity; [exact LS2|]. apply Nat.mul_le_mono_l. exact Count.
   - apply Nat.eq_le_incl. unfold all_bits. rewrite !Nat.pow_add_r. ring.
 Qed.
@@ -248,9 +251,9 @@ Proof.
   { destruct ls' as [|f' ls'']; [reflexivity|]. simpl in *. unfold kind at 1 in Ee. destruct (is_full f'); [reflexivity|discriminate]. }
   exists f. unfold segment. cbn [upto]. rewrite Ff, U. auto.
 Qed.
-Theorem two_full_errs {H} tok tok0 tokw read (ls : list (layer H)) m n1 h b b1 b2 s1 s2 x :
-  0 < h <= m -> 0 < b <= m -> 0 < n1 -> b1 * n1 + s1 <= h -> 0 < x -> h * (x - 1) < b * (h - (b1 * n1 + s1)) ->
-  2 ^ all_bits n1 h b b1 b2 s1 s2 x < (n1 * m) ^ (n1 * x) ->
+Theorem two_full_errs {H} tok tok0 tokw read (ls : list (layer H)) m n1 rows h b b1 b2 s1 s2 x :
+  0 < h <= m -> 0 < b <= m -> 0 < rows <= n1 -> b1 * rows + s1 <= h -> 0 < x -> h * (x - 1) < b * (h - (b1 * rows + s1)) ->
+  2 ^ all_bits rows h b b1 b2 s1 s2 x < (n1 * m) ^ (rows * x) ->
   phi ls <= 2 -> kappa ls < phi ls -> level_size ls (size m [1; n1]) b1 b2 0 s1 s2 -> errs tok tok0 tokw read ls m [1; n1].
 Proof.
   intros Hh Hb Hn1 Hd Hx Henough Hlt HF HK [Hw1 [Hw2 [_ [Hs1 Hs2]]]]. apply errs_unless. intros C.
@@ -260,8 +263,8 @@ Proof.
   destruct (one_first ls HK) as [f [U0 U1]]. pose proof (two_segments ls HF) as Hstack. rewrite U0 in Hstack. cbn [app] in Hstack.
   assert (St : forall r r' y, same_states (segment 1 ls) r r' -> same_states (segment 1 ls) (r ++ y) (r' ++ y)).
   { rewrite U1. intros r r' y [E _]. simpl. split; [|exact I]. rewrite !after_app, E. reflexivity. }
-  apply (Nat.lt_irrefl (2 ^ all_bits n1 h b b1 b2 s1 s2 x)). eapply Nat.lt_le_trans; [exact Hlt|].
-  apply (two_full_bound ls m n1 h b Hh Hb Hn1 b1 b2 s1 s2 Hstack say1 say2 V1 V2 num1 num2 N1 N2 St tok tok0 tokw read Hd x Hx Henough).
+  apply (Nat.lt_irrefl (2 ^ all_bits rows h b b1 b2 s1 s2 x)). eapply Nat.lt_le_trans; [exact Hlt|].
+  apply (two_full_bound ls m n1 rows h b Hh Hb Hn1 b1 b2 s1 s2 Hstack say1 say2 V1 V2 num1 num2 N1 N2 St tok tok0 tokw read Hd x Hx Henough).
   intros a w r z2 Ha Hw Hr Hz. rewrite <- (text_is m h). rewrite C; [| lia | |].
   - cbn [chain word]. rewrite Nat.mul_0_l, Nat.add_0_l, !Nat.mul_1_l. do 2 f_equal. unfold fixed. rewrite app_nth2; rewrite repeat_length; [|lia].
     f_equal. lia.
@@ -274,28 +277,28 @@ Qed.
 
 (** ** At numbers *)
 Local Open Scope N_scope.
-Definition bitsN (n1 h b b1 b2 s1 s2 x : N) : N := s1 + b1 * (1 + n1 + (2 * (h - 1) + b)) + b2 * (x + n1) + s2 * x.
-Definition chk_two_full (b1 b2 s1 s2 m n1 h b x p q : N) : bool :=
-  (0 <? h) && (h <=? m) && (0 <? b) && (b <=? m) && (0 <? n1) && (b1 * n1 + s1 <=? h) && (0 <? x) &&
-  (h * (x - 1) <? b * (h - (b1 * n1 + s1))) && power_exceeds (bitsN n1 h b b1 b2 s1 s2 x) (n1 * x) (n1 * m) p q.
-Theorem cannot_two_full b1 b2 s1 s2 m n1 h b x p q : chk_two_full b1 b2 s1 s2 m n1 h b x p q = true ->
+Definition bitsN (rows h b b1 b2 s1 s2 x : N) : N := s1 + b1 * (1 + rows + (2 * (h - 1) + b)) + b2 * (x + rows) + s2 * x.
+Definition chk_two_full (b1 b2 s1 s2 m n1 rows h b x p q : N) : bool :=
+  (0 <? h) && (h <=? m) && (0 <? b) && (b <=? m) && (0 <? rows) && (rows <=? n1) && (b1 * rows + s1 <=? h) &&
+  (0 <? x) && (h * (x - 1) <? b * (h - (b1 * rows + s1))) && power_exceeds (bitsN rows h b b1 b2 s1 s2 x) (rows * x) (n1 * m) p q.
+Theorem cannot_two_full b1 b2 s1 s2 m n1 rows h b x p q : chk_two_full b1 b2 s1 s2 m n1 rows h b x p q = true ->
   let ns := map N.to_nat [1; n1] in
   forall (H : Type) tok tok0 tokw read (ls : list (layer H)), (phi ls <= 2)%nat -> (kappa ls < phi ls)%nat ->
   level_size ls (size (N.to_nat m) ns) (N.to_nat b1) (N.to_nat b2) 0 (N.to_nat s1) (N.to_nat s2) ->
   errs tok tok0 tokw read ls (N.to_nat m) ns.
 Proof.
   intros D ns H tok tok0 tokw read ls HF HK HS. unfold chk_two_full in D. rewrite !andb_true_iff, !N.ltb_lt, !N.leb_le in D.
-  destruct D as [[[[[[[[D1 D2] D3] D4] D5] D6] D7] D8] D9]. apply power_exceeds_sound in D9. unfold bitsN in D9.
-  apply to_nat_lt in D1, D3, D5, D7, D8. apply to_nat_le in D2, D4, D6.
+  destruct D as [[[[[[[[[D1 D2] D3] D4] D5] D5'] D6] D7] D8] D9]. apply power_exceeds_sound in D9. unfold bitsN in D9.
+  apply to_nat_lt in D1, D3, D5, D7, D8. apply to_nat_le in D2, D4, D5', D6.
   repeat first [rewrite N2Nat.inj_add in * | rewrite N2Nat.inj_mul in * | rewrite N2Nat.inj_sub in *].
   change (N.to_nat 0) with 0%nat in *. change (N.to_nat 1) with 1%nat in *. change (N.to_nat 2) with 2%nat in *.
   unfold ns. cbn [map]. change (N.to_nat 1) with 1%nat.
-  apply (two_full_errs tok tok0 tokw read ls (N.to_nat m) (N.to_nat n1) (N.to_nat h) (N.to_nat b) (N.to_nat b1) (N.to_nat b2)
+  apply (two_full_errs tok tok0 tokw read ls (N.to_nat m) (N.to_nat n1) (N.to_nat rows) (N.to_nat h) (N.to_nat b) (N.to_nat b1) (N.to_nat b2)
     (N.to_nat s1) (N.to_nat s2) (N.to_nat x)); auto.
 Qed.
 
 (** ** Examples
     Two full layers of sums of 14 bits, and states of 14 bits behind them, at 2,970 tokens; eight heads of size 64 in
     16 bits, twice, and two linear layers of as many, at 2^42.9 tokens, where many_hops_check.v needs 2^72. *)
-Example two_full_at_14_bits := cannot_two_full 14 14 0 14 297 9 297 297 171 831 73 ltac:(vm_compute; reflexivity).
-Example two_full_8_64_16 := cannot_two_full 8448 8448 0 1064960 288564321 28842 288564321 288564321 44907105 515 12 ltac:(vm_compute; reflexivity).
+Example two_full_at_14_bits := cannot_two_full 14 14 0 14 297 9 9 297 297 171 831 73 ltac:(vm_compute; reflexivity).
+Example two_full_8_64_16 := cannot_two_full 8448 8448 0 1064960 288564321 28842 28842 288564321 288564321 44907105 515 12 ltac:(vm_compute; reflexivity).

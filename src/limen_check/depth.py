@@ -71,7 +71,7 @@ def composition_depth(case: Case) -> Sides | Ceiling:
     need(1 <= hops <= len(N), f"hops must be 1..{len(N)}")
     need(not any(part.sizes.get("bidirectional") for part, _ in stack.counted), "later tokens are read")
     sizes = {name: size for name, size in case.sizes.items() if name != "hops"}
-    by = {"C": _chain, "H": _stages, "W": _each_w}
+    by = {"C": _chain, "H": _stages, "P": _pairs, "W": _each_w}
     if route in by:
         levels = by_level(stack, case.task.length, hops, case.steps)
         return by[route](N[:hops], *_placed(levels, sizes, hops))
@@ -155,6 +155,22 @@ def _each_w(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     need(not β1 and y * h <= m and y * b <= m, "nothing reads full parts of level 1, y·h ≤ m and y·b ≤ m")
     J = kept(y * b, ω0 + σ0 if ω1 else 0, y * h)
     return Sides(σ0 + σ1 + n1 * (ω0 + y * ω1) + β0 * y * h * (b + 1), bits((N1, n1 * J)))
+
+
+def _pairs(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
+    """P: two hops; the last h entries of z_1 have one of two values each, all but z_0's, which has one of b.
+
+    Of 2^h words in such a cube those on which w is told the same, by d bits, are 2^f at most if they differ at f
+    entries: on average over words, h - d entries are free.  So on average over all cubes and entries z_0, w is
+    told what b(h - d)/h of the values there have in common.  Fix one cube and entry for all w: then replies to
+    2(h - 1) + b pairs of entry and value, to z_0 and w, and to w once more.
+    """
+    need(len(N) == 2 and set(sizes) == {"h", "b"}, "route P is about two hops, with sizes h, b")
+    ((β0, β1), (ω0, ω1), (σ0, σ1)), (m, N1), n1 = levels, N, N[1] // N[0]
+    h, b, d = sizes["h"], sizes["b"], ω0 + σ0
+    need(not β1 and d < h <= m and b <= m, "nothing reads full parts of level 1, d < h ≤ m and b ≤ m")
+    G = -(-n1 * b * (h - d) // h)
+    return Sides(σ0 + σ1 + n1 * (ω0 + ω1) + β0 * (2 * h + b - 1), bits((N1, G)))
 
 
 def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
@@ -302,6 +318,33 @@ def _b2(at: Setting) -> Sides:
     return Sides(has, bits((N1, w1 * Th)))
 
 
+def _b4(at: Setting) -> Sides:
+    """F F S_2.  As P, but one class for all w_1 rows: x functions z_1, S_2 and a reply to z_0 for each."""
+    (m, n1, N1), (β, S2), (w1, h, b, x) = at.two(), at.full(2, bare=2), at.free("w1 h b x")
+    need(h <= m and b <= m and w1 <= n1, "h ≤ m, b ≤ m and w1 ≤ n1")
+    need(h * (x - 1) < b * (h - w1 * β), "x values are not possible")
+    first, second = 2 * (h - 1) + b + 1 + w1, x + w1
+    return Sides(β * (first + second) + x * S2, bits((N1, w1 * x)))
+
+
+def _e(at: Setting) -> Sides:
+    """S_0 F S_1 F S_2, three tables.  [S_0, S_1 after z_3.]  One z_0, at which x_1 members z_1 of a class of equal
+    S_0 differ.  [Replies in layer 1 to z_0 and w, of z_2 and of z_3, and of z_3 to the members.]  S_1 after z_1,
+    for all members, is said by z_2 and z_3 together: half of the z_3 that go with many z_2 go with an x_2-tuple
+    for a share 2^-(x_1·S_1 + 1) a function.  [Replies of z_3 to the x_2 functions, in layer 2 to z_0 and w for
+    each member, S_2 after each pair.]
+    """
+    need(len(at.N) == 3, "this route is about three tables")
+    (m, N1, N2), (β, S0, S1, S2) = at.N, at.full(2)
+    x1, x2, w1, w2, Th = at.free("x1 x2 w1 w2 Th")
+    need(w1 <= N1 // m and w2 <= N2 // N1, "w1 ≤ n1 and w2 ≤ n2")
+    ends, choice = 1 + w1 * w2, x1 * S1 + 1
+    need(x1 <= kept(m, S0, m), "x1 values are not kept")
+    need(covers(x2 * w1 * x1, N1, x2 * (S0 + β * ends + choice), Th), "Th values are not covered")
+    replies = ends + x1 * m + x2 * w1 * m + x1 * ends
+    return Sides(S0 + S1 + β * replies + choice * (x2 + 1) + 1 + x1 * x2 * S2, bits((N2, w2 * Th)))
+
+
 def _d(at: Setting) -> Sides:
     """S_0 F S_1 F S_2, three tables: A4 for z_1, then x_2-tuples of z_2, then replies of z_3."""
     need(len(at.N) == 3, "this route is about three tables")
@@ -356,6 +399,7 @@ def _b3(at: Setting) -> Accuracy:
 
 _SHARP: dict[str, tuple[Callable[[Setting], Sides | Accuracy], str]] = {
     "A1": (_a1, ""), "A2": (_a2, "Th"), "A3": (_a3, "x0 x1"), "A4": (_a4, "x0 x1 Th"),
-    "B1": (_b1, "x0 y b J"), "B2": (_b2, "x0 x1 w1 Th"), "B3": (_b3, ""), "D": (_d, "x0 x1 x2 w1 w2 Th1 Th2"),
+    "B1": (_b1, "x0 y b J"), "B2": (_b2, "x0 x1 w1 Th"), "B3": (_b3, ""), "B4": (_b4, "w1 h b x"),
+    "D": (_d, "x0 x1 x2 w1 w2 Th1 Th2"), "E": (_e, "x1 x2 w1 w2 Th"),
     "F_average": (_f_average, ""), "LF_average": (_lf_average, ""), "FL_average": (_fl_average, ""),
 }  # fmt: skip
