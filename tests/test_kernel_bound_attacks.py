@@ -127,8 +127,8 @@ def alone(m: int, n1: int) -> tuple[str, int]:
 
 FREE: dict[str, str] = {
     "A1": "", "A2": "Th", "A3": "x0 x1", "A4": "x0 x1 Th", "B1": "x0 y b J", "B2": "x0 x1 w1 Th", "B3": "",
-    "B4": "w1 h b x", "P": "h b", "F_average": "", "LF_average": "", "FL_average": "", "W": "y h b", "C": "v x0 x1 Th1 w1",
-    "H": "x0 x1 g1 r1",
+    "B4": "w1 h b x", "P": "h b", "F_average": "", "LF_average": "", "FL_average": "",
+    "W": "y h b", "C": "v x0 x1 Th1 w1", "H": "x0 x1 g1 r1",
 }  # fmt: skip
 
 

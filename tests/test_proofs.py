@@ -335,7 +335,7 @@ LEVELS = [
     ("(phi ls <= 2)%nat", "(phi ls <= 3)%nat", "must be"),
     ("(N.to_nat 14) (N.to_nat 14) (N.to_nat 14)", "(N.to_nat 13) (N.to_nat 14) (N.to_nat 14)", "must be"),
     ("linear(state_bits=14),softmax", "linear(state_bits=15),softmax", "line 2 is"),
-    ("softmax(reply_bits=14))\"", "softmax(reply_bits=14)),linear(state_bits=14)\"", "line 2 is"),
+    ('softmax(reply_bits=14))"', 'softmax(reply_bits=14)),linear(state_bits=14)"', "line 2 is"),
     ("cannot_three_hops 14", "cannot_three_hops 13", "must be"),
     ("Theorem verdict", "Axiom level_size : False.\nTheorem verdict", "'Axiom' has no place"),
     ("level_size ls", "level_size nil", "must be"),

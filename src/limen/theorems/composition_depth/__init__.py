@@ -65,7 +65,7 @@ class CompositionDepth(Theorem):
         Formal(
             "fewer_hops.v",
             "cannot_think_once_more",
-            "route W: the first two of more hops by one full layer and a step of thought: the verdict at its numbers",
+            "route W: two of more hops, one full layer and a step of thought: the verdict at its numbers",
         ),
         Formal("fewer_hops.v", "fewer_hops", "any stack: who errs on L hops errs on more"),
         Formal(

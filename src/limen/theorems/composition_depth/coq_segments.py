@@ -115,8 +115,8 @@ def two_full_stated(case: Case) -> Stated | NoStatement:
         stacks("(phi ls <= 2)%nat -> (kappa ls < phi ls)%nat", task, sizes),
         f"refine (cannot_two_full {w[0]} {w[1]} {s} {s2} {task.m} {task.n[0]}\n  {free} _)",
         f"every stack of at most two full layers of {w[0]} and {w[1]} bits a reply, with linear heads\n"
-        f"    of {s} bits beside the first and of {s2} beside or behind the second, answers some composition\n"
-        "    of two hops wrongly",
+        f"    of {s} bits beside the first and of {s2} beside or behind the second, answers some\n"
+        "    composition of two hops wrongly",
         two_full_holds(task, found[1], case.sizes),
     )
 
@@ -132,7 +132,8 @@ def three_holds(task: Composition, found: Segments, sizes: Mapping[str, int]) ->
     w1, w2, x1, x2, k, d, f, a, b, c, e, p, q = (sizes[name] for name in THREE)
     N1, A, T = n1 * m, 1 + w1 * w2, x2 * w1 * x1
     rest, lost = max(N1 - k, 0), (x1 * s1 + 1 + s + w * A + 1) * x2
-    has = s + s1 + w * (A + x1 * m + x2 * w1 * m) + (x1 * s1 + 1) * (x2 + 1) + 1 + v * x1 * A + s2 * x1 * x2
+    states = s + s1 + (x1 * s1 + 1) * (x2 + 1) + 1 + s2 * x1 * x2
+    has = states + w * (A + x1 * m + x2 * w1 * m) + v * x1 * A
     return all(  # of a list: Coq computes all of it, whatever fails first
         [
             0 < w1 <= n1 and 0 < w2 <= n2 and min(m, x1, x2) > 0 and k < N1 and k <= T,
@@ -157,7 +158,7 @@ def three_stated(case: Case) -> Stated | NoStatement:
         f"refine (cannot_three_hops {' '.join(map(str, bits))} {task.m} {task.n[0]} {task.n[1]}\n"
         f"  {_free(case, THREE)} _)",
         f"every stack of at most two full layers of {found.w[0]} and {found.w[1]} bits a reply, and linear\n"
-        f"    layers of {found.s[0]}, {found.s[1]} and {found.s[2]} bits before, between and behind them, answers"
-        "\n    some composition of three hops wrongly",
+        f"    layers of {found.s[0]}, {found.s[1]} and {found.s[2]} bits before, between and behind them,\n"
+        "    answers some composition of three hops wrongly",
         three_holds(task, found, case.sizes),
     )

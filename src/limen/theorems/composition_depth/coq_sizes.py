@@ -125,7 +125,8 @@ def _with_fractions(task: Composition, found: Segments, of: Mapping[str, int]) -
         x1, k = max(1, int(of["x1"] * (1 - share))), int((of["Th"] - 1) * (1 - share) ** 2)
         if k > 0:
             d, f = _apart(x1 - 1, task.m, found.s[0], digits)
-            (a, b), (e, c), (p, q) = below(N1, k, digits), above(N1, N1 - k, digits), below(task.N(2), 1, digits)
+            (a, b), (e, c) = below(N1, k, digits), above(N1, N1 - k, digits)
+            p, q = below(task.N(2), 1, digits)
             own = {"w1": of["w1"], "w2": of["w2"], "x1": x1, "x2": of["x2"], "k": k, "d": d, "f": f}
             yield own | {"a": a, "b": b, "c": c, "e": e, "p": p, "q": q}
 

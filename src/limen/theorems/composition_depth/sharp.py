@@ -267,7 +267,8 @@ def b4(at: Setting) -> Sides:
 def e(at: Setting) -> Sides:
     """Three tables, S_0 F S_1 F S_2; w_1 ≤ n_1 and w_2 ≤ n_2 rows are asked about, A = 1 + w_1·w_2:
 
-        S_0 + S_1 + β(A + x_1·m + x_2·w_1·m + x_1·A) + (x_1·S_1 + 1)(x_2 + 1) + 1 + x_1·x_2·S_2 < w_2·Th·log₂N_2
+        S_0 + S_1 + β(A + x_1·m + x_2·w_1·m + x_1·A) + (x_1·S_1 + 1)(x_2 + 1) + 1 + x_1·x_2·S_2
+            < w_2·Th·log₂N_2
 
     x_1 - 1 < m·2^(-S_0/m), and x_2·w_1·x_1 draws from N_1 values cover Th but for 2^-(x_2·D), where
     D = S_0 + β·A + x_1·S_1 + 1.
