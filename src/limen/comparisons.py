@@ -26,7 +26,17 @@ from limen.stacks import is_text, stack_of
 from limen.tasks.composition import Composition
 
 # Tasks on which stacks are compared where none is named: one table, pairs, all tokens, and brackets.
-TASKS = ("eva", "index", "recall", "two_sum", "equality", "disjointness", "sparse_average", "counting", "dyck")
+TASKS = (
+    "eva",
+    "index",
+    "recall",
+    "two_sum",
+    "equality",
+    "disjointness",
+    "sparse_average",
+    "counting",
+    "dyck",
+)
 _MOST = 8  # stacks that a screen holds
 _STEPS = 4  # thinking tokens that are tried to buy a task back
 
@@ -57,7 +67,7 @@ class Chains(msgspec.Struct, frozen=True):
     steps: tuple[int | None, ...]
 
 
-class Standing(msgspec.Struct, frozen=True):
+class OneAnswer(msgspec.Struct, frozen=True):
     """What is known of one stack on one task; with thinking tokens it can, where some are given."""
 
     verdict: Answer
@@ -69,11 +79,11 @@ class ComparedTask(msgspec.Struct, frozen=True):
     """One task, by each of the stacks."""
 
     task: str
-    standings: tuple[Standing, ...]
+    answers: tuple[OneAnswer, ...]
 
     @property
     def differs(self) -> bool:
-        return len({one.verdict for one in self.standings}) > 1
+        return len({one.verdict for one in self.answers}) > 1
 
 
 class CompareReport(Report, frozen=True, kw_only=True, tag="limen/compare/1"):
@@ -91,7 +101,9 @@ class CompareReport(Report, frozen=True, kw_only=True, tag="limen/compare/1"):
     @property
     def headline(self) -> str:
         names = " against ".join(stack.name for stack in self.stacks)
-        return f"{names} at {self.context:,} tokens: {len(self.differences)} of {len(self.tasks)} tasks differ"
+        return (
+            f"{names} at {self.context:,} tokens: {len(self.differences)} of {len(self.tasks)} tasks differ"
+        )
 
 
 def compare(texts: Sequence[str], context: int, tasks: Iterable[str] = ()) -> CompareReport:
@@ -108,7 +120,7 @@ def compare(texts: Sequence[str], context: int, tasks: Iterable[str] = ()) -> Co
         context=context,
         stacks=sides,
         chains=_chains(sides),
-        tasks=tuple(ComparedTask(str(task), tuple(_standing(task, s) for s in stacks)) for task in asked),
+        tasks=tuple(ComparedTask(str(task), tuple(_answered(task, s) for s in stacks)) for task in asked),
     )
 
 
@@ -168,13 +180,13 @@ def _chain(sides: Sequence[ComparedStack], context: int) -> Task | None:
     return Composition(1 << (room.bit_length() - 1), n) if room else None
 
 
-def _standing(task: Task, stack: Architecture) -> Standing:
+def _answered(task: Task, stack: Architecture) -> OneAnswer:
     evidence = ruled_out(task, stack) or built(task, stack)
     answer = answer_of(evidence)
     if answer is Answer.CAN:
-        return Standing(answer, _says(evidence))
+        return OneAnswer(answer, _says(evidence))
     thinking = next((t for t in range(1, _STEPS + 1) if built(task, stack, t)), None)
-    return Standing(answer, _says(evidence), thinking)
+    return OneAnswer(answer, _says(evidence), thinking)
 
 
 def _says(evidence: Accepted | None) -> str:

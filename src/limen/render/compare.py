@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from limen.core.quantities import plural
 from limen.core.verdict import Answer
+from limen.render.words import in_bytes
 
 if TYPE_CHECKING:
-    from limen.comparisons import Chains, ComparedStack, ComparedTask, CompareReport, Standing
+    from limen.comparisons import Chains, ComparedStack, ComparedTask, CompareReport, OneAnswer
 
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
-_HOPS = "Hops: weights exist for so many. More are ruled out only in long enough texts; no promise about training."
+_HOPS = "Hops: weights exist for so many, and long enough texts rule out more. Training may find fewer."
 
 
 def lines_of(said: CompareReport) -> list[str]:
@@ -30,8 +30,8 @@ def _sizes(said: CompareReport, letters: Sequence[str]) -> list[tuple[str, ...]]
         (f"{said.context:,} tokens", *letters),
         ("layers", *(f"{s.layers:,}" for s in stacks)),
         ("layers that keep every token", *(f"{s.full_layers:,}" for s in stacks)),
-        ("keys and values", *(bytes_of(s.growing_bytes) for s in stacks)),
-        ("fixed-size state", *(bytes_of(s.fixed_bytes) for s in stacks)),
+        ("keys and values", *(in_bytes(s.growing_bytes) for s in stacks)),
+        ("fixed-size state", *(in_bytes(s.fixed_bytes) for s in stacks)),
         ("question-dependent hops, one pass", *(f"{s.hops:,}" for s in stacks)),
         ("hops that each thinking token adds", *(f"{s.hops_per_step:,}" for s in stacks)),
     ]
@@ -42,7 +42,7 @@ def _saved(stacks: Sequence[ComparedStack], letters: Sequence[str]) -> list[str]
     kept = [stack.cache_bytes for stack in stacks]
     most = kept.index(max(kept))
     return [
-        f"{letter} keeps {bytes_of(kept[most] - own)} less than {letters[most]} for each sequence."
+        f"{letter} keeps {in_bytes(kept[most] - own)} less than {letters[most]} for each sequence."
         for letter, own in zip(letters, kept, strict=True)
         if own < kept[most]
     ]
@@ -83,47 +83,42 @@ def _tasks(said: CompareReport, letters: Sequence[str]) -> list[str]:
     else:
         lines += [f"No difference was found on {plural(len(said.tasks), 'task')}."]
     if same:
-        lines += ["", "The same on", *_aligned([(task.task, task.standings[0].verdict.upper()) for task in same])]
+        lines += [
+            "",
+            "The same on",
+            *_aligned([(task.task, task.answers[0].verdict.upper()) for task in same]),
+        ]
     return lines
 
 
 def _row(task: ComparedTask) -> tuple[str, ...]:
-    return (task.task, *(one.verdict.upper() for one in task.standings))
+    return (task.task, *(one.verdict.upper() for one in task.answers))
 
 
 def _bought(task: ComparedTask, letters: Sequence[str]) -> list[str]:
     """What buys back what one of them lacks."""
-    lacking = [(a, one) for a, one in zip(letters, task.standings, strict=True) if one.verdict is not Answer.CAN]
+    lacking = [
+        (a, one) for a, one in zip(letters, task.answers, strict=True) if one.verdict is not Answer.CAN
+    ]
     return [f"{letter}: {_back(one)}." for letter, one in lacking]
 
 
-def _back(one: Standing) -> str:
+def _back(one: OneAnswer) -> str:
     if one.thinking is None:
         return one.reason
-    return f"{one.reason} in one pass; with {plural(one.thinking, 'thinking token')} it can"
-
-
-def bytes_of(count: int) -> str:
-    """Three digits and a unit.
-
-    >>> bytes_of(3 * 2**30), bytes_of(100)
-    ('3.00 GiB', '100 bytes')
-    """
-    value, unit = float(count), 0
-    while value >= 1024 and unit < len(_UNITS) - 1:
-        value, unit = value / 1024, unit + 1
-    return f"{value:.3g} {_UNITS[unit]}" if not unit or value >= 10 else f"{value:.2f} {_UNITS[unit]}"
+    return f"in one pass {one.reason}; with {plural(one.thinking, 'thinking token')} it can"
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """The first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  " + "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]).rstrip()
-        for row in rows
-    ]
+    lines = []
+    for first, *others in rows:
+        right = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        lines.append("  " + "  ".join([first.ljust(widths[0]), *right]).rstrip())
+    return lines
 
 
-def _and(words: Sequence[str] | object) -> str:
-    *first, last = list(words)  # type: ignore[call-overload]
-    return f"{', '.join(first)} and {last}" if first else str(last)
+def _and(words: Iterable[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
