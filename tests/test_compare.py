@@ -35,7 +35,7 @@ def test_the_first_chain_that_parts_them_is_decided_as_decide_says() -> None:
 
 
 def test_a_stack_without_full_layers_is_bought_back_by_nothing() -> None:
-    said = compare(["softmax(h=1,d=64)", "linear(h=1,d=16)"], 1 << 16, ["eva"])
+    said = compare(["3*softmax(h=1,d=64)", "linear(h=1,d=16)"], 1 << 16, ["eva"])
     assert [one.verdict for one in said.tasks[0].answers] == [Answer.CAN, Answer.CANNOT]
     assert said.tasks[0].answers[1].thinking is None
     assert said.chains[0].steps == (0, None)

@@ -26,17 +26,7 @@ from limen.stacks import is_text, stack_of
 from limen.tasks.composition import Composition
 
 # Tasks on which stacks are compared where none is named: one table, pairs, all tokens, and brackets.
-TASKS = (
-    "eva",
-    "index",
-    "recall",
-    "two_sum",
-    "equality",
-    "disjointness",
-    "sparse_average",
-    "counting",
-    "dyck",
-)
+TASKS = ("eva", "index", "recall", "two_sum", "equality", "disjointness", "sparse_average", "dyck")
 _MOST = 8  # stacks that a screen holds
 _STEPS = 4  # thinking tokens that are tried to buy a task back
 
@@ -191,6 +181,6 @@ def _answered(task: Task, stack: Architecture) -> OneAnswer:
 
 def _says(evidence: Accepted | None) -> str:
     if evidence is None:
-        return "no theorem rules it out, and no weights are known"
+        return "no theorem rules it out and no weights are known"
     found = evidence.certificate
     return f"ruled out by {found.theorem}" if isinstance(found, Bound) else "weights, checked by the kernel"
