@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.core.heads import join
-from limen.mixers._delta import DeltaMemory, DeltaRule, chunked, projected
+from limen.mixers._delta import DeltaMemory, DeltaRule, projected
+from limen.mixers._loops import Loops
+from limen.mixers._rule import RuleTokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -44,11 +46,11 @@ class Delta(DeltaRule):
             y.append(q @ S)  # (*batch, h, 1, d)
         return join(torch.cat(y, -2)) @ w["O"]
 
-    def fast(
-        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    def run(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         _, (q, k, v, β) = projected(w, x, self.h, self.start(w, x.shape[:-2]).seen)
-        return join(chunked(q, β * k, k, v, torch.zeros_like(β))) @ w["O"]
+        return join(loops.rule(RuleTokens(q, β * k, v, e=k))) @ w["O"]
 
     def step(
         self, w: Mapping[str, torch.Tensor], state: DeltaMemory, x_t: jt.Float[torch.Tensor, "*batch width"]

@@ -19,7 +19,9 @@ import lazy_loader
 from limen.core.heads import join, split
 from limen.core.weights import Shapes, random_weights
 from limen.mixers._decay import initial_time_steps, time_step
-from limen.mixers._delta import DeltaMemory, DeltaRule, chunked, projected
+from limen.mixers._delta import DeltaMemory, DeltaRule, projected
+from limen.mixers._loops import Loops
+from limen.mixers._rule import RuleTokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -55,11 +57,11 @@ class GatedDelta(DeltaRule):
             y.append(q @ S)  # (*batch, h, 1, d)
         return join(torch.cat(y, -2)) @ w["O"]
 
-    def fast(
-        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    def run(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         _, (q, k, v, β) = projected(w, x, self.h, self.start(w, x.shape[:-2]).seen)
-        return join(chunked(q, β * k, k, v, self._log_gate(w, x))) @ w["O"]
+        return join(loops.rule(RuleTokens(q, β * k, v, e=k, g=self._log_gate(w, x)))) @ w["O"]
 
     def _log_gate(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]

@@ -21,9 +21,10 @@ from limen.core.errors import at_least
 from limen.core.heads import join, split
 from limen.core.mixer import Streaming
 from limen.core.weights import random_weights
-from limen.mixers._chunks import carry, cut, glue
+from limen.mixers import _rule
 from limen.mixers._conv import convolve, nothing_seen
-from limen.mixers._decay import decay, initial_time_steps, time_step
+from limen.mixers._decay import initial_time_steps, time_step
+from limen.mixers._loops import Looped, Loops
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -53,7 +54,7 @@ class Mamba2Tokens(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Mamba2(Streaming):
+class Mamba2(Looped, Streaming):
     """h heads of d channels, a state of s numbers a channel, and a convolution of c."""
 
     h: int = 2
@@ -106,15 +107,11 @@ class Mamba2(Streaming):
             y.append(C @ S)  # (*batch, h, 1, d)
         return self._output(w, x, tokens.u, torch.cat(y, -2))
 
-    def fast(
-        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    def run(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        _, tokens = self._tokens(w, self.start(w, x.shape[:-2]).seen, x)
-        u, B, C, Δ, g = (cut(part) for part in tokens)  # (*batch, h or 1, chunks, chunk, ·)
-        v, left = Δ * u, decay(g)
-        S = carry(torch.mul, left.whole, B.mT @ (left.to_end * v))  # (*batch, h, chunks, s, d)
-        y = ((C @ B.mT) * left.pairs) @ v + left.since_start * (C @ S)
-        return self._output(w, x, tokens.u, glue(y, x.shape[-2]))
+        _, (u, B, C, Δ, g) = self._tokens(w, self.start(w, x.shape[:-2]).seen, x)
+        return self._output(w, x, u, loops.rule(_rule.RuleTokens(C, B, Δ * u, g=g)))
 
     def _tokens(
         self, w: Mapping[str, torch.Tensor], seen: torch.Tensor, x: jt.Float[torch.Tensor, "*batch n width"]
