@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import lazy_loader
 
 from limen.mixers._chunks import CHUNK, cut
-from limen.mixers._rule import RuleTokens, chunk_maps, widened
+from limen.mixers._rule import Tokens, chunk_maps, widened
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -36,7 +36,7 @@ class LevelBlocks(NamedTuple):
 
 
 def levelled(
-    tokens: RuleTokens, λ: jt.Float[torch.Tensor, "*batch n levels"]
+    tokens: Tokens, λ: jt.Float[torch.Tensor, "*batch n levels"]
 ) -> jt.Float[torch.Tensor, "*batch n d"]:
     """The outputs y.  n is at most 2^(levels - 1)."""
     n, dtype = tokens.v.shape[-2], tokens.v.dtype

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import lazy_loader
 
 from limen.mixers._levels import levelled
-from limen.mixers._rule import RuleTokens, chunked
+from limen.mixers._rule import Tokens, chunked
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -22,8 +22,8 @@ else:
 class Loops(NamedTuple):
     """What takes the time: the rule of a matrix memory, and the same with a weight for each level."""
 
-    rule: Callable[[RuleTokens], torch.Tensor]
-    levels: Callable[[RuleTokens, torch.Tensor], torch.Tensor]
+    rule: Callable[[Tokens], torch.Tensor]
+    levels: Callable[[Tokens, torch.Tensor], torch.Tensor]
 
 
 PLAIN = Loops(chunked, levelled)  # by torch alone

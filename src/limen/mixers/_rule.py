@@ -37,7 +37,7 @@ else:
     torch = lazy_loader.load("torch")
 
 
-class RuleTokens(NamedTuple):
+class Tokens(NamedTuple):
     """A sequence as the rule reads it; without e nothing is erased, without g nothing fades.
 
     q, k and e may serve several heads: then their batch axes are those of v, or 1.
@@ -49,12 +49,12 @@ class RuleTokens(NamedTuple):
     e: jt.Float[torch.Tensor, "*#batch n d_k"] | None = None
     g: jt.Float[torch.Tensor, "*batch n _"] | None = None  # one number a token, or one a row
 
-    def each(self, of: Callable[[torch.Tensor], torch.Tensor]) -> RuleTokens:
+    def each(self, of: Callable[[torch.Tensor], torch.Tensor]) -> Tokens:
         """The same function of every part that there is."""
         e, g = (None if part is None else of(part) for part in (self.e, self.g))
-        return RuleTokens(of(self.q), of(self.k), of(self.v), e, g)
+        return Tokens(of(self.q), of(self.k), of(self.v), e, g)
 
-    def at(self, t: int) -> RuleTokens:
+    def at(self, t: int) -> Tokens:
         """Token t alone."""
         return self.each(lambda part: part[..., t : t + 1, :])
 
@@ -73,7 +73,7 @@ def widened(x: jt.Float[torch.Tensor, "*shape"]) -> jt.Float[torch.Tensor, "*sha
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
-def chunked(tokens: RuleTokens) -> jt.Num[torch.Tensor, "*batch n d"]:
+def chunked(tokens: Tokens) -> jt.Num[torch.Tensor, "*batch n d"]:
     """The outputs y of the rule: chunk by chunk, but where rows are erased that fade each by itself."""
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
     if tokens.e is None and tokens.g is None:
@@ -81,7 +81,7 @@ def chunked(tokens: RuleTokens) -> jt.Num[torch.Tensor, "*batch n d"]:
     q, k, v, e, g = tokens.each(widened)
     if e is not None and g is not None and g.shape[-1] > 1:
         return _stepping(q, k, v, e, g).to(dtype)
-    q, k, v, e, g = RuleTokens(q, k, v, e, g).each(cut)
+    q, k, v, e, g = Tokens(q, k, v, e, g).each(cut)
     if e is not None:
         return glue(_erasing(q, k, v, e, g), n).to(dtype)
     assert g is not None

@@ -18,7 +18,7 @@ import lazy_loader
 from limen.core.heads import join
 from limen.mixers._delta import DeltaMemory, DeltaRule, projected
 from limen.mixers._loops import Loops
-from limen.mixers._rule import RuleTokens
+from limen.mixers._rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -50,7 +50,7 @@ class Delta(DeltaRule):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         _, (q, k, v, β) = projected(w, x, self.h, self.start(w, x.shape[:-2]).seen)
-        return join(loops.rule(RuleTokens(q, β * k, v, e=k))) @ w["O"]
+        return join(loops.rule(Tokens(q, β * k, v, e=k))) @ w["O"]
 
     def step(
         self, w: Mapping[str, torch.Tensor], state: DeltaMemory, x_t: jt.Float[torch.Tensor, "*batch width"]

@@ -17,7 +17,7 @@ import lazy_loader
 from limen.core.heads import Headed, join, split
 from limen.core.weights import random_weights
 from limen.mixers._loops import Looped, Loops
-from limen.mixers._rule import RuleTokens
+from limen.mixers._rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -62,7 +62,7 @@ class GatedLinear(Looped, Headed):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         q, k, v, a = self._tokens(w, x)
-        return join(loops.rule(RuleTokens(q, k, v, g=torch.nn.functional.logsigmoid(a)))) @ w["O"]
+        return join(loops.rule(Tokens(q, k, v, g=torch.nn.functional.logsigmoid(a)))) @ w["O"]
 
     def _tokens(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]

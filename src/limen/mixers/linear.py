@@ -19,7 +19,7 @@ from limen.core.features import ELU1, FeatureMap
 from limen.core.heads import Headed, join, split
 from limen.mixers._loops import Looped, Loops
 from limen.mixers._normaliser import divided, with_ones
-from limen.mixers._rule import RuleTokens
+from limen.mixers._rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -61,7 +61,7 @@ class Linear(Looped, Headed):
     def run(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Num[torch.Tensor, "*batch n width"]:
-        return self._output(w, loops.rule(RuleTokens(*self._tokens(w, x))))
+        return self._output(w, loops.rule(Tokens(*self._tokens(w, x))))
 
     def _tokens(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]

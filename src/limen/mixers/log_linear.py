@@ -33,7 +33,7 @@ from limen.mixers._delta import unit
 from limen.mixers._levels import level_table
 from limen.mixers._loops import Looped, Loops
 from limen.mixers._normaliser import divided, with_ones
-from limen.mixers._rule import RuleTokens
+from limen.mixers._rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -113,7 +113,7 @@ class LogLinear(Looped, Headed):
         return self.projections(width) | {name: gates[name] for name in _GATES[self.over]} | levels
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        """Levels start out nearly alike, around λ = 1, and forgetting slow."""
+        """Stretches start out nearly alike, around λ = 1, and forgetting slow."""
         w = random_weights(self.shapes(width), generator, dtype)
         steps = {"t": initial_time_steps(self.h, generator, dtype)} if "t" in w else {}
         return w | {"l": torch.full_like(w["l"], math.log(math.e - 1))} | steps
@@ -141,17 +141,15 @@ class LogLinear(Looped, Headed):
         self._check(x.shape[-2])
         return self._output(w, loops.levels(self._tokens(w, x), self._λ(w, x)))
 
-    def _tokens(
-        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
-    ) -> RuleTokens:
+    def _tokens(self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]) -> Tokens:
         q, k, v = (split(x @ w[name], self.h) for name in "QKV")
         if self.over == "linear":
-            return RuleTokens(ELU1.fn(q), ELU1.fn(k), with_ones(v))
+            return Tokens(ELU1.fn(q), ELU1.fn(k), with_ones(v))
         Δ, g = (split(part, self.h) for part in time_step(w, x))
         if self.over == "mamba2":
-            return RuleTokens(q, Δ * k, v, g=g)
+            return Tokens(q, Δ * k, v, g=g)
         q, k, β = unit(q), unit(k), split((x @ w["B"] + w["b"]).sigmoid(), self.h)
-        return RuleTokens(q, β * k, v, e=k, g=g)
+        return Tokens(q, β * k, v, e=k, g=g)
 
     def _λ(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]

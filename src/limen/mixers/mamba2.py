@@ -111,7 +111,7 @@ class Mamba2(Looped, Streaming):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         _, (u, B, C, Δ, g) = self._tokens(w, self.start(w, x.shape[:-2]).seen, x)
-        return self._output(w, x, u, loops.rule(_rule.RuleTokens(C, B, Δ * u, g=g)))
+        return self._output(w, x, u, loops.rule(_rule.Tokens(C, B, Δ * u, g=g)))
 
     def _tokens(
         self, w: Mapping[str, torch.Tensor], seen: torch.Tensor, x: jt.Float[torch.Tensor, "*batch n width"]
@@ -121,9 +121,8 @@ class Mamba2(Looped, Streaming):
         uBC = torch.nn.functional.silu(uBC + w["conv_bias"])
         u, B, C = uBC.split([self.h * self.d, self.s, self.s], -1)
         Δ, g = time_step(w, x)
-        return seen, Mamba2Tokens(
-            split(u, self.h), split(B, 1), split(C, 1), split(Δ, self.h), split(g, self.h)
-        )
+        u, Δ, g = (split(part, self.h) for part in (u, Δ, g))
+        return seen, Mamba2Tokens(u, split(B, 1), split(C, 1), Δ, g)
 
     def _output(
         self,
