@@ -12,20 +12,19 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from limen.bounds.bound import BoundReport
-from limen.bounds.bound import bound as _bound
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
 from limen.core.construction import construct
 from limen.core.task import Task
 from limen.core.verdict import Verdict
-from limen.decisions import decide as _decide
 from limen.render import notebook
 from limen.stacks import stack_of
 
 if TYPE_CHECKING:
     from limen.audits import Audit
+    from limen.bounds.bound import BoundReport
     from limen.checks.reader import CheckReport
+    from limen.comparisons import CompareReport
     from limen.conversation.play import ProtocolReport
     from limen.depths import DepthReport
     from limen.designs import Design
@@ -40,7 +39,9 @@ def decide(
     task: str | Task, architecture: str | Architecture, steps: int = 0, over: str | None = None
 ) -> Verdict:
     """CAN, CANNOT or OPEN, with its certificate."""
-    return _decide(_task(task), _stack(architecture), steps, over)
+    from limen.decisions import decide as decided
+
+    return decided(_task(task), _stack(architecture), steps, over)
 
 
 def solve(
@@ -59,7 +60,9 @@ def solve(
 
 def bound(task: str | Task, cut: int | None = None) -> BoundReport:
     """What every architecture needs for a task."""
-    return _bound(_task(task), cut)
+    from limen.bounds.bound import bound as needed
+
+    return needed(_task(task), cut)
 
 
 def audit(config: str | Path | Mapping[str, Any], **request: Any) -> Audit:
@@ -84,6 +87,13 @@ def design(
     from limen.designs import design as search
 
     return search(Wish.parse(list(tasks), context, layers, width, budget))
+
+
+def compare(*architectures: str, context: int = 131072, tasks: Iterable[str] = ()) -> CompareReport:
+    """Stacks side by side, each in its text form or a config.json."""
+    from limen.comparisons import compare as beside
+
+    return beside(architectures, context, tasks)
 
 
 def depth(architecture: str | Architecture, steps: int = 0) -> DepthReport:

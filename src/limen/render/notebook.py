@@ -13,6 +13,7 @@ from limen.core.verdict import Answer
 from limen.render import (
     bound,
     check,
+    compare,
     decide,
     decomposition,
     depth,
@@ -58,6 +59,7 @@ def register() -> None:
     draws("CheckReport", checked)
     draws("FolderReport", _text(check.folder_lines))
     draws("DecomposeReport", _text(decomposition.lines_of))
+    draws("CompareReport", _text(compare.lines_of))
     draws("DepthReport", _text(depth.lines_of))
     draws("SolveReport", _text(solve.lines_of))
     draws("LeastReport", _text(solve.least_lines))
