@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from limen.audits import Audit
     from limen.bounds.bound import BoundReport
     from limen.checks.reader import CheckReport
+    from limen.comparisons import CompareReport
     from limen.conversation.play import ProtocolReport
     from limen.depths import DepthReport
     from limen.designs import Design
@@ -86,6 +87,13 @@ def design(
     from limen.designs import design as search
 
     return search(Wish.parse(list(tasks), context, layers, width, budget))
+
+
+def compare(*architectures: str, context: int = 131072, tasks: Iterable[str] = ()) -> CompareReport:
+    """Stacks side by side, each in its text form or a config.json."""
+    from limen.comparisons import compare as beside
+
+    return beside(architectures, context, tasks)
 
 
 def depth(architecture: str | Architecture, steps: int = 0) -> DepthReport:
