@@ -31,7 +31,7 @@ from limen.hf.dtypes import Declared
 from limen.hf.engines.asked import Asked
 from limen.hf.engines.engine import INDEXED, PAGE_LIKE, Dtypes, Engine, indexed_width
 from limen.hf.engines.plan import LayerKind, Plan
-from limen.hf.stack import Bits, EveryBlock, Kept, LastColumns, LastTokens, Stack, Use
+from limen.hf.stack import Bits, EveryBlock, Kept, LastColumns, LastTokens, Stack
 
 _LATENT, _INDEXED = 128, 64  # tokens of the least block
 _FLOAT32 = ("nemotron_h", "kimi_linear", "bailing_hybrid")  # whose states are, unless declared
