@@ -43,8 +43,8 @@ def _cells(
 EXPERIMENT = Experiment(
     title="The order of layers in a hybrid",
     shows=(
-        "Two full layers behind a recurrence learn two hops that depend on the question; with the "
-        "recurrence behind them the same layers stay at the floor, as the depth rule counts."
+        "Two full layers with a recurrence before or between them learn two hops that depend on the "
+        "question, as three full layers do; with the recurrence behind them they stay near the floor."
     ),
     silent="The rule says which stacks have weights for long texts; at 20 tokens none of these is ruled out.",
     x="order",

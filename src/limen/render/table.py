@@ -132,10 +132,8 @@ def _seen(said: TableReport) -> str:
     if not found:
         return ""
     yes, no = (found.count(outcome) for outcome in (Outcome.LEARNED, Outcome.NOT_LEARNED))
-    return (
-        f"\nᴸ learned ({yes})   ᴺ not learned ({no}) by small stacks of the kind on short texts, in the "
-        "budget of an experiment: measured, never proved"
-    )
+    measured = "on short texts, in the budget of an experiment: measured, never proved"
+    return f"\nᴸ learned ({yes})   ᴺ not learned ({no}) {measured}"
 
 
 def _proved(said: TableReport) -> str:
