@@ -208,11 +208,17 @@ def main(folder: Path) -> None:
     started, load = time.monotonic(), [os.getloadavg()[0]]
     for n in (256, 1024):
         compared(rules(n))
-    runs = []
+    runs: list[Seconds] = []
     for i in range(RUNS):
         runs.append(measured())
         load.append(os.getloadavg()[0])
         print(f"run {i + 1} of {RUNS}, load {load[-1]:.1f}, {time.monotonic() - started:.0f} s", flush=True)
+        write(runs, load, folder)
+    print((folder / "bench.md").read_text())
+
+
+def write(runs: list[Seconds], load: list[float], folder: Path) -> None:
+    """What the runs so far have found."""
     rows = [row(goal, runs) for goal in goals()]
     seconds = {name: min(run[name] for run in runs) for name in runs[0]}
     folder.mkdir(parents=True, exist_ok=True)
@@ -225,7 +231,6 @@ def main(folder: Path) -> None:
     (folder / "bench.json").write_text(json.dumps(result, indent=1))
     (folder / "bench.md").write_text(page(rows, seconds, load))
     chart(rows, folder / "bench.svg")
-    print(page(rows, seconds, load))
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,19 @@ from limen.core.catalogue import ids
 from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome
 from limen.core.task import Task
-from limen.experiments import _marks
-from limen.experiments._experiment import SHIPPED, SIZES, Cell, Experiment, experiment, named
-from limen.experiments._judged import Judged, judged, kept_in, rows
-from limen.experiments._marks import kinds, trained
-from limen.experiments._query import COLUMNS, export, query
+from limen.core.verdict import Answer
 from limen.render.experiments import page
+from limen.render.table import lines_of
+from limen.tables.build import build
+from limen.training import marks
+from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, experiment, named
+from limen.training.judged import JudgedCell, judged, kept_in, largest, section
 from limen.training.lesson import lesson_for
-from limen.training.run import Made, Result
+from limen.training.marks import kinds, trained
+from limen.training.query import COLUMNS, export, query
+from limen.training.reports import RunReport, run_reports
+from limen.training.run import Made, RunResult
+from limen.training.shipped import shipped_runs
 from limen.training.spec import Spec
 from limen.training.start import frame_of
 
@@ -52,7 +57,7 @@ def test_every_spec_can_be_built(name: str) -> None:
     assert found.shows and found.silent and found.title
 
 
-def result(cell: Cell, accuracy: float, seed: int = 0) -> Result:
+def result(cell: ExperimentCell, accuracy: float, seed: int = 0) -> RunResult:
     spec = replace_seed(cell.specs()[0], seed)
     measured = Measurement(
         task=cell.task,
@@ -66,7 +71,7 @@ def result(cell: Cell, accuracy: float, seed: int = 0) -> Result:
         floor=0.2,
         stop="schedule",
     )
-    return Result(
+    return RunResult(
         digest=spec.digest,
         spec=spec,
         measurement=measured,
@@ -83,12 +88,12 @@ def replace_seed(spec: Spec, seed: int) -> Spec:
     return msgspec.structs.replace(spec, seed=seed)
 
 
-SMALL = Cell("small", "eva(n=4)", "linear(h=1,d=2)", 1, "", "large")
-LARGE = Cell("large", "eva(n=4)", "linear(h=1,d=32)", 2, "")
+SMALL = ExperimentCell("small", "eva(n=4)", "linear(h=1,d=2)", 1, "", "large")
+LARGE = ExperimentCell("large", "eva(n=4)", "linear(h=1,d=32)", 2, "")
 TOY = Experiment("toy", "a", "b", "x", (SMALL, LARGE), (SMALL, LARGE), (SMALL, LARGE))
 
 
-def outcomes(*found: Result) -> dict[str, Outcome]:
+def outcomes(*found: RunResult) -> dict[str, Outcome]:
     kept = {one.digest: one for one in found}
     return {one.cell.name: one.outcome for one in judged(TOY, "quick", kept)}
 
@@ -101,6 +106,15 @@ def test_a_failure_is_reported_only_beside_its_control() -> None:
     assert outcomes() == {}
 
 
+def test_the_largest_size_is_one_with_runs_of_its_own() -> None:
+    more = replace(LARGE, name="more", architecture="linear(h=1,d=64)")
+    toy = replace(TOY, standard=(*TOY.quick, more), full=(*TOY.quick, more))
+    kept = {one.digest: one for one in (result(SMALL, 0.3), result(LARGE, 1.0))}
+    assert largest(toy, {}) == largest(toy, kept) == "quick", "the other sizes share these runs"
+    one = result(more, 1.0)
+    assert largest(toy, kept | {one.digest: one}) == "standard"
+
+
 def test_an_experiment_whose_control_is_missing_is_refused() -> None:
     with pytest.raises(BadInput, match="small has no control 'large'"):
         replace(TOY, quick=(SMALL,))
@@ -110,8 +124,8 @@ def test_an_experiment_whose_control_is_missing_is_refused() -> None:
 
 def test_results_are_queried_and_exported(tmp_path: Path) -> None:
     found = judged(TOY, "quick", {one.digest: one for one in (result(SMALL, 0.3), result(LARGE, 1.0))})
-    table = rows("toy", found)
-    assert all(set(row) == set(COLUMNS) for row in table)
+    table = run_reports("toy", found)
+    assert RunReport.__struct_fields__ == tuple(COLUMNS)
     said = query(table, "select cell, learned from runs where accuracy < 0.5")
     assert said == [{"cell": "small", "learned": "not_learned"}]
     for path in (tmp_path / "runs.parquet", tmp_path / "runs.csv"):
@@ -127,9 +141,9 @@ def test_results_are_queried_and_exported(tmp_path: Path) -> None:
 def test_a_mark_speaks_for_stacks_of_the_same_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     def cell(
         stack: str, accuracy: float, outcome: Outcome, n: int = 4, **settings: bool
-    ) -> tuple[str, Judged]:
-        one = Cell(stack, f"eva(n={n})", stack, 1, "", settings=settings)
-        return "toy", Judged(one, (result(one, accuracy),), outcome, True)
+    ) -> tuple[str, JudgedCell]:
+        one = ExperimentCell(stack, f"eva(n={n})", stack, 1, "", settings=settings)
+        return "toy", JudgedCell(one, (result(one, accuracy),), outcome, True)
 
     said = (
         cell("softmax(h=1,d=2)", 1.0, Outcome.LEARNED),
@@ -137,7 +151,7 @@ def test_a_mark_speaks_for_stacks_of_the_same_kind(monkeypatch: pytest.MonkeyPat
         cell("linear(h=1,d=2)", 0.3, Outcome.NOT_LEARNED, n=9),
         cell("gated_delta(h=1,d=2)", 0.3, Outcome.NOT_LEARNED),
     )
-    monkeypatch.setattr(_marks, "_statements", lambda: said)
+    monkeypatch.setattr(marks, "_statements", lambda: said)
 
     def outcome(stack: str, thinks: bool = False) -> Outcome | None:
         mark = trained(Architecture.parse(stack), "eva", thinks)
@@ -156,15 +170,15 @@ def test_a_mark_speaks_for_stacks_of_the_same_kind(monkeypatch: pytest.MonkeyPat
 # What the shipped results show.  No figure is typed in but the bars.
 
 
-def shipped(name: str, size: str = "quick") -> dict[str, Judged]:
+def shipped(name: str, size: str = "quick") -> dict[str, JudgedCell]:
     return {one.cell.name: one for one in judged(experiment(name), size, kept_in(None, name))}  # type: ignore[arg-type]
 
 
-def lowest(one: Judged) -> float:
+def lowest(one: JudgedCell) -> float:
     return min(one.best.values)
 
 
-def highest(one: Judged) -> float:
+def highest(one: JudgedCell) -> float:
     """Of all starts and seeds."""
     return max(m.accuracy for m in one.measurements)
 
@@ -229,8 +243,22 @@ def test_what_is_proved_impossible_was_not_learned() -> None:
     assert all(one.outcome is not Outcome.LEARNED for one in found if one.provable)
 
 
+def test_the_table_says_what_training_found_apart_from_what_is_proved() -> None:
+    table = build(["full_1", "delta"], ["index"])
+    full, delta = (table[row, "index"] for row in ("full_1", "delta"))
+    assert (full.answer, delta.answer) == (Answer.CAN, Answer.CANNOT)
+    assert full.trained is not None and full.trained.outcome is Outcome.LEARNED
+    assert delta.trained is not None and delta.trained.outcome is Outcome.NOT_LEARNED
+    assert "NOT LEARNED (in this budget): index(n=100,S=32) by gated_delta" in str(delta.trained)
+    said = "\n".join(lines_of(table.report, 112, False))
+    assert "✗∎ᴺ" in said and "ᴸ learned (1)   ᴺ not learned (1)" in said and "never proved" in said
+    shown = [cell.trained and cell.trained.outcome for cell in table.report.cells]
+    assert shown == [Outcome.LEARNED, Outcome.NOT_LEARNED]
+
+
 def test_the_page_is_made_from_the_shipped_files() -> None:
-    assert (ROOT / "docs/experiments.md").read_text() == page(), "make experiments"
+    sections = [section(name, None, None) for name in ids("experiments")]
+    assert (ROOT / "docs/experiments.md").read_text() == page(sections, shipped_runs()), "make experiments"
     assert {path.stem for path in SHIPPED.glob("*.jsonl")} == set(ids("experiments"))
 
 

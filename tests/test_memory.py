@@ -1,4 +1,4 @@
-"""Out of memory is one line with the bytes that were asked for and a length that would fit, and exit code 2."""
+"""Out of memory is one line, with the bytes asked for and a length that would fit, and exit code 2."""
 
 import re
 import subprocess

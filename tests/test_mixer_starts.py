@@ -5,9 +5,9 @@ import torch
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids
+from limen.core.heads import Headed
 from limen.core.mixer import Mixer
 from limen.core.weights import random_weights
-from limen.mixers._heads import Headed
 
 WIDTH, N = 64, 16
 

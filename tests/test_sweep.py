@@ -16,7 +16,7 @@ from limen.core.errors import BadInput
 from limen.training.attempt import attempt, ended, lost
 from limen.training.local import local
 from limen.training.results import Failure, digests, keep, read_lines, results, write_lines
-from limen.training.run import Made, Result
+from limen.training.run import Made, RunResult
 from limen.training.spec import Spec, written
 from limen.training.sweep import Deliver, Swept, counted, due, sweep
 
@@ -47,7 +47,7 @@ def gone(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
 
 
-def without_time(found: list[Result]) -> list[Result]:
+def without_time(found: list[RunResult]) -> list[RunResult]:
     nowhere = Made("", "", 0.0, 0.0)
     return [msgspec.structs.replace(result, made=nowhere) for result in found]
 
@@ -104,7 +104,7 @@ def failing(specs: list[Spec], deliver: Deliver) -> None:
 
 
 def test_a_failure_is_kept_and_tried_again_only_by_choice(tmp_path: Path) -> None:
-    seen: list[Result | Failure] = []
+    seen: list[RunResult | Failure] = []
     assert sweep([WRONG, WRONG], tmp_path, failing, False, seen.append) == Swept(1, 0, 1)
     assert len(seen) == 1 and isinstance(seen[0], Failure)
     assert seen[0].error.startswith("BadInput: dyck") and "Traceback" in seen[0].trace
@@ -112,7 +112,7 @@ def test_a_failure_is_kept_and_tried_again_only_by_choice(tmp_path: Path) -> Non
     keep(tmp_path, lost(WRONG, "its process ended"))
     good = msgspec.structs.replace(WRONG, start="random")
     result = ended(attempt(written(good)))
-    assert isinstance(result, Result)
+    assert isinstance(result, RunResult)
     keep(tmp_path, lost(good, "once"))
     keep(tmp_path, result)
     assert digests(tmp_path) == ({good.digest}, {WRONG.digest}), "a success takes the place of a failure"
@@ -122,7 +122,7 @@ def test_a_process_that_dies_is_a_failure_and_the_sweep_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("limen.training.local.serve", _dies)
-    seen: list[Result | Failure] = []
+    seen: list[RunResult | Failure] = []
     local(2)(SPECS[:2], seen.append)
     assert [type(one) for one in seen] == [Failure, Failure]
     assert all(isinstance(one, Failure) and one.error == "its process ended with code 7" for one in seen)

@@ -14,16 +14,14 @@ from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.model.files import load
 from limen.model.predictor import answers_of
-from limen.render.results import resulted
-from limen.render.sweep import swept
-from limen.render.training import spec_of
 from limen.training.adamw import AdamW
 from limen.training.against import hardest, proposer
+from limen.training.experiment import spec_of
 from limen.training.forward import at, logits_at_the_end, streams
 from limen.training.lesson import lesson_for
 from limen.training.limits import limits
 from limen.training.rounded import Rounding
-from limen.training.run import Result, _pupil, run
+from limen.training.run import RunResult, _pupil, run
 from limen.training.spec import Spec, written
 from limen.training.start import frame_of, started
 from limen.training.train import Pupil, Seen, rate_at
@@ -59,7 +57,7 @@ def test_an_easy_task_is_learned_and_a_run_is_repeated_to_the_last_bit() -> None
 
 def test_a_result_is_read_back_as_it_was_written() -> None:
     result, _ = run(msgspec.structs.replace(EASY, steps=1, shifts=True))
-    assert msgspec.json.decode(msgspec.json.encode(result), type=Result) == result
+    assert msgspec.json.decode(msgspec.json.encode(result), type=RunResult) == result
     assert set(result.shifts) == {"permutation", "two symbols", "sorted", "needle", "hard"}
 
 
@@ -231,12 +229,16 @@ def test_bad_input_is_found_before_anything_is_trained(tmp_path: Path) -> None:
         "is no experiment": lambda: spec_of("eva(n=4)", None, None, "quick", {}),
         "no cell of depth named 'nothing'": lambda: spec_of("depth", None, "nothing", "quick", {}),
         "no size named 'huge'": lambda: spec_of("depth", None, None, "huge", {}),
-        "did you mean 'depth'": lambda: swept(["dept"], "quick", tmp_path, 1, None, False),
-        "DuckDB": lambda: resulted(["depth"], None, None, "select nothing from runs", None, None),
-        "ends in .parquet or .csv": lambda: resulted(["depth"], None, None, None, tmp_path / "a.xls", None),
     }.items():
         with pytest.raises(BadInput, match=error):
             call()
+    for error, words in {
+        "did you mean 'depth'": ("sweep", "dept", "--folder", str(tmp_path)),
+        "DuckDB": ("results", "depth", "--sql", "select nothing from runs"),
+        "ends in .parquet or .csv": ("results", "depth", "--out", str(tmp_path / "a.xls")),
+    }.items():
+        said = limen(*words)
+        assert said.returncode == 2 and error in said.stderr
 
 
 def test_our_adamw_is_torchs() -> None:

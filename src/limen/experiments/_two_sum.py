@@ -1,6 +1,6 @@
 """2-Sum by block-sparse attention, with a fixed number of blocks: what the sparse experiments share."""
 
-from limen.experiments._experiment import Cell
+from limen.training.experiment import ExperimentCell
 
 BLOCKS = 8
 SETTINGS = {"steps": 600, "queries": 16}
@@ -8,11 +8,11 @@ SETTINGS = {"steps": 600, "queries": 16}
 
 def sparse(
     B: int, d: int, layers: int, series: str, x: float | str, seeds: int = 1, steps: int = 600
-) -> Cell:
+) -> ExperimentCell:
     """n = 8B residues, one block opened; who opens the right block by luck is right on yes, else guesses."""
     mixer = f"block_sparse(h=1,d={d},B={B},k=1)"
     stack = mixer if layers == 1 else f"{layers}*{mixer}"
-    return Cell(
+    return ExperimentCell(
         f"B={B}: {stack}",
         task(B),
         stack,
@@ -26,9 +26,11 @@ def sparse(
     )
 
 
-def full(B: int) -> Cell:
+def full(B: int) -> ExperimentCell:
     """Every token in sight: what must be learned before a failure is reported."""
-    return Cell(f"B={B}: full", task(B), "softmax(h=1,d=32)", 32, f"B = {B}, full", settings=SETTINGS)
+    return ExperimentCell(
+        f"B={B}: full", task(B), "softmax(h=1,d=32)", 32, f"B = {B}, full", settings=SETTINGS
+    )
 
 
 def task(B: int) -> str:

@@ -4,10 +4,10 @@ The third open question of [ye2026].  The chain i_0, i_1, … is written token b
 one in sight, judged on what the model writes by itself.
 """
 
-from limen.experiments._experiment import Cell, Experiment
+from limen.training.experiment import Experiment, ExperimentCell
 
 
-def _cells(L: int, m: int, seeds: int, steps: int, small: tuple[int, ...]) -> tuple[Cell, ...]:
+def _cells(L: int, m: int, seeds: int, steps: int, small: tuple[int, ...]) -> tuple[ExperimentCell, ...]:
     task = f"composition(m={m}{''.join(f',n{l}=1' for l in range(1, L))})"
     large = "2*linear(h=1,d=64)"
     stacks = {
@@ -33,7 +33,7 @@ def _cells(L: int, m: int, seeds: int, steps: int, small: tuple[int, ...]) -> tu
             control = controls[thinks]
             if thinks or "linear" not in stack or "softmax" in stack:
                 cells.append(
-                    Cell(
+                    ExperimentCell(
                         name,
                         task,
                         stack,

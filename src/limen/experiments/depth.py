@@ -6,7 +6,7 @@ hops need L + 1 full layers, or L behind a recurrence; with one part tables can 
 full layers do two hops.
 """
 
-from limen.experiments._experiment import Cell, Experiment
+from limen.training.experiment import Experiment, ExperimentCell
 
 FULL = "softmax(h=1,d=32)"
 WIDE = "softmax(h=2,d=32)"  # a second head gets past the average over the parts, at which one head stays
@@ -14,11 +14,11 @@ PLAIN = {"hard": True, "queries": 8, "steps": 600}
 PARTS = {"hard": True, "queries": 8, "hops": True}
 
 
-def _plain(series: str, behind: str, seeds: int, control: str | None, m: int = 16) -> Cell:
+def _plain(series: str, behind: str, seeds: int, control: str | None, m: int = 16) -> ExperimentCell:
     """Two hops in tables that can be chained ahead: a full layer, and what stands behind it."""
     stack = f"{FULL},{behind}" if behind else FULL
     name = f"m={m}: {stack}"
-    return Cell(
+    return ExperimentCell(
         name,
         f"composition(m={m},n1=1)",
         stack,
@@ -31,12 +31,12 @@ def _plain(series: str, behind: str, seeds: int, control: str | None, m: int = 1
     )
 
 
-def _plain_cells(seeds: int) -> tuple[Cell, ...]:
+def _plain_cells(seeds: int) -> tuple[ExperimentCell, ...]:
     two = f"m=16: {FULL},{FULL}"
     large, linear = f"m=16: {FULL},2*gated_delta(h=1,d=32)", f"m=8: {FULL},2*linear(h=1,d=64)"
     return (
         _plain("two full", FULL, seeds, None),
-        Cell(
+        ExperimentCell(
             "m=16: two full, random start",
             "composition(m=16,n1=1)",
             f"{FULL},{FULL}",
@@ -57,7 +57,7 @@ def _plain_cells(seeds: int) -> tuple[Cell, ...]:
     )
 
 
-def _grid(L: int, W: int, seeds: int, steps: int) -> tuple[Cell, ...]:
+def _grid(L: int, W: int, seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
     """L hops by k full layers: alone, with small or large states behind them, and behind a recurrence."""
     m = {1: 16, 2: 4, 3: 4}[L]
     task = f"composition(m={m}{''.join(f',n{l}={W}' for l in range(1, L))})"
@@ -69,7 +69,7 @@ def _grid(L: int, W: int, seeds: int, steps: int) -> tuple[Cell, ...]:
     names = {(k, word): f"{L} hops: {word.replace('k', str(k), 1)}" for k, word in stacks}
     control = names[L + 1, "k full"]
     return tuple(
-        Cell(
+        ExperimentCell(
             names[at],
             task,
             stack,
@@ -85,7 +85,7 @@ def _grid(L: int, W: int, seeds: int, steps: int) -> tuple[Cell, ...]:
     )
 
 
-def _hundred(m: int, d: int, steps: int) -> Cell:
+def _hundred(m: int, d: int, steps: int) -> ExperimentCell:
     """A stack of 1 + 2 that was trained, grown by 98 layers that begin as nothing, and trained on."""
     control = None if d == 64 else f"m={m}: 1 full + 100 linear, d = 64"
     stack = f"{FULL},100*linear(h=1,d={d})"
@@ -97,7 +97,7 @@ def _hundred(m: int, d: int, steps: int) -> Cell:
         "locals": 3,
     }
     name = f"m={m}: 1 full + 100 linear, d = {d}"
-    return Cell(
+    return ExperimentCell(
         name,
         f"composition(m={m},n1=1)",
         stack,

@@ -4,13 +4,13 @@ The second check that [ye2026] asks for: models trained on uniform tables are ju
 of two symbols, sorted ones, needles and near-misses.
 """
 
-from limen.experiments._experiment import Cell, Experiment
+from limen.training.experiment import Experiment, ExperimentCell
 
 
-def _index(stack: str, steps: int, seeds: int, against: str | None = None) -> Cell:
+def _index(stack: str, steps: int, seeds: int, against: str | None = None) -> ExperimentCell:
     settings = {"queries": 16, "steps": steps, "shifts": True} | ({"against": against} if against else {})
     name = f"{stack}{', against the hardest' if against else ''}"
-    return Cell(
+    return ExperimentCell(
         name,
         "index(n=20,S=32)",
         stack,
@@ -22,11 +22,11 @@ def _index(stack: str, steps: int, seeds: int, against: str | None = None) -> Ce
     )
 
 
-def _composition(steps: int, seeds: int) -> Cell:
+def _composition(steps: int, seeds: int) -> ExperimentCell:
     """Trained on random functions."""
     stack = "2*softmax(h=1,d=32)"
     settings = {"queries": 8, "steps": steps, "shifts": True}
-    return Cell(
+    return ExperimentCell(
         f"composition: {stack}",
         "composition(m=16,n1=1)",
         stack,

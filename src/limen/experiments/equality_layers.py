@@ -5,7 +5,7 @@ fingerprints solve equality on average with few bits, disjointness stays hard ev
 [sanford2023].
 """
 
-from limen.experiments._experiment import Cell, Experiment
+from limen.training.experiment import Experiment, ExperimentCell
 from limen.training.spec import Start
 
 _SETTINGS = {"hard": True, "width": 32, "hidden": 64, "batch": 64}
@@ -14,9 +14,9 @@ _BOTH: tuple[Start, ...] = ("lookup", "random")
 
 def _cell(
     task: str, stack: str, x: str, seeds: int, steps: int, starts: tuple[Start, ...] = ("lookup",)
-) -> Cell:
+) -> ExperimentCell:
     control = None if stack == TWO else f"{task}: {TWO}"
-    return Cell(
+    return ExperimentCell(
         f"{task}: {stack}",
         task,
         stack,
@@ -32,7 +32,7 @@ def _cell(
 ONE, TWO = "softmax(h=1,d=32)", "2*softmax(h=1,d=32)"
 
 
-def _cells(n: int, seeds: int, steps: int, more: tuple[str, ...]) -> tuple[Cell, ...]:
+def _cells(n: int, seeds: int, steps: int, more: tuple[str, ...]) -> tuple[ExperimentCell, ...]:
     cells = []
     for task in (f"disjointness(n={n})", f"equality(n={n})"):
         cells.append(_cell(task, TWO, "two softmax", seeds, steps))

@@ -4,11 +4,11 @@ An open question of [ye2026]: head-wise hybrids.  The depth rule counts a layer 
 full one.
 """
 
-from limen.experiments._experiment import Cell, Experiment
 from limen.experiments.depth import FULL, PLAIN
+from limen.training.experiment import Experiment, ExperimentCell
 
 
-def _cells(d: int, seeds: int, steps: int) -> tuple[Cell, ...]:
+def _cells(d: int, seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
     small = f"gated_delta(h=1,d={d})"
     stacks = {
         "two layers, head-wise": f"2*({FULL}|{small})",
@@ -16,11 +16,13 @@ def _cells(d: int, seeds: int, steps: int) -> tuple[Cell, ...]:
         "layer-wise, full first": f"{FULL},{small}",
         "layer-wise, full last": f"{small},{FULL}",
     }
-    control = Cell("two full", "composition(m=16,n1=1)", f"2*{FULL}", "two full", "full", settings=PLAIN)
+    control = ExperimentCell(
+        "two full", "composition(m=16,n1=1)", f"{FULL},{FULL}", "two full", "full", settings=PLAIN
+    )
     return (
         control,
         *(
-            Cell(
+            ExperimentCell(
                 f"{name}, d={d}",
                 "composition(m=16,n1=1)",
                 stack,
@@ -46,7 +48,7 @@ EXPERIMENT = Experiment(
         "depth rule expects."
     ),
     x="stack",
-    quick=_cells(4, 1, 500),
+    quick=_cells(4, 1, 400),
     standard=(*_cells(4, 2, 800), *_cells(32, 1, 800)[1:]),
     full=(*_cells(4, 5, 20000), *_cells(32, 5, 20000)[1:]),
 )

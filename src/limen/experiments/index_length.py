@@ -4,7 +4,7 @@ The first experiment that [bhattamishra2024] asks for.  One full layer of width 
 with a state of fixed size learns short texts and loses long ones.
 """
 
-from limen.experiments._experiment import Cell, Experiment
+from limen.training.experiment import Experiment, ExperimentCell
 from limen.training.spec import Start
 
 _QUERIES = {20: 16, 50: 25, 100: 50, 200: 64, 400: 64, 800: 64, 1600: 64}
@@ -18,9 +18,9 @@ def _cell(
     control: str | None,
     starts: tuple[Start, ...] = ("lookup",),
     seeds: int = 1,
-) -> Cell:
+) -> ExperimentCell:
     settings = {"queries": _QUERIES[n], "steps": steps, "shifts": n == 20}
-    return Cell(
+    return ExperimentCell(
         f"n={n}: {stack}", f"index(n={n},S=32)", stack, n, stack, control, starts, seeds, settings=settings
     )
 

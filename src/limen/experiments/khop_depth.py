@@ -4,7 +4,7 @@
 Every position asks; a model is trained on all numbers of hops and judged on each.
 """
 
-from limen.experiments._experiment import Accuracies, Cell, Experiment, Published
+from limen.training.experiment import Accuracies, Experiment, ExperimentCell, Published
 
 ERRORS = {  # hops -> error of depth 2, 3, 4
     1: (0.0100, 0.0030, 0.0013),
@@ -14,9 +14,9 @@ ERRORS = {  # hops -> error of depth 2, 3, 4
 }
 
 
-def _cell(n: int, k: int, depth: int, seeds: int, steps: int) -> Cell:
+def _cell(n: int, k: int, depth: int, seeds: int, steps: int) -> ExperimentCell:
     settings = {"batch": 32, "steps": steps, "every": max(steps // 10, 50), "shifts": True, "rate": 2e-3}
-    return Cell(
+    return ExperimentCell(
         f"n={n}, k={k}: depth {depth}",
         f"khop(n={n},k={k},S=4)",
         f"{depth}*softmax(h=4,d=16)",

@@ -4,7 +4,7 @@ The third check that [bhattamishra2024] asks for: every mixer of the catalogue o
 same budget.
 """
 
-from limen.experiments._experiment import Cell, Experiment
+from limen.training.experiment import Experiment, ExperimentCell
 from limen.training.spec import Start
 
 _CONTROL = "softmax(h=1,d=16)"
@@ -27,10 +27,10 @@ KEYED = (  # those that have queries and keys, and so can begin as a lookup
 OTHERS = ("mamba(d=32,s=8)", "lstm(d=64)", "relu_rnn(d=64)")
 
 
-def _cells(n: int, seeds: int, steps: int, starts: tuple[Start, ...]) -> tuple[Cell, ...]:
+def _cells(n: int, seeds: int, steps: int, starts: tuple[Start, ...]) -> tuple[ExperimentCell, ...]:
     settings = {"queries": 16, "steps": steps, "every": 100}
     return tuple(
-        Cell(
+        ExperimentCell(
             f"n={n}: {stack}",
             f"index(n={n},S=32)",
             stack,

@@ -4,13 +4,13 @@ The second open question of [ye2026].  The theorem counts the bits of one layer'
 may ask again with what the first one found.
 """
 
-from limen.experiments._experiment import Cell, Experiment
 from limen.experiments._two_sum import full, sparse
+from limen.training.experiment import Experiment, ExperimentCell
 
 
 def _cells(
     B: int, sizes: tuple[int, ...], layers: tuple[int, ...], seeds: int, steps: int
-) -> tuple[Cell, ...]:
+) -> tuple[ExperimentCell, ...]:
     cells = (
         sparse(B, d, k, f"{k} layer{'s' if k > 1 else ''}", d, seeds, steps) for k in layers for d in sizes
     )

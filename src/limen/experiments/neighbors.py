@@ -4,19 +4,21 @@ Nearest neighbours of [bhattamishra2024]: point and label are two tokens, so one
 all labels to one place; two layers find the point, then fetch its label.
 """
 
-from limen.experiments._experiment import Cell, Experiment
+from limen.training.experiment import Experiment, ExperimentCell
 
 _TWO = "2*softmax(h=1,d=32)"
 
 
-def _cell(n: int, stack: str, x: str, seeds: int, steps: int) -> Cell:
+def _cell(n: int, stack: str, x: str, seeds: int, steps: int) -> ExperimentCell:
     settings = {"width": 32, "hidden": 64, "batch": 32, "steps": steps, "every": 100, "shifts": stack == _TWO}
     control = None if stack == _TWO else f"n={n}: {_TWO}"
     task = f"nearest_neighbor(n={n},D=3,g=4)"
-    return Cell(f"n={n}: {stack}", task, stack, x, f"n = {n}", control, ("random",), seeds, settings=settings)
+    return ExperimentCell(
+        f"n={n}: {stack}", task, stack, x, f"n = {n}", control, ("random",), seeds, settings=settings
+    )
 
 
-def _cells(n: int, seeds: int, steps: int, more: dict[str, str]) -> tuple[Cell, ...]:
+def _cells(n: int, seeds: int, steps: int, more: dict[str, str]) -> tuple[ExperimentCell, ...]:
     stacks = {"two softmax": _TWO, "one softmax": "softmax(h=1,d=32)"} | more
     return tuple(_cell(n, stack, x, seeds if stack == _TWO else 1, steps) for x, stack in stacks.items())
 

@@ -5,14 +5,14 @@ training as well (straight through), so that cells can lie below the proved boun
 that a theorem explains.
 """
 
-from limen.experiments._experiment import Cell, Experiment
+from limen.training.experiment import Experiment, ExperimentCell
 
 
-def _cell(n: int, d: int, p: int | None, seeds: int, steps: int) -> Cell:
+def _cell(n: int, d: int, p: int | None, seeds: int, steps: int) -> ExperimentCell:
     stack = f"linear(h=1,d={d}{'' if p is None else f',p={p}'})"
     control = f"n={n}: linear(h=1,d=32)"
     name = f"n={n}: {stack}"
-    return Cell(
+    return ExperimentCell(
         name,
         f"index(n={n},S=32)",
         stack,
@@ -24,10 +24,10 @@ def _cell(n: int, d: int, p: int | None, seeds: int, steps: int) -> Cell:
     )
 
 
-def _weights(steps: int) -> Cell:
+def _weights(steps: int) -> ExperimentCell:
     """Full attention, judged also with its weights and every operation in fewer bits."""
     settings = {"queries": 16, "steps": steps, "precisions": True}
-    return Cell(
+    return ExperimentCell(
         "n=20: softmax",
         "index(n=20,S=32)",
         "softmax(h=1,d=64)",

@@ -5,7 +5,7 @@ Accuracy against the size of the state, across mixers: fixed addresses (`index`)
 figures of [guo2025loglinear].
 """
 
-from limen.experiments._experiment import Accuracies, Cell, Experiment, Published
+from limen.training.experiment import Accuracies, Experiment, ExperimentCell, Published
 
 _GRID = {"queries": 20, "steps": 700}
 _KEYS = {"queries": 20, "steps": 800}
@@ -18,11 +18,11 @@ def _numbers(stack: str) -> int:
     return Architecture.parse(stack).state_bits(20) // 16 if "softmax" not in stack else 0  # type: ignore[operator]
 
 
-def _grid(sizes: tuple[int, ...], seeds: int) -> tuple[Cell, ...]:
+def _grid(sizes: tuple[int, ...], seeds: int) -> tuple[ExperimentCell, ...]:
     """Forty symbols at fixed addresses."""
     largest = f"linear(h=1,d={sizes[-1]})"
     return tuple(
-        Cell(
+        ExperimentCell(
             f"index n=40: linear(h=1,d={d})",
             "index(n=40,S=32)",
             f"linear(h=1,d={d})",
@@ -50,10 +50,10 @@ MIXERS = {
 }
 
 
-def _keys(name: str, d: int, seeds: int, steps: int) -> Cell:
+def _keys(name: str, d: int, seeds: int, steps: int) -> ExperimentCell:
     """Twenty keys of 256, drawn anew, each with one of 32 values; states of about d² numbers."""
     stack = MIXERS[name].format(d=d, s=d * d // 2, w=d // 2 + 1)
-    return Cell(
+    return ExperimentCell(
         f"retrieval n=20: {stack}",
         "retrieval(n=20,D=8,V=32)",
         stack,
@@ -66,7 +66,7 @@ def _keys(name: str, d: int, seeds: int, steps: int) -> Cell:
     )
 
 
-CONTROL = Cell(
+CONTROL = ExperimentCell(
     "retrieval n=20: softmax",
     "retrieval(n=20,D=8,V=32)",
     "softmax(h=1,d=32)",
@@ -77,7 +77,7 @@ CONTROL = Cell(
 )
 
 
-def _mqar(width: int, n: int, seeds: int, steps: int) -> Cell:
+def _mqar(width: int, n: int, seeds: int, steps: int) -> ExperimentCell:
     """Two layers of Mamba-2 with heads of 16 and states of 16, as replicated; n pairs, all asked."""
     stack = f"2*mamba2(h={width // 16},d=16,s=16)"
     batch = max(8, 2048 // (3 * n))
@@ -89,7 +89,7 @@ def _mqar(width: int, n: int, seeds: int, steps: int) -> Cell:
         "rate": 1e-2,
         "every": 250,
     }
-    return Cell(
+    return ExperimentCell(
         f"recall n={n}: {stack}, width {width}",
         f"recall(n={n},V=256,q={n})",
         stack,
@@ -103,9 +103,9 @@ def _mqar(width: int, n: int, seeds: int, steps: int) -> Cell:
     )
 
 
-def _mqar_control(n: int, steps: int) -> Cell:
+def _mqar_control(n: int, steps: int) -> ExperimentCell:
     settings = {"batch": max(8, 2048 // (3 * n)), "steps": steps, "every": 250}
-    return Cell(
+    return ExperimentCell(
         f"recall n={n}: two full",
         f"recall(n={n},V=256,q={n})",
         "2*softmax(h=1,d=64)",
@@ -118,7 +118,7 @@ def _mqar_control(n: int, steps: int) -> Cell:
     )
 
 
-def _all_mqar(seeds: int, steps: int) -> tuple[Cell, ...]:
+def _all_mqar(seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
     pairs = (4, 8, 16, 32, 64)
     controls = tuple(_mqar_control(n, steps) for n in pairs)
     return (*controls, *(_mqar(width, n, seeds, steps) for width in (16, 32, 64) for n in pairs))

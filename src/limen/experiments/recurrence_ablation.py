@@ -5,15 +5,15 @@ full attention masked to what a recurrence may hold, by hard attention, and by t
 larger state.
 """
 
-from limen.experiments._experiment import Cell, Experiment
 from limen.experiments.depth import FULL, PLAIN
+from limen.training.experiment import Experiment, ExperimentCell
 
 
-def _cell(series: str, behind: str, x: int, seeds: int, steps: int) -> Cell:
+def _cell(series: str, behind: str, x: int, seeds: int, steps: int) -> ExperimentCell:
     """Two hops behind one full layer; x: the numbers that each further layer holds."""
     name = f"{FULL},2*{behind}"
     control = None if series == "gated delta" and x == 1024 else f"{FULL},2*gated_delta(h=1,d=32)"
-    return Cell(
+    return ExperimentCell(
         name,
         "composition(m=16,n1=1)",
         name,
@@ -25,7 +25,9 @@ def _cell(series: str, behind: str, x: int, seeds: int, steps: int) -> Cell:
     )
 
 
-def _cells(delta: tuple[int, ...], pairs: tuple[int, ...], seeds: int, steps: int) -> tuple[Cell, ...]:
+def _cells(
+    delta: tuple[int, ...], pairs: tuple[int, ...], seeds: int, steps: int
+) -> tuple[ExperimentCell, ...]:
     masked = (
         _cell("masked softmax", f"masked_softmax(h=1,d=32,first=1,last={p})", 64 * p, seeds, steps)
         for p in pairs
@@ -49,7 +51,7 @@ EXPERIMENT = Experiment(
         "choose. Hard attention has no gradient into its keys and queries: it can only complete the start."
     ),
     x="numbers that a layer holds",
-    quick=_cells((2, 8), (2, 8), 1, 400),
+    quick=_cells((2, 4), (8,), 1, 600),  # the recurrences are runs of `depth`
     standard=_cells((2, 4, 8, 16), (1, 2, 4, 8, 16), 2, 600),
     full=_cells((2, 4, 8, 16), (1, 2, 4, 8, 16), 5, 20000),
 )

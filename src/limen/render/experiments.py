@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from limen.core.catalogue import docstring, ids
+from limen.core.catalogue import docstring
 from limen.core.folder import write_whole
-from limen.experiments._experiment import SIZES, Experiment, Size, experiment
-from limen.experiments._judged import Judged, judged, kept_in
 from limen.render.results import says, spread
-from limen.training.run import Result
+
+if TYPE_CHECKING:
+    from limen.training.experiment import Experiment, Size
+    from limen.training.judged import JudgedCell, Section
+    from limen.training.shipped import ShippedRuns
 
 _HEAD = """# Experiments
 
@@ -37,59 +40,33 @@ Machine: {machine}; {dates}.
 """
 
 
-def written(folder: Path) -> None:
+def written(folder: Path, sections: Sequence[Section], tally: ShippedRuns) -> None:
     """`experiments.md` and a chart for each experiment, into a folder of documents."""
-    from limen.render.plots import cells_chart, picture, shifts_chart
+    from limen.render.plots import picture, section_chart
 
     (folder / "experiments").mkdir(exist_ok=True)
-    write_whole(folder / "experiments.md", page().encode())
-    for name in ids("experiments"):
-        found = experiment(name)
-        _, cells = largest(found, kept_in(None, name))
-        if cells:
-            chart = shifts_chart(cells) if found.shifted else cells_chart(found, cells)
-            picture(chart, folder / "experiments" / f"{name}.svg")
+    write_whole(folder / "experiments.md", page(sections, tally).encode())
+    for one in sections:
+        if one.cells:
+            picture(section_chart(one), folder / "experiments" / f"{one.name}.svg")
 
 
-def page() -> str:
+def page(sections: Sequence[Section], tally: ShippedRuns) -> str:
     """The text of `experiments.md`."""
-    kept = {name: kept_in(None, name) for name in ids("experiments")}
-    everything = {digest: run for runs in kept.values() for digest, run in runs.items()}
-    sections = [
-        _section(name, experiment(name), *largest(experiment(name), runs)) for name, runs in kept.items()
-    ]
-    return "\n".join([_head(everything), *sections])
-
-
-def largest(found: Experiment, kept: Mapping[str, Result]) -> tuple[Size, list[Judged]]:
-    """The largest size that has a run, with its cells."""
-    sizes = {size: judged(found, size, kept) for size in SIZES}
-    shown = next((size for size in reversed(SIZES) if sizes[size]), SIZES[0])
-    return shown, sizes[shown]
-
-
-def _head(kept: Mapping[str, Result]) -> str:
-    runs = list(kept.values())
-    wanted = {
-        size: {spec.digest for name in ids("experiments") for spec in experiment(name).specs(size)}
-        for size in SIZES
-    }
-    mine = {size: [run for run in runs if run.digest in wanted[size]] for size in SIZES}
-    minutes = {size: sum(run.made.cpu_seconds for run in mine[size]) / 60 for size in SIZES}
-    dates = sorted(run.made.date[:10] for run in runs)
-    return _HEAD.format(
+    head = _HEAD.format(
         judged=2048,
-        quick=len(mine["quick"]),
-        quick_minutes=minutes["quick"],
-        standard=len(mine["standard"]),
-        planned=len(wanted["standard"]),
-        standard_minutes=minutes["standard"],
-        machine=", ".join(sorted({run.made.machine for run in runs})) or "none yet",
-        dates=f"{dates[0]} to {dates[-1]}" if dates else "never",
+        quick=tally.done["quick"],
+        quick_minutes=tally.minutes["quick"],
+        standard=tally.done["standard"],
+        planned=tally.planned["standard"],
+        standard_minutes=tally.minutes["standard"],
+        machine=", ".join(tally.machines) or "none yet",
+        dates=f"{tally.dates[0]} to {tally.dates[-1]}" if tally.dates else "never",
     )
+    return "\n".join([head, *(_section(one.name, one.experiment, one.size, one.cells) for one in sections)])
 
 
-def _section(name: str, found: Experiment, shown: Size, cells: Sequence[Judged]) -> str:
+def _section(name: str, found: Experiment, shown: Size, cells: Sequence[JudgedCell]) -> str:
     question, _, rest = docstring("experiments", name).partition("\n\n")
     lines = [f"## {name}: {found.title}", "", " ".join(question.split()), "", " ".join(rest.split()), ""]
     if not cells:
@@ -105,7 +82,7 @@ def _section(name: str, found: Experiment, shown: Size, cells: Sequence[Judged])
     return "\n".join(lines)
 
 
-def _table(found: Experiment, cells: Sequence[Judged]) -> list[str]:
+def _table(found: Experiment, cells: Sequence[JudgedCell]) -> list[str]:
     names = (
         "cell",
         "right",
@@ -126,7 +103,7 @@ def _table(found: Experiment, cells: Sequence[Judged]) -> list[str]:
     ]
 
 
-def _row(one: Judged) -> str:
+def _row(one: JudgedCell) -> str:
     first = one.measurements[0]
     starts = "; ".join(f"{start}: {_each(values.values)}" for start, values in one.starts.items())
     stops = ", ".join(dict.fromkeys(f"{m.steps:,} {m.stop}" for m in one.measurements))
@@ -134,7 +111,7 @@ def _row(one: Judged) -> str:
     needs = "–" if first.needs_bits is None else f"{first.needs_bits:,}"
     columns = [
         f"`{one.cell.name}`".replace("|", "\\|"),
-        spread(one.best),
+        spread(one.best.values),
         f"{max(m.best for m in one.measurements):.1%}",
         f"{first.chance:.1%}",
         f"{one.floor:.1%}",
@@ -142,7 +119,7 @@ def _row(one: Judged) -> str:
         stops,
         f"{has} / {needs}",
         "–" if one.cell.control is None else f"`{one.cell.control}`".replace("|", "\\|"),
-        says(one),
+        says(one.outcome, one.provable, one.complete),
     ]
     return f"| {' | '.join(columns)} |"
 
@@ -151,7 +128,7 @@ def _each(values: Sequence[float]) -> str:
     return " ".join(f"{100 * value:.1f}" for value in values)
 
 
-def _shifts(cells: Sequence[Judged]) -> list[str]:
+def _shifts(cells: Sequence[JudgedCell]) -> list[str]:
     """Models that were judged on other inputs too."""
     found = [(one, run) for one in cells for run in one.runs[:1] if run.shifts]
     names = list(dict.fromkeys(name for _, run in found for name in run.shifts))
@@ -165,7 +142,7 @@ def _shifts(cells: Sequence[Judged]) -> list[str]:
     return [head, "|---|" + "---|" * (len(names) + 1), *rows]
 
 
-def _published(found: Experiment, cells: Sequence[Judged]) -> list[str]:
+def _published(found: Experiment, cells: Sequence[JudgedCell]) -> list[str]:
     """Others' figures beside ours."""
     assert found.published is not None
     ours = {one.cell.name: {"accuracy": one.best.mean, **one.runs[0].shifts} for one in cells}

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from limen.core.errors import BadInput
-from limen.core.folder import write_whole
 from limen.core.measurement import Outcome
-from limen.experiments._experiment import Experiment
-from limen.experiments._judged import Judged
-from limen.training.run import Result
+from limen.render.svg import save_picture
+
+if TYPE_CHECKING:
+    from limen.training.experiment import Experiment
+    from limen.training.judged import JudgedCell, Section
+    from limen.training.run import RunResult
 
 _PALETTE = ["#4269d0", "#d4572b", "#2f9e77", "#b8860b", "#a463c9", "#c2438a", "#5b8ea8", "#7a6a53"]
 _SHAPES = {
@@ -24,7 +25,14 @@ _SHAPES = {
 _WIDTH, _HEIGHT = 560, 300
 
 
-def cells_chart(experiment: Experiment, cells: Sequence[Judged]) -> dict[str, Any]:
+def section_chart(found: Section) -> dict[str, Any]:
+    """What fits the experiment: its cells, or its models on other inputs."""
+    if found.experiment.shifted:
+        return shifts_chart(found.cells)
+    return cells_chart(found.experiment, found.cells)
+
+
+def cells_chart(experiment: Experiment, cells: Sequence[JudgedCell]) -> dict[str, Any]:
     """The best start of each cell, its seeds as a bar; panels side by side."""
     panels = dict.fromkeys(one.cell.panel for one in cells)
     charts = [_panel(experiment, name, [one for one in cells if one.cell.panel == name]) for name in panels]
@@ -35,7 +43,7 @@ def cells_chart(experiment: Experiment, cells: Sequence[Judged]) -> dict[str, An
     return _spec(alt.ConcatChart(concat=sized, columns=2).resolve_scale(color="independent"))
 
 
-def _panel(experiment: Experiment, title: str, cells: Sequence[Judged]) -> alt.LayerChart:
+def _panel(experiment: Experiment, title: str, cells: Sequence[JudgedCell]) -> alt.LayerChart:
     points = [_point(experiment, one) for one in cells]
     base = alt.Chart(alt.InlineData(values=points)).encode(
         _x(experiment, [p["x"] for p in points]),
@@ -57,7 +65,7 @@ def _panel(experiment: Experiment, title: str, cells: Sequence[Judged]) -> alt.L
     return alt.LayerChart(layer=layers, title=title or alt.Undefined)
 
 
-def shifts_chart(cells: Sequence[Judged]) -> dict[str, Any]:
+def shifts_chart(cells: Sequence[JudgedCell]) -> dict[str, Any]:
     """Each trained model on each distribution."""
     values = [
         {"series": one.cell.name, "inputs": name, "accuracy": accuracy}
@@ -74,7 +82,7 @@ def shifts_chart(cells: Sequence[Judged]) -> dict[str, Any]:
     return _spec(both.properties(width=_WIDTH, height=_HEIGHT))
 
 
-def curves(runs: Sequence[Result]) -> dict[str, Any]:
+def curves(runs: Sequence[RunResult]) -> dict[str, Any]:
     """Accuracy by step, a line a run."""
     values = [
         {"run": f"{run.measurement.architecture}, {run.spec.start}", "step": step, "accuracy": accuracy}
@@ -92,15 +100,13 @@ def curves(runs: Sequence[Result]) -> dict[str, Any]:
 
 
 def picture(spec: dict[str, Any], path: Path) -> None:
-    """As an SVG file."""
+    """As an SVG, PNG or PDF file, by its ending."""
     import vl_convert
 
-    if path.suffix != ".svg":
-        raise BadInput(f"{path}: a chart is an SVG file, expected a name that ends in .svg")
-    write_whole(path, vl_convert.vegalite_to_svg(spec).encode())
+    save_picture(path, vl_convert.vegalite_to_svg(spec))
 
 
-def _point(experiment: Experiment, one: Judged) -> dict[str, Any]:
+def _point(experiment: Experiment, one: JudgedCell) -> dict[str, Any]:
     best, floor = one.best, one.floor
     shown = [_shown(experiment, value, floor) for value in (best.mean, min(best.values), max(best.values))]
     return {

@@ -1,14 +1,16 @@
-"""`limen results`: what the result files of experiments say, as lines, fields, a chart, SQL or a file."""
+"""`limen results` for people: cells under each other, or what a query found."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
 
 from limen.core.measurement import Outcome, Spread
-from limen.experiments._experiment import SIZES, Experiment, Size, named, size_of
-from limen.experiments._judged import Judged, judged, kept_in, rows
-from limen.experiments._query import export, query
+
+if TYPE_CHECKING:
+    from limen.training.reports import ExperimentReport, ResultsReport
 
 SAYS = {
     Outcome.LEARNED: "LEARNED",
@@ -17,76 +19,46 @@ SAYS = {
 }
 
 
-def resulted(
-    names: list[str],
-    size: str | None,
-    folder: Path | None,
-    sql: str | None,
-    out: Path | None,
-    chart: Path | None,
-) -> tuple[dict[str, Any], list[str]]:
-    """The results of a folder, or those that are shipped; of the largest size unless one is named."""
-    found = {
-        name: (experiment, *_judged(name, experiment, None if size is None else size_of(size), folder))
-        for name, experiment in named(names).items()
-    }
-    table = [row for name, (_, _, cells) in found.items() for row in rows(name, cells)]
-    if out is not None:
-        export(table, out)
-    if chart is not None:
-        from limen.render.plots import cells_chart, picture, shifts_chart
-
-        experiment, _, cells = next(iter(found.values()))
-        picture(shifts_chart(cells) if experiment.shifted else cells_chart(experiment, cells), chart)
-    if sql is not None:
-        answer = query(table, sql)
-        return {"rows": answer}, _aligned(answer)
-    said = [line for name, one in found.items() for line in _lines(name, *one)]
-    return {"experiment": names[0] if len(names) == 1 else names, "rows": table}, said
+def lines_of(said: ResultsReport) -> list[str]:
+    if said.found is not UNSET:
+        return _aligned(said.found)
+    blocks = ["\n".join(_lines(one)) for one in said.experiments]
+    return "\n\n".join(blocks).split("\n")
 
 
-def _judged(
-    name: str, experiment: Experiment, size: Size | None, folder: Path | None
-) -> tuple[Size, list[Judged]]:
-    kept = kept_in(folder, name)
-    sizes = SIZES if size is None else (size,)
-    found = {one: judged(experiment, one, kept) for one in sizes}
-    chosen = max(sizes, key=lambda one: (len(found[one]) > 0, sizes.index(one)))
-    return chosen, found[chosen]
-
-
-def _lines(name: str, experiment: Experiment, size: Size, cells: list[Judged]) -> list[str]:
-    if not cells:
-        return [f"{name}: no results yet; limen sweep {name}"]
+def _lines(said: ExperimentReport) -> list[str]:
+    if not said.cells:
+        return [f"{said.experiment}: no results yet; limen sweep {said.experiment}"]
     table = [
         {
-            "cell": one.cell.name,
-            "accuracy": spread(one.best),
-            "best": f"{max(m.best for m in one.measurements):.1%}",
-            "chance": f"{one.measurements[0].chance:.1%}",
+            "cell": one.cell,
+            "accuracy": spread(one.starts[one.best_start]),
+            "best": f"{one.best:.1%}",
+            "chance": f"{one.chance:.1%}",
             "floor": f"{one.floor:.1%}",
-            "starts": ", ".join(f"{start} {values.mean:.1%}" for start, values in one.starts.items()),
-            "says": says(one),
+            "starts": ", ".join(f"{start} {Spread(values).mean:.1%}" for start, values in one.starts.items()),
+            "says": says(one.learned, one.provable, one.complete),
         }
-        for one in cells
+        for one in said.cells
     ]
-    return [f"{name}, {size}: {experiment.title}", *_aligned(table), ""]
+    return [f"{said.experiment}, {said.size}: {said.title}", *_aligned(table)]
 
 
-def says(one: Judged) -> str:
+def says(learned: Outcome, provable: bool, complete: bool) -> str:
     """The outcome, whether it was proved, and whether runs are missing."""
-    proved = ", proved impossible" if one.provable else ""
-    return f"{SAYS[one.outcome]}{proved}{'' if one.complete else ' (runs are missing)'}"
+    proved = ", proved impossible" if provable else ""
+    return f"{SAYS[learned]}{proved}{'' if complete else ' (runs are missing)'}"
 
 
-def spread(values: Spread) -> str:
+def spread(values: Sequence[float]) -> str:
     """99.5 ± 0.2 % (3 seeds)."""
-    if len(values.values) == 1:
-        return f"{values.mean:.1%}"
-    return f"{100 * values.mean:.1f} ± {100 * values.deviation:.1f} % ({len(values.values)} seeds)"
+    found = Spread(tuple(values))
+    if len(values) == 1:
+        return f"{found.mean:.1%}"
+    return f"{100 * found.mean:.1f} ± {100 * found.deviation:.1f} % ({len(values)} seeds)"
 
 
-def _aligned(table: list[dict[str, Any]]) -> list[str]:
+def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
     """Columns under their names."""
     if not table:
         return ["nothing"]

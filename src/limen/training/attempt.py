@@ -7,7 +7,7 @@ import traceback
 import msgspec
 
 from limen.training.results import Failure
-from limen.training.run import Result, run
+from limen.training.run import RunResult, run
 from limen.training.spec import Spec
 from limen.training.train import Watch
 
@@ -25,9 +25,9 @@ def attempt(spec: bytes, watch: Watch = lambda seen: None) -> bytes:
         return msgspec.json.encode(failure)
 
 
-def ended(content: bytes) -> Result | Failure:
+def ended(content: bytes) -> RunResult | Failure:
     """What `attempt` gave."""
-    return msgspec.json.decode(content, type=Result | Failure)
+    return msgspec.json.decode(content, type=RunResult | Failure)
 
 
 def lost(spec: Spec, why: str) -> Failure:

@@ -16,7 +16,7 @@ from multiprocessing.process import BaseProcess
 
 from limen.training.attempt import attempt, ended, lost
 from limen.training.results import Failure
-from limen.training.run import Result
+from limen.training.run import RunResult
 from limen.training.spec import Spec, written
 from limen.training.sweep import Deliver, Runs
 from limen.training.train import Seen
@@ -60,7 +60,7 @@ def _give(worker: Worker, waiting: list[Spec]) -> None:
         worker.pipe.send_bytes(written(worker.spec))
 
 
-def _taken(worker: Worker) -> Result | Failure:
+def _taken(worker: Worker) -> RunResult | Failure:
     assert worker.spec is not None
     try:
         return ended(worker.pipe.recv_bytes())

@@ -16,7 +16,7 @@ import msgspec
 
 from limen.core.errors import BadInput
 from limen.core.folder import content_of, write_whole
-from limen.training.run import Result
+from limen.training.run import RunResult
 from limen.training.spec import Spec
 
 _FAILED = ".failed.json"
@@ -37,13 +37,18 @@ class Failure(
     error: str
     trace: str
 
+    @property
+    def told(self) -> str:
+        """In a word."""
+        return self.error
 
-def keep(folder: Path, ended: Result | Failure) -> None:
+
+def keep(folder: Path, ended: RunResult | Failure) -> None:
     """Writes a result, in whose place a failure may have stood, or a failure."""
     failed = folder / f"{ended.digest}{_FAILED}"
     path = failed if isinstance(ended, Failure) else folder / f"{ended.digest}.json"
     write_whole(path, msgspec.json.format(msgspec.json.encode(ended), indent=1) + b"\n")
-    if isinstance(ended, Result):
+    if isinstance(ended, RunResult):
         failed.unlink(missing_ok=True)
 
 
@@ -55,7 +60,7 @@ def digests(folder: Path) -> tuple[set[str], set[str]]:
     return done, failed - done
 
 
-def results(folder: Path, wanted: Iterable[str] | None = None) -> list[Result]:
+def results(folder: Path, wanted: Iterable[str] | None = None) -> list[RunResult]:
     """All results of a folder, or those of these names that are there."""
     names = digests(folder)[0] if wanted is None else set(wanted) & digests(folder)[0]
     return [
@@ -63,21 +68,21 @@ def results(folder: Path, wanted: Iterable[str] | None = None) -> list[Result]:
     ]
 
 
-def read_lines(path: Path) -> list[Result]:
+def read_lines(path: Path) -> list[RunResult]:
     """Results kept as lines of one file."""
     return [_read(line, f"{path}, line {i}") for i, line in enumerate(content_of(path).splitlines(), 1)]
 
 
-def write_lines(path: Path, found: Iterable[Result]) -> None:
+def write_lines(path: Path, found: Iterable[RunResult]) -> None:
     """One line a result, in the order of their names, so that two files are easily compared."""
     lines = [msgspec.json.encode(result) for result in sorted(found, key=lambda result: result.digest)]
     write_whole(path, b"".join(line + b"\n" for line in lines))
 
 
-def _read(content: bytes, what: str) -> Result:
+def _read(content: bytes, what: str) -> RunResult:
     """A result whose name is the one that its spec gives it."""
     try:
-        result = msgspec.json.decode(content, type=Result)
+        result = msgspec.json.decode(content, type=RunResult)
     except msgspec.MsgspecError as error:
         raise BadInput(f"{what}: {error}") from error
     if result.digest != result.spec.digest:

@@ -57,7 +57,7 @@ class Made:
     cpu_seconds: float
 
 
-class Result(
+class RunResult(
     msgspec.Struct,
     frozen=True,
     kw_only=True,
@@ -75,8 +75,13 @@ class Result(
     shifts: dict[str, float]
     made: Made
 
+    @property
+    def told(self) -> str:
+        """In a word."""
+        return f"{self.measurement.accuracy:.1%}"
 
-def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[Result, Model]:
+
+def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[RunResult, Model]:
     """Trains and judges; the model is that of the last step."""
     torch.set_num_threads(1)  # one core a run: two threads cost more than they bring at these sizes
     clocks = time.perf_counter(), time.process_time()
@@ -113,7 +118,7 @@ def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[Result, Model]:
         round(time.perf_counter() - clocks[0], 1),
         round(time.process_time() - clocks[1], 1),
     )
-    result = Result(
+    result = RunResult(
         digest=spec.digest,
         spec=spec,
         measurement=measured,

@@ -65,6 +65,14 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """The task and the stack behind their text forms."""
         return Task.parse(self.task), Architecture.parse(self.architecture)
 
+    def checked(self) -> None:
+        """A slip of the keyboard is found before torch is loaded."""
+        from limen.training.against import proposer
+
+        self.read()
+        if self.against is not None:
+            proposer(self.against)
+
     @property
     def digest(self) -> str:
         """The name of its result: 16 digits of the SHA-256 of what was said."""

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from limen.core.folder import ready_folder
 from limen.training.results import Failure, digests, keep
-from limen.training.run import Result
+from limen.training.run import RunResult
 from limen.training.spec import Spec
 
-Deliver = Callable[[Result | Failure], None]
+Deliver = Callable[[RunResult | Failure], None]
 Runs = Callable[[list[Spec], Deliver], None]
 
 
@@ -41,7 +41,7 @@ def sweep(specs: Iterable[Spec], folder: Path, runs: Runs, retry: bool, deliver:
     folder.mkdir(parents=True, exist_ok=True)
     wanted = list(specs)
 
-    def kept(ended: Result | Failure) -> None:
+    def kept(ended: RunResult | Failure) -> None:
         keep(folder, ended)
         deliver(ended)
 

@@ -43,7 +43,7 @@ def require(met: bool, reason: str) -> None:
         raise Unmet(reason)
 
 
-class Bits(NamedTuple):
+class LayerBits(NamedTuple):
     """Of one layer: a reply, all states, and the convolutions that its queries pass before."""
 
     reply: int | None  # None: no full part
@@ -51,7 +51,7 @@ class Bits(NamedTuple):
     shift: int
 
 
-class Stack(NamedTuple):
+class SharpStack(NamedTuple):
     """F full layers of at most β bits a reply, S[t] bits of linear state after t of them, t = 0..F."""
 
     β: int
@@ -62,7 +62,7 @@ class Stack(NamedTuple):
         return len(self.S) - 1
 
 
-def full_first(layers: list[Bits]) -> Stack:
+def full_first(layers: list[LayerBits]) -> SharpStack:
     """The stack in series; of a layer with both kinds of parts the full ones first."""
     S = [0]
     for layer in layers:
@@ -70,24 +70,24 @@ def full_first(layers: list[Bits]) -> Stack:
             S[-1] += layer.shift
             S.append(0)
         S[-1] += layer.state
-    return Stack(_reply(layers), tuple(S))
+    return SharpStack(_reply(layers), tuple(S))
 
 
-def linear_first(layers: list[Bits]) -> Stack:
+def linear_first(layers: list[LayerBits]) -> SharpStack:
     """The stack in series; of a layer with both kinds of parts the linear ones first."""
     S = [0]
     for layer in layers:
         S[-1] += layer.shift + layer.state
         if layer.reply is not None:
             S.append(0)
-    return Stack(_reply(layers), tuple(S))
+    return SharpStack(_reply(layers), tuple(S))
 
 
-def _reply(layers: list[Bits]) -> int:
+def _reply(layers: list[LayerBits]) -> int:
     return max((layer.reply for layer in layers if layer.reply is not None), default=0)
 
 
-def bits(architecture: Architecture, n: int) -> list[Bits]:
+def bits(architecture: Architecture, n: int) -> list[LayerBits]:
     """What each layer has on texts of n tokens, whatever cut is looked at.
 
     Shared keys and values need no word: a token's keys may be any function of all that it held before.
@@ -99,14 +99,16 @@ def bits(architecture: Architecture, n: int) -> list[Bits]:
     return [of[layer] for layer in architecture.layers]
 
 
-def _layer(layer: Layer, n: int) -> Bits:
+def _layer(layer: Layer, n: int) -> LayerBits:
     full = [part for part in layer.parts if part.full]
     require(not any(part.mixer.sees_future for part in layer.parts), f"{layer} reads tokens that come later")
     replies = [part.reply_bits for part in full]
     known = [reply for reply in replies if reply is not None]
     require(len(known) == len(replies), f"the replies of {layer} have no fixed size")
     states = [most_bits(part, n) or 0 for part in layer.parts if not part.full]
-    return Bits(sum(known) if full else None, sum(states), sum(part.query_state_bits or 0 for part in full))
+    return LayerBits(
+        sum(known) if full else None, sum(states), sum(part.query_state_bits or 0 for part in full)
+    )
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class Setting:
     """What an inequality is about: the tables asked about, the layers, the free sizes."""
 
     tables: Composition
-    layers: list[Bits]
+    layers: list[LayerBits]
     sizes: Mapping[str, int]
     drawn: str = UNIFORM  # the inputs of an average case
 
@@ -251,6 +253,41 @@ def b2(at: Setting) -> Sides:
     return Sides(needs=power_bits((N1, w1 * Th)), has=has)
 
 
+def b4(at: Setting) -> Sides:
+    """β(2w_1 + 2h + b + x - 1) + x·S_2 < w_1·x·log₂N_1, F F S_2.
+
+    h, b ≤ m, w_1 ≤ n_1, and h(x - 1) < b(h - w_1·β): pairs of values at h - 1 entries, b of them at one.
+    """
+    m, n1, N1 = at.two()
+    β, S_2 = at.full_full()
+    w1, h, b, x = at["w1"], at["h"], at["b"], at["x"]
+    require(h <= m and b <= m and w1 <= n1, "h ≤ m, b ≤ m and w1 ≤ n1")
+    require(h * (x - 1) < b * (h - w1 * β), "x values are not possible")
+    return Sides(needs=power_bits((N1, w1 * x)), has=β * (2 * w1 + 2 * h + b + x - 1) + x * S_2)
+
+
+def e(at: Setting) -> Sides:
+    """Three tables, S_0 F S_1 F S_2; w_1 ≤ n_1 and w_2 ≤ n_2 rows are asked about, A = 1 + w_1·w_2:
+
+        S_0 + S_1 + β(A + x_1·m + x_2·w_1·m + x_1·A) + (x_1·S_1 + 1)(x_2 + 1) + 1 + x_1·x_2·S_2
+            < w_2·Th·log₂N_2
+
+    x_1 - 1 < m·2^(-S_0/m), and x_2·w_1·x_1 draws from N_1 values cover Th but for 2^-(x_2·D), where
+    D = S_0 + β·A + x_1·S_1 + 1.
+    """
+    require(at.tables.L == 3, "this route is about three tables")
+    m, (n1, n2), N1, N2 = at.tables.m, at.tables.n, at.tables.N(1), at.tables.N(2)
+    β, S_0, S_1, S_2 = at.two_full()
+    x1, x2, w1, w2, Th = (at[name] for name in ("x1", "x2", "w1", "w2", "Th"))
+    A = 1 + w1 * w2
+    require(w1 <= n1 and w2 <= n2, "w1 ≤ n1 and w2 ≤ n2")
+    require(kept(x1, m, S_0, m), "x1 values are not kept")
+    require(covers(x2 * w1 * x1, N1, x2 * (S_0 + β * A + x1 * S_1 + 1), Th), "Th values are not covered")
+    replies = A + x1 * m + x2 * w1 * m + x1 * A
+    states = S_0 + S_1 + (x1 * S_1 + 1) * (x2 + 1) + 1 + x1 * x2 * S_2
+    return Sides(needs=power_bits((N2, w2 * Th)), has=states + β * replies)
+
+
 def d(at: Setting) -> Sides:
     """Three tables, S_0 F S_1 F S_2; w_1 ≤ n_1 and w_2 ≤ n_2 rows are asked about, A = w_1·w_2:
 
@@ -372,6 +409,8 @@ SHARP: dict[str, Callable[[Case], Statement]] = {
     "B1": _stated(b1, "x0", "y", "b", "J"),
     "B2": _stated(b2, "x0", "x1", "w1", "Th"),
     "B3": _stated(b3),
+    "B4": _stated(b4, "w1", "h", "b", "x"),
+    "E": _stated(e, "x1", "x2", "w1", "w2", "Th"),
     "D": _stated(d, "x0", "x1", "x2", "w1", "w2", "Th1", "Th2"),
     "F_average": _stated(f_average),
     "LF_average": _stated(lf_average, optional=("c4",)),

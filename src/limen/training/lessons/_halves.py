@@ -14,7 +14,7 @@ from limen.training.lesson import Batch, Lesson, Written, halves
 
 
 @dataclass(frozen=True)
-class Halves(Lesson):
+class TwoHalves(Lesson):
     """a_i is found by its place and tells its bit; b_i asks for that place; then the answer so far is due."""
 
     lookups = 1  # the second layer looks for a place that differs, not for an address

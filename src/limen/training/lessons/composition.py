@@ -24,7 +24,7 @@ _PART = 0.5
 
 
 @dataclass(frozen=True)
-class Chains(Questions):
+class ChainsAsked(Questions):
     """Several questions (z_0, w) after the tables, or one with its chain of thought i_0 … i_{L-1}."""
 
     lookups = None
@@ -94,4 +94,4 @@ def _number(role: str, j: int) -> Written:
     return Written(f"question{j}.{role}", 1, "place")
 
 
-LESSON = Chains
+LESSON = ChainsAsked

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limen.core.task import Tokens
-from limen.training.lessons._halves import Halves
+from limen.training.lessons._halves import TwoHalves
 
 
-class Equal(Halves):
+class Equal(TwoHalves):
     """A place refutes it where the bits differ."""
 
     def refuted(self, a: Tokens, b: Tokens) -> NDArray[np.bool_]:

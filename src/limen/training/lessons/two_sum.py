@@ -16,7 +16,7 @@ from limen.training.lesson import Questions, Written, halves
 
 
 @dataclass(frozen=True)
-class Partners(Questions):
+class PartnersAsked(Questions):
     """A residue is found by what it is, and tells that it is there; a question looks for its negative."""
 
     lookups = None
@@ -40,4 +40,4 @@ class Partners(Questions):
         return np.hstack([tokens[:, -1:], others])[..., None]
 
 
-LESSON = Partners
+LESSON = PartnersAsked

@@ -19,11 +19,11 @@ from limen.training.spec import Spec, Start
 
 Size = Literal["quick", "standard", "full"]
 SIZES: tuple[Size, ...] = get_args(Size)
-SHIPPED = Path(__file__).with_name("results")
+SHIPPED = Path(__file__).parents[1] / "experiments" / "results"
 
 
 @dataclass(frozen=True)
-class Cell:
+class ExperimentCell:
     """One stack on one task; `x` and `series` say where it stands in the chart."""
 
     name: str
@@ -67,9 +67,9 @@ class Experiment:
     shows: str
     silent: str  # what it does not show
     x: str  # the title of the axis
-    quick: tuple[Cell, ...]
-    standard: tuple[Cell, ...]
-    full: tuple[Cell, ...]
+    quick: tuple[ExperimentCell, ...]
+    standard: tuple[ExperimentCell, ...]
+    full: tuple[ExperimentCell, ...]
     threshold: float = 0.99  # the accuracy that counts as learned
     published: Callable[[Accuracies], list[Published]] | None = None
     differences: str = ""  # why others' figures may differ
@@ -85,7 +85,7 @@ class Experiment:
                 if cell.control is not None and cell.control not in cells:
                     raise BadInput(f"{self.title}, {size}: {cell.name} has no control {cell.control!r}")
 
-    def cells(self, size: Size) -> tuple[Cell, ...]:
+    def cells(self, size: Size) -> tuple[ExperimentCell, ...]:
         return {"quick": self.quick, "standard": self.standard, "full": self.full}[size]
 
     def specs(self, size: Size) -> list[Spec]:
@@ -111,3 +111,20 @@ def size_of(word: str) -> Size:
         if word == size:
             return size
     raise unknown("size", word, SIZES)
+
+
+def spec_of(what: str, architecture: str | None, cell: str | None, size: str, said: dict[str, Any]) -> Spec:
+    """A cell of an experiment, or a task and a stack; what is said on top replaces what stands there."""
+    if what not in ids("experiments"):
+        if architecture is None:
+            raise BadInput(
+                f"{what} is no experiment ({', '.join(ids('experiments'))}); a task needs a stack, too"
+            )
+        return Spec(task=what, architecture=architecture, **said)
+    cells = {one.name: one for one in experiment(what).cells(size_of(size))}
+    name = next(iter(cells)) if cell is None else cell
+    if name not in cells:
+        raise unknown(f"cell of {what}", name, cells)
+    one = cells[name]
+    told = {"task": one.task, "architecture": one.architecture, "start": one.starts[0]}
+    return Spec(**(told | dict(one.settings) | said))

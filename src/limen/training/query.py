@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from limen.core.errors import BadInput
 from limen.core.folder import ready_file
+from limen.core.measurement import Outcome
+from limen.training.reports import RunReport
 
 COLUMNS = {
     "experiment": "VARCHAR",
@@ -36,7 +38,7 @@ COLUMNS = {
 _FORMATS = {".parquet": "PARQUET", ".csv": "CSV"}
 
 
-def query(rows: Iterable[Mapping[str, Any]], sql: str) -> list[dict[str, Any]]:
+def query(rows: Iterable[RunReport], sql: str) -> list[dict[str, Any]]:
     """What the SQL says of the table `runs`; it can neither read nor write files."""
     import duckdb
 
@@ -50,7 +52,7 @@ def query(rows: Iterable[Mapping[str, Any]], sql: str) -> list[dict[str, Any]]:
     return [dict(zip(names, values, strict=True)) for values in found.fetchall()]
 
 
-def export(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+def export(rows: Iterable[RunReport], path: Path) -> None:
     """A Parquet or CSV file, by its ending."""
     if path.suffix not in _FORMATS:
         raise BadInput(f"{path}: expected a file that ends in {' or '.join(_FORMATS)}")
@@ -59,17 +61,19 @@ def export(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
     _filled(rows).execute(f"COPY runs TO '{target}' (FORMAT {_FORMATS[path.suffix]})")
 
 
-def _filled(rows: Iterable[Mapping[str, Any]]) -> Any:
+def _filled(rows: Iterable[RunReport]) -> Any:
     """A database in memory with the table `runs`."""
     import duckdb
 
     connection, declared = duckdb.connect(), ", ".join(f'"{name}" {kind}' for name, kind in COLUMNS.items())
     connection.execute(f"CREATE TABLE runs ({declared})")
-    values = [[_value(row[name]) for name in COLUMNS] for row in rows]
+    values = [[_value(getattr(row, name)) for name in COLUMNS] for row in rows]
     if values:
         connection.executemany(f"INSERT INTO runs VALUES ({', '.join('?' * len(COLUMNS))})", values)
     return connection
 
 
 def _value(value: Any) -> Any:
-    return json.dumps(value, sort_keys=True) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        return json.dumps(value, sort_keys=True)
+    return value.value if isinstance(value, Outcome) else value

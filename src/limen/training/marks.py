@@ -13,9 +13,10 @@ from functools import cache
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids
 from limen.core.measurement import Outcome, Trained
+from limen.core.mixer import Mixer
 from limen.core.task import Task
-from limen.experiments._experiment import SIZES, experiment
-from limen.experiments._judged import Judged, judged, kept_in
+from limen.training.experiment import SIZES, experiment
+from limen.training.judged import JudgedCell, judged, kept_in
 
 Kinds = tuple[tuple[str, ...], ...]  # of each layer its mixers; recurrences that repeat are one
 
@@ -41,11 +42,16 @@ def trained(stack: Architecture, task: str, thinks: bool = False) -> Trained | N
 def kinds(stack: Architecture) -> Kinds:
     """Of each layer the ids of its mixers."""
     layers = [
-        (tuple(sorted(identifier(part.mixer) for part in layer.parts)), any(p.full for p in layer.parts))
+        (tuple(sorted(_kind(part.mixer) for part in layer.parts)), any(part.full for part in layer.parts))
         for layer in stack.layers
     ]
     repeated = [i > 0 and layers[i] == layers[i - 1] and not layers[i][1] for i in range(len(layers))]
     return tuple(names for (names, _), again in zip(layers, repeated, strict=True) if not again)
+
+
+def _kind(mixer: Mixer) -> str:
+    """Its id; an encoder is another kind than the decoders that experiments train."""
+    return f"{identifier(mixer)}, both ways" if mixer.sees_future else identifier(mixer)
 
 
 def _within(part: Kinds, whole: Kinds) -> bool:
@@ -55,7 +61,7 @@ def _within(part: Kinds, whole: Kinds) -> bool:
 
 
 @cache
-def _statements() -> tuple[tuple[str, Judged], ...]:
+def _statements() -> tuple[tuple[str, JudgedCell], ...]:
     """Every cell of every experiment, at every size, whose shipped results say something."""
     return tuple(
         (name, one)

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome
-from limen.experiments._experiment import SHIPPED, Cell, Experiment, Size
+from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, Size, experiment
 from limen.training.results import read_lines, results
-from limen.training.run import Result
+from limen.training.run import RunResult
 
-Kept = Mapping[str, Result]  # by digest
+Kept = Mapping[str, RunResult]  # by digest
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedCell:
     """A cell with its runs and what may be said of it."""
 
-    cell: Cell
-    runs: tuple[Result, ...]
+    cell: ExperimentCell
+    runs: tuple[RunResult, ...]
     outcome: Outcome
     complete: bool  # whether no run of it is missing
 
@@ -48,34 +48,45 @@ class Judged:
         return self.runs[0].measurement.provable
 
 
-def judged(experiment: Experiment, size: Size, kept: Kept) -> list[Judged]:
+def judged(found: Experiment, size: Size, kept: Kept) -> list[JudgedCell]:
     """The cells that have a run; a missing control leaves its cells without a statement."""
-    runs = {cell.name: _runs(cell, kept) for cell in experiment.cells(size)}
+    runs = {cell.name: _runs(cell, kept) for cell in found.cells(size)}
     return [
-        Judged(
+        JudgedCell(
             cell,
             tuple(runs[cell.name]),
-            outcome([run.measurement for run in runs[cell.name]], _control(cell, runs), experiment.threshold),
+            outcome([run.measurement for run in runs[cell.name]], _control(cell, runs), found.threshold),
             len(runs[cell.name]) == len(cell.specs()),
         )
-        for cell in experiment.cells(size)
+        for cell in found.cells(size)
         if runs[cell.name]
     ]
 
 
-def _runs(cell: Cell, kept: Kept) -> list[Result]:
+def largest(found: Experiment, kept: Kept) -> Size:
+    """The largest size with a run that no smaller one has."""
+    chosen, seen = SIZES[0], set[str]()
+    for size in SIZES:
+        own = {spec.digest for spec in found.specs(size)} - seen
+        if own & kept.keys():
+            chosen = size
+        seen |= own
+    return chosen
+
+
+def _runs(cell: ExperimentCell, kept: Kept) -> list[RunResult]:
     return [kept[digest] for digest in (spec.digest for spec in cell.specs()) if digest in kept]
 
 
-def _control(cell: Cell, runs: Mapping[str, Sequence[Result]]) -> list[Measurement] | None:
+def _control(cell: ExperimentCell, runs: Mapping[str, Sequence[RunResult]]) -> list[Measurement] | None:
     return None if cell.control is None else [run.measurement for run in runs[cell.control]]
 
 
-def by_digest(found: Iterable[Result]) -> dict[str, Result]:
+def by_digest(found: Iterable[RunResult]) -> dict[str, RunResult]:
     return {result.digest: result for result in found}
 
 
-def kept_in(folder: Path | None, name: str) -> dict[str, Result]:
+def kept_in(folder: Path | None, name: str) -> dict[str, RunResult]:
     """The results of an experiment: of a folder, or those that are shipped."""
     if folder is not None:
         return by_digest(results(folder))
@@ -83,33 +94,17 @@ def kept_in(folder: Path | None, name: str) -> dict[str, Result]:
     return by_digest(read_lines(path)) if path.exists() else {}
 
 
-def row(name: str, one: Judged, run: Result) -> dict[str, Any]:
-    """One run in the fields that scripts rely on."""
-    m = run.measurement
-    return {
-        "experiment": name,
-        "cell": one.cell.name,
-        "task": m.task,
-        "architecture": m.architecture,
-        "start": m.start,
-        "seed": m.seed,
-        "steps": m.steps,
-        "accuracy": m.accuracy,
-        "best": m.best,
-        "chance": m.chance,
-        "floor": one.floor,
-        "stop": m.stop,
-        "state_bits": m.state_bits,
-        "needs_bits": m.needs_bits,
-        "provable": m.provable,
-        "control": one.cell.control,
-        "learned": one.outcome.value,
-        "versions": dict(m.versions),
-        "seconds": run.made.cpu_seconds,
-        "date": run.made.date,
-        "digest": run.digest,
-    }
+class Section(NamedTuple):
+    """An experiment at the size that is shown of it."""
+
+    name: str
+    experiment: Experiment
+    size: Size
+    cells: list[JudgedCell]
 
 
-def rows(name: str, found: Iterable[Judged]) -> list[dict[str, Any]]:
-    return [row(name, one, run) for one in found for run in one.runs]
+def section(name: str, size: Size | None, folder: Path | None) -> Section:
+    """The results of a folder, or those that are shipped; of the largest size unless one is named."""
+    found, kept = experiment(name), kept_in(folder, name)
+    chosen = largest(found, kept) if size is None else size
+    return Section(name, found, chosen, judged(found, chosen, kept))
