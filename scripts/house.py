@@ -44,6 +44,7 @@ WHAT = {
     "model": "embedding, layers, readout, files; the one pass, which can be observed",
     "tasks": "what is computed",
     "mixers": "how positions exchange information",
+    "recurrence": "the rule of matrix memories, by torch or in C",
     "core": "the words: task, mixer, architecture, numbers, certificate, verdict, report, text form",
 }
 STYLE = (
