@@ -434,6 +434,9 @@ def audit(
     swa_ratio: Annotated[
         float | None, typer.Option(help="sglang: window tokens per full token; 0.8 unless said.")
     ] = None,
+    page: Annotated[
+        int | None, typer.Option(help="sglang: tokens of a page; 1 unless said, 64 with an index.", min=1)
+    ] = None,
     block: Annotated[int, typer.Option(help="vllm: tokens of a block, at least.", min=1)] = 16,
     speculative: Annotated[int, typer.Option(help="vllm: tokens drafted ahead.", min=0)] = 0,
     batched: Annotated[int, typer.Option(help="vllm: tokens scheduled in one step.", min=1)] = 8192,
@@ -467,6 +470,7 @@ def audit(
         unified=unified,
         swa_full=swa_full,
         swa_ratio=swa_ratio,
+        page=page,
         block=block,
         batched=batched,
         prefix_caching=prefix_caching,
