@@ -24,7 +24,7 @@ from limen.core.shown import html
 from limen.core.strict_json import read_object
 from limen.core.task import Task
 from limen.core.theorem import Theorem
-from limen.decisions import theorems
+from limen.decisions import said_by, theorems
 from limen.hf import read, type_of
 from limen.hf.dtypes import BITS, Declared, declared, dtype
 from limen.hf.engines import Asked, Dtypes, Engine, Plan, Said, engine
@@ -363,7 +363,7 @@ def _limit(name: str, family: Callable[[int], Task], architecture: Architecture)
 
 
 def _excluded(theorem: Theorem, task: Task, architecture: Architecture) -> Bound | None:
-    bound = theorem.bound(task, architecture)
+    bound = said_by(theorem, task, architecture)
     return bound if isinstance(bound, Bound) and bound.excludes else None
 
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from limen import __version__
 from limen.core.catalogue import KINDS, ids, summary
 from limen.core.errors import BadInput
+from limen.core.missing import advice
 
 app = typer.Typer(
     name="limen",
@@ -24,8 +24,6 @@ app = typer.Typer(
 
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
-_EXTRAS = dict.fromkeys(("torch", "jaxtyping"), "run")  # what `pip install limen` does not bring
-_EXTRAS |= dict.fromkeys(("altair", "jinja2", "vl_convert"), "report") | {"transformers": "hf"}
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 
@@ -44,7 +42,7 @@ def main() -> NoReturn:
     except typer.Abort:
         sys.exit(130)
     except ModuleNotFoundError as error:
-        _fail(_missing(error))
+        _fail(advice(error))
     except MemoryError as error:
         _fail(f"not enough memory: {error}")
     except BrokenPipeError:  # whoever reads has read enough
@@ -57,14 +55,6 @@ def _fail(message: str) -> NoReturn:
     said = " ".join(message.split())
     typer.echo(f"limen: {said if len(said) <= _LONGEST else said[: _LONGEST - 1] + '…'}", err=True)
     sys.exit(2)
-
-
-def _missing(error: ModuleNotFoundError) -> str:
-    """Which extra has the package that this command needs; any other error is ours."""
-    found = re.search(r"No module named '(\w+)", str(error))
-    if found is None or found[1] not in _EXTRAS:
-        raise error
-    return f"this needs the package {found[1]}: pip install 'limen[{_EXTRAS[found[1]]}]'"
 
 
 def _version(wanted: bool) -> None:

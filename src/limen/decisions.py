@@ -19,13 +19,14 @@ from limen.core.certificate import Bound, Fits, Machine
 from limen.core.construction import Construction, constructions_for
 from limen.core.errors import BadInput, counted, unknown
 from limen.core.kernel import Accepted, accept
+from limen.core.missing import LeftOut, package
 from limen.core.quantities import many
 from limen.core.smallest import smallest
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, NoStatement, Theorem
 from limen.core.verdict import Argued, Flip, Verdict
 
-Way = Accepted | Argued | str  # evidence, or a proof on paper, or why it is neither
+Way = Accepted | Argued | LeftOut | str  # evidence, or a proof on paper, or why it is neither
 
 
 @cache
@@ -38,7 +39,7 @@ def theorems() -> tuple[tuple[str, Theorem], ...]:
 class Found:
     """Everything known about one case: what each theorem says, and why each way to do it is (not) one."""
 
-    bounds: dict[str, Bound | NoStatement]
+    bounds: dict[str, Bound | NoStatement | LeftOut]
     ways: dict[str, Way]
     ceiling: Ceiling | None = None
 
@@ -65,10 +66,16 @@ class Found:
     def argued(self) -> tuple[Argued, ...]:
         return tuple(way for way in self.ways.values() if isinstance(way, Argued))
 
+    @property
+    def incomplete(self) -> tuple[str, ...]:
+        """Theorems and ways that were not asked, since a package is not here."""
+        parts = (self.bounds | self.ways).items()
+        return tuple(f"{name}: {part}" for name, part in parts if isinstance(part, LeftOut))
+
     def remarks(self, task: Task) -> tuple[str, ...]:
         """The theorems about this task that do not exclude it, and the ways that are none."""
         about = [name for name, theorem in theorems() if theorem.needs(task)]
-        said = [(name, self.bounds[name]) for name in about]
+        said = [(name, b) for name in about if not isinstance(b := self.bounds[name], LeftOut)]
         silent = [f"{name}: {_said(b)}" for name, b in said if isinstance(b, Bound) or not b.elsewhere]
         return *silent, *(f"{name}: {way}" for name, way in self.ways.items() if isinstance(way, str))
 
@@ -99,7 +106,7 @@ def decide(
         task.spelled,
         architecture.spelled,
         steps,
-        _reason(evidence, by, found.argued),
+        _reason(evidence, by, found),
         evidence,
         by if evidence and isinstance(evidence.certificate, Fits) else None,
         () if evidence else found.argued,
@@ -107,15 +114,26 @@ def decide(
         () if evidence else found.remarks(task),
         ruled_out and Flip(size, *ruled_out),
         ceiling,
+        found.incomplete,
     )
 
 
-def _bounds(task: Task, architecture: Architecture, steps: int) -> dict[str, Bound | NoStatement]:
-    return {name: theorem.bound(task, architecture, steps) for name, theorem in theorems()}
+def said_by(
+    theorem: Theorem, task: Task, architecture: Architecture, steps: int = 0
+) -> Bound | NoStatement | LeftOut:
+    """The theorem's inequality, unless its search needs a package that is not here."""
+    try:
+        return theorem.bound(task, architecture, steps)
+    except ModuleNotFoundError as error:
+        return LeftOut.of(error)
+
+
+def _bounds(task: Task, architecture: Architecture, steps: int) -> dict[str, Bound | NoStatement | LeftOut]:
+    return {name: said_by(theorem, task, architecture, steps) for name, theorem in theorems()}
 
 
 def _excluded(task: Task, architecture: Architecture, steps: int) -> bool:
-    statements = (theorem.bound(task, architecture, steps) for _, theorem in theorems())
+    statements = (said_by(theorem, task, architecture, steps) for _, theorem in theorems())
     if any(isinstance(b, Bound) and b.excludes and isinstance(accept(b), Accepted) for b in statements):
         return True
     return _ceiling(task, architecture, steps) is not None
@@ -132,6 +150,8 @@ def _ways(
             known.append(lookup("constructions", name, Construction).within(task, architecture))
         except BadInput as error:  # it does not exist at these sizes
             ways[name] = str(error)
+        except ModuleNotFoundError as error:
+            ways[name] = LeftOut.of(error)
     for construction in (*known, *more):
         way = ways[str(construction)] = _tried(construction, architecture, steps)
         if isinstance(way, Accepted):
@@ -148,13 +168,28 @@ def _tried(construction: Construction, architecture: Architecture, steps: int) -
         return offered if isinstance(offered, str) else fits.evidence(offered, architecture)
     except BadInput as error:  # it does not exist at these sizes
         return str(error)
+    except ModuleNotFoundError as error:
+        return LeftOut.of(error)
 
 
 def _ceiling(task: Task, architecture: Architecture, steps: int) -> Ceiling | None:
     """The lowest that the kernel accepts."""
-    found = filter(None, (theorem.ceiling(task, architecture, steps) for _, theorem in theorems()))
-    lowest = sorted(found, key=lambda c: c.accuracy)
+    found = (_average(theorem, task, architecture, steps) for _, theorem in theorems())
+    lowest = sorted(filter(None, found), key=lambda c: c.accuracy)
     return next((c for c in lowest if isinstance(accept(c.bound), Accepted)), None)
+
+
+def incomplete(task: Task, architecture: Architecture) -> bool:
+    """Whether something that might decide it cannot be asked here."""
+    return bool(Found(_bounds(task, architecture, 0), _ways(task, architecture, 0, ())).incomplete)
+
+
+def _average(theorem: Theorem, task: Task, architecture: Architecture, steps: int) -> Ceiling | None:
+    try:
+        return theorem.ceiling(task, architecture, steps)
+    except ModuleNotFoundError as error:  # its `bound` is left out for the same reason, and that is said
+        package(error)
+        return None
 
 
 def _ratio(b: Bound) -> float:
@@ -170,7 +205,7 @@ def _said(b: Bound | NoStatement) -> str:
     return f"it needs {many(b.needs_bits or 0)} bits and has {many(b.has_bits or 0)}"
 
 
-def _reason(evidence: Accepted | None, by: str | None, argued: tuple[Argued, ...]) -> str:
+def _reason(evidence: Accepted | None, by: str | None, found: Found) -> str:
     match evidence and evidence.certificate:
         case Bound() as b:
             return f"{b.theorem}: {_said(b)}"
@@ -179,9 +214,10 @@ def _reason(evidence: Accepted | None, by: str | None, argued: tuple[Argued, ...
             return f"{by} fits, with a margin of at least {margin:.3g} on every input in {f.precision}"
         case Machine() as m:
             return f"some recurrence of {many(m.bits)} bits does it: no cut has more prefixes to tell apart"
-    if argued:
-        return f"no theorem rules it out, and no weights were checked; {argued[0]}"
-    return "no theorem rules it out, and no construction fits"
+    more = "; not everything was looked at" if found.incomplete else ""
+    if found.argued:
+        return f"no theorem rules it out, and no weights were checked{more}; {found.argued[0]}"
+    return f"no theorem rules it out, and no construction fits{more}"
 
 
 def percent(accuracy: float) -> str:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lazy_loader
-import numpy as np
-from numpy.typing import NDArray
 
+from limen.core.arrays import NDArray, np
 from limen.core.errors import BadInput
 from limen.core.graph import Graph
 from limen.core.mixer import Streaming

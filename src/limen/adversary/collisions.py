@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import lazy_loader
-import numpy as np
 
 from limen.checks.collision import check_collision, own_arithmetic
+from limen.core.arrays import np
 from limen.core.certificate import Collision
 from limen.core.task import Task, Tokens
 from limen.model import exhaustive

@@ -29,10 +29,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
-import numpy as np
-from numpy.typing import NDArray
 
 from limen.adversary._talk import Heard, Pair, Talk
+from limen.core.arrays import NDArray, np
 from limen.core.certificate import Collision
 from limen.core.errors import BadInput
 from limen.core.task import Task, Tokens

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import lazy_loader
-import numpy as np
 
+from limen.core.arrays import np
 from limen.core.certificate import Collision
 from limen.core.task import Task, Tokens
 from limen.model import exhaustive

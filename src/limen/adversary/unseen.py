@@ -8,10 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import lazy_loader
-import numpy as np
-from numpy.typing import NDArray
 
 from limen.adversary.collisions import collided
+from limen.core.arrays import NDArray, np
 from limen.core.certificate import Collision
 from limen.core.task import Tokens
 from limen.model.model import Model

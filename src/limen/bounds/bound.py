@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log2
 
-import numpy as np
-
 from limen.bounds import matrix
 from limen.bounds.matrix import Entries
 from limen.bounds.stranger import Function, ask
+from limen.core.arrays import np
 from limen.core.bits import Count
 from limen.core.catalogue import ids, lookup
 from limen.core.errors import BadInput
+from limen.core.missing import LeftOut
 from limen.core.task import Task
 from limen.core.theorem import Need, Theorem
 
@@ -62,6 +62,7 @@ class Bounded:
     counted: Counted | None
     needs: tuple[tuple[str, Need], ...]
     fit: Fit | None = None
+    left_out: LeftOut | None = None  # the matrix, though the inputs are few
 
 
 def bound(task: Task, cut: int | None = None) -> Bounded:
@@ -69,7 +70,9 @@ def bound(task: Task, cut: int | None = None) -> Bounded:
     t = task.cut if cut is None else cut
     if not 0 < t < task.length:
         raise BadInput(f"{task}: the cut must be in 1..{task.length - 1}, got {t}")
-    closed, counted = task.rows(t), counts(matrix.of_task(task, t)) if _few(task) else None
+    closed, counted = task.rows(t), _counted(task, t) if _few(task) else None
+    if isinstance(counted, LeftOut):
+        return Bounded(str(task), t, closed, None, _stated(task) if t == task.cut else (), left_out=counted)
     rows = _better(closed, counted)
     needs = _stated(task) if t == task.cut else ()
     if rows is not None and (t != task.cut or rows is not closed):
@@ -77,6 +80,13 @@ def bound(task: Task, cut: int | None = None) -> Bounded:
     if task.asks == 1:
         needs = (*needs, *_exchanged(counted, task.vocab))
     return Bounded(str(task), t, rows, counted, needs)
+
+
+def _counted(task: Task, t: int) -> Counted | LeftOut:
+    try:
+        return counts(matrix.of_task(task, t))
+    except ModuleNotFoundError as error:
+        return LeftOut.of(error)
 
 
 def bound_function(function: Function, cut: int, seconds: float | int) -> Bounded:

@@ -8,9 +8,8 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
-
 from limen.bounds.matrix import Entries
+from limen.core.arrays import np
 from limen.core.errors import BadInput
 
 MOST_INPUTS = 2**20  # that a function is asked for

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import lazy_loader
-import numpy as np
 
 from limen.checks.tried import same_weights
+from limen.core.arrays import np
 from limen.core.certificate import Collision
 from limen.core.errors import BadInput
 from limen.core.mixer import Streaming

@@ -23,7 +23,6 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._adders import carry
@@ -31,6 +30,7 @@ from limen.constructions._columns import Columns
 from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, retrieved, settled
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.construction import Construction
 from limen.core.errors import at_least
 from limen.core.numbers import Precision

@@ -20,7 +20,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._columns import Columns
@@ -28,6 +27,7 @@ from limen.constructions._margins import Roundoff, certified, in_balls, retrieve
 from limen.constructions._weights import identity, zeros
 from limen.constructions._words import decide, decided
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.construction import Construction
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision

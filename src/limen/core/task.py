@@ -1,20 +1,19 @@
 """A task: what is to be computed, as plain token ids in and an integer out."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.catalogue import identifier, lookup
 from limen.core.errors import BadInput, shortened, unknown
 from limen.core.text import Call, build, parse_call, spell
 
-Tokens: TypeAlias = NDArray[np.int64]  # (*batch, length)
-Answers: TypeAlias = NDArray[np.int64]  # (*batch,), or (*batch, asks) where several answers are due
+Tokens: TypeAlias = "NDArray[np.int64]"  # (*batch, length)
+Answers: TypeAlias = "NDArray[np.int64]"  # (*batch,), or (*batch, asks) where several answers are due
 
 
 _LONGEST = 2**24  # tokens of an input that is drawn
@@ -101,7 +100,7 @@ class Task(ABC):
         return " | ".join(few(tokens[p.tokens.start : p.tokens.stop].tolist()) for p in self.players())
 
     @staticmethod
-    def parse(text: str) -> "Task":
+    def parse(text: str) -> Task:
         """Reads the text form, as in `eva(n=512)`; `str` gives it back."""
         call = parse_call(text)
         return build(lookup("tasks", call.name, Task), call)
@@ -121,7 +120,7 @@ class Task(ABC):
         """The size to vary when none is named."""
         return next(iter(self.sizes))
 
-    def resized(self, size: str, value: int) -> "Task":
+    def resized(self, size: str, value: int) -> Task:
         """The same task with another value of one of its sizes."""
         if size not in self.sizes:
             raise unknown(f"size of {identifier(self)}", size, self.sizes)
@@ -129,7 +128,7 @@ class Task(ABC):
         return build(type(self), Call(call.name, call.arguments | {size: value}))
 
     @classmethod
-    def examples(cls) -> tuple["Task", ...]:
+    def examples(cls) -> tuple[Task, ...]:
         """Small instances on which the laws of the catalogue are tested."""
         return (cls(),)
 

@@ -18,6 +18,7 @@ class Answer(StrEnum):
     CAN = "can"
     CANNOT = "cannot"
     OPEN = "open"
+    INCOMPLETE = "incomplete"  # no evidence, but not all that might give it was looked at
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Verdict:
     remarks: tuple[str, ...] = ()  # what else was looked at
     flips: Flip | None = None
     ceiling: Ceiling | None = None
+    incomplete: tuple[str, ...] = ()  # what was left out, since a package is not installed
 
     def __post_init__(self) -> None:
         if self.evidence is None:
@@ -82,9 +84,9 @@ class Verdict:
 
     @property
     def answer(self) -> Answer:
-        """CANNOT by a bound, CAN by weights or by counting, otherwise OPEN."""
+        """CANNOT by a bound, CAN by weights or by counting, otherwise OPEN, if everything was looked at."""
         if self.evidence is None:
-            return Answer.OPEN
+            return Answer.INCOMPLETE if self.incomplete else Answer.OPEN
         return Answer.CANNOT if isinstance(self.evidence.certificate, Bound) else Answer.CAN
 
     def _repr_html_(self) -> str | None:

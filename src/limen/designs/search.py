@@ -22,7 +22,7 @@ from limen.decisions import Found, theorems
 from limen.designs.candidates import Candidate, candidates
 from limen.designs.cost import Cost, cost
 from limen.designs.neighbours import Neighbour, neighbours, smaller_states, without_full
-from limen.designs.verdicts import Standing, bound_of, built, hoped, ruled_out, shallow
+from limen.designs.verdicts import Standing, bound_of, built, hoped, ruled_out, unbuilt
 from limen.designs.wish import Wish
 
 
@@ -165,7 +165,7 @@ def judge(tasks: tuple[Task, ...], architecture: Architecture, price: Cost) -> R
         if (found := built(task, architecture)) is not None:
             judged.append(Judged(task, Standing.CAN, *found))
         else:
-            judged.append(Judged(task, Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN))
+            judged.append(Judged(task, unbuilt(task, architecture)))
     return Row(architecture, price, tuple(judged))
 
 

@@ -11,8 +11,10 @@ from limen.core.certificate import Bound
 from limen.core.construction import Construction, constructions_for
 from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
+from limen.core.missing import LeftOut, absent, package
 from limen.core.task import Task
-from limen.decisions import Found, theorems
+from limen.core.verdict import Argued
+from limen.decisions import Found, incomplete, said_by, theorems
 from limen.mixers.linear import Linear
 from limen.mixers.softmax import Softmax
 from limen.placement import Offer, evidence, offer
@@ -26,13 +28,14 @@ class Standing(IntEnum):
     RULED_OUT = 0
     SHALLOW = 1  # open, but of fewer hops than the task has: not in long texts, certified for none as short
     OPEN = 2
-    CAN = 3
+    INCOMPLETE = 3  # neither, but a package is missing that might tell
+    CAN = 4
 
 
 @cache
 def ruled_out(task: Task, architecture: Architecture) -> Accepted | None:
     """The accepted certificate of a theorem that says cannot, with the widest gap."""
-    said = {name: theorem.bound(task, architecture) for name, theorem in theorems()}
+    said = {name: said_by(theorem, task, architecture) for name, theorem in theorems()}
     return Found(said, {}).cannot
 
 
@@ -40,9 +43,23 @@ def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None
     """A construction that fits, and its certificate that the kernel accepted."""
     for construction in _constructions(task, _usable(architecture)):
         offered = offer(construction, architecture, steps=0)
-        if isinstance(offered, Offer) and isinstance(found := evidence(offered, architecture), Accepted):
+        if isinstance(offered, Offer) and isinstance(found := _evidence(offered, architecture), Accepted):
             return str(construction), found
     return None
+
+
+def unbuilt(task: Task, architecture: Architecture) -> Standing:
+    """How a task stands that no theorem rules out and no construction does."""
+    if absent() and incomplete(task, architecture):
+        return Standing.INCOMPLETE
+    return Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN
+
+
+def _evidence(offered: Offer, architecture: Architecture) -> Accepted | Argued | LeftOut | str:
+    try:
+        return evidence(offered, architecture)
+    except ModuleNotFoundError as error:
+        return LeftOut.of(error)
 
 
 def hoped(task: Task, architecture: Architecture) -> Standing:
@@ -71,6 +88,8 @@ def _constructions(task: Task, usable: Architecture) -> tuple[Construction, ...]
                 found.append(construction)
         except BadInput:  # it does not exist at these sizes
             continue
+        except ModuleNotFoundError as error:  # `unbuilt` says that it is left out
+            package(error)
     return tuple(found)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import lazy_loader
-import numpy as np
 
+from limen.core.arrays import np
 from limen.core.certificate import Message, Transcript
 from limen.core.errors import BadInput, unknown
 from limen.core.numbers import Fixed, Precision

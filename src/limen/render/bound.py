@@ -51,11 +51,14 @@ def fields(found: Bounded) -> dict[str, Any]:
         "needs": [{"theorem": theorem, **asdict(need)} for theorem, need in found.needs],
         "fit": found.fit and {"label": "a fit, not a bound", **asdict(found.fit)},
         "remarks": list(counted.remarks) if counted else [],
+        "incomplete": found.left_out and f"the matrix: {found.left_out}",
     }
 
 
 def _lines(found: Bounded) -> list[str]:
     lines = [f"{found.task}, cut after t = {found.cut:,} tokens", f"  {_rows(found.rows)}"]
+    if found.left_out is not None:
+        lines.append(f"  incomplete: the matrix of all inputs is {found.left_out}")
     if found.counted is not None:
         lines.append(f"  every input was looked at: {_matrix(found)}")
         lines += [f"  {remark}" for remark in found.counted.remarks]

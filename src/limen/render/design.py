@@ -24,6 +24,7 @@ from limen.render.front import front_picture
 
 _LONG = 48  # layers up to which a strip shows each one
 _WORDS = {Standing.CAN: "can", Standing.OPEN: "open", Standing.SHALLOW: "open*"}
+_WORDS |= {Standing.INCOMPLETE: "incomplete"}
 _NOTE = "* fewer hops than the task has: ruled out in long enough texts, certified for none of this length"
 _COUNTED = (
     "for one sequence in 16-bit numbers; every head keeps its own keys and values",
@@ -83,7 +84,7 @@ def _row_fields(wish: Wish, row: Row) -> dict[str, Any]:
 def _judged_fields(judged: Judged) -> dict[str, Any]:
     return {
         "task": str(judged.task),
-        "verdict": "can" if judged.standing is Standing.CAN else "open",
+        "verdict": _WORDS[judged.standing].rstrip("*"),
         "shallow": judged.standing is Standing.SHALLOW,
         "construction": judged.construction,
         "certificate": judged.evidence and _certificate(judged.evidence),

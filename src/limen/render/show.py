@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import numpy as np
-
 from limen.core.architecture import Layer
+from limen.core.arrays import np
 from limen.core.catalogue import identifier, summary
 from limen.core.errors import BadInput
 from limen.core.task import Task, few
