@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from limen.bounds.bound import Bounded
+from limen.bounds.bound import Bounded, bound_here
 from limen.bounds.bound import bound as _bound
+from limen.bounds.stranger import Answering
 from limen.core.architecture import Architecture
-from limen.core.catalogue import ids
 from limen.core.construction import construct
+from limen.core.errors import BadInput
+from limen.core.own import admit
 from limen.core.task import Task
 from limen.core.verdict import Verdict
 from limen.decisions import decide as _decide
@@ -50,12 +52,29 @@ def solve(
     from limen.model.run import runnable
     from limen.solutions import solve as run
 
-    return run(construct(_task(task), by), runnable(precision), check, seed=seed)[0]
+    asked = _task(task)
+    admit(by)
+    return run(construct(asked, by), runnable(precision), check, seed=seed)[0]
 
 
-def bound(task: str | Task, cut: int | None = None) -> Bounded:
-    """What every architecture needs for a task."""
-    return _bound(_task(task), cut)
+def bound(
+    task: str | Task | Answering,
+    cut: int | None = None,
+    *,
+    alphabet: int | None = None,
+    length: int | None = None,
+) -> Bounded:
+    """What every architecture needs for a task, or for a function of `length` tokens, each below `alphabet`.
+
+    >>> import limen
+    >>> limen.bound(lambda tokens: tokens[tokens[-1]], alphabet=3, length=4).rows.value
+    27
+    """
+    if isinstance(task, str | Task):
+        if (alphabet, length) != (None, None):
+            raise BadInput("a task has its own alphabet and length: these are for functions")
+        return _bound(_task(task), cut)
+    return bound_here(task, cut, alphabet, length)
 
 
 def audit(config: str | Path | Mapping[str, Any], **request: Any) -> Audit:
@@ -69,6 +88,7 @@ def audit(config: str | Path | Mapping[str, Any], **request: Any) -> Audit:
     from limen.audits import audit as read
 
     asked = Request(**request)
+    admit(*asked.needs)
     return read(config, "config", asked) if isinstance(config, Mapping) else read(*load(str(config)), asked)
 
 
@@ -79,7 +99,9 @@ def design(
     from limen.designs import Wish
     from limen.designs import design as search
 
-    return search(Wish.parse(list(tasks), context, layers, width, budget))
+    asked = list(tasks)
+    admit(*asked)
+    return search(Wish.parse(asked, context, layers, width, budget))
 
 
 def depth(architecture: str | Architecture, steps: int = 0) -> dict[str, Any]:
@@ -95,6 +117,7 @@ def protocol(
     """A model with random weights run as a conversation between players, its bits beside the formula's."""
     from limen.render.protocol import Request, played
 
+    admit(task, architecture)
     return played(Request(task, architecture, players, arithmetic, None, seed), None, None)[0]
 
 
@@ -102,7 +125,8 @@ def show(text: str, count: int = 2, hard: bool = False, seed: int = 0, context: 
     """A task with some of its inputs and answers, or what an architecture carries past a cut."""
     from limen.render.show import show_architecture, show_task
 
-    if text.split("(")[0].strip() in ids("tasks"):
+    admit(text)
+    if Task.names(text):
         return show_task(text, count, hard, seed)
     return show_architecture(text, context)
 
@@ -123,8 +147,14 @@ def table(rows: Iterable[str] = (), columns: Iterable[str] = (), full: bool = Fa
 
 
 def _stack(architecture: str | Architecture) -> Architecture:
-    return stack_of(architecture) if isinstance(architecture, str) else architecture
+    if not isinstance(architecture, str):
+        return architecture
+    admit(architecture)
+    return stack_of(architecture)
 
 
 def _task(task: str | Task) -> Task:
-    return Task.parse(task) if isinstance(task, str) else task
+    if not isinstance(task, str):
+        return task
+    admit(task)
+    return Task.parse(task)

@@ -13,6 +13,7 @@ from limen import __version__
 from limen.core.catalogue import KINDS, ids, summary
 from limen.core.errors import BadInput
 from limen.core.missing import advice
+from limen.core.own import admit
 
 app = typer.Typer(
     name="limen",
@@ -24,6 +25,8 @@ app = typer.Typer(
 
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
+# commands whose texts may name file.py:Name
+_WITH_YOURS = "audit", "decide", "depth", "design", "protocol", "show", "solve", "test"
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 
@@ -34,7 +37,10 @@ def main() -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(sys.argv[1:] or ["--help"], prog_name="limen", standalone_mode=False)
+        arguments = sys.argv[1:] or ["--help"]
+        if arguments[0] in _WITH_YOURS:
+            admit(*arguments)
+        code = app(arguments, prog_name="limen", standalone_mode=False)
     except BadInput as error:
         _fail(str(error))
     except typer.TyperException as error:
@@ -117,10 +123,10 @@ def show(
     Example: limen show "eva(n=8)" --hard
     """
     from limen.core import quantities
+    from limen.core.task import Task
     from limen.render.show import architecture_lines, show_architecture, show_task, task_lines
 
-    first = text.split("(")[0].strip()
-    if first in ids("tasks"):
+    if Task.names(text):
         shown: dict[str, Any] = show_task(text, count, hard, seed)
         lines = task_lines(shown)
     else:
@@ -430,6 +436,35 @@ def table(
         typer.echo(f"limen: the evidence does not hold: {error}", err=True)
         raise typer.Exit(1) from error
     _print("table", shown, lines, as_json)
+
+
+@app.command("test")
+def test_(
+    entry: Annotated[
+        str, typer.Argument(help="Your task, mixer or construction: FILE.py:NAME; or an id of the catalogue.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Holds a task, a mixer or a construction to the laws of the catalogue; exit 1 if one is broken.
+
+    Example: limen test examples/own.py:Majority
+    """
+    from limen.laws.held import Subject
+    from limen.render.laws import fields, heading, line, summary
+
+    subject, held = Subject.parse(entry), []
+    _progress(heading(subject), as_json)
+    for one in subject.held():
+        held.append(one)
+        _progress(line(one), as_json)
+    _print("test", fields(subject, held), [summary(held)], as_json)
+    raise typer.Exit(0 if all(one.holds for one in held) else 1)
+
+
+def _progress(line: str, as_json: bool) -> None:
+    """A line at once, since the next may take a while."""
+    if not as_json:
+        typer.echo(line)
 
 
 @app.command("check")

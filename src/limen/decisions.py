@@ -76,7 +76,7 @@ class Found:
         """The theorems about this task that do not exclude it, and the ways that are none."""
         about = [name for name, theorem in theorems() if theorem.needs(task)]
         said = [(name, b) for name in about if not isinstance(b := self.bounds[name], LeftOut)]
-        silent = [f"{name}: {_said(b)}" for name, b in said if isinstance(b, Bound) or not b.elsewhere]
+        silent = [f"{name}: {_unchecked(b)}" for name, b in said if isinstance(b, Bound) or not b.elsewhere]
         return *silent, *(f"{name}: {way}" for name, way in self.ways.items() if isinstance(way, str))
 
 
@@ -203,6 +203,12 @@ def _said(b: Bound | NoStatement) -> str:
     if b.accuracy is not None:
         return f"no weights are right on more than {percent(b.accuracy)} of these inputs: {b.distribution}"
     return f"it needs {many(b.needs_bits or 0)} bits and has {many(b.has_bits or 0)}"
+
+
+def _unchecked(b: Bound | NoStatement) -> str:
+    """The same beside an OPEN: an inequality that rules out is then one that the kernel does not accept."""
+    excludes = isinstance(b, Bound) and b.excludes
+    return f"{_said(b)}: argued, the kernel does not know it" if excludes else _said(b)
 
 
 def _reason(evidence: Accepted | None, by: str | None, found: Found) -> str:

@@ -7,7 +7,7 @@ from math import log2
 
 from limen.bounds import matrix
 from limen.bounds.matrix import Entries
-from limen.bounds.stranger import Function, ask
+from limen.bounds.stranger import Answering, Asked, Function, ask, ask_here
 from limen.core.arrays import np
 from limen.core.bits import Count
 from limen.core.catalogue import ids, lookup
@@ -91,13 +91,24 @@ def _counted(task: Task, t: int) -> Counted | LeftOut:
 
 def bound_function(function: Function, cut: int, seconds: float | int) -> Bounded:
     """From the matrix alone, which the function fills in a process of its own within so many seconds."""
-    asked = ask(function, cut, seconds)
+    return _of_matrix(str(function), ask(function, cut, seconds))
+
+
+def bound_here(
+    function: Answering, cut: int | None, alphabet: int | None = None, length: int | None = None
+) -> Bounded:
+    """The same of a function that Python has at hand; without a cut, at the one of most rows."""
+    name = getattr(function, "__name__", type(function).__name__)
+    return _of_matrix(name, ask_here(function, cut, alphabet, length))
+
+
+def _of_matrix(name: str, asked: Asked) -> Bounded:
     counted = counts(asked.entries)
     lengths = {n: matrix.distinct_rows(A) for n, A in asked.smaller.items()}
     fit = fitted(lengths | {asked.length: matrix.distinct_rows(asked.entries)})
     rows = counted.rows
     needs = _carried(rows), _summed(rows), *_exchanged(counted, asked.alphabet)
-    return Bounded(str(function), cut, rows, counted, needs, fit)
+    return Bounded(name, asked.cut, rows, counted, needs, fit)
 
 
 def counts(A: Entries) -> Counted:

@@ -8,8 +8,9 @@ from typing import NamedTuple, TypeAlias
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
-from limen.core.catalogue import identifier, lookup
+from limen.core.catalogue import identifier, ids, lookup
 from limen.core.errors import BadInput, shortened, unknown
+from limen.core.own import known
 from limen.core.text import Call, build, parse_call, spell
 
 Tokens: TypeAlias = "NDArray[np.int64]"  # (*batch, length)
@@ -98,6 +99,12 @@ class Task(ABC):
     def render(self, tokens: Tokens) -> str:
         """One input for people to read; a bar stands between the players' tokens."""
         return " | ".join(few(tokens[p.tokens.start : p.tokens.stop].tolist()) for p in self.players())
+
+    @staticmethod
+    def names(text: str) -> bool:
+        """Whether a text is that of a task, of the catalogue or of your own, not of an architecture."""
+        name = text.partition("(")[0].strip()
+        return name in ids("tasks") or issubclass(known(name) or object, Task)
 
     @staticmethod
     def parse(text: str) -> Task:

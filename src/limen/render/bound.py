@@ -7,6 +7,7 @@ from typing import Any
 
 from limen.bounds.bound import COUNTED, Bounded, Fit, bound, bound_function
 from limen.bounds.stranger import Function
+from limen.core import own
 from limen.core.bits import Count
 from limen.core.errors import BadInput
 from limen.core.task import Task
@@ -19,7 +20,7 @@ def bounded(
     target: str, cut: int | None, alphabet: int | None, length: int | None, seconds: float | int
 ) -> tuple[dict[str, Any], list[str]]:
     """Fields and lines, for a task of the catalogue or for FILE.py:NAME."""
-    if ":" in target:
+    if ":" in target and not own.is_class(target):
         function = Function.parse(target, alphabet, length)
         if cut is None:
             raise BadInput(f"{function} takes --cut T: how many tokens are read before the rest asks")
@@ -29,6 +30,7 @@ def bounded(
             f"{target} has its own alphabet and length; --alphabet and --length are for FILE.py:NAME"
         )
     else:
+        own.admit(target)
         found = bound(Task.parse(target), cut)
     return fields(found), _lines(found)
 
