@@ -100,7 +100,9 @@ def test_without_numpy_what_is_left_out_is_called_incomplete_and_never_open() ->
     for found, name in ((can, "eva_by_softmax"), (hops, "composition_depth")):
         verdict = json.loads(found[1])
         assert verdict["verdict"] == "incomplete" and verdict["certificate"] is None
-        assert f"{name}: left out: it needs the package numpy, which is not installed" in verdict["incomplete"]
+        assert (
+            f"{name}: left out: it needs the package numpy, which is not installed" in verdict["incomplete"]
+        )
     assert can_text[1].startswith("INCOMPLETE  eva(n=512)")
     assert "numpy" in json.loads(bound[1])["incomplete"] and "incomplete: the matrix" in bound_text[1]
     whole = {"open": "open", "can": "incomplete"}
