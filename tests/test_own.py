@@ -1,4 +1,4 @@
-"""What is yours, in a file or a package of your own: used like the catalogue's, and only where you ask for it."""
+"""What is yours, in a file or a package: used like the catalogue's, and only where you ask for it."""
 
 import json
 import shutil
