@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from limen.bounds.bound import Bounded, bound_here
+from limen.bounds.bound import BoundReport, bound_here
 from limen.bounds.bound import bound as _bound
 from limen.bounds.stranger import Answering
 from limen.core.architecture import Architecture
@@ -23,13 +23,17 @@ from limen.core.task import Task
 from limen.core.verdict import Verdict
 from limen.decisions import decide as _decide
 from limen.render import notebook
-from limen.render.stack import stack_of
+from limen.stacks import stack_of
 
 if TYPE_CHECKING:
     from limen.audits import Audit
+    from limen.checks.reader import CheckReport
+    from limen.conversation.play import ProtocolReport
+    from limen.depths import DepthReport
     from limen.designs import Design
+    from limen.glances import StackReport, TaskReport
     from limen.solutions import Solution
-    from limen.tables.cell import Table
+    from limen.tables.cell import EvidenceTable
 
 notebook.register()
 
@@ -63,11 +67,11 @@ def bound(
     *,
     alphabet: int | None = None,
     length: int | None = None,
-) -> Bounded:
+) -> BoundReport:
     """What every architecture needs for a task, or for a function of `length` tokens, each below `alphabet`.
 
     >>> import limen
-    >>> limen.bound(lambda tokens: tokens[tokens[-1]], alphabet=3, length=4).rows.value
+    >>> limen.bound(lambda tokens: tokens[tokens[-1]], alphabet=3, length=4).rows
     27
     """
     if isinstance(task, str | Task):
@@ -104,7 +108,7 @@ def design(
     return search(Wish.parse(asked, context, layers, width, budget))
 
 
-def depth(architecture: str | Architecture, steps: int = 0) -> dict[str, Any]:
+def depth(architecture: str | Architecture, steps: int = 0) -> DepthReport:
     """How many hops a stack chains, by which layers, and from which length on not one more."""
     from limen.depths import depth as reached
 
@@ -113,25 +117,27 @@ def depth(architecture: str | Architecture, steps: int = 0) -> dict[str, Any]:
 
 def protocol(
     task: str, architecture: str, players: str | None = None, arithmetic: str = "integers", seed: int = 0
-) -> dict[str, Any]:
+) -> ProtocolReport:
     """A model with random weights run as a conversation between players, its bits beside the formula's."""
-    from limen.render.protocol import Request, played
+    from limen.conversation.play import ProtocolRequest, play
 
     admit(task, architecture)
-    return played(Request(task, architecture, players, arithmetic, None, seed), None, None)[0]
+    return play(ProtocolRequest(task, architecture, players, arithmetic, None, seed)).report
 
 
-def show(text: str, count: int = 2, hard: bool = False, seed: int = 0, context: int = 1024) -> dict[str, Any]:
+def show(
+    text: str, count: int = 2, hard: bool = False, seed: int = 0, context: int = 1024
+) -> TaskReport | StackReport:
     """A task with some of its inputs and answers, or what an architecture carries past a cut."""
-    from limen.render.show import show_architecture, show_task
+    from limen.glances import show_stack, show_task
 
     admit(text)
     if Task.names(text):
-        return show_task(text, count, hard, seed)
-    return show_architecture(text, context)
+        return show_task(Task.parse(text), count, hard, seed)
+    return show_stack(stack_of(text), context)
 
 
-def check(certificate: str | Path, model: str | Path | None = None) -> dict[str, Any]:
+def check(certificate: str | Path, model: str | Path | None = None) -> CheckReport:
     """Whether a certificate holds, read from its file; `model` is the folder of the model it is about."""
     from limen.checks.reader import checked
 
@@ -139,7 +145,7 @@ def check(certificate: str | Path, model: str | Path | None = None) -> dict[str,
     return checked(path, path.parent if model is None else Path(model))
 
 
-def table(rows: Iterable[str] = (), columns: Iterable[str] = (), full: bool = False) -> Table:
+def table(rows: Iterable[str] = (), columns: Iterable[str] = (), full: bool = False) -> EvidenceTable:
     """Architectures × tasks with evidence in every cell; all of them unless some are named by their ids."""
     from limen.tables.build import build
 

@@ -44,7 +44,7 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Replies:
     """What a function said: its matrix at the cut, and at smaller lengths that it takes."""
 
     alphabet: int
@@ -54,7 +54,7 @@ class Asked:
     smaller: dict[int, Entries]
 
 
-def ask(function: Function, cut: int, seconds: float | int) -> Asked:
+def ask(function: Function, cut: int, seconds: float | int) -> Replies:
     """Runs the function on every input; whatever goes wrong is one clear line.
 
     Smaller lengths are tried with the same share of their tokens before the cut, or else as many after it.
@@ -72,10 +72,10 @@ def ask(function: Function, cut: int, seconds: float | int) -> Asked:
         if "error" in reply:
             raise BadInput(f"{function}: {reply['error']}")
         matrices = dict(sorted(_read(path, reply["alphabet"]) for path in Path(folder).glob("*.bin")))
-    return Asked(reply["alphabet"], reply["length"], cut, matrices.pop(reply["length"]), matrices)
+    return Replies(reply["alphabet"], reply["length"], cut, matrices.pop(reply["length"]), matrices)
 
 
-def ask_here(function: Answering, cut: int | None, alphabet: int | None, length: int | None) -> Asked:
+def ask_here(function: Answering, cut: int | None, alphabet: int | None, length: int | None) -> Replies:
     """The same of a function that Python has at hand, here; without a cut, the one of most rows."""
     A, n = (_said(function, size, value) for size, value in (("alphabet", alphabet), ("length", length)))
     try:
@@ -85,7 +85,7 @@ def ask_here(function: Answering, cut: int | None, alphabet: int | None, length:
         raise BadInput(f"{getattr(function, '__name__', 'the function')}: {wrong}") from None
     cuts = range(1, n) if cut is None else [cut]
     t = max(cuts, key=lambda t: distinct_rows(written.reshape(A**t, -1)))
-    return Asked(A, n, t, written.reshape(A**t, -1), {})
+    return Replies(A, n, t, written.reshape(A**t, -1), {})
 
 
 def _said(function: Answering, size: str, value: int | None) -> int:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.checks.tried import same_weights
+from limen.conversation.converse import converse
+from limen.conversation.transcript import arithmetic
 from limen.core.arrays import np
 from limen.core.certificate import Collision
 from limen.core.errors import BadInput
@@ -15,8 +17,6 @@ from limen.core.task import Task, Tokens
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model
 from limen.model.run import payable, runnable
-from limen.protocols._conversation import converse
-from limen.protocols._transcript import arithmetic
 
 if TYPE_CHECKING:
     import torch

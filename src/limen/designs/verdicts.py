@@ -5,19 +5,18 @@ from __future__ import annotations
 from enum import IntEnum
 from functools import cache
 
+from limen import decisions
 from limen.core.architecture import Architecture, Layer
 from limen.core.catalogue import lookup
 from limen.core.certificate import Bound
 from limen.core.construction import Construction, constructions_for
 from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
-from limen.core.missing import LeftOut, absent, package
+from limen.core.missing import package
 from limen.core.task import Task
-from limen.core.verdict import Argued
-from limen.decisions import Found, incomplete, said_by, theorems
 from limen.mixers.linear import Linear
 from limen.mixers.softmax import Softmax
-from limen.placement import Offer, evidence, offer
+from limen.placement import Offer, offer
 from limen.tasks.facts import chain
 from limen.theorems.composition_depth.inequality import Levels, levels_of
 
@@ -34,32 +33,16 @@ class Standing(IntEnum):
 
 @cache
 def ruled_out(task: Task, architecture: Architecture) -> Accepted | None:
-    """The accepted certificate of a theorem that says cannot, with the widest gap."""
-    said = {name: said_by(theorem, task, architecture) for name, theorem in theorems()}
-    return Found(said, {}).cannot
+    """The evidence of CANNOT."""
+    return decisions.ruled_out(task, architecture)
 
 
 def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None:
-    """A construction that fits, and its certificate that the kernel accepted."""
+    """A construction, and the evidence that it does the task there."""
     for construction in _constructions(task, _usable(architecture)):
-        offered = offer(construction, architecture, steps=0)
-        if isinstance(offered, Offer) and isinstance(found := _evidence(offered, architecture), Accepted):
+        if isinstance(found := decisions.tried(construction, architecture, steps=0), Accepted):
             return str(construction), found
     return None
-
-
-def unbuilt(task: Task, architecture: Architecture) -> Standing:
-    """How a task stands that no theorem rules out and no construction does."""
-    if absent() and incomplete(task, architecture):
-        return Standing.INCOMPLETE
-    return Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN
-
-
-def _evidence(offered: Offer, architecture: Architecture) -> Accepted | Argued | LeftOut | str:
-    try:
-        return evidence(offered, architecture)
-    except ModuleNotFoundError as error:
-        return LeftOut.of(error)
 
 
 def hoped(task: Task, architecture: Architecture) -> Standing:
@@ -88,7 +71,7 @@ def _constructions(task: Task, usable: Architecture) -> tuple[Construction, ...]
                 found.append(construction)
         except BadInput:  # it does not exist at these sizes
             continue
-        except ModuleNotFoundError as error:  # `unbuilt` says that it is left out
+        except ModuleNotFoundError as error:  # `decisions.incomplete` says that it is left out
             package(error)
     return tuple(found)
 

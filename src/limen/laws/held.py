@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from inspect import isabstract
 from typing import Any
@@ -15,6 +15,8 @@ from limen.core.construction import Construction
 from limen.core.errors import BadInput
 from limen.core.missing import package
 from limen.core.mixer import Mixer
+from limen.core.quantities import plural
+from limen.core.report import Report
 from limen.core.task import Task
 from limen.core.text import build, parse_call
 from limen.laws.law import Broken, Law, promise
@@ -42,6 +44,10 @@ class Subject(msgspec.Struct, frozen=True):
             raise BadInput(f"{call.name} is tested on its own examples: give no sizes")
         return cls(call.name, kind, (build(found, call),))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(map(_called, self.instances))
+
     def held(self) -> Iterator[Held]:
         """Law by law, as each is done."""
         laws = import_module(f"limen.laws.{self.kind}").laws
@@ -57,16 +63,38 @@ class Held(msgspec.Struct, frozen=True):
     """Whether a law holds for all instances that it speaks of; else for which it does not, and why."""
 
     law: str
+    holds: bool
     instances: int
     broken_by: str | None = None
     reason: str | None = None
 
+
+class LawsReport(Report, frozen=True, kw_only=True, tag="limen/test/1"):
+    """An entry, the instances of it that were looked at, and every law."""
+
+    entry: str
+    kind: str
+    instances: tuple[str, ...]
+    holds: bool  # every law
+    laws: tuple[Held, ...]
+
+    @classmethod
+    def of(cls, subject: Subject, laws: Sequence[Held]) -> LawsReport:
+        holds = all(held.holds for held in laws)
+        return cls(
+            entry=subject.entry, kind=subject.kind, instances=subject.names, holds=holds, laws=tuple(laws)
+        )
+
     @property
-    def holds(self) -> bool:
-        return self.reason is None
+    def broken(self) -> int:
+        return sum(not held.holds for held in self.laws)
+
+    @property
+    def headline(self) -> str:
+        return f"{self.entry}: {plural(len(self.laws), 'law')}, {self.broken} broken"
 
 
-def called(instance: Any) -> str:
+def _called(instance: Any) -> str:
     """An instance as people write it; a construction with its task."""
     return f"{instance} for {instance.task}" if isinstance(instance, Construction) else str(instance)
 
@@ -80,8 +108,9 @@ def _held(law: Law, instances: list[Any]) -> Held:
             raise
         except Exception as error:  # whatever your code may raise
             said = str(error) if isinstance(error, Broken) else f"{type(error).__name__}: {error}"
-            return Held(promise(law), len(instances), called(instance), " ".join(said.split()))
-    return Held(promise(law), len(instances))
+            reason = " ".join(said.split())
+            return Held(promise(law), False, len(instances), _called(instance), reason)
+    return Held(promise(law), True, len(instances))
 
 
 def _class(name: str) -> tuple[str, type[Any]]:
