@@ -7,10 +7,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limen.core.highest import highest
 from limen.laws.mixer import F64, generic, gradients_of_the_fast_form_are_those_of_the_definition, inputs
 from limen.mixers import block_sparse, top_k
 from limen.mixers._chosen import attend_chosen, block_dots, dots, leading
-from limen.mixers._masked import attend, highest
+from limen.mixers._masked import attend
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.top_k import TopK
 

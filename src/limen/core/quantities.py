@@ -7,6 +7,9 @@ import re
 
 from limen.core.errors import BadInput
 
+PRACTICAL = 2**40  # tokens: a longer text is nobody's
+ASYMPTOTIC = "impossible only in the limit; no realistic context is ruled out"  # of a bound beyond it
+
 _MEMORY = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _MEMORY |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _TOKENS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -79,6 +82,18 @@ def many(count: int) -> str:
     ('1,234', 'about 2^199.316')
     """
     return f"{count:,}" if count.bit_length() <= 64 else f"about 2^{math.log2(count):.6g}"
+
+
+def percent(share: float) -> str:
+    """Rounded up, so that it stays a bound.
+
+    >>> percent(0.5), percent(0.99999999)
+    ('50 %', '100 %')
+    """
+    for unit in (1e3, 1e4, 1e5, 1e6):  # more digits near certainty
+        if (up := math.ceil(share * unit)) < unit:
+            return f"{up / unit * 100:g} %"
+    return "100 %"
 
 
 def plural(count: int, what: str) -> str:

@@ -265,3 +265,13 @@ def _alike(layers: list[str]) -> NDArray[np.int32]:
         same = codes[at] == codes[at:]
         alike[at, : len(same)] = np.where(same, 1 + alike[at + 1, : len(same)], 0)
     return alike
+
+
+def left_out(*asked: tuple[str, object]) -> tuple[str, ...]:
+    """The sizes, `name=value`, that texts leave to their defaults, given what each text was read as."""
+    found: list[str] = []
+    for text, meant in asked:
+        given = set(re.findall(r"(\w+)\s*=", text))
+        sizes = dict.fromkeys(re.findall(r"\w+=[^,()|*]+", str(meant)))
+        found += [size for size in sizes if size.partition("=")[0] not in given]
+    return tuple(found)

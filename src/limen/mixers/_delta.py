@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
+from limen.core.heads import Headed, split
 from limen.core.weights import Shapes
 from limen.mixers._conv import convolve
-from limen.mixers._heads import Headed, split
 from limen.mixers._loops import Looped
 from limen.mixers._rule import widened
 
@@ -33,7 +33,7 @@ def unit(x: jt.Float[torch.Tensor, "*batch d"]) -> jt.Float[torch.Tensor, "*batc
     return (x / length).to(x.dtype)
 
 
-class Memory(NamedTuple):
+class DeltaMemory(NamedTuple):
     """The matrix each head keeps, and the rows that the short convolution still needs."""
 
     S: jt.Float[torch.Tensor, "*batch h d_k d"]
@@ -59,9 +59,9 @@ class DeltaRule(Looped, Headed):
     def state_bits(self, n: int, p: int) -> int:
         return (self.h * self.key_size * self.d + (self.c - 1) * self.channels) * p
 
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Memory:
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> DeltaMemory:
         zeros = w["K"].new_zeros
-        return Memory(
+        return DeltaMemory(
             zeros((*batch, self.h, self.key_size, self.d)), zeros((*batch, self.c - 1, self.channels))
         )
 

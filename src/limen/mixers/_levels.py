@@ -23,7 +23,7 @@ else:
     torch = lazy_loader.load("torch")
 
 
-class Blocks(NamedTuple):
+class LevelBlocks(NamedTuple):
     """Blocks of tokens: what a state before it gives a token (qS), the outputs so far, what becomes of S."""
 
     q: jt.Float[torch.Tensor, "*batch blocks size d_k"]
@@ -31,8 +31,8 @@ class Blocks(NamedTuple):
     S: jt.Float[torch.Tensor, "*batch blocks d_k d"]  # what the block adds
     Φ: jt.Float[torch.Tensor, "*batch blocks _ _"]  # what it leaves: a number, or a matrix
 
-    def at(self, some: slice) -> Blocks:
-        return Blocks(*(part[..., some, :, :] for part in self))
+    def at(self, some: slice) -> LevelBlocks:
+        return LevelBlocks(*(part[..., some, :, :] for part in self))
 
 
 def levelled(
@@ -45,7 +45,7 @@ def levelled(
     M, N, Q, Φ = chunk_maps(q, k, e, g)
     table = level_table(CHUNK, v.device).clamp(max=λ.shape[-1] - 1)  # higher ones are of padding only
     y = (λ.gather(-1, table.expand(M.shape)) * M) @ v
-    blocks, tail = Blocks(Q, y, N @ v, Φ.expand(*v.shape[:-2], *Φ.shape[-2:])), None
+    blocks, tail = LevelBlocks(Q, y, N @ v, Φ.expand(*v.shape[:-2], *Φ.shape[-2:])), None
     λ, level = λ.flatten(-3, -2), CHUNK.bit_length()
     while (count := blocks.q.shape[-3]) > 0:
         weight = λ[..., min(level, λ.shape[-1] - 1), None]  # (*batch, tokens, 1)
@@ -63,10 +63,10 @@ def levelled(
     return tail.y.squeeze(-3)[..., :n, :].to(dtype)
 
 
-def _joined(left: Blocks, right: Blocks, weight: torch.Tensor) -> Blocks:
+def _joined(left: LevelBlocks, right: LevelBlocks, weight: torch.Tensor) -> LevelBlocks:
     """Two blocks as one; the right one has then read the left one, weighed."""
     act = torch.mul if left.Φ.shape[-1] == 1 else torch.matmul
-    return Blocks(
+    return LevelBlocks(
         torch.cat([left.q, act(right.q, left.Φ)], -2),
         torch.cat([left.y, right.y + weight * (right.q @ left.S)], -2),
         act(right.Φ, left.S) + right.S,

@@ -103,18 +103,3 @@ def attend_ends(
             k_j, v_j = (torch.cat([x[..., :far, :], near], -2) for x, near in ((k_, k_j), (v_, v_j)))
         y.append(fused(q_[..., at:stop, :], k_j, v_j, _at_an_end(i, j, first, last)))
     return torch.cat(y, -2).reshape(*q.shape[:-1], v.shape[-1])
-
-
-def highest(
-    scores: jt.Float[torch.Tensor, "*batch n m"], k: int, among: jt.Bool[torch.Tensor, "n m"]
-) -> jt.Bool[torch.Tensor, "*batch n m"]:
-    """The k highest scores of each row (all, if fewer are allowed), the leftmost ones on ties.
-
-    `topk` alone breaks ties as it likes, and differently for other m: then a token would read
-    other tokens in a longer text.
-    """
-    scores = scores.masked_fill(~among, -math.inf)
-    level = scores.topk(min(k, scores.shape[-1]), dim=-1).values[..., -1:]
-    above, tied = scores > level, scores == level
-    room = k - above.sum(-1, keepdim=True)
-    return (above | (tied & (tied.cumsum(-1) <= room))) & among

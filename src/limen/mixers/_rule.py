@@ -130,7 +130,7 @@ def chunk_maps(
     return Chunks(M, N, Q - M @ E, Φ - N @ E)
 
 
-class Blocks(NamedTuple):
+class RuleBlocks(NamedTuple):
     """Blocks of tokens: queries decayed since before their block, keys up to its end, the gates' product."""
 
     q: jt.Float[torch.Tensor, "*batch blocks size d_k"]
@@ -147,21 +147,21 @@ def _fading_by_rows(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.
     product of gates, so it is at most 1 and right even where it underflows.
     """
     α = g.exp()
-    tokens = Blocks(q * α, k, v, (q * k).sum(-1, keepdim=True) * v, α)
-    blocks = Blocks(*(part.unsqueeze(-2) for part in tokens))  # a block is one token
+    tokens = RuleBlocks(q * α, k, v, (q * k).sum(-1, keepdim=True) * v, α)
+    blocks = RuleBlocks(*(part.unsqueeze(-2) for part in tokens))  # a block is one token
     while blocks.q.shape[-2] < CHUNK:
         blocks = _doubled(blocks)
     q, k, v, y, α = (part.squeeze(-3) for part in blocks)  # (*batch, chunks, chunk, ·)
     return y + q @ carry(torch.mul, α.mT, k.mT @ v)
 
 
-def _doubled(blocks: Blocks) -> Blocks:
+def _doubled(blocks: RuleBlocks) -> RuleBlocks:
     """Joins neighbours two by two; the right one has then read the left one."""
     left, right = (
-        Blocks(*half) for half in zip(*(t.unflatten(-3, (-1, 2)).unbind(-3) for t in blocks), strict=True)
+        RuleBlocks(*half) for half in zip(*(t.unflatten(-3, (-1, 2)).unbind(-3) for t in blocks), strict=True)
     )
     read = right.y + (right.q @ left.k.mT) @ left.v
-    return Blocks(
+    return RuleBlocks(
         torch.cat([left.q, right.q * left.α], -2),
         torch.cat([left.k * right.α, right.k], -2),
         blocks.v.unflatten(-3, (-1, 2)).flatten(-3, -2),

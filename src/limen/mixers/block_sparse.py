@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
+from limen.core.heads import Headed, join, split, split_t
+from limen.core.highest import highest
 from limen.core.weights import random_weights
 from limen.mixers._cache import Cache, empty
 from limen.mixers._chosen import attend_blocks, leading
-from limen.mixers._heads import Headed, join, split, split_t
-from limen.mixers._masked import attend, attend_fused, highest
+from limen.mixers._masked import attend, attend_fused
 
 if TYPE_CHECKING:
     import jaxtyping as jt

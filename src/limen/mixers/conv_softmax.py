@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
+from limen.core.heads import Headed, join, split
 from limen.mixers._cache import Cache, empty
 from limen.mixers._conv import convolve, nothing_seen
-from limen.mixers._heads import Headed, join, split
 from limen.mixers._masked import attend, fused
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
+from limen.core.heads import join, split
 from limen.core.weights import Shapes, random_weights
 from limen.mixers._decay import initial_time_steps, time_step
-from limen.mixers._delta import DeltaRule, Memory, projected
-from limen.mixers._heads import join, split
+from limen.mixers._delta import DeltaMemory, DeltaRule, projected
 from limen.mixers._loops import Loops
 from limen.mixers._rule import Tokens
 
@@ -70,13 +70,13 @@ class GatedDelta(DeltaRule):
         return split(g, self.h)
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Memory, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Memory, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: DeltaMemory, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[DeltaMemory, jt.Float[torch.Tensor, "*batch width"]]:
         x = x_t.unsqueeze(-2)
         seen, (q, k, v, β) = projected(w, x, self.h, state.seen)  # (*batch, h, 1, ·)
         S = self._log_gate(w, x).exp() * state.S
         S = S - β * k.mT @ (k @ S - v)
-        return Memory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
+        return DeltaMemory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[GatedDelta, ...]:

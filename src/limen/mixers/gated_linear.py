@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
+from limen.core.heads import Headed, join, split
 from limen.core.weights import random_weights
-from limen.mixers._heads import Headed, join, split
 from limen.mixers._loops import Looped, Loops
 from limen.mixers._rule import Tokens
 
@@ -29,7 +29,7 @@ else:
 _BIAS = 3.0  # σ(3) ≈ 0.95: a memory of some twenty tokens to start from, as the paper's σ(0)^(1/16)
 
 
-class Memory(NamedTuple):
+class GatedMemory(NamedTuple):
     """The matrix each head keeps."""
 
     S: jt.Float[torch.Tensor, "*batch h d_k d"]
@@ -74,15 +74,15 @@ class GatedLinear(Looped, Headed):
     def state_bits(self, n: int, p: int) -> int:
         return self.h * self.key_size * self.d * p
 
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Memory:
-        return Memory(w["K"].new_zeros((*batch, self.h, self.key_size, self.d)))
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> GatedMemory:
+        return GatedMemory(w["K"].new_zeros((*batch, self.h, self.key_size, self.d)))
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Memory, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Memory, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: GatedMemory, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[GatedMemory, jt.Float[torch.Tensor, "*batch width"]]:
         q, k, v, a = self._tokens(w, x_t.unsqueeze(-2))  # (*batch, h, 1, ·)
         S = a.sigmoid().mT * state.S + k.mT @ v
-        return Memory(S), (join(q @ S) @ w["O"]).squeeze(-2)
+        return GatedMemory(S), (join(q @ S) @ w["O"]).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[GatedLinear, ...]:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
+from limen.core.heads import join, split
 from limen.core.weights import Shapes, random_weights
 from limen.mixers._decay import initial_time_steps
-from limen.mixers._delta import DeltaRule, Memory, projected
-from limen.mixers._heads import join, split
+from limen.mixers._delta import DeltaMemory, DeltaRule, projected
 from limen.mixers._loops import Loops
 from limen.mixers._rule import Tokens
 
@@ -72,13 +72,13 @@ class Kda(DeltaRule):
         return -w["A"].exp().unsqueeze(-1).unsqueeze(-1) * Δ
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Memory, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Memory, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: DeltaMemory, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[DeltaMemory, jt.Float[torch.Tensor, "*batch width"]]:
         x = x_t.unsqueeze(-2)
         seen, (q, k, v, β) = projected(w, x, self.h, state.seen)  # (*batch, h, 1, ·)
         S = self._log_gates(w, x).exp().mT * state.S
         S = S - β * k.mT @ (k @ S - v)
-        return Memory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
+        return DeltaMemory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[Kda, ...]:

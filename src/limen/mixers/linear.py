@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.mixers._features import ELU1, FeatureMap
-from limen.mixers._heads import Headed, join, split
+from limen.core.features import ELU1, FeatureMap
+from limen.core.heads import Headed, join, split
 from limen.mixers._loops import Looped, Loops
 from limen.mixers._normaliser import divided, with_ones
 from limen.mixers._rule import Tokens

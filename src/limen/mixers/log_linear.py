@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import lazy_loader
 
 from limen.core.errors import BadInput, at_least
+from limen.core.features import ELU1
+from limen.core.heads import Headed, join, split
 from limen.core.weights import Shapes, random_weights
 from limen.mixers._decay import initial_time_steps, time_step
 from limen.mixers._delta import unit
-from limen.mixers._features import ELU1
-from limen.mixers._heads import Headed, join, split
 from limen.mixers._levels import level_table
 from limen.mixers._loops import Looped, Loops
 from limen.mixers._normaliser import divided, with_ones
@@ -45,7 +45,7 @@ else:
 _GATES = {"linear": "", "mamba2": "TtA", "gated_delta": "BbTtA"}
 
 
-class Levels(NamedTuple):
+class Stretches(NamedTuple):
     """The matrices each head keeps, newest stretch first, after n tokens; the newest is the last token."""
 
     S: jt.Float[torch.Tensor, "*batch h d_k live e"]
@@ -113,7 +113,7 @@ class LogLinear(Looped, Headed):
         return self.projections(width) | {name: gates[name] for name in _GATES[self.over]} | levels
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        """Levels start out nearly alike, around λ = 1, and forgetting slow."""
+        """Stretches start out nearly alike, around λ = 1, and forgetting slow."""
         w = random_weights(self.shapes(width), generator, dtype)
         steps = {"t": initial_time_steps(self.h, generator, dtype)} if "t" in w else {}
         return w | {"l": torch.full_like(w["l"], math.log(math.e - 1))} | steps
@@ -170,12 +170,12 @@ class LogLinear(Looped, Headed):
         live = (n - 1).bit_count() + 1 if n else 0
         return live * self.h * self.key_size * self.value_size * p
 
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Levels:
-        return Levels(w["K"].new_zeros((*batch, self.h, self.key_size, 0, self.value_size)), 0)
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Stretches:
+        return Stretches(w["K"].new_zeros((*batch, self.h, self.key_size, 0, self.value_size)), 0)
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Levels, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Levels, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: Stretches, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[Stretches, jt.Float[torch.Tensor, "*batch width"]]:
         t = state.n
         self._check(t + 1)
         x = x_t.unsqueeze(-2)
@@ -184,7 +184,7 @@ class LogLinear(Looped, Headed):
         S = _kept(S.flatten(-2), k, e, g).unflatten(-1, S.shape[-2:])
         S = torch.cat([(k.mT @ v).unsqueeze(-2), S], -2)  # (*batch, h, d_k, live, e)
         y = _weighed(λ[..., [0, *_levels(t)]], (q @ S.flatten(-2)).unflatten(-1, S.shape[-2:]))
-        return Levels(S, t + 1), self._output(w, y).squeeze(-2)
+        return Stretches(S, t + 1), self._output(w, y).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[LogLinear, ...]:

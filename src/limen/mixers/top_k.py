@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
+from limen.core.heads import Headed, join, split, split_t
+from limen.core.highest import highest
 from limen.mixers._cache import Cache, empty
 from limen.mixers._chosen import attend_chosen, leading
-from limen.mixers._heads import Headed, join, split, split_t
-from limen.mixers._masked import attend, attend_fused, highest
+from limen.mixers._masked import attend, attend_fused
 
 if TYPE_CHECKING:
     import jaxtyping as jt

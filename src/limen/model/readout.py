@@ -38,7 +38,7 @@ class Readout(ABC):
 
 
 @dataclass(frozen=True)
-class Linear(Readout):
+class Affine(Readout):
     """x U + u."""
 
     def shapes(self, width: int, answers: int) -> Shapes:
@@ -96,7 +96,7 @@ def _sums(y: jt.Num[torch.Tensor, "*batch bits"], numbers: int) -> jt.Num[torch.
 def parse_readout(text: str) -> Readout:
     """Reads what `str` wrote."""
     call = parse_call(text)
-    known: dict[str, type[Readout]] = {"linear": Linear, "binary": Binary}
+    known: dict[str, type[Readout]] = {"linear": Affine, "binary": Binary}
     if call.name not in known:
         raise unknown("readout", call.name, known)
     return build(known[call.name], call)
