@@ -34,18 +34,18 @@ from typing import Any
 
 from flint import arb
 
-from limen.constructions._columns import Columns
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import Roundoff, certified, in_balls, settled
-from limen.constructions._plan import Plan, plan
+from limen.constructions._plan import HopPlan, plan
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, identity, zeros
 from limen.core.architecture import Architecture, Part
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.errors import BadInput
+from limen.core.features import FeatureMap
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Array, Weights
-from limen.mixers._features import FeatureMap
 from limen.mixers.linear import Linear
 from limen.mixers.softmax import Softmax
 from limen.model.embedding import Code, Codes, Segment
@@ -93,7 +93,7 @@ class CompositionByStack(Construction):
         return "F" * (self.task.L + 1) if self.stack is None else self.stack
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> HopPlan:
         return plan(self.letters, self.task.L)
 
     @property

@@ -23,6 +23,7 @@ _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 _FIXED = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _PAIRS, _TENSORS, _STRINGS, _TEXT, _LIST = 2**12, 2**17, 2**21, 2**16, 2**12  # more are nobody's
+_NUMBERS = 2**40  # of a tensor
 _TYPES = {  # numbers of a block, and its bytes
     0: (1, 4),
     1: (1, 2),
@@ -59,7 +60,7 @@ _TYPES = {  # numbers of a block, and its bytes
 }
 
 
-class Header(dict[str, Any]):
+class GGUFConfig(dict[str, Any]):
     """The config; and how many numbers its tensors hold, in how many bytes, where all of them are there."""
 
     parameters: int | None = None
@@ -67,7 +68,7 @@ class Header(dict[str, Any]):
 
 
 @dataclass
-class _Reader:
+class _Bytes:
     data: mmap.mmap
     where: str
     at: int = 0
@@ -137,18 +138,18 @@ class _Reader:
         return [self.one(kind) for _ in range(count)]
 
 
-def header(path: Path, where: str) -> Header:
+def header(path: Path, where: str) -> GGUFConfig:
     """Of a file whose metadata describe a decoder that the readers know."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _header(_Reader(data, where))
+            return _header(_Bytes(data, where))
     except (OSError, ValueError) as error:
         if isinstance(error, BadInput):
             raise
         raise BadInput(f"{where}: cannot be read as a GGUF file: {error}") from error
 
 
-def _header(r: _Reader) -> Header:
+def _header(r: _Bytes) -> GGUFConfig:
     if r.take(4) != _MAGIC:
         raise r.wrong("not a GGUF file: it does not begin with GGUF")
     version = r.one(4)
@@ -158,14 +159,16 @@ def _header(r: _Reader) -> Header:
     found: dict[str, Any] = {}
     for _ in range(pairs):
         key = r.text()
+        if key in found:
+            raise r.wrong(f"the key {shortened(key)} is given twice")
         found[key] = r.value(r.one(4))
-    config = Header(config_of(found, r.where))
+    config = GGUFConfig(config_of(found, r.where))
     if found.get("split.count", 1) in (0, 1):
         config.parameters, config.weights = _weights(r, tensors)
     return config
 
 
-def _weights(r: _Reader, tensors: int) -> tuple[int | None, int | None]:
+def _weights(r: _Bytes, tensors: int) -> tuple[int | None, int | None]:
     """Numbers and bytes; no bytes where a type is not known."""
     numbers, size, known = 0, 0, True
     for _ in range(tensors):
@@ -174,6 +177,8 @@ def _weights(r: _Reader, tensors: int) -> tuple[int | None, int | None]:
         if dimensions > 8:
             raise r.wrong(f"a tensor of {dimensions} dimensions")
         count = prod(r.one(10) for _ in range(dimensions))
+        if count > _NUMBERS:
+            raise r.wrong(f"a tensor of {shortened(count)} numbers, at most {_NUMBERS:,} are read")
         kind = r.one(4)
         r.one(10)
         numbers += count

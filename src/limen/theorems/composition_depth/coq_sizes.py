@@ -35,7 +35,7 @@ from limen.theorems.composition_depth.coq_segments import (
     two_full,
     two_full_holds,
 )
-from limen.theorems.composition_depth.coq_stages import Kind
+from limen.theorems.composition_depth.coq_stages import StageKind
 from limen.theorems.composition_depth.search import each_w, pairs
 from limen.theorems.composition_depth.search_sharp import routed
 from limen.theorems.composition_depth.search_stages import free
@@ -178,7 +178,7 @@ def sandwich_sizes(case: Case) -> Sizes | NoStatement:
     )
 
 
-def stage_sizes(case: Case, kind: Kind) -> Sizes | NoStatement:
+def stage_sizes(case: Case, kind: StageKind) -> Sizes | NoStatement:
     found = kind.bits(case)
     if isinstance(found, NoStatement):
         return found

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from limen.theorems.composition_depth.sharp import Stack
+from limen.theorems.composition_depth.sharp import SharpStack
 
 Floats = NDArray[np.float64]
 
@@ -48,13 +48,13 @@ class Route:
     tables: int
     upper: bool
     free: int
-    relaxed: Callable[[Tables, Stack, Floats], Found]
+    relaxed: Callable[[Tables, SharpStack, Floats], Found]
 
     def hops(self, L: int) -> dict[str, int]:
         """The size that says which of L tables are asked about."""
         return {"hops": self.tables} if self.tables < L and not self.upper else {}
 
-    def at(self, tables: Tables, stack: Stack, u: Floats) -> Found:
+    def at(self, tables: Tables, stack: SharpStack, u: Floats) -> Found:
         """The margin is nan where the sizes make no sense."""
         with np.errstate(all="ignore"):
             return self.relaxed(tables, stack, u)
@@ -70,19 +70,19 @@ def _up_to(u: Floats, low: Floats | float | int, high: Floats | float | int) -> 
     return between(np.minimum(1.25 * u, 1), low, high)
 
 
-def _a1(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _a1(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     return Found(_margin(n1 * m, m * n1, n1 * stack.β + sum(stack.S)), {})
 
 
-def _a2(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _a2(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     S_0 = stack.S[0]
     Th = 1 + np.floor(m * 2 ** (-S_0 / m) / _MORE)
     return Found(_margin(n1 * Th, m * n1, S_0 + n1 * stack.β), {"Th": Th})
 
 
-def _a3(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _a3(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     x1 = between(u[:, 0], 1, m)
     x0 = np.ceil(m / x1)
@@ -90,7 +90,7 @@ def _a3(tables: Tables, stack: Stack, u: Floats) -> Found:
     return Found(_margin(n1 * np.minimum(x0 * x1, m), m * n1, has), {"x0": x0, "x1": x1})
 
 
-def _a4(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _a4(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     β, (S_0, S_1) = stack
     k = between(u[:, 0], 0.5, np.minimum(m - 1, m * 2 ** (-S_0 / m)))
@@ -117,7 +117,7 @@ def _log2_binomial(N: Floats, k: Floats) -> Floats:
     return np.asarray(entropy - 0.5 * np.log2(2 * np.pi * k * (1 - k / N)))
 
 
-def _b1(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _b1(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     y = between(u[:, 0], 1, m)
     x0 = y * np.floor(between(u[:, 1], y, m) / y)
@@ -127,7 +127,7 @@ def _b1(tables: Tables, stack: Stack, u: Floats) -> Found:
     return Found(_margin(n1 * J, m * n1, has), {"x0": x0, "y": y, "b": b, "J": J})
 
 
-def _b2(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _b2(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     β, S_2 = stack.β, stack.S[2]
     k, w1 = between(u[:, 0], 0.5, m - 1), between(u[:, 2], 1, n1)
@@ -138,7 +138,7 @@ def _b2(tables: Tables, stack: Stack, u: Floats) -> Found:
     return Found(_margin(w1 * (k + 1), m * n1, has), {"x0": x0, "x1": x1, "w1": w1, "Th": k + 1})
 
 
-def _b4(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _b4(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     β, S_2 = stack.β, stack.S[2]
     w1 = _up_to(u[:, 0], 1, n1)
@@ -148,7 +148,7 @@ def _b4(tables: Tables, stack: Stack, u: Floats) -> Found:
     return Found(_margin(w1 * x, m * n1, has), {"w1": w1, "h": h, "b": m + 0 * h, "x": x})
 
 
-def _e(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _e(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1, n2) = tables
     β, (S_0, S_1, S_2) = stack
     N1, w1, w2 = m * n1, between(u[:, 0], 1, n1), _up_to(u[:, 1], 1, n2)
@@ -161,7 +161,7 @@ def _e(tables: Tables, stack: Stack, u: Floats) -> Found:
     return Found(_margin(w2 * (k + 1), N1 * n2, has), sizes)
 
 
-def _d(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _d(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1, n2) = tables
     β, (S_0, S_1, S_2) = stack
     N1, w1, w2 = m * n1, between(u[:, 0], 1, n1), between(u[:, 1], 1, n2)
@@ -188,7 +188,7 @@ def _margin(entries: Floats, N: Floats, has: Floats | float | int) -> Floats:
     return np.asarray(np.log2(entries * np.log2(N) / has))
 
 
-def _lf(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _lf(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     """Below 1 if p* = 2^(-S_0/m) is beyond reach."""
     m, (n1,) = tables
     S_0 = stack.S[0]
@@ -196,7 +196,7 @@ def _lf(tables: Tables, stack: Stack, u: Floats) -> Found:
     return Found(_short(p, m * n1, (S_0 / n1 + stack.β) / m), {})
 
 
-def _lf_split(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _lf_split(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     """Below 1 if all but the heavy share is beyond reach."""
     m, (n1,) = tables
     S_0 = stack.S[0]
@@ -205,7 +205,7 @@ def _lf_split(tables: Tables, stack: Stack, u: Floats) -> Found:
     return Found(_short(p, m * n1, (S_0 / n1 + stack.β * 2 ** (c4 / 4)) / m), {"c4": c4})
 
 
-def _b3(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _b3(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     """Below 1 if for some v the distance is at most v and 1 - v is beyond reach."""
     m, (n1,) = tables
     v, β = u[:, 0], stack.β
@@ -225,7 +225,7 @@ def _entropy(p: Floats) -> Floats:
     return np.asarray(np.where(inside, -q * np.log2(q) - (1 - q) * np.log2(1 - q), 0))
 
 
-def lightest(tables: Tables, stack: Stack) -> int:
+def lightest(tables: Tables, stack: SharpStack) -> int:
     """4c for the c that bounds the accuracy best: the heavy share and the highest p for the light one."""
     m, (n1,) = tables
     if not np.isfinite(m * n1):
