@@ -12,22 +12,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from limen.bounds.bound import BoundReport, bound_here
-from limen.bounds.bound import bound as _bound
-from limen.bounds.stranger import Answering
 from limen.core.architecture import Architecture
 from limen.core.construction import construct
 from limen.core.errors import BadInput
 from limen.core.own import admit
 from limen.core.task import Task
 from limen.core.verdict import Verdict
-from limen.decisions import decide as _decide
 from limen.render import notebook
 from limen.stacks import stack_of
 
 if TYPE_CHECKING:
     from limen.audits import Audit
+    from limen.bounds.bound import BoundReport
+    from limen.bounds.stranger import Answering
     from limen.checks.reader import CheckReport
+    from limen.comparisons import CompareReport
     from limen.conversation.play import ProtocolReport
     from limen.depths import DepthReport
     from limen.designs import Design
@@ -42,7 +41,9 @@ def decide(
     task: str | Task, architecture: str | Architecture, steps: int = 0, over: str | None = None
 ) -> Verdict:
     """CAN, CANNOT or OPEN, with its certificate."""
-    return _decide(_task(task), _stack(architecture), steps, over)
+    from limen.decisions import decide as decided
+
+    return decided(_task(task), _stack(architecture), steps, over)
 
 
 def solve(
@@ -74,10 +75,13 @@ def bound(
     >>> limen.bound(lambda tokens: tokens[tokens[-1]], alphabet=3, length=4).rows
     27
     """
+    from limen.bounds.bound import bound as needed
+    from limen.bounds.bound import bound_here
+
     if isinstance(task, str | Task):
         if (alphabet, length) != (None, None):
             raise BadInput("a task has its own alphabet and length: these are for functions")
-        return _bound(_task(task), cut)
+        return needed(_task(task), cut)
     return bound_here(task, cut, alphabet, length)
 
 
@@ -106,6 +110,15 @@ def design(
     asked = list(tasks)
     admit(*asked)
     return search(Wish.parse(asked, context, layers, width, budget))
+
+
+def compare(*architectures: str, context: int = 131072, tasks: Iterable[str] = ()) -> CompareReport:
+    """Stacks side by side, each in its text form or a config.json."""
+    from limen.comparisons import compare as beside
+
+    asked = list(tasks)
+    admit(*architectures, *asked)
+    return beside(architectures, context, asked)
 
 
 def depth(architecture: str | Architecture, steps: int = 0) -> DepthReport:

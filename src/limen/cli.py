@@ -38,7 +38,8 @@ _CERTIFICATE = "certificate.json"
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
 # commands whose texts may name file.py:Name
-_WITH_YOURS = "audit", "decide", "depth", "design", "protocol", "show", "solve", "test"
+_WITH_YOURS = "audit", "compare", "decide", "depth", "design", "protocol", "show", "solve", "test"
+_ANSWERS = ("can", "cannot", "open")
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Format = Annotated[str | None, typer.Option("--format", help="latex: a table with booktabs.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
@@ -219,6 +220,9 @@ def decide(
     proof: Annotated[
         Path | None, typer.Option(help="A Coq file, *.v, for a proof of this very CANNOT; exit 1 if none is.")
     ] = None,
+    expect: Annotated[
+        str | None, typer.Option(help="can, cannot or open: exit 1 if the verdict is another.")
+    ] = None,
     form: Format = None,
     as_json: Json = False,
 ) -> None:
@@ -230,9 +234,12 @@ def decide(
     from limen.render.latex import verdict
 
     _known(form, ["latex"])
+    if expect is not None and expect not in _ANSWERS:
+        raise unknown("verdict", expect, _ANSWERS)
     said = _decided(task, architecture, steps, over, save, proof)
     _print(said, [verdict(said)] if form else lines_of(said), as_json)
-    raise typer.Exit(0 if proof is None or said.proof else 1)
+    missed = expect is not None and said.verdict != expect
+    raise typer.Exit(1 if missed or (proof is not None and not said.proof) else 0)
 
 
 def _decided(
@@ -248,6 +255,7 @@ def _decided(
     from limen.forms import proved
     from limen.stacks import is_text, stack_of
 
+    _in_order(task, architecture)
     asked, stack = Task.parse(task), stack_of(architecture)
     for path in filter(None, (save, proof)):
         ready_file(path)
@@ -257,6 +265,39 @@ def _decided(
     said = verdict.report if proof is None else proved(verdict, proof)
     texts = [(task, asked), *([(architecture, stack)] if is_text(architecture) else [])]
     return replace(said, defaults=left_out(*texts))
+
+
+def _in_order(task: str, architecture: str) -> None:
+    """The two arguments are easily swapped."""
+    names = [text.split("(")[0].strip() for text in (task, architecture)]
+    if names[1] in ids("tasks") or names[0] in ids("mixers"):
+        raise BadInput(
+            f"the task comes first, then the architecture; {task!r} is no task, or the second is one"
+        )
+
+
+@app.command()
+def compare(
+    architectures: Annotated[
+        list[str], typer.Argument(help="Two or more: each in its text form, or a config.json.")
+    ],
+    context: Annotated[str, typer.Option(help="Tokens of a sequence: 4096, 128k, 1M.")] = "128k",
+    task: Annotated[
+        list[str] | None,
+        typer.Option(help="A task to compare on; a bare id means the largest instance that fits."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Stacks side by side: what each keeps, how far it chains, and the tasks on which they differ.
+
+    Example: limen compare "12*(3*linear,softmax)" "6*(7*linear,softmax)" --context 256k
+    """
+    from limen.comparisons import compare
+    from limen.core import quantities
+    from limen.render.compare import lines_of
+
+    said = compare(architectures, quantities.tokens(context), task or ())
+    _print(said, lines_of(said), as_json)
 
 
 @app.command()
@@ -388,6 +429,9 @@ def audit(
     swa_ratio: Annotated[
         float | None, typer.Option(help="sglang: window tokens per full token; 0.8 unless said.")
     ] = None,
+    page: Annotated[
+        int | None, typer.Option(help="sglang: tokens of a page; 1 unless said, 64 with an index.", min=1)
+    ] = None,
     block: Annotated[int, typer.Option(help="vllm: tokens of a block, at least.", min=1)] = 16,
     speculative: Annotated[int, typer.Option(help="vllm: tokens drafted ahead.", min=0)] = 0,
     batched: Annotated[int, typer.Option(help="vllm: tokens scheduled in one step.", min=1)] = 8192,
@@ -421,6 +465,7 @@ def audit(
         unified=unified,
         swa_full=swa_full,
         swa_ratio=swa_ratio,
+        page=page,
         block=block,
         batched=batched,
         prefix_caching=prefix_caching,

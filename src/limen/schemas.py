@@ -12,6 +12,7 @@ SCHEMAS = {
     "list": ("limen.glances:CatalogueReport",),
     "show": ("limen.glances:TaskReport", "limen.glances:StackReport"),
     "decide": ("limen.core.verdict:DecideReport",),
+    "compare": ("limen.comparisons:CompareReport",),
     "depth": ("limen.depths:DepthReport",),
     "bound": ("limen.bounds.bound:BoundReport",),
     "solve": ("limen.solutions:SolveReport", "limen.solutions:LeastReport"),
