@@ -39,6 +39,7 @@ _LONGEST = 2000  # letters of an error: a stranger's number may have more
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
 # commands whose texts may name file.py:Name
 _WITH_YOURS = "audit", "compare", "decide", "depth", "design", "protocol", "show", "solve", "test"
+_ANSWERS = ("can", "cannot", "open")
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Format = Annotated[str | None, typer.Option("--format", help="latex: a table with booktabs.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
