@@ -50,6 +50,10 @@ bench: .venv/installed  ## the speeds that docs/ quotes, side by side
 	$(BIN)/python benchmarks/constructions.py
 	$(BIN)/python benchmarks/decompositions.py
 	$(BIN)/python benchmarks/kernel.py --large
+	$(BIN)/python benchmarks/training.py
+
+experiments: .venv/installed  ## docs/experiments.md from the result files; those of a folder are taken over first: FROM=…
+	$(BIN)/python scripts/experiments_page.py $(FROM)
 
 defaults: .venv/installed  ## what transformers' config classes say by themselves, for the audit
 	$(BIN)/python scripts/config_defaults.py
@@ -72,4 +76,4 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: ma
 	$(BIN)/python -m compileall -q src
 	touch $@
 
-.PHONY: run test proofs proofs-kernel proofs-verdicts see look fix bench defaults configs parameters engines light
+.PHONY: run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
