@@ -239,6 +239,19 @@ def test_what_the_kernel_calls_proved_in_coq_is_a_theorem_there_of_that_theorem_
         assert (TRUST.parents[1] / "proofs" / f"{file}.v").is_file() and named, by
 
 
+def test_the_rules_are_about_what_is_there() -> None:
+    """Every argument in rules.md is about a function, class, task or route of the module that it names."""
+    found = []
+    for module in re.split(r"^## ", (KERNEL / "rules.md").read_text(), flags=re.M)[1:]:
+        name, *_ = module.splitlines()
+        source = (KERNEL / f"{name}.py").read_text()
+        found += [
+            (name, of, re.search(rf'\b(def|class) {of}\b|^{of}\b|"{of}["/]', source, re.M) is not None)
+            for of in re.findall(r"^### (\w+)$", module, re.M)
+        ]
+    assert len(found) > 60 and [where for *where, there in found if not there] == []
+
+
 def test_the_page_about_margins_has_every_construction_and_calls_argued_what_the_kernel_has_no_rule_for() -> (
     None
 ):
