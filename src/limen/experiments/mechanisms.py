@@ -48,8 +48,8 @@ def _cells(n: int, seeds: int, steps: int, starts: tuple[Start, ...]) -> tuple[E
 EXPERIMENT = Experiment(
     title="Index by every mixer",
     shows=(
-        "Softmax, with a convolution or in blocks too, the delta rules and gated linear attention learn it in "
-        "a few hundred steps; hard, linear and log-linear attention and Mamba-2 are on the way; windows "
+        "Softmax, with a convolution or in blocks too, the delta rules and gated linear attention learn it "
+        "in a few hundred steps; hard, linear and log-linear attention and Mamba-2 are on the way; windows "
         "answer what they still see."
     ),
     silent=(
