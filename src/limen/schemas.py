@@ -23,6 +23,7 @@ SCHEMAS = {
     "train": ("limen.training.reports:TrainReport",),
     "sweep": ("limen.training.reports:SweepReport",),
     "results": ("limen.training.reports:ResultsReport",),
+    "test": ("limen.laws.held:LawsReport",),
     "check": ("limen.checks.reader:CheckReport", "limen.checks.reader:FolderReport"),
 }
 
