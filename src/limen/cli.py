@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from limen import __version__
-from limen.core.catalogue import KINDS
+from limen.core.catalogue import KINDS, ids
 from limen.core.errors import BadInput, unknown
 from limen.core.missing import advice
 from limen.core.own import admit
