@@ -15,6 +15,7 @@ WHAT = {
     "schemas": "JSON Schemas",
     "glances": "list and show",
     "laws": "of the catalogue",
+    "comparisons": "stacks side by side",
     "audits": "a real model's config",
     "designs": "stacks not ruled out",
     "tables": "evidence in every cell",

@@ -39,7 +39,6 @@ _LONGEST = 2000  # letters of an error: a stranger's number may have more
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
 # commands whose texts may name file.py:Name
 _WITH_YOURS = "audit", "compare", "decide", "depth", "design", "protocol", "show", "solve", "test"
-_ANSWERS = ("can", "cannot", "open")
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Format = Annotated[str | None, typer.Option("--format", help="latex: a table with booktabs.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
@@ -230,12 +229,14 @@ def decide(
 
     Example: limen decide "eva(n=488)" "linear(h=1,d=16,p=16)"
     """
+    from limen.core.verdict import Answer
     from limen.render.decide import lines_of
     from limen.render.latex import verdict
 
     _known(form, ["latex"])
-    if expect is not None and expect not in _ANSWERS:
-        raise unknown("verdict", expect, _ANSWERS)
+    answers = [answer.value for answer in Answer]
+    if expect is not None and expect not in answers:
+        raise unknown("verdict", expect, answers)
     said = _decided(task, architecture, steps, over, save, proof)
     _print(said, [verdict(said)] if form else lines_of(said), as_json)
     missed = expect is not None and said.verdict != expect
