@@ -58,10 +58,7 @@ def main() -> NoReturn:
             stream.reconfigure(errors="backslashreplace")
     within_what_is_free()
     try:
-        arguments = sys.argv[1:] or ["--help"]
-        if arguments[0] in _WITH_YOURS:
-            admit(*arguments)
-        code = app(arguments, prog_name="limen", standalone_mode=False)
+        code = _run(sys.argv[1:] or ["--help"])
     except BadInput as error:
         _fail(str(error))
     except typer.TyperException as error:
@@ -71,18 +68,19 @@ def main() -> NoReturn:
     except ModuleNotFoundError as error:
         _fail(advice(error))
     except (MemoryError, RuntimeError) as error:
-        _fail(_of_memory(error))
+        if (asked := refused(error)) is None:
+            raise
+        _fail(out_of_memory(asked))
     except BrokenPipeError:  # whoever reads has read enough
         sys.stdout = None  # nothing is left to be written at the end
         sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _of_memory(error: MemoryError | RuntimeError) -> str:
-    """What was asked for in vain; any other error is ours."""
-    if (asked := refused(error)) is None:
-        raise error
-    return out_of_memory(asked)
+def _run(arguments: list[str]) -> object:
+    if arguments[0] in _WITH_YOURS:
+        admit(*arguments)
+    return app(arguments, prog_name="limen", standalone_mode=False)
 
 
 def _fail(message: str) -> NoReturn:

@@ -41,7 +41,7 @@ def _published(found: Accuracies) -> list[Published]:
                 Published(
                     f"{hops} hops, depth {depth}",
                     1 - error,
-                    "[sanford2024], local/errors.json",
+                    "[sanford2024], their table of errors",
                     (ours or [None])[-1],
                 )
             )

@@ -28,12 +28,11 @@ MORE = {"linear": "2*linear(h=1,d=32)", "2 gated delta": "2*gated_delta(h=1,d=32
 EXPERIMENT = Experiment(
     title="Nearest neighbour by one layer and by two",
     shows=(
-        "Two layers of attention learn it on points drawn at random; one layer and recurrences stay far "
-        "below."
+        "Two layers of attention learn it on points drawn at random; one layer gets no further than counting."
     ),
     silent=(
         "Learned on random points is not learned: on near-misses, where the margin is a few hundredths, "
-        "the same models are little better than a coin. Ids of points begin as their directions, which a "
+        "the same models are right far less often. Ids of points begin as their directions, which a "
         "model from tokens alone lacks."
     ),
     x="stack",

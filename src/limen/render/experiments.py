@@ -28,8 +28,9 @@ How to read it:
   without the part that the experiment is about).
 * LEARNED: some run reached the threshold. NOT LEARNED in this budget: none did, though the **control** did,
   with every seed and in no more steps. Without such a control a failure is **no statement**.
-* **bits**: what crosses the cut in the numbers as they were trained, against what a theorem asks for. Only
-  where there are fewer, the failure is an instance of the theorem: *proved impossible*.
+* **bits**: what crosses the cut in the numbers as they were trained, against what a theorem asks for.
+  *Proved impossible*: a theorem rules the cell out, because there are fewer bits or because a window no
+  longer sees the token; only then is the failure an instance of a theorem.
 * start `lookup`: attention begins by finding what is asked for, with an accuracy of chance. That a model
   learns from there shows that gradient descent completes such a solution, not that it finds one.
 

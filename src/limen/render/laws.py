@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from limen.core.quantities import plural
 
 if TYPE_CHECKING:
-    from limen.laws.held import LawHeld, LawsReport, Subject
+    from limen.laws.held import HeldLaw, LawsReport, Subject
 
 
 def heading(subject: Subject) -> str:
     return f"{subject.entry}, a {subject.kind}: {', '.join(subject.names)}"
 
 
-def line(held: LawHeld) -> str:
+def line(held: HeldLaw) -> str:
     if held.holds:
         return f"  holds   {held.law}"
     return f"  BROKEN  {held.law}\n          {held.broken_by}: {held.reason}"
