@@ -27,6 +27,7 @@ from limen.render import (
     decomposition,
     depth,
     design,
+    laws,
     protocol,
     results,
     show,
@@ -69,6 +70,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
     "TrainReport": (("train", "index(n=4,S=3)", "softmax(h=1,d=4)", "--steps", "2"), training.lines_of),
     "SweepReport": (("sweep", "neighbors", "--folder", "OUT/runs"), sweep.lines_of),
     "ResultsReport": (("results", "neighbors", "--size", "quick"), results.lines_of),
+    "LawsReport": (("test", "index"), laws.lines_of),
     "CheckReport": (("check", "OUT/certificates/linear/eva.json"), lambda said: [said.headline]),
     "FolderReport": (("check", "OUT"), check.folder_lines),
 }

@@ -45,7 +45,7 @@ _CERTIFICATE = "certificate.json"
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
 # commands whose texts may name file.py:Name
-_WITH_YOURS = "audit", "compare", "decide", "depth", "design", "protocol", "show", "solve", "test"
+_WITH_YOURS = "audit", "compare", "decide", "depth", "design", "protocol", "show", "solve", "test", "train"
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Format = Annotated[str | None, typer.Option("--format", help="latex: a table with booktabs.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
@@ -825,7 +825,7 @@ def test_(
     from limen.render.laws import heading, line, summary
 
     subject, held = Subject.parse(entry), []
-    _progress(heading(subject), as_json)
+    _progress(heading(subject.entry, subject.kind, subject.names), as_json)
     for one in subject.held():
         held.append(one)
         _progress(line(one), as_json)
