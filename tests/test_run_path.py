@@ -44,7 +44,7 @@ def test_running_weights_loads_no_compiler(arguments: tuple[str, ...]) -> None:
 def test_in_a_few_bits_scores_and_weights_are_rounded_too(t: int, margin: float) -> None:
     """Inside a fused kernel they would not be, and the margin would be 1 whatever the precision."""
     precision = Precision.parse(f"significand(t={t})")
-    assert solve(construct(Task.parse("equality(n=64)")), precision, how=8)[0].margin == margin
+    assert solve(construct(Task.parse("equality(n=64)")), precision, how=64)[0].margin == margin
 
 
 LONG = ["eva(n=100)", "two_sum(n=70,M=130)", "counting(n=90,S=5)", "retrieval(n=80,D=9,V=7)"]
