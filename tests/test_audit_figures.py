@@ -265,3 +265,10 @@ def test_sglang_printed_these_gb_of_windows(
     for size, printed in both:
         if printed is not None:
             assert tuple(round(size * d / 320 / GIB, 2) for d in (192, 128)) == printed
+
+
+@pytest.mark.parametrize(("tokens", "printed"), [(975_424, 43.67), (1_462_784, 65.49)])
+def test_sglang_printed_these_gb_of_indexed_attention(tokens: int, printed: float) -> None:
+    """DeepSeek-V3.2 in float8: 656 bytes of a latent, 132 of an index key; without the page more 65.48."""
+    found = asked({"model_type": "deepseek_v32"}, "sglang", context=tokens, kv_dtype="fp8")
+    assert round(found.kv_bytes / GIB, 2) == printed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -14,6 +13,8 @@ import typer
 from limen import __version__
 from limen.core.catalogue import KINDS, ids
 from limen.core.errors import BadInput, unknown
+from limen.core.missing import advice
+from limen.core.own import admit
 from limen.schemas import SCHEMAS
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ app = typer.Typer(
 _CERTIFICATE = "certificate.json"
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
-_EXTRAS = dict.fromkeys(("torch", "jaxtyping"), "run")  # what `pip install limen` does not bring
-_EXTRAS |= dict.fromkeys(("altair", "jinja2", "vl_convert"), "report") | {"transformers": "hf"}
+# commands whose texts may name file.py:Name
+_WITH_YOURS = "audit", "compare", "decide", "depth", "design", "protocol", "show", "solve", "test"
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Format = Annotated[str | None, typer.Option("--format", help="latex: a table with booktabs.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
@@ -49,7 +50,10 @@ def main() -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(sys.argv[1:] or ["--help"], prog_name="limen", standalone_mode=False)
+        arguments = sys.argv[1:] or ["--help"]
+        if arguments[0] in _WITH_YOURS:
+            admit(*arguments)
+        code = app(arguments, prog_name="limen", standalone_mode=False)
     except BadInput as error:
         _fail(str(error))
     except typer.TyperException as error:
@@ -57,7 +61,7 @@ def main() -> NoReturn:
     except typer.Abort:
         sys.exit(130)
     except ModuleNotFoundError as error:
-        _fail(_missing(error))
+        _fail(advice(error))
     except MemoryError as error:
         _fail(f"not enough memory: {error}")
     except BrokenPipeError:  # whoever reads has read enough
@@ -70,14 +74,6 @@ def _fail(message: str) -> NoReturn:
     said = " ".join(message.split())
     typer.echo(f"limen: {said if len(said) <= _LONGEST else said[: _LONGEST - 1] + '…'}", err=True)
     sys.exit(2)
-
-
-def _missing(error: ModuleNotFoundError) -> str:
-    """Which extra has the package that this command needs; any other error is ours."""
-    found = re.search(r"No module named '(\w+)", str(error))
-    if found is None or found[1] not in _EXTRAS:
-        raise error
-    return f"this needs the package {found[1]}: pip install 'limen[{_EXTRAS[found[1]]}]'"
 
 
 def _version(wanted: bool) -> None:
@@ -137,7 +133,7 @@ def show(
     from limen.render.show import stack_lines, task_lines
     from limen.stacks import stack_of
 
-    if text.split("(")[0].strip() in ids("tasks"):
+    if Task.names(text):
         drawn = show_task(Task.parse(text), count, hard, seed)
         _print(drawn, task_lines(drawn), as_json)
         return
@@ -641,6 +637,36 @@ def check_(
     found = all_checked(certificate)
     _print(found, folder_lines(found), as_json)
     raise typer.Exit(2 if found.malformed else 0 if found.valid else 1)
+
+
+@app.command("test")
+def test_(
+    entry: Annotated[
+        str, typer.Argument(help="Your task, mixer or construction: FILE.py:NAME; or an id of the catalogue.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Holds a task, a mixer or a construction to the laws of the catalogue; exit 1 if one is broken.
+
+    Example: limen test examples/own.py:Majority
+    """
+    from limen.laws.held import LawsReport, Subject
+    from limen.render.laws import heading, line, summary
+
+    subject, held = Subject.parse(entry), []
+    _progress(heading(subject), as_json)
+    for one in subject.held():
+        held.append(one)
+        _progress(line(one), as_json)
+    said = LawsReport.of(subject, held)
+    _print(said, [summary(said)], as_json)
+    raise typer.Exit(0 if said.holds else 1)
+
+
+def _progress(line: str, as_json: bool) -> None:
+    """A line at once, since the next may take a while."""
+    if not as_json:
+        typer.echo(line)
 
 
 @app.command("schema")

@@ -20,6 +20,7 @@ SCHEMAS = {
     "design": ("limen.designs.report:DesignReport",),
     "protocol": ("limen.conversation.play:ProtocolReport", "limen.decompositions:DecomposeReport"),
     "table": ("limen.tables.report:TableReport",),
+    "test": ("limen.laws.held:LawsReport",),
     "check": ("limen.checks.reader:CheckReport", "limen.checks.reader:FolderReport"),
 }
 

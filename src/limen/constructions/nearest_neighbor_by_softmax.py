@@ -24,12 +24,12 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._margins import Roundoff, certified, in_balls, lower, off_mass, retrieved
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.errors import BadInput

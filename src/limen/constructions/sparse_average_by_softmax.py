@@ -17,13 +17,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._margins import Roundoff, in_balls, off_mass
 from limen.constructions._sparse_average import FLAG, mean_error, mean_margin, read_mean
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision

@@ -149,8 +149,8 @@ class Bits:
 class Kept:
     """One tensor: rows of so many numbers; `wide` if the model's own code keeps it in float32.
 
-    `pieces` are (heads, numbers a head): of each so many heads go to one of several ranks, at least one.  Those
-    of a latent vector are itself and the rotated key, for all heads together.
+    `pieces` are (heads, numbers a head): of each so many heads go to one of several ranks, at least one.
+    Those of a latent are its vector and the rotated key, one each for all heads.
     """
 
     use: Use

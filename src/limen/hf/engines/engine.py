@@ -65,7 +65,7 @@ class Engine:
         return [*_counted((self.held(kept), times) for kept, times in stack.tensors).items()]
 
     def held(self, kept: Kept) -> Kept:
-        """As it keeps it: every token of windows that it does not know, latents decompressed where they are."""
+        """As it keeps it: every token of a window that it does not know, some types' latents decompressed."""
         if not self.windowed and isinstance(kept.rows, LastTokens):
             return replace(kept, rows=EveryToken(kept.rows.copies))
         if kept.whole is None or self.model_type not in self.decompressed:
@@ -151,8 +151,8 @@ def _counted(pairs: Iterable[tuple[Kept, int]]) -> Counter[Kept]:
 def indexed_width(kept: Kept, bits: Bits) -> Fraction | None:
     """Bits of a row of DeepSeek's indexed attention in vLLM and SGLang, where they pack it in their own way.
 
-    An index key is in 8 bits, whatever the precision of the keys; so is a latent vector if that is float8, and
-    then the rotated key stays in 16:  8·512 + 32·512/128 + 16·64 bits = 656 bytes.
+    An index key is in 8 bits, whatever the precision of the keys; so is a latent vector if that is float8,
+    and then the rotated key stays in 16:  8·512 + 32·512/128 + 16·64 bits = 656 bytes.
     """
     if kept.use is Use.INDEX:
         return _scaled(kept.numbers)

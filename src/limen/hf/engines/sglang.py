@@ -3,12 +3,12 @@
 Read in its sources of August 2026: mem_cache/memory_pool.py, model_executor/pool_configurator.py,
 configs/model_config.py (is_hybrid_swa_model), configs/mamba_utils.py.
 
-keys          as many rows as the pool has tokens, in whole pages (--page-size; 1, with an index 64), and one page
-              more, which is nobody's
+keys          a row for each token of the pool, in whole pages (--page-size: 1, with an index 64), and one
+              page more, which is nobody's
 windows       a pool of their own with swa_full_tokens_ratio (0.8; 0.1 for DeepSeek V4 and Inkling) tokens for
               each of the full pool, in the types that have one; the others keep every token
-indexed       DeepSeek's index keys in 8 bits with scales, whatever the precision of the keys; in float8 656 bytes a
-              latent
+indexed       DeepSeek's index keys in 8 bits with scales, whatever the precision of the keys; if that is
+              float8, 656 bytes a latent
 convolutions  c-1 columns in bfloat16 (SGLANG_MAMBA_CONV_DTYPE)
 states        in --mamba-ssm-dtype, else as mamba_ssm_dtype declares, else float32
 slots         max_mamba_cache_size + 1: the first one is nobody's

@@ -15,8 +15,9 @@ a request     ⌈n/block⌉ blocks of a full group, ⌈min(W-1+in flight, n)/blo
 pool          blocks = memory // (block's bytes × layers of a group); one of them is nobody's
 printed       concurrency = blocks / blocks of a request at full length, tokens = ⌊concurrency · length⌋
 latents       one vector for all heads; MiniCPM3's decompressed, values padded to the size of keys
-indexed       DeepSeek's index keys in 8 bits with scales, whatever the precision of the keys; in float8 656 bytes a
-              latent (`fp8_ds_mla`, on Hopper; 576 with FlashInfer on Blackwell); blocks of 64 tokens
+indexed       DeepSeek's index keys in 8 bits with scales, whatever the precision of the keys; if that is
+              float8, 656 bytes a latent (`fp8_ds_mla`, on Hopper; 576 with FlashInfer on Blackwell); 64
+              tokens a block
 convolutions  c-1+speculative columns in the dtype of the model
 states        Qwen3.5: mamba_ssm_dtype; Nemotron-H: mamba_ssm_cache_dtype, else float32; KDA: float32;
               others: the dtype of the model
