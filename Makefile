@@ -31,12 +31,9 @@ look: .venv/installed  ## the whole report in Debian's chromium, which is instal
 	LIMEN_WHOLE=1 $(BIN)/pytest -o addopts= -q tests/test_report_page.py tests/test_table.py
 
 light:  ## the wheel in an empty venv: no torch, what works there, what the rest asks for, and the size of it all
-	$(PYTHON) -m venv build/light
+	$(PYTHON) -m venv --clear build/light
 	build/light/bin/pip install --quiet --disable-pip-version-check -c constraints.txt .
-	build/light/bin/limen decide "eva(n=488)" "linear(h=1,d=16,p=16)"
-	build/light/bin/limen decide "eva(n=4096)" "softmax(h=8,d=128)"
-	build/light/bin/limen depth "12*(3*gated_delta,softmax)"
-	! build/light/bin/limen solve "eva(n=8)"
+	scripts/light build/light/bin
 	du -sh build/light
 
 fix: .venv/installed  ## what a tool can repair

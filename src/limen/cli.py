@@ -17,6 +17,7 @@ from limen.core.catalogue import KINDS, ids
 from limen.core.errors import BadInput, unknown
 from limen.core.missing import advice
 from limen.core.own import admit
+from limen.model.memory import out_of_memory, refused, within_what_is_free
 from limen.schemas import SCHEMAS
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _CERTIFICATE = "certificate.json"
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
 # commands whose texts may name file.py:Name
-_WITH_YOURS = "audit", "compare", "decide", "depth", "design", "protocol", "show", "solve", "test"
+_WITH_YOURS = "audit", "compare", "decide", "depth", "design", "protocol", "show", "solve", "test", "train"
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Format = Annotated[str | None, typer.Option("--format", help="latex: a table with booktabs.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
@@ -55,11 +56,9 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):  # a path or a name may hold what the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    within_what_is_free()
     try:
-        arguments = sys.argv[1:] or ["--help"]
-        if arguments[0] in _WITH_YOURS:
-            admit(*arguments)
-        code = app(arguments, prog_name="limen", standalone_mode=False)
+        code = _run(sys.argv[1:] or ["--help"])
     except BadInput as error:
         _fail(str(error))
     except typer.TyperException as error:
@@ -68,12 +67,20 @@ def main() -> NoReturn:
         sys.exit(130)
     except ModuleNotFoundError as error:
         _fail(advice(error))
-    except MemoryError as error:
-        _fail(f"not enough memory: {error}")
+    except (MemoryError, RuntimeError) as error:
+        if (asked := refused(error)) is None:
+            raise
+        _fail(out_of_memory(asked))
     except BrokenPipeError:  # whoever reads has read enough
         sys.stdout = None  # nothing is left to be written at the end
         sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _run(arguments: list[str]) -> object:
+    if arguments[0] in _WITH_YOURS:
+        admit(*arguments)
+    return app(arguments, prog_name="limen", standalone_mode=False)
 
 
 def _fail(message: str) -> NoReturn:
@@ -818,7 +825,7 @@ def test_(
     from limen.render.laws import heading, line, summary
 
     subject, held = Subject.parse(entry), []
-    _progress(heading(subject), as_json)
+    _progress(heading(subject.entry, subject.kind, subject.names), as_json)
     for one in subject.held():
         held.append(one)
         _progress(line(one), as_json)

@@ -20,10 +20,10 @@ SCHEMAS = {
     "design": ("limen.designs.report:DesignReport",),
     "protocol": ("limen.conversation.play:ProtocolReport", "limen.decompositions:DecomposeReport"),
     "table": ("limen.tables.report:TableReport",),
+    "test": ("limen.laws.held:LawsReport",),
     "train": ("limen.training.reports:TrainReport",),
     "sweep": ("limen.training.reports:SweepReport",),
     "results": ("limen.training.reports:ResultsReport",),
-    "test": ("limen.laws.held:LawsReport",),
     "check": ("limen.checks.reader:CheckReport", "limen.checks.reader:FolderReport"),
 }
 

@@ -19,6 +19,7 @@ from limen.render import (
     depth,
     design,
     latex,
+    laws,
     protocol,
     results,
     show,
@@ -67,6 +68,7 @@ def register() -> None:
     draws("TrainReport", _text(training.lines_of))
     draws("SweepReport", _text(sweep.lines_of))
     draws("ResultsReport", _text(results.lines_of))
+    draws("LawsReport", _text(laws.lines_of))
     draws("TaskReport", _text(show.task_lines))
     draws("StackReport", _text(show.stack_lines))
     draws("CatalogueReport", _text(lambda said: show.catalogue_lines(said, proofs=False)))
