@@ -13,7 +13,7 @@ gated_linear         Its gates are σ(200) = 1.
 delta, gated_delta   With a small β = σ(-22.875) ≈ 2^-33 the memory holds β·Σ, and erases β of it at most:
     less than formats of up to 24 bits see beside a value of 1/16 or more.  In bfloat16 β is 2^-33 itself.
 mamba2               A step Δ = 32 without fading.  The RMS norm becomes a constant: some channels of heads
-    that write nothing hold 2^30, and all others are small beside that.  There are as many of them as make
+    that write nothing hold 2^45, and all others are small beside that.  There are as many of them as make
     the root a power of two.
 
 Through a SiLU a number 32x with x = 0, 1, 2, … stays what it is; a negative one does not.  Where signs are
@@ -29,9 +29,9 @@ from typing import ClassVar, NamedTuple
 
 from flint import arb
 
+from limen.constructions._columns import Columns
+from limen.constructions._features import SHUT
 from limen.constructions._margins import Roundoff
-from limen.core.architecture import Architecture
-from limen.core.columns import Columns
 from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
 from limen.core.numbers import Float, Precision
@@ -43,12 +43,11 @@ from limen.mixers.log_linear import LogLinear
 from limen.mixers.mamba2 import Mamba2
 
 A = 2.0**50  # the anchor
-SHUT = 64.0  # elu(-64) + 1 = 0
 OPEN = 32.0  # SiLU(32) = softplus(32) = 32 in formats of up to 24 bits
 SMALL = -22.875  # σ(-22.875) is 2^-33 in bfloat16
 UNIT = 1 / 16
 PLUS, MINUS = 0.1180412141569255, -0.13395913068218807  # SiLU of them is 1/16 and -1/16
-_REFERENCE = 2.0**30  # the channel that fixes the norm
+REFERENCE = 2.0**45  # the channel that fixes the norm
 
 
 class Sum(NamedTuple):
@@ -226,23 +225,17 @@ class Mamba2Memory(Additive):
             part["B"][column, i] = part["C"][column, i] = OPEN
         part["conv"][-1], part["norm"][:], part["A"][:], part["t"][:] = 1, 1, -1000, OPEN
         part["t"][1:], part["D"][1:] = -200, 1  # the other heads write nothing and show u
-        part["Z"][one], part["X"][one, -r:] = OPEN, _REFERENCE
+        part["Z"][one], part["X"][one, -r:] = OPEN, REFERENCE
         signed = want.minus is not None
         _values(part["X"], want, PLUS if signed else OPEN, MINUS)
-        shown = (UNIT if signed else OPEN) * OPEN**3 / _REFERENCE  # of one summand, beside the reference
+        shown = (UNIT if signed else OPEN) * OPEN**3 / REFERENCE  # of one summand, beside the reference
         _out(part["O"], want, 1 / shown / 2**a)
 
     def error(self, precision: Float, r: Roundoff, n: int, top: int) -> arb:
-        """Sums are exact where the two values of SiLU are; the norm is a power of two, up to 2^-20."""
+        """Sums are exact where the two values of SiLU are; the norm is a power of two, up to 2^-48."""
         if precision.name == "bfloat16" and n * r.acc < 1:
             return arb(0)
-        return n * (top * r.u + arb(2) ** -44) + 8 * r.u + arb(2) ** -20
-
-
-def found(architecture: Architecture, kind: type[Mixer]) -> Mixer | None:
-    """The first mixer of this kind in a stack."""
-    parts = (part.mixer for layer in architecture.layers for part in layer.parts)
-    return next((mixer for mixer in parts if isinstance(mixer, kind)), None)
+        return n * (top * r.u + arb(2) ** -44) + 8 * r.u + arb(2) ** -48
 
 
 def machine(precision: Precision) -> Float | None:

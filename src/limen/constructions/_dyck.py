@@ -26,17 +26,18 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from limen.constructions._additive import SHUT, Additive, AnchoredMemory, Sum, machine
+from limen.constructions._additive import Additive, AnchoredMemory, Sum, machine
+from limen.constructions._columns import Columns
+from limen.constructions._features import SHUT
 from limen.constructions._margins import Roundoff, certified, holds, in_balls
 from limen.constructions._weights import bits_for, digits, zeros
 from limen.core.architecture import Architecture
-from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.embedding import Code, Codes, Segment
-from limen.core.local import Mlp
-from limen.core.model import Frame
 from limen.core.numbers import Precision
 from limen.core.weights import Array, Weights
+from limen.model.embedding import Code, Codes, Segment
+from limen.model.local import Mlp
+from limen.model.model import Frame
 from limen.tasks.dyck import Dyck
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.constructions._halves import Compared, Flaw
+from limen.constructions._halves import Compared
 from limen.tasks.disjointness import Disjointness
 
 
@@ -23,10 +23,6 @@ class DisjointnessBySoftmax(Compared):
     """The flaw is all there is to say."""
 
     task: Disjointness = Disjointness()
-
-    @property
-    def flaws(self) -> tuple[Flaw, ...]:
-        return (Flaw(b=2, a=2, bias=3),)
 
     @classmethod
     def examples(cls) -> tuple[DisjointnessBySoftmax, ...]:

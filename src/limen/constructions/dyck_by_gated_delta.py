@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from limen.constructions._additive import DeltaMemory, found
+from limen.constructions._additive import DeltaMemory
 from limen.constructions._dyck import DyckByMemories
+from limen.constructions._features import found
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.mixers.gated_delta import GatedDelta

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from limen.constructions._additive import AnchoredMemory, found
+from limen.constructions._additive import AnchoredMemory
 from limen.constructions._dyck import DyckByMemories
+from limen.constructions._features import found
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.mixers.log_linear import LogLinear

@@ -3,7 +3,7 @@ r"""Bounded Dyck by three Mamba-2 blocks that do not fade, with a channel that m
     S ← S + B(Δu)ᵀ,   Δ = 32,   u = SiLU(x₊) = 1/16 or SiLU(x₋) = -1/16      out = RMSNorm(y ∘ SiLU(z))W_O
 
 Why it works.  exp(-e^-1000·Δ) = 1: nothing fades, the memory adds up.  Some channels of heads with Δ = 0
-show 2^30; beside them the sums are small, so that the norm divides by a power of two (_additive.py).  The
+show 2^45; beside them the sums are small, so that the norm divides by a power of two (_additive.py).  The
 three memories of _dyck.py do the rest.
 
 Three layers of h ≥ 2 heads, d ≥ ⌈log₂k⌉ channels each and s ≥ D, behind a convolution over c tokens that
@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from limen.constructions._additive import Mamba2Memory, found
+from limen.constructions._additive import Mamba2Memory
 from limen.constructions._dyck import DyckByMemories
+from limen.constructions._features import found
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.mixers.mamba2 import Mamba2

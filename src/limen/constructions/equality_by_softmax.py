@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.constructions._halves import Compared, Flaw
+from limen.constructions._halves import Compared
 from limen.tasks.equality import Equality
 
 
@@ -23,10 +23,6 @@ class EqualityBySoftmax(Compared):
     """The flaw is all there is to say."""
 
     task: Equality = Equality()
-
-    @property
-    def flaws(self) -> tuple[Flaw, ...]:
-        return Flaw(b=2, a=-2, bias=1), Flaw(b=-2, a=2, bias=1)
 
     @classmethod
     def examples(cls) -> tuple[EqualityBySoftmax, ...]:
