@@ -78,18 +78,19 @@ class CompositionByStack(Construction):
         """Its softmax layers, and the first layer before the second of them that can carry."""
         if not isinstance(task, Composition):
             raise BadInput(f"{task} is not a composition")
-        letters, carry = "", None
+        letters, able = "", list[tuple[int, Carry]]()
         for layer in architecture.layers:
             mixers = [part.mixer for part in layer.parts]
             if any(isinstance(mixer, Softmax) for mixer in mixers):
                 letters += "F"
-            elif carry is None and letters.count("F") < 2:
-                able = filter(None, map(carry_of, mixers))
-                carry = next((one for one in able if _fitted(one, task)), None)
-                letters += "L" if carry else ""
-        made = cls(task=task, stack=letters, carry=carry)
-        fitted = _fitted(carry, task, made.steps)
-        return replace(made, carry=fitted) if fitted else cls(task=task, stack=letters.replace("L", ""))
+            elif len(letters) < 2:
+                able += [(len(letters), carry) for carry in map(carry_of, mixers) if carry]
+        for at, carry in able:
+            made = cls(task=task, stack=f"{letters[:at]}L{letters[at:]}", carry=carry)
+            fitted = carry.fitted(_size(made._carried), made.steps)
+            if fitted is not None and made.plan.carry is not None:  # else it is not needed
+                return replace(made, carry=fitted)
+        return cls(task=task, stack=letters)
 
     @property
     def letters(self) -> str:
@@ -153,9 +154,10 @@ class CompositionByStack(Construction):
     @property
     def _carry(self) -> Carry:
         """What carries, as large as it must be."""
-        found = (self.carry or plain(self.D)).fitted(self.D, self.steps)
+        D = _size(self._carried)
+        found = (self.carry or plain(D)).fitted(D, self.steps)
         if found is None:
-            raise BadInput(f"{self.carry} is too small to carry {self.D} signs")
+            raise BadInput(f"{self.carry} is too small to carry {D} signs")
         return found
 
     @property
@@ -330,11 +332,6 @@ class CompositionByStack(Construction):
         deep = *(cls(m3, stack=s) for s in ("LF", "FL")), *(cls(two, stack=s) for s in ("LFF", "FLF", "HLH"))
         thinking = *(cls(m3, stack=s) for s in "FH"), *(cls(two, stack=s) for s in ("F", "FF", "LF", "FL"))
         return cls(m3), cls(m4), cls(two), *deep, *thinking
-
-
-def _fitted(carry: Carry | None, task: Composition, steps: int = 0) -> Carry | None:
-    """As large as i_l and the chain need it."""
-    return carry and carry.fitted(bits_for(task.N(max(task.L - 2, 0))), steps)
 
 
 def _size(part: slice) -> int:
