@@ -109,9 +109,8 @@ class RecallBySlots(Construction):
     def hints(self) -> dict[str, Any]:
         """A value reads its pair's slot; then the questions look at the values."""
         asks = ("even", "odd") if self.task.q > 1 else ("even",)
-        return {
-            "looks": [[0, 0, 0, "values", "slot", "evens"], *([1, 0, 0, a, "one", "values"] for a in asks)]
-        }
+        slots = [[0, 0, 0, asker, "slot", "evens"] for asker in ("values", *asks[1:])]
+        return {"looks": [*slots, *([1, 0, 0, asker, "one", "values"] for asker in asks)]}
 
     @classmethod
     def examples(cls) -> tuple[RecallBySlots, ...]:
