@@ -1,6 +1,6 @@
 r"""3-Sum by three bidirectional softmax layers: all learn q, each looks for a partner, q for one that met.
 
-    layer 1   every x_j fetches q; ReLUs make of x_j + q, by residues, the partner s - x_j - q for s = 0, M, 2M
+    layer 1   every x_j fetches q; ReLUs make of x_j + q, by residues, partners s - x_j - q for s = 0, M, 2M
     layer 2   one head for each s: is there a k ≠ j with x_k ≡ s - x_j - q modulo every prime p?
     layer 3   q looks for an x_j that has met a partner
 
@@ -28,7 +28,8 @@ import numpy as np
 from flint import arb, fmpz
 
 from limen.constructions._columns import Columns
-from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, retrieved
+from limen.constructions._lookup import blur, stray
+from limen.constructions._margins import Roundoff, certified, holds, in_balls, retrieved
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, identity, zeros
 from limen.constructions._words import decide, decided
 from limen.core.architecture import Architecture
@@ -146,7 +147,7 @@ class ThreeSumByEncoder(Construction):
             first, column = units.stop, column + size
 
     def _meet(self, w: Weights, s: int) -> None:
-        """Score c(A⟨T(x_k), T(partner)⟩ - ⟨T(k), T(j)⟩ + P - 1 - A·b) at data, 0 at q, which looks at itself."""
+        """Score c(A⟨T(x_k), T(partner)⟩ - ⟨T(k), T(j)⟩ + P - 1 - A·b) at data, 0 at q; q looks at itself."""
         at, b, P, A = self.columns, self.b, self.P, self.A
         size = b + P + 2
         Q, K = (w[f"1.0.{name}"][:, s * size : (s + 1) * size] for name in "QK")  # views
@@ -161,12 +162,11 @@ class ThreeSumByEncoder(Construction):
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """q is heard exactly, residues and scores are whole numbers; three heads may meet, or none."""
+        """q is heard so well that it is rounded to whole numbers; so are all scores; three heads may meet."""
         r, n, p = Roundoff.of(precision), self.task.n, self.primes[-1]
-        heard = None if r is None else copied((n + 1) * arb(-POOL).exp(), p, r)
-        if r is None or heard is None or not holds(precision, 8 * p, 4 * C * self.A * (self.b + self.P)):
+        if r is None or not holds(precision, 8 * p, 4 * C * self.A * (self.b + self.P)) or not n * r.acc < 1:
             return None
-        if not heard * p < arb(1) / 64 or (heard > 0 and not 64 * p * heard < r.u) or not n * r.acc < 1:
+        if not 64 * p * p * blur(stray(n, POOL, arb(0)), n + 1, r) < r.u:
             return None
         met = retrieved((n + 1) * arb(-C).exp(), n + 1, r)
         yes = POOL * (met.one * (1 - r.u) ** 3 - arb(1) / 2) * (1 - r.u)
@@ -177,9 +177,8 @@ class ThreeSumByEncoder(Construction):
     def hints(self) -> dict[str, Any]:
         """All x look at q, then for a partner, else at q; q looks for an x that met."""
         looks: list[list[Any]] = [[0, 0, 0, "x", "one", "q"]]
-        looks += [
-            [1, 0, s, *look] for s in range(3) for look in (["x", "exists", "x", "q"], ["q", "one", "q"])
-        ]
+        for s in range(3):
+            looks += [[1, 0, s, "x", "exists", "x", "q"], [1, 0, s, "q", "one", "q"]]
         return {"looks": [*looks, [2, 0, 0, "q", "exists", "x", "q"]]}
 
     @classmethod
