@@ -13,6 +13,7 @@ from functools import cache
 
 from limen import machines as machine
 from limen import placement as fits
+from limen.conjectures import believed
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound, Fits, Machine
@@ -107,6 +108,7 @@ def decide(
         () if evidence else found.remarks(task),
         ruled_out and Flip(size, *ruled_out),
         ceiling,
+        None if evidence or found.argued else believed(task, architecture, steps),
     )
 
 
@@ -167,7 +169,9 @@ def _said(b: Bound | NoStatement) -> str:
         return b.reason
     if b.accuracy is not None:
         return f"no weights are right on more than {percent(b.accuracy)} of these inputs: {b.distribution}"
-    return f"it needs {many(b.needs_bits or 0)} bits and has {many(b.has_bits or 0)}"
+    supposed = dict(theorems())[b.theorem].supposes
+    condition = f", if {supposed}" if supposed else ""
+    return f"it needs {many(b.needs_bits or 0)} bits and has {many(b.has_bits or 0)}{condition}"
 
 
 def _reason(evidence: Accepted | None, by: str | None, argued: tuple[Argued, ...]) -> str:

@@ -37,6 +37,17 @@ class Argued:
 
 
 @dataclass(frozen=True)
+class Conjecture:
+    """A belief that says no: its name, and why it speaks of this case."""
+
+    name: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"believed impossible: {self.name}. {self.why[0].upper()}{self.why[1:]}"
+
+
+@dataclass(frozen=True)
 class Flip:
     """The smallest value of one of the task's sizes with the verdict CANNOT; at the one below it is not.
 
@@ -66,6 +77,7 @@ class Verdict:
     remarks: tuple[str, ...] = ()  # what else was looked at
     flips: Flip | None = None
     ceiling: Ceiling | None = None
+    believed: Conjecture | None = None  # of what is open: who says no without a proof
 
     def __post_init__(self) -> None:
         if self.evidence is None:

@@ -68,6 +68,7 @@ def fields(task: Task, architecture: Architecture, verdict: Verdict) -> dict[str
         "ceiling": verdict.ceiling and verdict.ceiling.accuracy,
         "ceiling_distribution": verdict.ceiling and verdict.ceiling.distribution,
         "argued": [asdict(argued) for argued in verdict.argued],
+        "believed": verdict.believed and verdict.believed.name,
         "reason": verdict.reason,
         "certificate": evidence and msgspec.to_builtins(evidence.certificate),
     }
@@ -80,6 +81,7 @@ def _lines(task: Task, architecture: Architecture, verdict: Verdict, steps: int)
         lines.append(f"  {which}")
     lines += [f"  {said}" for said in _precision(found)]
     lines += [f"  {said}" for said in (*verdict.argued[1:], *verdict.remarks)]  # the reason names the first
+    lines += [f"  {verdict.believed}"] if verdict.believed else []
     lines.append(f"  {_flip(verdict)}")
     if verdict.ceiling is not None:
         most = percent(verdict.ceiling.accuracy)

@@ -15,7 +15,7 @@ from limen.tables.columns import COLUMNS
 from limen.tables.rows import ROWS
 
 SIGN = {Answer.CAN: "✓", Answer.CANNOT: "✗", Answer.OPEN: "?"}
-CHECKED, ARGUED = "∎", "ᵃ"
+CHECKED, ARGUED, BELIEVED = "∎", "ᵃ", "ᶜ"
 MARK = {"sharper": "⁺", "weaker": "⁻", "corrected": "*", "confirmed": "", "": ""}
 _COLOUR = {Answer.CAN: "green", Answer.CANNOT: "red", Answer.OPEN: "dim"}
 _SHORT = {
@@ -37,8 +37,8 @@ def fields(table: Table) -> dict[str, Any]:
         "counts": {
             "can": sum(cell.answer is Answer.CAN for cell in cells),
             "cannot": sum(cell.answer is Answer.CANNOT for cell in cells),
-            "conditional": 0,
-            "open": len(open_) - argued,
+            "conditional": (conditional := sum(bool(cell.believed) for cell in cells)),
+            "open": len(open_) - argued - conditional,
             "argued": argued,
         },
         "full": table.full,
@@ -62,6 +62,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "task": cell.task,
         "verdict": cell.answer.value,
         "argued": cell.argued,
+        "believed": cell.believed or None,
         "formula": cell.formula and _formula(cell.formula),
         "reason": cell.reason,
         "statement": cell.statement,
@@ -105,8 +106,8 @@ def short(cell: Cell) -> str:
 
 
 def checked(cell: Cell) -> str:
-    """The mark of a verdict that Coq has a proof of, or of weights whose proof nobody checked."""
-    return CHECKED if cell.machine_checked else ARGUED if cell.argued else ""
+    """A verdict that Coq has a proof of, weights whose proof nobody checked, or a conjecture that says no."""
+    return CHECKED if cell.machine_checked else ARGUED if cell.argued else BELIEVED if cell.believed else ""
 
 
 def lines(table: Table, width: int, colour: bool) -> list[str]:
@@ -179,9 +180,11 @@ def _power(number: int) -> str:
 def _legend(table: Table) -> str:
     count = {answer: sum(c.answer is answer for c in table.cells.values()) for answer in Answer}
     evidence, argued = certificates(table), sum(cell.argued for cell in table.cells.values())
+    believed = sum(bool(cell.believed) for cell in table.cells.values())
     return (
         f"✓ can, weights given ({count[Answer.CAN]})   ✗ cannot, proved ({count[Answer.CANNOT]})   "
-        f"? open ({count[Answer.OPEN] - argued})   ?{ARGUED} argued, not checked ({argued})\n"
+        f"? open ({count[Answer.OPEN] - argued - believed})   ?{ARGUED} argued, not checked ({argued})   "
+        f"?{BELIEVED} believed impossible ({believed})\n"
         "⁺ sharper than the papers   * corrected   "
         f"{CHECKED} machine-checked: of {count[Answer.CANNOT]} CANNOT {_proved(table)}\n"
         f"{len(table.cells)} cells, {evidence} certificates, all checked"

@@ -52,7 +52,8 @@ def page(table: Table) -> bytes:
         columns=[COLUMNS[c] for c in table.columns],
         cells=table.cells,
         count={a: sum(c.answer == a for c in table.cells.values()) for a in ("can", "cannot", "open")}
-        | {"argued": sum(c.argued for c in table.cells.values())},
+        | {"argued": sum(c.argued for c in table.cells.values())}
+        | {"believed": sum(bool(c.believed) for c in table.cells.values())},
         certificates=certificates(table),
         seconds=f"{table.seconds:.0f}",
         full=table.full,
