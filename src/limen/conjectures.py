@@ -13,8 +13,8 @@ from limen.tasks.three_sum import ThreeSum
 
 INDEXING = Conjecture(
     "3SUM-Indexing",
-    "q comes last, so what all other tokens hold was prepared without it: about n words, which the last "
-    "token reads a few times. Whoever probes such words only a few times needs n² of them, it is believed "
+    "the query comes last, so what all other tokens hold was prepared without it: about n words, which it "
+    "reads a few times. Whoever probes such words only a few times needs n² of them, it is believed "
     "[goldstein2017]; with n^Ω(1) probes less is enough [kopelowitz2019] [golovnev2020]. A head reads all "
     "words at once, which is more than a probe: so this is a belief about heads, and no consequence of the "
     "other one. n steps of thought do it, and so do three layers of an encoder",

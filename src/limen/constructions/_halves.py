@@ -22,9 +22,11 @@ half:
 With a_i heard within 1/4, the inner ReLUs are exactly 0 where the bits are in order, and one of them is at
 least 1 where they are not.  So h is exactly 1 while all is in order and exactly 0 from the first flaw on.
 
-Linear attention with φ = elu + 1 weighs a token with a flaw A = 2^40 times as much as one without:
+Linear attention with φ = elu + 1 looks at the tokens with a flaw alone:
 
-    φ(k_j) = A·flaw_j + 1,   value flaw_j   =>   verdict = Σ φ·flaw / Σ φ: 0, or at least flaw·(1 - 2n/A)
+    φ(k_j) = φ(64D(flaw_j - 1)) = flaw_j,   value flaw_j   =>   verdict = Σ flaw / Σ flaw: 1, or 0 without one
+
+Numerator and normaliser are sums of the same numbers, so they are the same, however they are rounded.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from flint import arb
 
 from limen.constructions._columns import Columns
 from limen.constructions._features import SHUT, linear_keys
-from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, retrieved
+from limen.constructions._margins import Roundoff, certified, copied, in_balls, retrieved
 from limen.constructions._weights import bits_for, identity, zeros
 from limen.constructions._words import decide, decided, fill_words, oppose, word, word_tables
 from limen.core.architecture import Architecture
@@ -54,7 +56,6 @@ from limen.tasks.equality import Equality
 
 C = 32  # what one wrong bit of an address costs; e^-32 ≈ 1.3e-14
 POOL = 64  # what a flaw is worth
-A = 2.0**40  # what it is worth to linear attention
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,9 @@ class Halves:
         w["1.0.O"][:, at["verdict"]] = 1
 
     def weigh(self, w: Weights) -> None:
-        """Linear attention over the flaws; the last token reads the first coordinate of the keys alone."""
+        """Linear attention over the flaws; of a place's 2D digits D are 1."""
         at = self.columns
-        w["1.0.K"][at["flaw"], 0] = A
+        w["1.0.K"][at["place"], 0], w["1.0.K"][at["flaw"], 0] = -SHUT, SHUT * self.D
         w["1.0.Q"][at["second"], 1:] = -SHUT
         w["1.0.V"][at["flaw"], 0] = w["1.0.O"][0, at["verdict"]] = 1
 
@@ -140,16 +141,16 @@ class Halves:
         return decided(found.one, none.zero, r)
 
     def weighed(self, r: Roundoff) -> arb | None:
-        """The same behind linear attention, whose state is rounded from chunk to chunk.
+        """The same behind linear attention: an average of flaws.
 
-        Where the bits heard are exact, a flaw is exactly 1, and the two sums are rounded alike: a token
-        without a flaw changes neither beside A.  Else each is within its roundings of itself.
+        Where the bits heard are exact, a flaw is exactly 1, and so is the average.  Else each of the two sums
+        is within its roundings of itself.
         """
         flaw, exact = self.flaw(r), 16 * self.blur(r) < r.u
         if flaw is None or (r.u > r.acc and not exact):
             return None
         found = arb(1) if exact else flaw * (1 - r.u) ** 2 / (1 + r.sums(2 * self.n)) ** 2
-        return decided(found * (1 - 2 * self.n / arb(A)) * (1 - r.u) ** 2, arb(0), r)
+        return decided(found * (1 - r.u) ** 2, arb(0), r)
 
 
 class Flaw(NamedTuple):
@@ -273,7 +274,7 @@ class Weighed(Halved):
     @in_balls
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)
-        apart = None if r is None or not holds(precision, 1, int(A) ** 2) else self.halves.weighed(r)
+        apart = None if r is None else self.halves.weighed(r)
         return None if apart is None else certified(apart)
 
 

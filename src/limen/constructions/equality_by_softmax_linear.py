@@ -1,9 +1,9 @@
-r"""Equality by one softmax layer, then linear attention: whoever has found a flaw outweighs all others.
+r"""Equality by one softmax layer, then linear attention: it looks at those alone that have found a flaw.
 
     first layer    heard_i = a_i; ReLUs make flaw_i of it, exactly 0 or about 1
-    second layer   φ(k_j) = 2^40·flaw_j + 1,  value flaw_j:   0 without a flaw, else 1 up to 2n·2^-40
+    second layer   φ(k_j) = flaw_j,  value flaw_j:   Σ flaw / Σ flaw, so 1, or 0 without a flaw
 
-Why it works.  The head, the flaws and the weighing are those of _halves.py.  Linear attention cannot single
+Why it works.  The head, the flaws and the average are those of _halves.py.  Linear attention cannot single
 out one token of many, but it need not: all flaws are alike.
 
 One head with keys of size 2D + 1, D = ⌈log₂n⌉; then one linear head, φ = elu + 1 with its normaliser, of
