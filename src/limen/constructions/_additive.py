@@ -115,7 +115,7 @@ class AnchoredMemory(Additive):
         return keys < self.mixer.key_size and values <= self.mixer.d
 
     def write(self, w: Weights, layer: int, want: Sum, at: Columns) -> None:
-        one, first = at["one"].start, at["first"].start
+        one, first, then = (at[name].start for name in ("one", "first", "then"))
         Q, K, V, O = (w[f"{layer}.0.{name}"] for name in "QKVO")
         Q[one] = K[one] = -SHUT  # of every head
         for i, column in enumerate(_columns(want.keys)):
@@ -123,7 +123,8 @@ class AnchoredMemory(Additive):
             K[column, i] += SHUT
             K[first, i] = -SHUT
         anchor = want.keys.stop - want.keys.start
-        Q[one, anchor], K[first, anchor] = 0, A
+        Q[one, anchor] = K[one, anchor] = 0
+        K[first, anchor], K[then, anchor] = A, -SHUT
         _values(V, want, 1, -1)
         _out(O, want, A)
         if isinstance(self.mixer, LogLinear):

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -62,7 +63,7 @@ class DyckByMemories(Construction):
         """`plus` … `closed` are what the memories sum up; with an anchor they are 0 at token 1."""
         b, D = self.b, self.task.D
         told = {"one": 1, "opens": 1, "plus": 1, "minus": 1, "closes": 1, "opened": b, "closed": b}
-        first = {"first": 1, "sign": 1, "kind": b, "kind1": b} if self.memory.anchored else {}
+        first = {"first": 1, "then": 1, "sign": 1, "kind": b, "kind1": b} if self.memory.anchored else {}
         return Columns.of(**told, **first, h=1, level=D, fault=1, rest=1, s=b, flag=1, any=1)
 
     def frame(self) -> Frame:
@@ -97,6 +98,7 @@ class DyckByMemories(Construction):
             self._begin(w, self.memory)
         self._levels(w)
         if anchored:
+            w["embedding.then"][:, at["then"]] = 1
             self._first_kind(w)
         self.memory.write(w, 1, Sum(at["level"], at["opened"], at["closed"], at["s"]), at)
         self._flags(w)
@@ -168,6 +170,10 @@ class DyckByMemories(Construction):
                 W1[at["opens"], unit] = -2
         W1[at["fault"], 2 * self.b] = 1
         W2[:, at["flag"]] = 1
+
+    def hints(self) -> dict[str, Any]:
+        """Tokens are followed by the brackets that are open."""
+        return {"how": "steps"}
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:

@@ -24,7 +24,7 @@ least 1 where they are not.  So h is exactly 1 while all is in order and exactly
 
 Linear attention with φ = elu + 1 looks at the tokens with a flaw alone:
 
-    φ(k_j) = φ(64D(flaw_j - 1)) = flaw_j,   value flaw_j   =>   verdict = Σ flaw / Σ flaw: 1, or 0 without one
+    φ(k_j) = φ(64(flaw_j - 1)) = flaw_j,   value flaw_j   =>   verdict = Σ flaw / Σ flaw: 1, or 0 without one
 
 Numerator and normaliser are sums of the same numbers, so they are the same, however they are rounded.
 """
@@ -76,13 +76,13 @@ class Halves:
     @property
     def columns(self) -> Columns:
         """`heard` is written by the first layer's head, `flaw` by its ReLU, `verdict` by the second layer."""
-        return Columns.of(place=2 * self.D, second=1, bit=1, heard=1, flaw=1, verdict=1)
+        return Columns.of(place=2 * self.D, first=1, second=1, bit=1, heard=1, flaw=1, verdict=1)
 
     @property
     def embedding(self) -> Codes:
         at = self.columns
-        a = (*word("place", self.D, at["place"].start), Code("token", 1, "digit", at["bit"].start))
-        b = (*a, Code("place", 1, "one", at["second"].start))
+        token = (*word("place", self.D, at["place"].start), Code("token", 1, "digit", at["bit"].start))
+        a, b = ((*token, Code("place", 1, "one", at[half].start)) for half in ("first", "second"))
         tables = (*word_tables(self.D), ("digit", 2, 1), ("one", 1, 1))
         return Codes(at.width, tables, (Segment(self.n, a), Segment(self.n, b)))
 
@@ -109,10 +109,11 @@ class Halves:
         w["1.0.O"][:, at["verdict"]] = 1
 
     def weigh(self, w: Weights) -> None:
-        """Linear attention over the flaws; of a place's 2D digits D are 1."""
+        """Linear attention over the flaws; the first half has none, and reads nothing."""
         at = self.columns
-        w["1.0.K"][at["place"], 0], w["1.0.K"][at["flaw"], 0] = -SHUT, SHUT * self.D
-        w["1.0.Q"][at["second"], 1:] = -SHUT
+        w["1.0.K"][at["first"], 0] = w["1.0.K"][at["second"], 0] = -SHUT
+        w["1.0.K"][at["flaw"], 0] = SHUT
+        w["1.0.Q"][at["first"]] = w["1.0.Q"][at["second"], 1:] = -SHUT
         w["1.0.V"][at["flaw"], 0] = w["1.0.O"][0, at["verdict"]] = 1
 
     def blur(self, r: Roundoff) -> arb:
@@ -268,8 +269,8 @@ class Weighed(Halved):
         decide(w, self.columns["verdict"], high=0)
 
     def hints(self) -> dict[str, Any]:
-        """The last token weighs the flaws."""
-        return {"looks": [*self.hearing, [1, 0, 0, "last", "weighed", "b"]]}
+        """The second half looks at the flaws so far, which are all alike."""
+        return {"looks": [*self.hearing, *([1, 0, 0, asker, "alike", "b"] for asker in ("b", "last"))]}
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:

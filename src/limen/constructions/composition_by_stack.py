@@ -36,7 +36,7 @@ from typing import Any
 
 from flint import arb
 
-from limen.constructions._carries import Carry, Trip, carry_of, plain
+from limen.constructions._carries import Carry, Trip, WindowCarry, carry_of, plain
 from limen.constructions._columns import Columns
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import Roundoff, certified, in_balls, settled
@@ -323,6 +323,9 @@ class CompositionByStack(Construction):
             looks.append([plan.softmax[0], 0, 0, "z0", "one", "z1"])
         if self.fetches:
             looks += [[plan.softmax[0], 1, 0, name, "one", "z0" if name == "w" else "w"] for name in askers]
+        if isinstance(self.carry, WindowCarry) and plan.carry is not None:
+            looks.append([plan.carry, 0, 0, "w", "one", "z0"])
+            looks += [[plan.carry, 0, 0, name, "one", "w"] for name in askers[1:]]
         recode = {name: [256, 256, 256] for name, rows, _ in self._numbers() if rows > 256}
         return {"looks": looks, "recode": recode}
 

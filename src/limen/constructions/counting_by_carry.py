@@ -109,8 +109,8 @@ class CountingByCarry(Construction):
         return share_margin(self.task.n, 2, r)
 
     def hints(self) -> dict[str, Any]:
-        """The last token reads s, then shares its weight among the copies, s and itself."""
-        return {"looks": [[0, 0, 0, "k", "carried", "s"], [1, 0, 0, "k", "share", "x"]]}
+        """The last token shares its weight among the copies, s and itself."""
+        return {"looks": [[1, 0, 0, "k", "share", "x"]]}
 
     @classmethod
     def examples(cls) -> tuple[CountingByCarry, ...]:

@@ -85,8 +85,8 @@ class CountingByHybrid(Construction):
         return None if r is None else share_margin(self.task.n, 1, r)
 
     def hints(self) -> dict[str, Any]:
-        """s shares its weight among its copies and itself; the recurrence carries that on."""
-        return {"looks": [[0, 0, 0, "s", "share", "x"], [1, 0, 0, "k", "carried", "s"]]}
+        """s shares its weight among its copies and itself."""
+        return {"looks": [[0, 0, 0, "s", "share", "x"]]}
 
     @classmethod
     def examples(cls) -> tuple[CountingByHybrid, ...]:

@@ -63,16 +63,24 @@ class RecallByConvolution(Construction):
 
     @property
     def columns(self) -> Columns:
-        return Columns.of(id=self.b, key=1, value=1, before=self.b, answer=self.b)
+        return Columns.of(id=self.b, one=1, key=1, value=1, before=self.b, answer=self.b)
 
     def frame(self) -> Frame:
         at, b = self.columns, self.b
-        token = (*binary("token", 1, b, at["id"].start), Code("place", 1, "parity", at["key"].start))
+        token = (
+            *binary("token", 1, b, at["id"].start),
+            Code("place", 1, "one", at["one"].start),
+            Code("place", 1, "parity", at["key"].start),
+        )
         return Frame(
             Architecture.parse(f"{look_back_text(self.mixer, b)},softmax(h=1,d={b},d_k={b + 1})"),
             at.width,
             self.task.answers,
-            Codes(at.width, (*binary_tables(b), ("parity", 2, 2)), (Segment(self.task.length, token),)),
+            Codes(
+                at.width,
+                (*binary_tables(b), ("one", 1, 1), ("parity", 2, 2)),
+                (Segment(self.task.length, token),),
+            ),
             readout=Binary(at["answer"].start, b),
         )
 
@@ -80,13 +88,13 @@ class RecallByConvolution(Construction):
         frame, at, b = self.frame(), self.columns, self.b
         w = zeros(frame)
         fill_tables(w, frame)
-        w["embedding.parity"][0, 0] = w["embedding.parity"][1, 1] = 1
+        w["embedding.one"][:] = w["embedding.parity"][0, 0] = w["embedding.parity"][1, 1] = 1
         key, value, word = at["key"].start, at["value"].start, slice(0, b)
         look_back(w, self.mixer, at["id"], at["before"], (key, value))
         identity(w["1.0.K"], at["before"], word, 2)
-        w["1.0.K"][[key, value], :b], w["1.0.K"][key, b], w["1.0.K"][value, b] = -1, -1, 1
+        w["1.0.K"][at["one"], :b], w["1.0.K"][key, b], w["1.0.K"][value, b] = -1, -1, 1
         identity(w["1.0.Q"], at["id"], word, 2 * C)
-        w["1.0.Q"][[key, value], :b], w["1.0.Q"][[key, value], b] = -C, C
+        w["1.0.Q"][at["one"], :b], w["1.0.Q"][at["one"], b] = -C, C
         identity(w["1.0.V"], at["id"], word)
         identity(w["1.0.O"], word, at["answer"])
         return w

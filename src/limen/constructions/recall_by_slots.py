@@ -62,16 +62,17 @@ class RecallBySlots(Construction):
     @property
     def columns(self) -> Columns:
         b = self.b
-        return Columns.of(id=b, key=1, value=1, slot=self.r, head=self.slots.heads, before=b, answer=b)
+        return Columns.of(id=b, one=1, key=1, value=1, slot=self.r, head=self.slots.heads, before=b, answer=b)
 
     def frame(self) -> Frame:
         at, b = self.columns, self.b
         token = (
             *binary("token", 1, b, at["id"].start),
+            Code("place", 1, "one", at["one"].start),
             Code("place", 1, "parity", at["key"].start),
             *self.slots.codes(at["slot"].start, at["head"].start),
         )
-        tables = (*binary_tables(b), ("parity", 2, 2), *self.slots.tables)
+        tables = (*binary_tables(b), ("one", 1, 1), ("parity", 2, 2), *self.slots.tables)
         return Frame(
             Architecture.parse(f"{self.slots.text},softmax(h=1,d={b},d_k={b + 1})"),
             at.width,
@@ -84,26 +85,25 @@ class RecallBySlots(Construction):
         frame, at, b = self.frame(), self.columns, self.b
         w = zeros(frame)
         fill_tables(w, frame)
-        w["embedding.parity"][0, 0] = w["embedding.parity"][1, 1] = 1
+        w["embedding.one"][:] = w["embedding.parity"][0, 0] = w["embedding.parity"][1, 1] = 1
         key, value = at["key"].start, at["value"].start
         self.slots.write(w, (at["slot"], at["head"], key, value), at["id"], at["before"])
         word = slice(0, b)
         identity(w["1.0.K"], at["before"], word, 2)
-        w["1.0.K"][value], w["1.0.K"][value, b] = -1, 1
+        w["1.0.K"][at["one"], :b], w["1.0.K"][key, b], w["1.0.K"][value, b] = -1, -1, 1
         identity(w["1.0.Q"], at["id"], word, 2 * C)
-        w["1.0.Q"][[key, value], :b], w["1.0.Q"][[key, value], b] = -C, C
+        w["1.0.Q"][at["one"], :b], w["1.0.Q"][at["one"], b] = -C, C
         identity(w["1.0.V"], at["id"], word)
         identity(w["1.0.O"], word, at["answer"])
         return w
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Keys that are no value's are 0: they score C(b + 1) less than the right one."""
         n, b = self.task.length, self.b
         r = roundoff(precision, b + 1)
         if r is None:
             return None
-        off = stray(n - 1, 2 * C if b else C, noise(b + 1, arb(0), r))
+        off = stray(n - 1, 2 * C, noise(b + 1, arb(0), r))
         return certified(digits_margin(blur(off, n, r), b, r))
 
     def hints(self) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class SparseAverageBySoftmaxLinear(Fetched):
 
     def add(self, w: Weights) -> None:
         at = self.columns
-        w["1.0.K"][at["data"], 0] = w["1.0.Q"][at["asks"], 1:] = -SHUT
+        w["1.0.K"][at["data"], 0] = w["1.0.Q"][at["asks"], 1:] = w["1.0.Q"][at["data"]] = -SHUT
         w["1.0.V"][at["fetched"]] = w["1.0.O"][:, at["answer"]] = 1
         read_mean(w, self.task.q, at["answer"])
 
@@ -65,8 +65,8 @@ class SparseAverageBySoftmaxLinear(Fetched):
         return mean_margin(mean, q, r)
 
     def hints(self) -> dict[str, Any]:
-        """The last one takes the mean over all questions."""
-        return {"looks": [*self.looks, [1, 0, 0, "last", "mean", "y"]]}
+        """The questions take the mean over those so far."""
+        return {"looks": [*self.looks, *([1, 0, 0, asker, "mean", "y"] for asker in ("y", "last"))]}
 
     @classmethod
     def examples(cls) -> tuple[SparseAverageBySoftmaxLinear, ...]:
