@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,10 +33,10 @@ def engine_of(figure: dict[str, Any]) -> str:
     return ENGINES.get(name, name.split("-")[0])
 
 
-def request_of(figure: dict[str, Any], prefix_caching: bool = True) -> Request:
+def request_of(figure: dict[str, Any], prefix_caching: bool = True, async_scheduling: bool = True) -> Request:
     """What the engine was started with: in fields, or in the words that it printed.
 
-    Whether vLLM cached prefixes it does not print: both are tried.
+    Whether vLLM cached prefixes and had two batches in flight it does not print: all are tried.
     """
     engine, slots = engine_of(figure), figure.get("slots")
     pool = re.search(r"(\d+)/1 seqs\)", figure.get("printed", ""))
@@ -47,6 +48,9 @@ def request_of(figure: dict[str, Any], prefix_caching: bool = True) -> Request:
         slots=slots - 1 if slots and engine == "sglang" else slots,
         unified=shared,
         prefix_caching=prefix_caching,
+        async_scheduling=async_scheduling,
+        speculative=figure.get("speculative", 0),
+        draft_layers=figure.get("draft_layers", 0),
         kv_dtype=figure["kv_dtype"],
         conv_dtype=figure.get("conv_dtype"),
         state_dtype=figure.get("state_dtype"),
@@ -101,11 +105,11 @@ def main(file: Path, configs: Path) -> int:
     wrong = total = 0
     for figure in sorted(json.loads(file.read_text()), key=lambda figure: figure.get("id", 0)):
         config = json.loads((configs / f"{figure['config']}.json").read_text())
-        for cached in (True, False):
-            lines = [*compared(figure, audit(config, figure["config"], request_of(figure, cached)))]
+        for cached, ahead in product((True, False), repeat=2):
+            lines = [*compared(figure, audit(config, figure["config"], request_of(figure, cached, ahead)))]
             if all(line.equal for line in lines):
                 break
-        how = "" if cached else ", without prefix caching"
+        how = ("" if cached else ", without prefix caching") + ("" if ahead else ", one batch in flight")
         print(f"{figure.get('id')}: {figure['engine']}, {figure['config']}{how}")  # noqa: T201 - its output
         for name, theirs, ours, equal in lines:
             print(f"    {name:<18} {theirs:>18,} {ours:>18,}  {'equal' if equal else 'DIFFERS'}")  # noqa: T201

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import hypothesis
+import jaxtyping
 import pytest
 import torch
 
@@ -36,6 +37,14 @@ def folder(whole: Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("table") / "report"
     write(whole, out, {"report.html": page(whole), "report.json": json.dumps(fields(whole)).encode()})
     return out
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Shapes are checked in the tests marked so: together they call all that is annotated, and few times.
+
+    Everywhere else a check would cost three times as much as the operation that it checks.
+    """
+    jaxtyping.config.update("jaxtyping_disable", item.get_closest_marker("shapes") is None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -58,8 +58,14 @@ def test_a_precision_that_the_config_declares_is_followed_and_said() -> None:
     assert (found.kv_dtype, found.state_dtype, found.conv_dtype) == ("float8", "bfloat16", "bfloat16")
     assert found.kv_bytes * 2 == plain.kv_bytes and found.recurrent_bytes * 2 == plain.recurrent_bytes
     assert found.convolution_bytes == plain.convolution_bytes
-    assert any("quantization_config.kv_cache_scheme declares: float8" in line for line in found.remarks)
-    assert any("mamba_ssm_cache_dtype declares: bfloat16" in line for line in found.remarks)
+    declared = "keys and values in float8, as quantization_config.kv_cache_scheme declares"
+    assert declared in found.remarks
+    assert "recurrent states in bfloat16, as mamba_ssm_cache_dtype declares" in found.remarks
+    plain_keys = audit(config, "x", Request(engine="transformers")).remarks
+    assert (
+        "keys and values in bfloat16, though quantization_config.kv_cache_scheme declares float8"
+        in plain_keys
+    )
     asked = audit(config, "x", Request(kv_dtype="bf16", state_dtype="float32"))
     assert asked.cache_bytes == plain.cache_bytes and not asked.remarks[1:]
     algorithm = {"model_type": "llama", "quantization_config": {"kv_cache_quant_algo": "FP8"}}
@@ -70,7 +76,7 @@ def test_a_field_that_the_type_has_not_is_a_remark() -> None:
     found = audit(
         {"model_type": "llama", "favourite_colour": "blue", "rope_theta": 1e4}, "x", Request(context=9)
     )
-    assert found.remarks == ["not fields of llama, left aside: favourite_colour"]
+    assert found.remarks == ["ignored, llama has no such fields: favourite_colour"]
 
 
 def test_more_tokens_than_the_model_was_made_for_is_a_remark() -> None:
@@ -111,8 +117,9 @@ def test_the_limits_are_where_the_verdict_turns(config: dict[str, Any]) -> None:
 def test_a_stack_that_keeps_every_token_has_no_limit_by_its_state() -> None:
     fields, lines = audited([GPT_OSS], Request(), None)
     assert [limit["theorem"] for limit in fields["limits"]] == ["composition_depth"]
-    assert fields["limits"][0]["size"] is None and "asymptotic" in fields["limits"][0]["meaning"]
-    assert fields["depth"]["hops"] == 18 and any("asymptotic" in line for line in lines)
+    (hops,) = fields["limits"]
+    assert hops["size"] is None and "impossible only in the limit" in hops["meaning"]
+    assert fields["depth"]["hops"] == 18 and any("only in the limit" in line for line in lines)
 
 
 def test_decide_and_depth_take_a_config_for_an_architecture() -> None:

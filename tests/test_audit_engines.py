@@ -73,8 +73,11 @@ def test_vllm_makes_a_block_as_large_as_a_state() -> None:
 
 def test_vllm_counts_windows_and_full_layers_in_groups() -> None:
     """gpt-oss: 18 full layers and 18 windows share blocks of 16 tokens."""
-    found = engine_audit({"model_type": "gpt_oss"}, "vllm", context=131072, batched=2048)
-    assert found.block_tokens == 16 and found.blocks == 131072 // 16 + -(-(127 + 2048) // 16) + 1
+    for steps in (1, 2):  # under way at a time
+        asked = {"context": 131072, "batched": 2048, "async_scheduling": steps == 2}
+        found = engine_audit({"model_type": "gpt_oss"}, "vllm", **asked)
+        assert found.block_tokens == 16
+        assert found.blocks == 131072 // 16 + -(-(127 + steps * 2048) // 16) + 1
     plain = engine_audit({"model_type": "llama"}, "vllm", context=1001)
     assert plain.cache_bytes == 1008 * plain.kv_bytes_per_token
 

@@ -21,6 +21,7 @@ QWEN35 = {  # as llama.cpp's converter writes Qwen3.5-35B-A3B, but for its words
     "qwen35moe.attention.head_count": 16,
     "qwen35moe.attention.head_count_kv": 2,
     "qwen35moe.attention.key_length": 256,
+    "qwen35moe.attention.value_length": 256,
     "qwen35moe.full_attention_interval": 4,
     "qwen35moe.ssm.conv_kernel": 4,
     "qwen35moe.ssm.state_size": 128,
@@ -80,7 +81,7 @@ def test_a_header_is_read_as_the_config_it_comes_from(tmp_path: Path) -> None:
     config = load(saved(tmp_path, gguf(QWEN35)))
     found = audit(*config, Request(engine="llamacpp", context=32768))
     assert (found.kv_bytes, found.recurrent_bytes, found.convolution_bytes) == (671088640, 62914560, 2949120)
-    assert found.stack.positions == 262144 and not any("left aside" in line for line in found.remarks)
+    assert found.stack.positions == 262144 and not any("ignored" in line for line in found.remarks)
 
 
 @pytest.mark.parametrize(
@@ -183,10 +184,13 @@ def test_every_cut_of_a_header_is_one_line(tmp_path: Path) -> None:
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a") + struct.pack("<I", 77), "no type of metadata"),
         (gguf({"llama.block_count": 2}), "general.architecture is missing"),
         (gguf({"general.architecture": "lama"}), "did you mean 'llama'?"),
-        (gguf({**LLAMA, "llama.block_count": 2**32 - 1}), "block_count is 4294967295; at most 1024"),
+        (gguf({**LLAMA, "llama.block_count": 2**32 - 1}), "block_count is 4294967295; expected at most 1024"),
         (gguf({**LLAMA, "llama.block_count": "two"}), "llama.block_count is 'two'"),
-        (gguf({**LLAMA, "llama.attention.head_count_kv": [2, 1]}), "num_key_value_heads is [2, 1]"),
-        (gguf({**LLAMA, "llama.embedding_length": 0}), "hidden_size is 0"),
+        (
+            gguf({**LLAMA, "llama.attention.head_count_kv": [2, 1]}),
+            "head_count_kv is [2, 1]; expected one number",
+        ),
+        (gguf({**LLAMA, "llama.embedding_length": 0}), "embedding_length is 0"),
     ],
 )
 def test_a_hostile_file_is_one_line(content: bytes, message: str, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from limen.hf import read, reader_of
 from limen.hf.engines import Asked, engine
 from limen.hf.fields import Fields, defaults
+from limen.hf.gguf_names import architectures
 from limen.hf.parameters import parameters
 from limen.hf.shapes import SHAPES
 from limen.hf.stack import Bits, Stack
@@ -140,7 +141,8 @@ def test_the_documents_say_how_many_types_there_are() -> None:
     page = (root / "docs/audit.md").read_text()
     assert f"each of the {len(TYPES)} model types" in page
     assert f"\n{len(defaults()) - len(TYPES)} types more" in page
-    assert f"for the {len(SHAPES)} types of `configs/shapes.py`" in page
+    assert f"for the {len(SHAPES)} types of `hf/shapes.py`" in page
+    assert f"Of llama.cpp's architectures {len(architectures())} are known" in page
 
 
 def test_mimo_looks_at_so_many_earlier_tokens_and_at_itself() -> None:

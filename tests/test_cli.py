@@ -1,13 +1,16 @@
-"""The command line as a user meets it: a real process, its output and its exit code."""
+"""The command line as a user meets it: its output and its exit code."""
 
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from limen import __version__
+from limen.cli import main
 from limen.core.catalogue import ids
 
 LIMEN = Path(sys.executable).with_name("limen")
@@ -19,7 +22,27 @@ top_k lstm relu_rnn masked_softmax conv_softmax kda"""
 
 
 def limen(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """As its process would run it, but in this one, which has loaded everything long ago."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    streams = patch.multiple(sys, argv=["limen", *arguments], stdout=out, stderr=err)
+    with streams, pytest.raises(SystemExit) as ended:
+        main()
+    code = ended.value.code
+    said = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+    return subprocess.CompletedProcess(arguments, 0 if code is None else int(code), *said)
+
+
+def process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A process of its own."""
     return subprocess.run([LIMEN, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("list", "tasks"), ("decide", "eva", "linear", "--json"), ("lst",), ("show", "softmx")]
+)
+def test_a_process_of_its_own_says_the_same(arguments: tuple[str, ...]) -> None:
+    own, here = process(*arguments), limen(*arguments)
+    assert (own.returncode, own.stdout, own.stderr) == (here.returncode, here.stdout, here.stderr)
 
 
 def test_list_names_every_task_and_mixer_of_the_design() -> None:
@@ -39,21 +62,23 @@ def test_list_shows_each_entry_with_one_line_about_it() -> None:
     assert all(len(line.split(maxsplit=1)) == 2 for line in lines[1:])
 
 
-@pytest.mark.parametrize(
-    "module", ["limen.cli", "limen.render.show", *(f"limen.tasks.{t}" for t in ids("tasks"))]
-)
-def test_the_light_part_loads_no_torch(module: str) -> None:
-    code = f"import sys, {module}; sys.exit('torch._C' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+LIGHT = """
+import importlib, sys
+from limen.core.architecture import Architecture
+for module in {modules}:
+    importlib.import_module(module)
+    if "torch._C" in sys.modules: sys.exit(f"{{module}} loads torch")
+for mixer in {mixers}:
+    Architecture.parse(mixer).state_bits(100)
+    if "torch._C" in sys.modules: sys.exit(f"the sizes of {{mixer}} load torch")
+"""
 
 
-@pytest.mark.parametrize("mixer", ids("mixers"))
-def test_the_sizes_of_a_mixer_are_read_without_torch(mixer: str) -> None:
-    code = (
-        "import sys; from limen.core.architecture import Architecture\n"
-        f"print(Architecture.parse({mixer!r}).state_bits(100)); sys.exit('torch._C' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_the_light_part_and_the_sizes_of_mixers_load_no_torch() -> None:
+    modules = ["limen.cli", "limen.render.show", *(f"limen.tasks.{t}" for t in ids("tasks"))]
+    code = LIGHT.format(modules=modules, mixers=ids("mixers"))
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_show_a_task_draws_inputs_and_the_seed_decides_which() -> None:
@@ -73,7 +98,7 @@ def test_show_an_architecture_counts_what_crosses_the_cut() -> None:
 
 
 def test_version_and_completion() -> None:
-    assert limen("--version").stdout == f"limen {__version__}\n"
+    assert process("--version").stdout == f"limen {__version__}\n"
     from_bash = ["bash", "-c", f"{LIMEN} --show-completion; true"]  # it looks which shell runs it
     script = subprocess.run(from_bash, capture_output=True, text=True, check=False)
     assert "_LIMEN_COMPLETE" in script.stdout, script.stderr

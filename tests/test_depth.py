@@ -17,6 +17,7 @@ from limen.core.certificate import Bound
 from limen.core.graph import Component, Graph
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
+from limen.depths import INSERTED, LOSS, MOVED
 from limen.depths import depth as depth_of
 from limen.render.depth import lines_of
 from limen.render.stack import stack_of
@@ -344,18 +345,17 @@ def test_depth_tells_the_path_and_what_saves_a_hop() -> None:
     assert [save["layer"] for save in shown["saves"]] == [0, 1, 2, 3]
     shown, lines = depth("2*softmax,linear,2*softmax", 0)
     effects = {save["layer"]: save["effect"] for save in shown["saves"]}
-    assert effects[1].startswith("a recurrent layer before the second layer with softmax heads would bring")
-    assert effects[2].startswith("moved before the second layer with softmax heads it would bring")
-    assert {i for i, effect in effects.items() if effect == "without it a hop less"} == {
-        3,
-        4,
-    }  # FLFF has as many
-    assert "  one pass: layers 0, 1 softmax: i_0 … i_1; layers 3, 4 softmax: i_2 … i_3" in lines
+    assert (effects[1], effects[2]) == (INSERTED, MOVED)
+    assert {i for i, effect in effects.items() if effect == LOSS} == {3, 4}  # FLFF has as many
+    assert "  One pass: layers 0, 1 (softmax) find i_0 … i_1; layers 3, 4 (softmax) find i_2 … i_3." in lines
+    assert "  Removing any one of layers 3, 4 costs one hop." in lines
+    assert "  A recurrent layer before layer 1 would add one hop." in lines
+    assert "  Moving layer 2 before the second layer with softmax heads would add one hop." in lines
 
 
 def test_depth_says_where_the_certificate_stands() -> None:
     shown, lines = depth(f"softmax{LARGE}", 1)
-    assert shown["certified"]["n"] == 9504 and "Certified from 9,504 tokens on" in lines[-2]
+    assert shown["certified"]["n"] == 9504 and "certified from 9,504 tokens on" in lines[-2]
     shown, _ = depth(f"12*softmax{LARGE}", 0)
     assert shown["certified"]["n"] is None and 1e6 < shown["certified"]["log2_n"] < 1e8
     shown, lines = depth("block_sparse,softmax", 0)
@@ -379,5 +379,8 @@ def test_depth_takes_few_times_the_start_of_its_libraries() -> None:
 def test_depth_says_where_so_few_bits_are_heard_that_no_depth_would_do() -> None:
     shown, lines = depth("3*softmax(h=1,d=1,p=4)", 0)
     certified = shown["certified"]
-    assert certified["heard_bits"] < certified["answer_bits"] and "not for want of depth" in lines[-1]
+    assert (
+        certified["heard_bits"] < certified["answer_bits"]
+        and "this, not depth, is what rules it out" in lines[-1]
+    )
     assert "heard_bits" not in depth("2*softmax(h=8,d=64,p=16)", 0)[0]["certified"]

@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
-from laws import F64, WIDTH, generic, inputs
 
 from limen.core.architecture import Architecture
 from limen.core.mixer import Mixer
+from limen.laws.mixer import F64, WIDTH, generic, inputs
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear

@@ -11,6 +11,7 @@ from limen.core.errors import BadInput
 from limen.core.numbers import Fixed, Precision, Significand
 from limen.model.arithmetic import computing_in
 
+pytestmark = pytest.mark.shapes
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
 MACHINE = {
     "float32": torch.float32,

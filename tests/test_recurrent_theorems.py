@@ -8,7 +8,6 @@ import torch
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
-from laws import generic, inputs
 
 from limen.adversary.collisions import collision
 from limen.checks.collision import check_collision
@@ -19,6 +18,7 @@ from limen.core.construction import construct
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
+from limen.laws.mixer import generic, inputs
 from limen.mixers.log_linear import Levels, LogLinear
 from limen.model.embedding import Table
 from limen.model.files import digest
@@ -34,6 +34,7 @@ TASKS = [
     for task in lookup("tasks", name, Task).examples()
     if (rows := task.rows(task.cut)) is not None and rows.bits > 0
 ]
+FIRST = list({type(task): task for task in reversed(TASKS)}.values())  # the first of each
 
 
 def theorem(name: str) -> Theorem:
@@ -192,10 +193,14 @@ def test_the_ceiling_is_where_fano_holds_with_equality() -> None:
     assert levels is not None and half is not None and abs(levels - (0.488 + 0.512 * half)) < 1e-12
 
 
-@pytest.mark.parametrize("task", TASKS, ids=str)
+LEVELS = "log_linear(h=1,d=2),window(h=1,d=2,W=1)"
+
+
 @pytest.mark.parametrize(
-    ("name", "architecture"),
-    [("streaming_state", "linear(h=1,d=2)"), ("log_linear_state", "log_linear(h=1,d=2),window(h=1,d=2,W=1)")],
+    ("name", "architecture", "task"),
+    [("streaming_state", "linear(h=1,d=2)", task) for task in TASKS]
+    + [("log_linear_state", LEVELS, task) for task in FIRST],
+    ids=str,
 )
 def test_a_model_without_memory_is_always_refuted(name: str, architecture: str, task: Task) -> None:
     forgetful = model(task, architecture, zero=("K", "V"))
@@ -204,7 +209,7 @@ def test_a_model_without_memory_is_always_refuted(name: str, architecture: str, 
     assert found is not None and len(found.left) == t and check_collision(found, forgetful) is None
 
 
-@pytest.mark.parametrize("task", TASKS, ids=str)
+@pytest.mark.parametrize("task", FIRST, ids=str)
 def test_a_window_is_refuted_by_what_it_does_not_see(task: Task) -> None:
     stack = "window(h=1,d=2,W=2)|masked_softmax(h=1,d=2,first=1,last=1)"
     said, narrow = bound("window_global", str(task), stack), model(task, stack)
@@ -214,7 +219,7 @@ def test_a_window_is_refuted_by_what_it_does_not_see(task: Task) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["eva(n=300)", "recall(n=60,V=999)", "retrieval(n=60,D=20,V=3)", "is_tree(n=40)"]
+    "text", ["eva(n=120)", "recall(n=40,V=499)", "retrieval(n=60,D=8,V=3)", "is_tree(n=40)"]
 )
 def test_long_texts_are_refuted_by_a_sample(text: str) -> None:
     task = Task.parse(text)

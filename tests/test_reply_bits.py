@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from laws import generic, inputs
 
 from limen.core.mixer import Mixer
+from limen.laws.mixer import generic, inputs
 from limen.mixers.hard import Hard
 from limen.mixers.softmax import Softmax
 from limen.mixers.top_k import TopK

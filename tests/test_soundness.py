@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from judged import refused
-from laws import generic, inputs, tensors
 from test_cli import limen
 from unchecked import types_unchecked  # noqa: F401
 
@@ -26,6 +25,7 @@ from limen.core.verdict import Answer, Verdict
 from limen.decisions import decide, theorems
 from limen.designs.cost import cost
 from limen.forms import formal
+from limen.laws.mixer import generic, inputs, tensors
 from limen.mixers.gated_delta import GatedDelta
 from limen.placement import offer
 from limen.theorems.composition_depth.inequality import levels_of

@@ -7,9 +7,9 @@ import inspect
 
 import pytest
 import torch
-from laws import WIDTH, generic, inputs
 from torch import Tensor
 
+from limen.laws.mixer import WIDTH, generic, inputs
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.kda import Kda
 from limen.mixers.mamba import Mamba

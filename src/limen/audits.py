@@ -105,6 +105,11 @@ class Audit:
     def bits(self) -> Bits:
         return self.dtypes.bits
 
+    @cached_property
+    def tensors(self) -> list[tuple[Kept, int]]:
+        """Those that the engine keeps, and in how many layers."""
+        return self.engine.tensors(self.stack, self.request)
+
     @property
     def kv_dtype(self) -> str:
         return self.dtypes.kv
@@ -119,29 +124,29 @@ class Audit:
 
     def _own(self, use: Use) -> str:
         """As the model's own code keeps it."""
-        wide = any(kept.wide for kept, _ in self.stack.tensors if kept.use is use)
+        wide = any(kept.wide for kept, _ in self.tensors if kept.use is use)
         return "float32" if wide else self.dtypes.model
 
     @property
     def kv_bytes_per_token(self) -> Fraction:
         """What one token more costs while no window is full."""
-        windows = [(k, times) for k, times in self.stack.tensors if isinstance(k.rows, LastTokens)]
+        windows = [(k, times) for k, times in self.tensors if isinstance(k.rows, LastTokens)]
         return self.kv_bytes_per_late_token + sum(self._row(k) * times for k, times in windows)
 
     @property
     def kv_bytes_per_late_token(self) -> Fraction:
         """What one token more costs once all windows are full."""
-        rows = (self._row(k) * k.rows.late * times for k, times in self.stack.tensors)
+        rows = (self._row(k) * k.rows.late * times for k, times in self.tensors)
         return sum(rows, Fraction(0))
 
     def _row(self, kept: Kept) -> Fraction:
         """Bytes, on one rank."""
-        return self.engine.numbers(kept, self.request) * self.bits.of(kept) / 8
+        return self.engine.width(kept, self.request, self.bits) / 8
 
     def bytes_of(self, wanted: Callable[[Kept], bool], n: int | None = None) -> int:
         """Of all sequences on one rank, after n tokens (the context unless said)."""
         n = self.request.context if n is None else n
-        tensors = [(k, times) for k, times in self.stack.tensors if wanted(k)]
+        tensors = [(k, times) for k, times in self.tensors if wanted(k)]
         return self.engine.bytes_of(tensors, n, self.request, self.bits)
 
     @property
@@ -194,8 +199,14 @@ class Audit:
     @property
     def minimal_bytes(self) -> int:
         """What the next token needs, in the same precisions: nothing rounded up, nothing kept for later."""
-        asked = replace(self.request, slots=None)
-        return engine("minimal").bytes_of(self.stack.tensors, asked.context, asked, self.bits)
+        asked, none = replace(self.request, slots=None), engine("minimal")
+        bits = (
+            min(by.width(k, asked, self.bits) for by in (none, self.engine))
+            * none.rows(k, asked.context, asked)
+            * times
+            for k, times in self.stack.tensors
+        )
+        return -(-sum(bits, Fraction(0)) // 8)
 
     def cache_bytes_after(self, n: int) -> int:
         """All of it, with what the engine leaves unused."""
@@ -224,28 +235,36 @@ class Audit:
             return None
         return self.request.memory - self.weights_bytes
 
+    @property
+    def fits(self) -> bool | None:
+        """Whether the cache has room beside the weights; one of vLLM's blocks is nobody's."""
+        return None if self.room is None else self.cache_bytes + (self.block_bytes or 0) <= self.room
+
     @cached_property
     def longest_context(self) -> int | None:
         """The most tokens a sequence whose cache fits beside the weights."""
-        return self._most(lambda n: self.asking(context=n).cache_bytes)
+        return self._most(lambda n: self.asking(context=n))
 
     @cached_property
     def largest_batch(self) -> int | None:
-        """The most sequences of the context asked for."""
-        return self._most(lambda count: self.asking(sequences=count).cache_bytes)
+        """The most sequences of the context asked for; where they share a pool, it has room for all."""
+        n = self.request.context if self.request.unified and self.engine.name == "llamacpp" else 0
+        return self._most(
+            lambda count: self.asking(sequences=count, context=n * count or self.request.context)
+        )
 
     def asking(self, **other: Any) -> Audit:
         """The same model under a request that differs in this."""
         return replace(self, request=replace(self.request, **other))
 
-    def _most(self, size: Callable[[int], int]) -> int | None:
-        """The largest number up to 2**40 whose size has room."""
-        if (room := self.room) is None:
+    def _most(self, asking: Callable[[int], Audit]) -> int | None:
+        """The largest number up to 2**40 that fits."""
+        if self.room is None:
             return None
         low, high = 0, _MOST + 1
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if size(middle) <= room else (low, middle)
+            low, high = (middle, high) if asking(middle).fits else (low, middle)
         return low
 
     @cached_property
@@ -256,7 +275,7 @@ class Audit:
             found.append(
                 f"the cache takes {self.cache_bytes:,} bytes; at most {request.max_cache:,} are allowed"
             )
-        if (room := self.room) is not None and self.cache_bytes > room:
+        if self.fits is False:
             took = f"weights of {self.weights_bytes:,} and a cache of {self.cache_bytes:,} bytes"
             found.append(f"{took} do not fit into {request.memory:,}")
         for text in request.needs:
@@ -275,16 +294,15 @@ class Audit:
         request, found = self.request, [*self.stack.remarks]
         positions = self.stack.positions
         if positions is not None and request.context > positions:
-            made = f"the model was made for at most {positions:,} (max_position_embeddings)"
-            found.append(f"{request.context:,} tokens are asked for; {made}")
+            found.append(f"{request.context:,} tokens are more than max_position_embeddings = {positions:,}")
         said, declared = request.said, self.declared
         for what, asked, own, taken, where in (
             ("keys and values", said.kv, declared.kv, self.dtypes.kv, declared.kv_field),
             ("recurrent states", said.state, declared.state, self.dtypes.state, declared.state_field),
         ):
             if own is not None and asked is None:
-                how = "as" if taken == own else f"in {taken}: {self.engine.name} does not follow"
-                found.append(f"{what} {how} {where} declares: {own}")
+                how = f"as {where} declares" if taken == own else f"though {where} declares {own}"
+                found.append(f"{what} in {taken}, {how}")
         if request.memory is not None and request.weights is None and self.weights_bytes is not None:
             found += self._of_weights()
         return found + self.engine.remarks(self.stack, request, self.dtypes)
@@ -293,10 +311,10 @@ class Audit:
         """What the count of the weights leaves out."""
         found = []
         if self.stack.inside:
-            found.append("weights: of the decoder of text alone; what sees or hears comes on top (--weights)")
+            found.append("weights of the text decoder alone; vision and audio towers come on top (--weights)")
         if self.declared.quantised and self.request.weights_dtype is None:
             counted = f"weights are counted in {self.dtypes.model}"
-            found.append(f"{counted}, but the checkpoint is quantised: say --weights-dtype or --weights")
+            found.append(f"{counted}, but the checkpoint is quantised: give --weights-dtype or --weights")
         return found
 
 

@@ -288,7 +288,8 @@ def audit(
         str | None, typer.Option(help="Of recurrent states; the config's or the engine's own unless said.")
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="Who allocates; minimal: nobody, what the next token needs.")
+        str,
+        typer.Option(help="llamacpp, mlx, sglang, transformers or vllm; minimal: what the next token needs."),
     ] = "minimal",
     tensor_parallel: Annotated[
         int, typer.Option(help="Ranks that share the heads; bytes are those of one rank.", min=1)
@@ -314,9 +315,18 @@ def audit(
     unified: Annotated[
         bool, typer.Option("--unified", help="llamacpp: the context is one pool for all sequences.")
     ] = False,
+    swa_full: Annotated[
+        bool, typer.Option("--swa-full", help="llamacpp: windows take as many cells as the context.")
+    ] = False,
+    swa_ratio: Annotated[
+        float | None, typer.Option(help="sglang: window tokens per full token; 0.8 unless said.")
+    ] = None,
+    block: Annotated[int, typer.Option(help="vllm: tokens of a block, at least.", min=1)] = 16,
     speculative: Annotated[int, typer.Option(help="vllm: tokens drafted ahead.", min=0)] = 0,
     batched: Annotated[int, typer.Option(help="vllm: tokens scheduled in one step.", min=1)] = 8192,
     prefix_caching: Annotated[bool, typer.Option(help="vllm: keeps states at block boundaries.")] = True,
+    async_scheduling: Annotated[bool, typer.Option(help="vllm: two steps are under way at a time.")] = True,
+    draft_layers: Annotated[int, typer.Option(help="vllm: layers that a drafter (MTP) adds.", min=0)] = 0,
     card: Annotated[Path | None, typer.Option(help="A file for a picture of it: .svg or .html.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -337,8 +347,13 @@ def audit(
         speculative=speculative,
         ubatch=ubatch,
         unified=unified,
+        swa_full=swa_full,
+        swa_ratio=swa_ratio,
+        block=block,
         batched=batched,
         prefix_caching=prefix_caching,
+        async_scheduling=async_scheduling,
+        draft_layers=draft_layers,
         memory=None if memory is None else quantities.memory(memory),
         weights=None if weights is None else quantities.memory(weights),
         weights_dtype=weights_dtype,

@@ -22,6 +22,10 @@ from limen.theorems.composition_depth.inequality import levels_of
 
 _LOOKED_AT = 20_000  # layers, of all the stacks that are compared with this one
 PRACTICAL = 2**40  # tokens: a longer text is nobody's
+# What a change of one layer does: it is removed, a recurrent layer comes before it, or it is moved forward.
+LOSS = "removing it costs one hop"
+INSERTED = "a recurrent layer before it adds one hop"
+MOVED = "moving it before the second softmax layer adds one hop"
 _NEAR, _LOUD = 2, 2**10  # more hops are certified in no practical text where replies have so many bits
 
 
@@ -121,16 +125,15 @@ def _saves(architecture: Architecture, κ: int) -> Iterator[tuple[int, str]]:
     stretches = [list(stretch) for _, stretch in groupby(range(len(layers)), key=lambda i: layers[i])]
     for stretch in stretches[: _LOOKED_AT // len(layers)]:
         if len(layers) > 1 and _κ(_without(layers, stretch[0])) < κ:
-            yield from ((i, "without it a hop less") for i in stretch)
+            yield from ((i, LOSS) for i in stretch)
     full = [i for i, layer in enumerate(layers) if any(part.full for part in layer.parts)]
     if not full or _κ(_first(layers)) == κ:
         return
     second = full[1] if len(full) > 1 else full[0]
-    where = f"before {'the second' if len(full) > 1 else 'the'} layer with softmax heads"
-    yield second, f"a recurrent layer {where} would bring one hop more"
+    yield second, INSERTED
     for i in range(second + 1, len(layers)):
         if not any(part.full for part in layers[i].parts):
-            yield i, f"moved {where} it would bring one hop more"
+            yield i, MOVED
             return
 
 

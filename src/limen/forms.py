@@ -12,7 +12,7 @@ from importlib import import_module
 from msgspec.structs import replace
 
 from limen.core.architecture import Architecture
-from limen.core.catalogue import beside, ids
+from limen.core.catalogue import beside, ids, module_of
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput, shortened, unknown
 from limen.core.proof import Claim, heading
@@ -35,7 +35,7 @@ def forms_of(theorem: str) -> dict[str, Form]:
     """Those in the folder of a theorem, the one to try first at the beginning; none if it has no `coq.py`."""
     if not beside("theorems", theorem, "coq.py").is_file():
         return {}
-    found: dict[str, Form] = import_module(f"limen.theorems.{theorem}.coq").FORMS
+    found: dict[str, Form] = import_module(f"{module_of('theorems', theorem)}.coq").FORMS
     return found
 
 

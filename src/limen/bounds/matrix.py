@@ -15,7 +15,7 @@ import numpy as np
 from flint import nmod_mat
 from numpy.typing import NDArray
 
-from limen.core.task import Task
+from limen.core.task import Answers, Task, Tokens
 from limen.model import exhaustive
 
 NOT_ALLOWED = -1
@@ -27,9 +27,18 @@ Entries: TypeAlias = NDArray[np.int32]  # (prefixes, continuations): answers as 
 
 
 def of_task(task: Task, t: int) -> Entries:
-    """All promised inputs, cut after t tokens; several answers that are still to come count as one."""
+    """All promised inputs, cut after t tokens."""
+    return cut(task, *every(task), t)
+
+
+def every(task: Task) -> tuple[Tokens, Answers]:
+    """All promised inputs and their answers: (count, length), (count, asks)."""
     tokens = np.concatenate(list(exhaustive.batches(task, 2**18)))
-    answers = task.answer(tokens).reshape(len(tokens), task.asks)
+    return tokens, task.answer(tokens).reshape(len(tokens), task.asks)
+
+
+def cut(task: Task, tokens: Tokens, answers: Answers, t: int) -> Entries:
+    """The inputs cut after t tokens; several answers that are still to come count as one."""
     due = answers[:, max(0, t - (task.length - task.asks)) :]
     u, w, y = (_numbered(x) for x in (tokens[:, :t], tokens[:, t:], due))
     entries = np.full((u.max() + 1, w.max() + 1), NOT_ALLOWED, dtype=np.int32)

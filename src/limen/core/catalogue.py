@@ -1,18 +1,22 @@
 """What exists, found by looking at the files: `limen/tasks/eva.py` holds the task "eva".
 
 An entry is a file `<id>.py` or a folder `<id>/` with an `__init__.py`; nothing else registers it.  A name
-that starts with an underscore is a helper, not an entry.  Listing reads the files as text, so it costs
-milliseconds and imports no entry.
+that starts with an underscore is a helper, not an entry.  Installed packages may bring more (`packages.py`),
+and `file.py:Name` is one of your own (`own.py`).  Listing reads the files as text, so it costs milliseconds
+and imports no entry.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+from limen.core import own
 from limen.core.errors import BadInput, unknown
+from limen.core.packages import brought
 
 T = TypeVar("T")
 
@@ -29,25 +33,38 @@ KINDS = {
 _ROOT = Path(__file__).parents[1]
 
 
-def _folders(kind: str) -> list[Path]:
+class _Entry(NamedTuple):
+    module: str
+    name: str | None  # of the class, where the module does not say it by having only one
+    path: Path | None
+
+
+def _folders(kind: str) -> list[str]:
     """Where the entries of a kind stand: in its package, whose `__path__` may name more folders."""
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
     if not (_ROOT / KINDS[kind]).is_dir():
         return []
-    return [Path(folder) for folder in importlib.import_module(f"limen.{KINDS[kind]}").__path__]
+    return list(importlib.import_module(f"limen.{KINDS[kind]}").__path__)
 
 
-def _files(kind: str) -> dict[str, Path]:
-    """The file of each entry, by its id."""
-    found = [(p.stem, p) for folder in _folders(kind) for p in folder.glob("*.py")]
-    found += [(p.parent.name, p) for folder in _folders(kind) for p in folder.glob("*/__init__.py")]
-    return {name: path for name, path in sorted(found) if not name.startswith("_")}
+def _entries(kind: str) -> dict[str, _Entry]:
+    """Every entry, by its id."""
+    return _listed(kind, tuple((folder, Path(folder).stat().st_mtime_ns) for folder in _folders(kind)))
+
+
+@cache  # a search over sizes asks thousands of times; a folder that has changed since is read again
+def _listed(kind: str, folders: tuple[tuple[str, int], ...]) -> dict[str, _Entry]:
+    files = [(p.stem, p) for folder, _ in folders for p in Path(folder).glob("*.py")]
+    files += [(p.parent.name, p) for folder, _ in folders for p in Path(folder).glob("*/__init__.py")]
+    ours = {name: _Entry(f"limen.{KINDS[kind]}.{name}", None, path) for name, path in files}
+    theirs = {name: _Entry(*entry) for name, entry in brought(kind).items()}
+    return {name: entry for name, entry in sorted((theirs | ours).items()) if not name.startswith("_")}
 
 
 def ids(kind: str) -> list[str]:
     """Every entry of a kind, sorted; empty while the kind has no files."""
-    return list(_files(kind))
+    return list(_entries(kind))
 
 
 def summary(kind: str, name: str) -> str:
@@ -57,20 +74,37 @@ def summary(kind: str, name: str) -> str:
 
 
 def docstring(kind: str, name: str) -> str:
-    """What the file of an entry says of itself."""
-    return ast.get_docstring(ast.parse(_files(kind)[name].read_text(encoding="utf-8"))) or ""
+    """What the file of an entry says of itself; what is your own says it of the class."""
+    if ":" in name:
+        return own.admitted(name).__doc__ or ""
+    text = _path(_entries(kind)[name]).read_text(encoding="utf-8")
+    return ast.get_docstring(ast.parse(text)) or ""
+
+
+def _path(entry: _Entry) -> Path:
+    """Its file; only where a package hides it, by running it."""
+    return entry.path or Path(importlib.import_module(entry.module).__file__ or "")
 
 
 def beside(kind: str, name: str, file: str) -> Path:
     """A file in the folder of an entry, such as the `proof.md` of a theorem."""
-    return _files(kind)[name].with_name(file)
+    return _path(_entries(kind)[name]).with_name(file)
+
+
+def module_of(kind: str, name: str) -> str:
+    """The module in which an entry stands."""
+    if name not in _entries(kind):
+        raise unknown(KINDS[kind].removesuffix("s"), name, ids(kind))
+    return _entries(kind)[name].module
 
 
 def lookup(kind: str, name: str, base: type[T]) -> type[T]:
-    """The one subclass of `base` that the file `name` of this kind defines."""
-    if name not in ids(kind):
-        raise unknown(KINDS[kind].removesuffix("s"), name, ids(kind))
-    module = importlib.import_module(f"limen.{KINDS[kind]}.{name}")
+    """The one subclass of `base` that the entry defines: of the catalogue, of a package, or your own."""
+    if ":" in name:
+        return _fitting(own.admitted(name), base, name)
+    module = importlib.import_module(module_of(kind, name))
+    if (inside := _entries(kind)[name].name) is not None:
+        return _fitting(getattr(module, inside, None), base, f"{module.__name__}:{inside}")
     classes: list[
         type[T]
     ] = [  # asked by `type`, since isinstance would wake the lazy torch among a module's names
@@ -83,10 +117,26 @@ def lookup(kind: str, name: str, base: type[T]) -> type[T]:
     return classes[0]
 
 
+def _fitting(found: object, base: type[T], name: str) -> type[T]:
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise BadInput(f"{name} is no {base.__name__.lower()}: it must be a subclass of {base.__module__}'s")
+    return found
+
+
 def identifier(entry: object) -> str:
-    """The id of a catalogue entry or of its class: the name of the file that defines it."""
+    """The id of a catalogue entry or of its class: the name of its file, or of a package's entry point.
+
+    Anything else is somebody's own, and is called `file.py:Name`.
+    """
     cls = entry if isinstance(entry, type) else type(entry)
     package, _, name = cls.__module__.rpartition(".")
-    if package not in {f"limen.{folder}" for folder in KINDS.values()}:
-        raise BadInput(f"{cls.__qualname__} is not in the catalogue: it is defined in {cls.__module__}")
-    return name
+    if package in {f"limen.{folder}" for folder in KINDS.values()}:
+        return name
+    return _brought_as(cls.__module__, cls.__name__) or own.adopt(cls)
+
+
+@cache
+def _brought_as(module: str, name: str) -> str | None:
+    """The id under which a package brings a class."""
+    points = ((at, entry) for kind in KINDS for at, entry in brought(kind).items())
+    return next((at for at, entry in points if entry[:2] == (module, name)), None)

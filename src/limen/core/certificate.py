@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from limen.core.errors import BadInput
+from limen.core.own import refuse
 from limen.core.shown import html
 from limen.core.strict_json import read_object
 
@@ -181,6 +182,8 @@ def decode(content: bytes) -> Witness:
         raise BadInput(f"not a certificate: the field schema must be {SCHEMA!r}")
     try:
         witness: Witness = msgspec.convert(fields, type=Witness)
-        return witness
     except msgspec.MsgspecError as error:
         raise BadInput(f"not a certificate: {error}") from error
+    for text in (witness.task, getattr(witness, "architecture", "")):
+        refuse(text, "the certificate")
+    return witness

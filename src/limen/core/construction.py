@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from inspect import isabstract
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids, lookup
 from limen.core.errors import BadInput, unknown
 from limen.core.numbers import Precision
+from limen.core.own import beside
 from limen.core.task import Task
 from limen.core.text import Call, build, parse_call, word
 from limen.core.weights import Weights
@@ -80,21 +82,42 @@ class Construction(ABC):
 
 
 def constructions_for(task: Task) -> list[str]:
-    """The ids of the constructions of a task, the one to take if none is named first."""
+    """The ids of the constructions of a task, the one to take if none is named first.
+
+    Of a task of your own: those that stand in its file.
+    """
+    if ":" in identifier(task):
+        near = [cls for cls in beside(type(task)) if issubclass(cls, Construction)]
+        return [identifier(cls) for cls in near if not isabstract(cls) and _of(cls, task)]
     found = [name for name in ids("constructions") if name.split("_by_")[0] == identifier(task)]
     return sorted(found, key=lambda name: (not name.endswith(_FIRST), name))
+
+
+def _of(construction: type[Construction], task: Task) -> bool:
+    """Whether it is about such tasks: its field `task` says so."""
+    return isinstance(task, get_type_hints(construction)["task"])
 
 
 def construct(task: Task, by: str | None = None) -> Construction:
     """The construction named by its id, or by what stands behind `_by_`, with options; else the first."""
     known = constructions_for(task)
+    call = parse_call(by) if by else Call(known[0] if known else "", {})
+    if ":" in call.name:
+        return _own(task, call)
     if not known:
         solvable = sorted({name.split("_by_")[0] for name in ids("constructions")})
         raise BadInput(
             f"no construction for {identifier(task)} yet; there are some for {', '.join(solvable)}"
         )
-    call = parse_call(by) if by else Call(known[0], {})
     name = call.name if call.name in known else f"{identifier(task)}_by_{call.name}"
     if name not in known:
         raise unknown(f"construction for {identifier(task)}", call.name, known)
     return build(lookup("constructions", name, Construction), Call(name, call.arguments), task=task)
+
+
+def _own(task: Task, call: Call) -> Construction:
+    found = lookup("constructions", call.name, Construction)
+    if not _of(found, task):
+        wanted = get_type_hints(found)["task"].__name__
+        raise BadInput(f"{call.name} is a construction for {wanted}, not for {identifier(task)}")
+    return build(found, call, task=task)

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 
 from limen.core.errors import BadInput
+from limen.core.own import refuse
 from limen.core.strict_json import read_object
 
 SCHEMA = "limen/proof/1"
@@ -50,6 +51,9 @@ def read(text: str) -> Claim:
         first.removeprefix(start).removesuffix(end).encode(), "not a proof of limen: first line"
     )
     try:
-        return msgspec.convert(fields, type=Claim)
+        claim = msgspec.convert(fields, type=Claim)
     except msgspec.MsgspecError as error:
         raise BadInput(f"not a proof of limen: first line: {error}") from error
+    for said in (claim.task, claim.architecture):
+        refuse(said, "the proof")
+    return claim

@@ -7,9 +7,9 @@
     layer := call {"|" call}            side by side in one layer
     call  := name ["(" key "=" value {"," key "=" value} ")"]
 
-One parser reads tasks, architectures and precisions; `spell` and `spell_stack` print what
-it parsed.  A value is an integer (also `2^20`), true, false, a word, or a call, which is passed on as its
-text.  A tuple field `n` is written n1=…, n2=….
+A name is an id of the catalogue or `file.py:Name` (`own.py`).  One parser reads tasks, architectures and
+precisions; `spell` and `spell_stack` print what it parsed.  A value is an integer (also `2^20`), true, false,
+a word, or a call, which is passed on as its text.  A tuple field `n` is written n1=…, n2=….
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from numpy.typing import NDArray
 
 from limen.core.catalogue import identifier
 from limen.core.errors import BadInput, unknown
+from limen.core.own import NAMED
 
 T = TypeVar("T")
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<int>-?[0-9]+(?:\^[0-9]+)?)|(?P<word>[A-Za-z_]\w*)|(?P<mark>[(),=*|]))", re.ASCII
+    rf"\s*(?:(?P<word>{NAMED}|[A-Za-z_][A-Za-z0-9_]*)|(?P<int>-?[0-9]+(?:\^[0-9]+)?)|(?P<mark>[(),=*|]))",
+    re.ASCII,
 )
 _LONGEST = 4096  # layers in a parsed stack, and characters in a text: nobody means more
 _LARGEST_BITS = 4096  # an integer with more bits is a slip of the keyboard

@@ -13,7 +13,7 @@ from typing import Any
 
 from limen.core.errors import BadInput, unknown
 from limen.hf.dtypes import INSIDE
-from limen.hf.fields import Fields, defaults, other_names
+from limen.hf.fields import Fields, defaults, no_misspelling, other_names
 from limen.hf.parameters import parameters
 from limen.hf.reader import Reader
 from limen.hf.stack import Bits, ModelLayer, Stack, sharing
@@ -49,7 +49,7 @@ def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  
     if not any(layer.stages for layer in layers):
         raise f.wrong("layer_types", "at least one layer that mixes tokens")
     more = "" if len(others) <= _SHOWN else f" and {len(others) - _SHOWN} more"
-    named = f"not fields of {model_type}, left aside: {', '.join(others[:_SHOWN])}{more}"
+    named = f"ignored, {model_type} has no such fields: {', '.join(others[:_SHOWN])}{more}"
     remarks = (named,) if others else ()
     positions = f.maybe("max_position_embeddings")
     counted = parameters(_tied(f, whole), layers)
@@ -75,6 +75,7 @@ def decoder(config: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any], s
     for name in INSIDE:
         if isinstance(inner := config.get(name), dict):
             return _inner(inner, str(own), f"{where}: {name}")
+    no_misspelling(config, (key for key in config if key not in INSIDE), INSIDE, where)
     if isinstance(own, str):  # the decoder's fields without a box around them, or none at all
         for known in (boxes.get(own), f"{own}_text"):
             if known in defaults():
@@ -115,6 +116,12 @@ def _shared(layers: list[ModelLayer], f: Fields) -> list[ModelLayer]:
             raise f.wrong("num_kv_shared_layers", f"an integer below the number of layers, {len(layers)}")
         return layers
     source = {layer.kind: layer.index for layer in layers[:first]}
+    for layer in layers[first:]:
+        if layer.kind not in source:
+            shared = f"num_kv_shared_layers is {len(layers) - first}"
+            raise f.contradiction(
+                shared, f"none of the first {first} layers has the kind of layer {layer.index}"
+            )
     return [
         layer
         if layer.index < first

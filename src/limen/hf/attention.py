@@ -59,8 +59,8 @@ class Heads(NamedTuple):
 def heads(f: Fields) -> Heads:
     """d is hidden_size/h where none is given."""
     h = f.integer("num_attention_heads")
-    d = f.maybe("head_dim") or f.share("num_attention_heads", of="hidden_size")
-    return Heads(h, f.either("num_key_value_heads", h), d, d)
+    d = f.size("head_dim") or f.share("num_attention_heads", of="hidden_size")
+    return Heads(h, f.size_or("num_key_value_heads", h), d, d)
 
 
 def attention(f: Fields, i: int, kind: str, bits: Bits, which: Heads | None = None) -> Block:
@@ -70,9 +70,7 @@ def attention(f: Fields, i: int, kind: str, bits: Bits, which: Heads | None = No
         raise f.wrong("num_key_value_heads", f"a divisor of num_attention_heads = {which.h}")
     if (limit := _LIMITS[kind]) is None:
         return full(which)
-    return window(
-        which, f.integer(limit, 2), bits, "sliding window" if limit == "sliding_window" else "chunk"
-    )
+    return window(which, f.integer(limit, 2), bits, chunk=limit != "sliding_window")
 
 
 def full(which: Heads) -> Block:
@@ -80,9 +78,10 @@ def full(which: Heads) -> Block:
     return Block("full attention", part, (which.kept(EveryToken()),), which.sizes)
 
 
-def window(which: Heads, W: int, bits: Bits, what: str = "sliding window") -> Block:
+def window(which: Heads, W: int, bits: Bits, chunk: bool = False) -> Block:
     part = Part(Window(which.h, which.d_v, W, d_k=which.d_k, kv_heads=which.kv_heads), p=ceil(bits.kv))
-    return Block(what, part, (which.kept(LastTokens(W)),), (*which.sizes, ("window", W)))
+    kept, what = which.kept(LastTokens(W, chunk=chunk)), "chunk" if chunk else "sliding window"
+    return Block(what, part, (kept,), (*which.sizes, ("window", W)))
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
@@ -101,9 +100,9 @@ def _kinds(f: Fields) -> tuple[str, ...]:
     if f.listed or (f.ruled and f["max_window_layers"] is None):
         return f.kinds()
     allowed = bool(f["use_sliding_window"]) or not f.says("use_sliding_window")
-    sliding = allowed and f.maybe("sliding_window") is not None
+    sliding = allowed and f.size("sliding_window") is not None
     others = (
-        "sliding_attention" if sliding else "chunked_attention" if f.maybe("attention_chunk_size") else None
+        "sliding_attention" if sliding else "chunked_attention" if f.size("attention_chunk_size") else None
     )
     first = f.integer("max_window_layers", 0) if f.ruled else 0
     count = f.integer("num_hidden_layers")

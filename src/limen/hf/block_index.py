@@ -20,9 +20,11 @@ _OLDER = {
     "index_topk_blocks": "sparse_topk_blocks",
 }
 
+_INSIDE = (*_OLDER.values(), "sparse_attention_freq")
+
 
 def _size(f: Fields, name: str) -> int:
-    return f.nested("sparse_attention_config").either(_OLDER[name], f.integer(name))
+    return f.nested("sparse_attention_config", _INSIDE).size_or(_OLDER[name], f.integer(name))
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
@@ -37,7 +39,7 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
 
 def _kinds(f: Fields) -> tuple[str, ...]:
     """As listed, by the older list of 0 and 1, or full throughout."""
-    inner = f.nested("sparse_attention_config")
+    inner = f.nested("sparse_attention_config", _INSIDE)
     if f.listed or inner["sparse_attention_freq"] is None:
         return f.kinds()
     frequency = inner.integers("sparse_attention_freq")

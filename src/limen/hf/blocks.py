@@ -33,7 +33,7 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     if which.h % group:
         raise own.wrong("n_heads_in_group", f"a divisor of num_attention_heads = {which.h}")
     which = Heads(which.h, which.h // group, which.d, which.d_v)
-    W = own.maybe("window_length")
+    W = own.size("window_length")
     return ((full(which) if W is None else window(which, W, bits),),)
 
 

@@ -32,7 +32,7 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     window = Block(window.what, window.part, (Kept(Use.KV, d, LastTokens(W, copies)),), window.sizes)
     if kind == "sliding_attention":
         return ((window,),)
-    r = f.nested("compress_rates").either(kind, f.either(_LEGACY[kind], _RATES[kind]))
+    r = f.nested("compress_rates", tuple(_RATES)).size_or(kind, f.size_or(_LEGACY[kind], _RATES[kind]))
     sizes: tuple[tuple[str, int], ...] = (("heads", h), ("head_dim", d), ("block", r))
     part = Part(BlockSparse(h, d, r, 1), p=SUMS)  # rows may mix tokens of two players: no reply is known
     if kind == "heavily_compressed_attention":

@@ -47,8 +47,8 @@ def _inkling(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
 def _baichuan(f: Fields, i: int, kind: str, bits: Bits) -> Block:
     swa = "num_swa_" if kind == "sliding_attention" else "num_"
     h = f.integer(f"{swa}attention_heads")
-    d = f.maybe("head_dim") or f.integer("hidden_size") // h
-    which, c = Heads(h, f.either(f"{swa}key_value_heads", h), d, d), f.integer("conv_window")
+    d = f.size("head_dim") or f.integer("hidden_size") // h
+    which, c = Heads(h, f.size_or(f"{swa}key_value_heads", h), d, d), f.integer("conv_window")
     columns = Kept(Use.CONVOLUTION, which.row, Fixed(c - 1), pieces=((which.h_kv, which.d + which.d_v),))
     return _behind(attention(f, i, kind, bits, which), which, c, (columns,))
 

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
@@ -100,6 +100,16 @@ _NEAR = 0.9  # how alike a misspelled field is
 _LISTS = ("layer_types", "layers_block_type")
 
 
+def no_misspelling(
+    config: Mapping[str, Any], others: Iterable[str], deciding: Iterable[str], where: str
+) -> None:
+    """No key of the others may be nearly one that decides something and is not there."""
+    missing = [name for name in deciding if name not in config]
+    for key in others:
+        if near := get_close_matches(key, missing, n=1, cutoff=_NEAR):
+            raise BadInput(f"{where} has no field {key!r}; did you mean {near[0]!r}?")
+
+
 @dataclass(frozen=True)
 class Fields:
     """Reading is strict: whatever is missing, contradictory or no number is an error that names the field."""
@@ -148,11 +158,18 @@ class Fields:
         return value
 
     def maybe(self, name: str) -> int | None:
-        """None where neither the config nor the class says."""
+        """None where neither the config nor the class says, or where they say 0: no such layers."""
         return None if self[name] is None else self.integer(name, 0) or None
 
     def either(self, name: str, otherwise: int) -> int:
         return self.maybe(name) or otherwise
+
+    def size(self, name: str) -> int | None:
+        """None where neither the config nor the class says; 0 is no size."""
+        return None if self[name] is None else self.integer(name)
+
+    def size_or(self, name: str, otherwise: int) -> int:
+        return self.size(name) or otherwise
 
     def number(self, name: str) -> float:
         value = self[name]
@@ -175,12 +192,14 @@ class Fields:
             raise self.wrong(name, f"a list of integers up to {_LARGEST}")
         return value
 
-    def nested(self, name: str) -> Fields:
-        """The fields inside a field, which may be absent."""
+    def nested(self, name: str, read: tuple[str, ...] = ()) -> Fields:
+        """The fields inside a field, which may be absent; one that is nearly one of `read` is an error."""
         inner = self[name] or {}
         if not isinstance(inner, dict):
             raise self.wrong(name, "an object")
-        return Fields(inner, self.model_type, f"{self.where}: {name}")
+        where = f"{self.where}: {name}"
+        no_misspelling(inner, [key for key in inner if key not in read], read, where)
+        return Fields(inner, self.model_type, where)
 
     def of_layer(self, i: int) -> Fields:
         """With what the config says of this layer alone."""
@@ -201,11 +220,7 @@ class Fields:
         deciding |= {name for name in read if name in taken or self.model_type not in known}
         usual = taken | deciding | _USUAL | set(read)
         others = [key for key in self.config if key not in usual and not key.startswith("_")]
-        for key in others:
-            missing = [name for name in deciding if name not in self.config]
-            if near := get_close_matches(key, missing, n=1, cutoff=_NEAR):
-                said = f"{self.where}: {self.model_type} has no field {key!r}"
-                raise BadInput(f"{said}; did you mean {near[0]!r}?")
+        no_misspelling(self.config, others, deciding, f"{self.where}: {self.model_type}")
         return others if self.model_type in known else []
 
     @property
@@ -233,7 +248,7 @@ class Fields:
         rule = defaults()[self.model_type].layers
         if rule is None:
             raise self.wrong("layer_types", "a list with the kind of each layer")
-        every = self.maybe(rule.period) if rule.period else None
+        every = self.size(rule.period) if rule.period else None
         return rule.kinds(self.integer("num_hidden_layers"), every)
 
     def cycled(self, name: str, count: int) -> tuple[str, ...]:

@@ -46,16 +46,16 @@ def _sizes(f: Fields) -> Sizes:
     width = f.integer("hidden_size")
     if f.model_type == "gated_deltanet":
         h_k, d_k = f.integer("num_heads"), f.integer("head_dim")
-        h = f.either("num_v_heads", h_k)
+        h = f.size_or("num_v_heads", h_k)
         return Sizes(h, d_k, int(d_k * f.number("expand_v")), h_k, h)
     if f.model_type in ("hgrn2", "rwkv7"):
-        said = f.maybe("expand_ratio" if f.model_type == "hgrn2" else "head_dim")
+        said = f.size("expand_ratio" if f.model_type == "hgrn2" else "head_dim")
         h = f.integer("num_heads") if said is None else width // said
-        values = f.either("value_dim", width)
+        values = f.size_or("value_dim", width)
         return Sizes(h, said or width // h, values // h, h, h)
     h = f.integer("num_heads")
     d_k, d_v = (int(width * f.number(name)) // h for name in ("expand_k", "expand_v"))
-    kv = f.either("num_kv_heads", h)
+    kv = f.size_or("num_kv_heads", h)
     return Sizes(h, d_k, d_v, h, kv)
 
 
@@ -86,14 +86,14 @@ def _attention(f: Fields, sizes: Fields, bits: Bits) -> Block:
     h, width = sizes.integer("num_heads"), f.integer("hidden_size")
     if width % h:
         raise sizes.wrong("num_heads", f"a divisor of hidden_size = {width}")
-    which = Heads(h, sizes.either("num_kv_heads", h), width // h, width // h)
-    W = sizes.maybe("window_size")
+    which = Heads(h, sizes.size_or("num_kv_heads", h), width // h, width // h)
+    W = sizes.size("window_size")
     return full(which) if W is None else window(which, W, bits)
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     if kind == "attention":
-        inner = f if f.model_type in _TRANSFORMERS else f.nested("attn")
+        inner = f if f.model_type in _TRANSFORMERS else f.nested("attn", _ATTENTION)
         return ((_attention(f, inner, bits),),)
     return ((_samba(f, bits) if f.model_type == "samba" else _recurrence(f, bits),),)
 
@@ -104,7 +104,7 @@ def _kinds(f: Fields) -> tuple[str, ...]:
         return ("attention",) * count
     if f["attn"] is None:
         return ("recurrence",) * count
-    inner = f.nested("attn")
+    inner = f.nested("attn", _ATTENTION)
     among = set(inner.integers("layers"))
     if not among <= set(range(count)):
         raise inner.wrong("layers", f"a list of layers, 0..{count - 1}")
@@ -112,6 +112,7 @@ def _kinds(f: Fields) -> tuple[str, ...]:
 
 
 _TRANSFORMERS = ("transformer", "sba")
+_ATTENTION = ("layers", "num_heads", "num_kv_heads", "window_size")  # inside attn
 
 READER = Reader(
     (),

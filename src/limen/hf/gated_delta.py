@@ -23,6 +23,7 @@ from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.kda import Kda
 
 _KDA = ("kimi_linear", "bailing_hybrid")
+_INSIDE = ("num_heads", "head_dim", "short_conv_kernel_size", "full_attn_layers")  # linear_attn_config
 
 
 class Sizes(NamedTuple):
@@ -35,22 +36,22 @@ class Sizes(NamedTuple):
 
 def sizes(f: Fields) -> Sizes:
     if f.model_type == "bailing_hybrid":
-        h = f.either("linear_num_heads", f.integer("num_attention_heads"))
-        d = f.either("linear_head_dim", f.integer("head_dim"))
-        return Sizes(h, h, d, d, f.either("linear_conv_kernel_dim", f.integer("short_conv_kernel_size")))
+        h = f.size_or("linear_num_heads", f.integer("num_attention_heads"))
+        d = f.size_or("linear_head_dim", f.integer("head_dim"))
+        return Sizes(h, h, d, d, f.size_or("linear_conv_kernel_dim", f.integer("short_conv_kernel_size")))
     if f.model_type == "kimi_linear":
-        inner = f.nested("linear_attn_config")
-        h = inner.either("num_heads", f.integer("linear_num_heads"))
-        d = inner.either("head_dim", f.integer("linear_head_dim"))
-        return Sizes(h, h, d, d, inner.either("short_conv_kernel_size", f.integer("linear_conv_kernel_dim")))
+        inner = f.nested("linear_attn_config", _INSIDE)
+        h = inner.size_or("num_heads", f.integer("linear_num_heads"))
+        d = inner.size_or("head_dim", f.integer("linear_head_dim"))
+        return Sizes(h, h, d, d, inner.size_or("short_conv_kernel_size", f.integer("linear_conv_kernel_dim")))
     heads = f.integer("num_attention_heads")
-    h_k = f.either("linear_num_key_heads", heads)
-    d_k = f.maybe("linear_key_head_dim") or 3 * f.integer("hidden_size") // (4 * h_k)  # OLMo: ¾ of the width
+    h_k = f.size_or("linear_num_key_heads", heads)
+    d_k = f.size("linear_key_head_dim") or 3 * f.integer("hidden_size") // (4 * h_k)  # OLMo: ¾ of the width
     return Sizes(
         h_k,
-        f.either("linear_num_value_heads", heads),
+        f.size_or("linear_num_value_heads", heads),
         d_k,
-        f.either("linear_value_head_dim", 2 * d_k),
+        f.size_or("linear_value_head_dim", 2 * d_k),
         f.integer("linear_conv_kernel_dim"),
     )
 
@@ -73,7 +74,7 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
 
 
 def _kinds(f: Fields) -> tuple[str, ...]:
-    inner = f.nested("linear_attn_config")
+    inner = f.nested("linear_attn_config", _INSIDE)
     if f.listed or inner["full_attn_layers"] is None:
         return f.kinds()
     full = set(inner.integers("full_attn_layers"))  # counted from 1

@@ -13,8 +13,8 @@ _GLOBAL_HEAD_DIM = 512  # where the config does not say
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     which = heads(f)
     if kind == "full_attention" and f["per_layer_config"] is None:  # otherwise it says what is special
-        d = f.either("global_head_dim", _GLOBAL_HEAD_DIM)
-        shared = f.either("num_global_key_value_heads", which.h_kv) if f["attention_k_eq_v"] else which.h_kv
+        d = f.size_or("global_head_dim", _GLOBAL_HEAD_DIM)
+        shared = f.size_or("num_global_key_value_heads", which.h_kv) if f["attention_k_eq_v"] else which.h_kv
         which = Heads(which.h, shared, d, d)
     return ((attention(f, i, kind, bits, which),),)
 

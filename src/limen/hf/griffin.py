@@ -12,7 +12,7 @@ from limen.mixers.gated_linear import GatedLinear
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     if kind == "full_attention":  # "attention" in the config, and always of a window
         return ((window(heads(f), f.integer("sliding_window", 2), bits),),)
-    width, c = f.either("lru_width", f.integer("hidden_size")), f.integer("conv1d_width")
+    width, c = f.size_or("lru_width", f.integer("hidden_size")), f.integer("conv1d_width")
     columns = Kept(Use.CONVOLUTION, width, Fixed(c - 1))  # of transformers' models the one that keeps no more
     kept = Kept(Use.RECURRENT, width, Fixed(), wide=True), columns
     sizes = (("state_numbers", width), ("convolution", c))

@@ -59,7 +59,7 @@ def _key_size(f: Fields) -> int:
 
 
 def _value_size(f: Fields) -> int:
-    return f.maybe("v_head_dim") or f.share("num_attention_heads", of="hidden_size")
+    return f.size("v_head_dim") or f.share("num_attention_heads", of="hidden_size")
 
 
 def _sizes(f: Fields) -> tuple[tuple[str, int], ...]:

@@ -34,7 +34,7 @@ def _numbers(pieces: Pieces) -> int:
 
 def _mamba(f: Fields, bits: Bits) -> Block:
     if f.model_type in ("mamba", "falcon_mamba"):
-        channels = f.maybe("intermediate_size") or int(f.number("expand") * f.integer("hidden_size"))
+        channels = f.size("intermediate_size") or int(f.number("expand") * f.integer("hidden_size"))
         s, c = f.integer("state_size"), f.integer("conv_kernel")
     else:
         channels = int(f.number("mamba_expand") * f.integer("hidden_size"))
@@ -48,8 +48,8 @@ def shared_attention(f: Fields) -> Block:
     It reads the token beside its embedding: twice the width.
     """
     h = f.integer("num_attention_heads")
-    d = f.maybe("head_dim") or 2 * f.integer("hidden_size") // h
-    return full(Heads(h, f.either("num_key_value_heads", h), d, d))
+    d = f.size("head_dim") or 2 * f.integer("hidden_size") // h
+    return full(Heads(h, f.size_or("num_key_value_heads", h), d, d))
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:

@@ -55,7 +55,7 @@ def _mamba2(f: Fields, bits: Bits) -> Block:
     h = channels // f.integer(names.d) if _of_fla(f) else f.integer(names.h)
     d = f.integer(names.d) if f[names.d] not in (None, "auto") else channels // h
     if h * d != channels and f.model_type not in _FREE:
-        wide = "mamba_d_ssm" if f.maybe("mamba_d_ssm") else f"{names.expand} × hidden_size"
+        wide = "mamba_d_ssm" if f.size("mamba_d_ssm") else f"{names.expand} × hidden_size"
         raise f.contradiction(f"{names.h} × {names.d} is {h} × {d} = {h * d}", f"{wide} is {channels}")
     return behind_convolution("mamba2", Mamba2(), ((h, d * s),), (((h, d), (g, 2 * s)), c), bits)
 
@@ -67,7 +67,7 @@ def _of_fla(f: Fields) -> bool:
 
 
 def _channels(f: Fields, names: Names) -> int:
-    return f.maybe("mamba_d_ssm") or int(f.number(names.expand) * f.integer("hidden_size"))
+    return f.size("mamba_d_ssm") or int(f.number(names.expand) * f.integer("hidden_size"))
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:

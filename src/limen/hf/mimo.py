@@ -17,7 +17,7 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     own = "swa_" if kind == "sliding_attention" else ""
     h, h_kv = (f.integer(f"{own}{name}") for name in ("num_attention_heads", "num_key_value_heads"))
     which = Heads(h, h_kv, f.integer("head_dim"), f.integer("v_head_dim"))
-    earlier = f.maybe("sliding_window_size")
+    earlier = f.size("sliding_window_size")
     if kind != "sliding_attention" or earlier is None:
         return ((attention(f, i, kind, bits, which),),)
     block = window(which, earlier + 1, bits)

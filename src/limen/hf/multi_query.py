@@ -19,9 +19,9 @@ from limen.hf.stack import Bits, EveryToken
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     which = heads(f)
     few = {
-        "falcon": f.either("num_kv_heads", which.h) if f["new_decoder_architecture"] else _one(f, which),
+        "falcon": f.size_or("num_kv_heads", which.h) if f["new_decoder_architecture"] else _one(f, which),
         "gpt_bigcode": _one(f, which),
-        "chatglm": f.either("multi_query_group_num", 1) if f["multi_query_attention"] else which.h,
+        "chatglm": f.size_or("multi_query_group_num", 1) if f["multi_query_attention"] else which.h,
     }
     which = Heads(which.h, few[f.model_type], which.d, which.d_v)
     if which.h % which.h_kv:

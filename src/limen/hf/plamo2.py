@@ -33,7 +33,7 @@ def _kinds(f: Fields) -> tuple[str, ...]:
         step = f.integer("mamba_step")
         half = step // 2
         mixed = [i != count - 1 if count <= half else i % step != half for i in range(count)]
-    windowed = f.maybe("attention_window_size") is not None
+    windowed = f.size("attention_window_size") is not None
     attention = ["full_attention" if i in seen or not windowed else "sliding_attention" for i in range(count)]
     return tuple("linear_attention" if m else a for m, a in zip(mixed, attention, strict=True))
 

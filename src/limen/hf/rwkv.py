@@ -14,7 +14,7 @@ from limen.mixers.gated_linear import GatedLinear
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     width = f.integer("hidden_size")
-    state, shift = 3 * f.either("attention_hidden_size", width), 2 * width
+    state, shift = 3 * f.size_or("attention_hidden_size", width), 2 * width
     kept = Kept(Use.RECURRENT, state, Fixed(), wide=True), Kept(Use.CONVOLUTION, shift, Fixed())
     return ((recurrence("rwkv", GatedLinear(), kept, bits, (("state_numbers", state),)),),)
 

@@ -7,9 +7,12 @@ from math import ceil
 
 from limen.hf.fields import Fields
 from limen.hf.parameters import Experts, NotCounted, Says, Shape, says
+from limen.hf.rare_shapes import RARE
 from limen.hf.stack import Block, Columns, Fixed, ModelLayer, Use
 
 FIELDS = (
+    *("intermediate_multiple_size", "qk_dim_factor", "v_dim_factor", "ffn_proj_factor", "add_out_norm"),
+    *("ffn_round_up_to_multiple_of", "weight_mode", "is_moe", "norm_bias", "classifier_bias", "decoder_bias"),
     *("hidden_size", "vocab_size", "intermediate_size", "tie_word_embeddings", "head_dim"),
     *("max_position_embeddings", "attention_bias", "mlp_bias", "use_bias", "bias", "enable_bias"),
     *("attention_out_bias", "add_bias_linear", "use_qkv_bias", "lm_head_bias", "no_bias"),
@@ -351,6 +354,20 @@ def _zamba2(f: Fields) -> int:
     return count * one + places * (w * r + r * 2 * m)
 
 
+def _zamba_layer(f: Fields, layer: ModelLayer) -> int:
+    """What goes into the recurrence passes a matrix where attention stands before it."""
+    return mamba(f, layer) + (f.integer("hidden_size") ** 2 if layer.kind == "hybrid" else 0)
+
+
+def _zamba(f: Fields) -> int:
+    """One block of attention over twice the width and an MLP, for all places where it stands."""
+    if not f["tie_word_embeddings"]:  # then transformers unties these, too
+        raise NotCounted
+    w, h, m = (f.integer(name) for name in ("hidden_size", "num_attention_heads", "intermediate_size"))
+    h_kv, d = f.size_or("num_key_value_heads", h), f.size("head_dim") or 2 * w // h
+    return 2 * w * (h + 2 * h_kv) * d + h * d * w + 3 * w * m + 3 * w
+
+
 def _zamba2_layer(f: Fields, layer: ModelLayer) -> int:
     w = f.integer("hidden_size")
     own = mamba2(lambda f: True, True, "add_bias_linear")(f, layer)
@@ -662,4 +679,6 @@ SHAPES: dict[str, Shape] = {
         size=four("ffn_hidden_size"),
         layer=_falcon,
     ),
+    "zamba": Shape(norms=1, size=_none, bias=False, layer=_zamba_layer, once=_zamba, attends=False),
+    **RARE,
 }

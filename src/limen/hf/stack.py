@@ -45,12 +45,13 @@ class LastTokens:
     """A row for each token in a window of W, the one that looks included.
 
     `copies`: transformers may keep what is key and value in one as two tensors; `said`: the config's own
-    number, where W is another.
+    number, where W is another; `chunk`: the window begins anew with every chunk of W tokens.
     """
 
     W: int
     copies: int = 1
     said: int | None = None
+    chunk: bool = False
     late = Fraction(0)
 
     def needed(self, n: int) -> int:
@@ -218,6 +219,11 @@ class Stack:
         """The stack that theorems speak about; layers without a mixer have no place in it."""
         stages = [stage for layer in self.layers for stage in layer.stages]
         return Architecture(tuple(Layer(tuple(block.part for block in stage)) for stage in stages))
+
+    @cached_property
+    def kept(self) -> list[tuple[tuple[Kept, ...], int]]:
+        """What each mixer keeps, and how many keep the same."""
+        return [*Counter(block.kept for layer in self.layers for block in layer.blocks).items()]
 
     @cached_property
     def tensors(self) -> list[tuple[Kept, int]]:

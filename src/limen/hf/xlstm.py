@@ -18,7 +18,7 @@ _ROUND = 64
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
-    h, width = f.integer("num_heads"), f.maybe("hidden_size") or f.integer("embedding_dim")
+    h, width = f.integer("num_heads"), f.size("hidden_size") or f.integer("embedding_dim")
     d_k, d_v = (
         ceil(width * f.number(factor) / _ROUND) * _ROUND // h for factor in ("qk_dim_factor", "v_dim_factor")
     )
@@ -28,7 +28,7 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
 
 
 def _kinds(f: Fields) -> tuple[str, ...]:
-    return ("linear_attention",) * (f.maybe("num_hidden_layers") or f.integer("num_blocks"))
+    return ("linear_attention",) * (f.size("num_hidden_layers") or f.integer("num_blocks"))
 
 
 READER = Reader(

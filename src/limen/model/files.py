@@ -16,6 +16,7 @@ import numpy as np
 from limen.core.architecture import Architecture
 from limen.core.errors import BadInput
 from limen.core.folder import content_of, ready_folder, refuse_foreign, write_folder
+from limen.core.own import refuse
 from limen.core.strict_json import read_object
 from limen.core.weights import Weights
 from limen.model.embedding import Codes, parse_embedding
@@ -116,6 +117,7 @@ def load(folder: str | os.PathLike[str]) -> Model:
         raise BadInput(f"{folder / HEADER}: {error}") from error
     except SafetensorError as error:
         raise BadInput(f"{folder / WEIGHTS}: {error}") from error
+    refuse(header.architecture, str(folder / HEADER))
     frame = Frame(
         Architecture.parse(header.architecture),
         header.width,

@@ -16,7 +16,7 @@ from limen.hf.stack import Block, ModelLayer, Use
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.top_k import TopK
 from limen.mixers.window import Window
-from limen.render.depth import ASYMPTOTIC
+from limen.render.depth import ASYMPTOTIC, WORST
 from limen.render.depth import lines_of as depth_lines
 from limen.render.words import in_bytes, short
 
@@ -31,6 +31,15 @@ LETTERS = {
     "·": "no mixer",
 }
 WIDTH = 100  # letters of a strip in one line
+_SIZES = {
+    "state_numbers": "a state of {} numbers",
+    "convolution": "a convolution over {} tokens",
+    "window": "a window of {} tokens",
+    "latent": "latents of size {}",
+    "block": "blocks of {} tokens",
+    "blocks": "{} blocks read",
+    "top_k": "{} chosen",
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class Shown:
         ruled_out = f"ruled out: {limits}, …" if limits else "no task is ruled out by its state"
         fixed, steps = in_bytes(found.state_bytes), f"{hops['hops_per_step']} more with each step of thought"
         return [
-            f"cache {in_bytes(found.cache_bytes)}: {_per_token(found)}; of a fixed size {fixed}",
+            f"cache {in_bytes(found.cache_bytes)}: {_per_token(found)}; fixed-size part {fixed}",
             f"{plural(hops['hops'], 'hop')} in one pass, {steps}; {ruled_out}",
         ]
 
@@ -147,7 +156,7 @@ def _fields(shown: Shown) -> dict[str, Any]:
         "memory": request.memory,
         "parameters": found.stack.parameters,
         "weights_bytes": found.weights_bytes,
-        "fits": None if found.room is None else found.cache_bytes <= found.room,
+        "fits": found.fits,
         "longest_context": found.longest_context,
         "largest_batch": found.largest_batch,
         "failures": found.failures,
@@ -232,10 +241,14 @@ def _words(block: Block) -> str:
     words = []
     if (h := sizes.pop("heads", None)) is not None:
         h_kv, d = sizes.pop("kv_heads", h), sizes.pop("head_dim", None)
-        grouped = "" if h_kv == h else f" on {h_kv} of keys and values"
-        words.append(f"{plural(h, 'head')}{grouped}{'' if d is None else f' of size {d}'}")
-    words += [f"{name.replace('_', ' ')} {size:,}" for name, size in sizes.items()]
-    shared = [] if block.part.kv is None else [f"keys of layer {block.part.kv}"]
+        heads = (
+            plural(h, "head") if h_kv == h else f"{plural(h, 'query head')} sharing {plural(h_kv, 'KV head')}"
+        )
+        words.append(f"{heads}{'' if d is None else f' of size {d}'}")
+    words += [
+        _SIZES.get(name, f"{name.replace('_', ' ')} {{}}").format(f"{size:,}") for name, size in sizes.items()
+    ]
+    shared = [] if block.part.kv is None else [f"keys and values of layer {block.part.kv}"]
     return f"{block.what} ({', '.join([*words, *shared])})"
 
 
@@ -252,7 +265,7 @@ def _cache(found: Audit) -> list[str]:
         several += f", one of {request.tensor_parallel} ranks"
     rows = [("keys and values", _per_token(found))] if found.kv_bytes_per_token else []
     for name, wanted in (
-        ("  of every token", lambda k: k.grows),
+        ("  of all tokens", lambda k: k.grows),
         ("  of windows", lambda k: not k.grows and k.use in (Use.KV, Use.INDEX)),
         ("recurrent states", lambda k: k.use is Use.RECURRENT),
         ("convolutions", lambda k: k.use is Use.CONVOLUTION),
@@ -260,14 +273,16 @@ def _cache(found: Audit) -> list[str]:
         if size := found.bytes_of(wanted):
             rows.append((name, _exact(size)))
     if found.padding_bytes:
-        rows.append(("left unused", _exact(found.padding_bytes)))
-    rows.append(("in all", _exact(found.cache_bytes)))
-    if found.minimal_bytes != found.cache_bytes:
-        rows.append(("of this needed", _exact(found.minimal_bytes)))
+        rows.append(("padding", _exact(found.padding_bytes)))
+    rows.append(("total", _exact(found.cache_bytes)))
+    if found.minimal_bytes < found.cache_bytes:
+        rows.append(("minimum needed", _exact(found.minimal_bytes)))
     head = f"Cache of {request.context:,} tokens{several} ({precision}; engine: {request.engine})"
     if found.concurrency is not None and found.tokens is not None:
-        pool = f"a pool of {in_bytes(request.memory or 0)} for the cache holds {found.tokens:,} tokens"
-        rows.append(("vLLM prints", f"{pool}, {found.concurrency:.2f} requests of full length at a time"))
+        pool = f"if all {in_bytes(request.memory or 0)} are for the cache"
+        rows.append(
+            ("vLLM prints", f"{found.tokens:,} tokens, maximum concurrency {found.concurrency:.2f}x, {pool}")
+        )
         rows += _beside_weights(found)
     rows += _fit(found)
     remarks = [f"  FAILS: {reason}" for reason in found.failures]
@@ -279,10 +294,8 @@ def _beside_weights(found: Audit) -> list[tuple[str, str]]:
     """The same where the memory holds the weights, too."""
     if found.room is None or (many := found.requests_in(found.room)) is None:
         return []
-    tokens = f"{int(many * found.request.context):,} tokens"
-    return [
-        ("beside weights", f"{in_bytes(max(found.room, 0))} for the cache: {tokens}, {many:.2f} requests")
-    ]
+    tokens, left = f"{int(many * found.request.context):,} tokens", in_bytes(max(found.room, 0))
+    return [("", f"{tokens}, maximum concurrency {many:.2f}x, with {left} beside the weights")]
 
 
 def _fit(found: Audit) -> list[tuple[str, str]]:
@@ -290,33 +303,36 @@ def _fit(found: Audit) -> list[tuple[str, str]]:
     if found.request.memory is None:
         return []
     if found.weights_bytes is None or found.room is None:
-        return [("weights", f"not counted for {found.stack.model_type}; say --weights 15GiB")]
-    rows = [("weights", _exact(found.weights_bytes)), ("left of memory", _exact(max(found.room, 0)))]
+        return [("weights", f"not counted for {found.stack.model_type}; give them with --weights 15GiB")]
+    rows = [("weights", _exact(found.weights_bytes)), ("memory left", _exact(max(found.room, 0)))]
     most = found.longest_context or 0
-    many = f"{found.largest_batch or 0:,} sequences of {found.request.context:,} tokens"
-    ever = "any context" if most >= 2**40 else f"a context of at most {most:,} tokens"
-    return [*rows, ("what fits", f"{ever}, or {many}")]
+    batch, n = found.largest_batch or 0, f"{found.request.context:,} tokens"
+    many = f"no sequence of {n}" if not batch else f"at most {plural(batch, 'sequence')} of {n}"
+    ever = (
+        "any context" if most >= 2**40 else f"a context of at most {most:,} tokens" if most else "no context"
+    )
+    return [*rows, ("what fits", f"{ever}; {many}")]
 
 
 def _per_token(found: Audit) -> str:
     early, late = found.kv_bytes_per_token, found.kv_bytes_per_late_token
     later = "" if late == early else f", {_number(late):,} once the windows are full"
-    return f"{_number(early):,} bytes a token{later}"
+    return f"{_number(early):,} bytes per token{later}"
 
 
 def _held(found: Audit) -> list[str]:
-    """Bits a token that the part which does not grow can hold, at most."""
+    """Bits per token that the part which does not grow can hold, at most."""
     if not found.state_bytes:
-        return ["  no part of it is of a fixed size"]
-    points = ", ".join(f"{found.held_bits_per_token(n):,.0f} at {short(n)}" for n in LENGTHS)
-    return [f"  of a fixed size, bits a token at most: {points}"]
+        return ["  No part of the cache has a fixed size."]
+    first, *others = (f"{found.held_bits_per_token(n):,.0f}{{}} at {short(n)}" for n in LENGTHS)
+    points = ", ".join([first.format(" bits per token"), *(other.format("") for other in others)])
+    return [f"  Fixed-size state divided by context: at most {points}"]
 
 
 def _depth(shown: Shown) -> list[str]:
     """As `limen depth` says it, but for a length that no text has, which is no limit."""
-    lines = [line.partition(".  Proved from")[0] for line in shown.depth_lines[1:]]
-    lines = [line for line in lines if "in the worst case" not in line]
-    return ["Depth: " + lines[0], *lines[1:]]
+    lines = [line.partition(" Proved from")[0] for line in shown.depth_lines[1:]]
+    return ["Depth: " + lines[0], *(line for line in lines[1:] if WORST not in line)]
 
 
 def _limits(shown: Shown) -> list[str]:
@@ -324,13 +340,13 @@ def _limits(shown: Shown) -> list[str]:
     if not found.limits:
         full = _full_layers(found)
         which = f"{full} of its layers keep every token" if full else "no theorem speaks about such a stack"
-        return [f"Limits: no task is ruled out by its state: {which}"]
+        return [f"Limits: its state rules out no task: {which}"]
     width = max(len(limit.name) for limit in found.limits)
-    lines = ["Limits: ruled out from n on, whatever the weights (in the worst case)"]
+    lines = ["Limits: tasks ruled out from length n on, whatever the weights (in the worst case)"]
     for theorem, group in groupby(found.limits, key=lambda limit: limit.bound.theorem):
         for limit in group:
             needs, has = limit.bound.needs_bits, limit.bound.has_bits
-            sides = f"{plural(needs or 0, 'bit')} needed, {has:,} there"
+            sides = f"needs {plural(needs or 0, 'bit')}, has {has:,}"
             lines.append(f"  {limit.name:<{width}}  n = {limit.n:>15,}  {theorem}: {sides}")
     return lines
 
@@ -341,17 +357,17 @@ def _side_by_side(shown: list[Shown]) -> list[str]:
         "": [one.name for one in shown],
         "type": [one.audit.stack.model_type for one in shown],
         "layers": [f"{len(one.audit.stack.layers)}" for one in shown],
-        "of these full": [f"{_full_layers(one.audit)}" for one in shown],
-        "bytes a token": [f"{_number(one.audit.kv_bytes_per_token):,}" for one in shown],
+        "full layers": [f"{_full_layers(one.audit)}" for one in shown],
+        "bytes per token": [f"{_number(one.audit.kv_bytes_per_token):,}" for one in shown],
         "  windows full": [f"{_number(one.audit.kv_bytes_per_late_token):,}" for one in shown],
         "keys and values": [in_bytes(one.audit.kv_bytes) for one in shown],
-        "of a fixed size": [in_bytes(one.audit.state_bytes) for one in shown],
-        "cache in all": [in_bytes(one.audit.cache_bytes) for one in shown],
+        "fixed-size part": [in_bytes(one.audit.state_bytes) for one in shown],
+        "total cache": [in_bytes(one.audit.cache_bytes) for one in shown],
         "fixed bits/token": [
             f"{one.audit.held_bits_per_token(one.audit.request.context):,.0f}" for one in shown
         ],
         "hops in one pass": [f"{one.depth['hops']}" for one in shown],
-        "hops a step more": [f"{one.depth['hops_per_step']}" for one in shown],
+        "hops per step": [f"{one.depth['hops_per_step']}" for one in shown],
         "eva ruled out": [_from(one, "eva") for one in shown],
         "index ruled out": [_from(one, "index") for one in shown],
     }
@@ -363,8 +379,9 @@ def _side_by_side(shown: list[Shown]) -> list[str]:
     ]
     head = f"{request.context:,} tokens, {plural(request.sequences, 'sequence')}, engine {request.engine}"
     strips = [f"{one.name}: {one.strip[:WIDTH]}" for one in shown]
+    reasons = [f"FAILS: {one.name}: {reason}" for one in shown for reason in one.audit.failures]
     used = {letter for one in shown for letter in one.strip}
-    return [head, *table, *strips, ", ".join(f"{k} {LETTERS[k]}" for k in LETTERS if k in used)]
+    return [head, *table, *reasons, *strips, ", ".join(f"{k} {LETTERS[k]}" for k in LETTERS if k in used)]
 
 
 def _from(one: Shown, task: str) -> str:

@@ -66,9 +66,7 @@ def card(shown: list[Shown]) -> str:
     cache = [_over(lengths, one.audit.cache_bytes_after) for one in shown]
     fixed = [_over(lengths, one.audit.held_bits_per_token) for one in shown]
     body += _chart("cache in bytes", cache, (_LEFT, y, half), request.context, "B")
-    body += _chart(
-        "bits a token in the part of a fixed size", fixed, (2 * _LEFT + half, y, half), request.context
-    )
+    body += _chart("fixed-size state in bits per token", fixed, (2 * _LEFT + half, y, half), request.context)
     height = y + 300
     size = f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}"'
     paper = f'<rect class="paper" width="{_WIDTH}" height="{height}"/>'

@@ -7,46 +7,60 @@ from itertools import groupby
 from typing import Any
 
 from limen.core.quantities import plural
-from limen.depths import PRACTICAL
+from limen.depths import INSERTED, LOSS, MOVED, PRACTICAL
 
-ASYMPTOTIC = "asymptotic; ruled out at no practical size"
+ASYMPTOTIC = "impossible only in the limit; no realistic context is ruled out"
 _SHOWN = 4  # stretches of a path that are told
 
 
 def lines_of(shown: dict[str, Any]) -> list[str]:
     """For people."""
     hops, steps, certified = shown["hops"], shown["steps"], shown["certified"]
+    further = "further " if steps else ""
+    adds = f"each {further}step of chain of thought adds {shown['hops_per_step']}"
     thought = f" with {plural(steps, 'step')} of chain of thought" if steps else " in one pass"
     lines = [
         shown["architecture"],
-        f"{plural(hops, 'hop')}{thought}; {shown['hops_per_step']} more with each step",
-        f"  plain chains, where no hop depends on the question: {_large(shown['plain_hops'])}",
-        f"  one pass: {_told(shown['path'])}",
+        f"{plural(hops, 'hop')}{thought}; {adds}",
+        f"  Plain chains, in which no hop depends on the question: {_hops(shown['plain_hops'])}.",
+        f"  One pass: {_told(shown['path'])}.",
     ]
     for effect, group in groupby(shown["saves"], key=lambda save: save["effect"]):
-        lines.append(f"  {_layers([save['layer'] for save in group])}: {effect}")
+        lines.append(f"  {_changed(effect, [save['layer'] for save in group])}")
     if "reason" in certified:
-        return [*lines, f"  no bound is known for it: {certified['reason']}"]
-    lines.append(
-        f"  {plural(certified['hops'], 'hop')}, if each depends on the question: {_beyond(certified)}"
-    )
-    lines.append("  (in the worst case; a random input may be easier, and shorter texts are not ruled out)")
+        return [*lines, f"  For one hop more no bound is known: {certified['reason']}."]
+    lines += [f"  {_beyond(certified)}", f"  {WORST}"]
     if "heard_bits" in certified:
         heard, answer = certified["heard_bits"], certified["answer_bits"]
-        lines.append(
-            f"  (there an answer has {answer} bits, and the last token hears {heard}: not for want of depth)"
-        )
+        told = f"An answer has {answer} bits there and the last token hears only {heard}"
+        lines.append(f"  {told}: this, not depth, is what rules it out.")
     return lines
+
+
+WORST = "This is about the worst case: a random input may be easier, and shorter texts are not ruled out."
+
+
+def _changed(effect: str, layers: list[int]) -> str:
+    """What a change of these layers does."""
+    if effect == LOSS:
+        return f"Removing {'' if len(layers) == 1 else 'any one of '}{_layers(layers)} costs one hop."
+    told = {
+        INSERTED: "A recurrent layer before {} would add one hop.",
+        MOVED: "Moving {} before the second layer with softmax heads would add one hop.",
+    }
+    return told[effect].format(_layers(layers))
 
 
 def _beyond(certified: dict[str, Any]) -> str:
     """Where one hop more is ruled out: from a length on that texts have, or asymptotically."""
-    n, log2_n = certified["n"], certified["log2_n"]
+    n, log2_n, many = certified["n"], certified["log2_n"], certified["hops"]
+    hops = f"{many} question-dependent {'hop is' if many == 1 else 'hops are'}"
     if n is not None and n <= PRACTICAL:
-        return f"not in long texts.  Certified from {n:,} tokens on, {certified['task']}"
+        return f"{hops} impossible in long texts: certified from {n:,} tokens on, {certified['task']}."
     if n is not None:
-        return f"{ASYMPTOTIC}.  Certified from {_large(n)} tokens on, {certified['task']}"
-    return ASYMPTOTIC if log2_n is None else f"{ASYMPTOTIC}.  Proved from about 2^{log2_n:.4g} tokens on"
+        return f"{hops} {ASYMPTOTIC}. Certified from {_large(n)} tokens on, {certified['task']}."
+    proved = "" if log2_n is None else f" Proved from about 2^{log2_n:.4g} tokens on."
+    return f"{hops} {ASYMPTOTIC}.{proved}"
 
 
 def _told(path: list[dict[str, Any]]) -> str:
@@ -70,7 +84,8 @@ def _told(path: list[dict[str, Any]]) -> str:
 def _stretch(stops: list[dict[str, Any]]) -> str:
     first, last = stops[0], stops[-1]
     holds = first["holds"] if len(stops) == 1 else f"{first['holds']} … {last['holds']}"
-    return f"{_layers([stop['layer'] for stop in stops])} {first['mixer']}: {holds}"
+    find = "finds" if len(stops) == 1 else "find"
+    return f"{_layers([stop['layer'] for stop in stops])} ({first['mixer']}) {find} {holds}"
 
 
 def _layers(layers: list[int]) -> str:
@@ -78,6 +93,10 @@ def _layers(layers: list[int]) -> str:
         return f"layer {layers[0]}"
     shown = [str(i) for i in layers]
     return f"layers {', '.join(shown if len(shown) <= 4 else [*shown[:2], '…', shown[-1]])}"
+
+
+def _hops(count: int) -> str:
+    return plural(count, "hop") if count < 10**9 else f"{_large(count)} hops"
 
 
 def _large(count: int) -> str:

@@ -10,9 +10,8 @@ from fractions import Fraction
 from functools import cache
 from importlib import import_module
 
-from limen.core.catalogue import ids
+from limen.core.catalogue import module_of
 from limen.core.certificate import Bound
-from limen.core.errors import unknown
 from limen.core.theorem import NoStatement
 from limen.theorems._case import Accuracy, Case, Sides
 
@@ -22,9 +21,7 @@ Inequality = Callable[[Case], Sides | Accuracy | NoStatement]
 @cache
 def inequality_of(theorem: str) -> Inequality:
     """The function in the folder of a theorem."""
-    if theorem not in ids("theorems"):
-        raise unknown("theorem", theorem, ids("theorems"))
-    found: Inequality = import_module(f"limen.theorems.{theorem}.inequality").inequality
+    found: Inequality = import_module(f"{module_of('theorems', theorem)}.inequality").inequality
     return found
 
 

@@ -6,9 +6,11 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from limen.core.errors import unknown
-from limen.hf.engines.engine import Asked, Dtypes, Engine, Plan, Said
+from limen.hf.engines.asked import Asked
+from limen.hf.engines.engine import Dtypes, Engine, Said
+from limen.hf.engines.plan import Plan
 
-_NOT = ("engine",)
+_NOT = ("asked", "engine", "plan")
 
 
 def engines() -> list[str]:

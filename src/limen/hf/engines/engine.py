@@ -2,51 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from limen.core.errors import BadInput
 from limen.hf.dtypes import BITS, Declared
-from limen.hf.stack import Bits, Kept, Stack, Use
+from limen.hf.engines.asked import Asked
+from limen.hf.engines.plan import Plan
+from limen.hf.stack import Bits, EveryBlock, EveryToken, Kept, LastTokens, Stack, Use
 
 PAGE_LIKE = (Use.KV, Use.INDEX)
-_NAMES = {
-    "context": "tokens of context",
-    "tensor_parallel": "ranks of tensor parallelism",
-    "speculative": "speculative tokens",
-    "ubatch": "tokens of a pass (ubatch)",
-    "batched": "tokens of a step (batched)",
-}
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What an engine is started with."""
-
-    context: int = 131_072  # tokens of a sequence
-    sequences: int = 1
-    tensor_parallel: int = 1
-    slots: int | None = None  # recurrent states that are held; one a sequence unless said
-    checkpoints: int = 0  # llama.cpp: states kept beside each, to go back to
-    speculative: int = 0  # tokens drafted ahead
-    ubatch: int = 512  # llama.cpp: tokens that one pass computes
-    unified: bool = False  # llama.cpp: one pool of cells for all sequences
-    batched: int = 8192  # vLLM: tokens scheduled in one step
-    prefix_caching: bool = True  # vLLM: a second state for each sequence, at the last whole block
-
-    def __post_init__(self) -> None:
-        least = {"checkpoints": 0, "speculative": 0, "slots": 1}
-        for name in (f.name for f in fields(Asked) if f.type in ("int", "int | None")):
-            value = getattr(self, name)
-            if value is not None and value < least.get(name, 1):
-                said = _NAMES.get(name, name)
-                raise BadInput(f"the number of {said} must be at least {least.get(name, 1)}, got {value}")
-
-    @property
-    def states(self) -> int:
-        return self.sequences if self.slots is None else self.slots
+INDEXED = ("deepseek_v32", "glm_moe_dsa")  # types whose index keys vLLM and SGLang keep in 8 bits
 
 
 class Said(NamedTuple):
@@ -71,50 +39,30 @@ class Dtypes(NamedTuple):
         return Bits(BITS[self.kv], BITS[self.model], conv, state)
 
 
-class Kind(NamedTuple):
-    """Layers that are allocated alike: bytes a token of keys, or bytes of a state."""
-
-    what: str  # "full", "window" or "state"
-    size: int
-    W: int = 0
-
-
-class Plan(NamedTuple):
-    """How a model's layers share blocks."""
-
-    block: int  # tokens
-    page: int  # bytes of a block in one layer
-    layers: int  # of a group
-    groups: tuple[tuple[Kind, int], ...]  # how many groups of each kind
-
-    @property
-    def block_bytes(self) -> int:
-        """Of a block in all layers of a group."""
-        return self.page * self.layers
-
-    def of_kind(self, kind: Kind, n: int, asked: Asked) -> int:
-        """Blocks of one group for one request."""
-        if kind.what == "state":
-            return 1 + asked.speculative + asked.prefix_caching
-        if kind.what == "window":
-            size = self.page // kind.size
-            return -(-min(kind.W - 1 + asked.batched, n) // size) + 1
-        return -(-n // (self.page // kind.size))
-
-    def request(self, n: int, asked: Asked) -> int:
-        """Blocks of one request of n tokens."""
-        return sum(count * self.of_kind(kind, n, asked) for kind, count in self.groups)
-
-
 class Engine:
     """The rules of `minimal`, which every other engine changes in some point."""
 
     name = "minimal"
     follows = True  # whether a precision of the keys that a quantised checkpoint declares is followed
+    windows: frozenset[str] | None = None  # the types whose windows it knows; None: of every type
 
-    def of(self, model_type: str) -> Engine:
+    def __init__(self, model_type: str = "") -> None:
+        self.model_type = model_type
+
+    def of(self, model_type: str) -> Self:
         """The engine as it treats this type."""
-        return self
+        return type(self)(model_type)
+
+    @property
+    def windowed(self) -> bool:
+        """Whether layers with a window keep less than every token."""
+        return self.windows is None or self.model_type in self.windows
+
+    def tensors(self, stack: Stack, asked: Asked) -> list[tuple[Kept, int]]:
+        """Those that it keeps, and in how many layers: of windows that it does not know every token."""
+        if self.windowed:
+            return stack.tensors
+        return [*_counted((_every(kept), times) for kept, times in stack.tensors).items()]
 
     def dtypes(self, said: Said, declared: Declared, model_type: str) -> Dtypes:
         """In the order: as asked, as declared, as the engine does it by itself."""
@@ -144,12 +92,13 @@ class Engine:
         """Numbers a row, on one rank."""
         return kept.share(asked.tensor_parallel)
 
+    def width(self, kept: Kept, asked: Asked, bits: Bits) -> Fraction:
+        """Bits of a row, on one rank."""
+        return self.numbers(kept, asked) * bits.of(kept)
+
     def bytes_of(self, tensors: Iterable[tuple[Kept, int]], n: int, asked: Asked, bits: Bits) -> int:
         """Of these tensors, each in so many layers, after n tokens a sequence, on one rank."""
-        held = (
-            self.rows(kept, n, asked) * self.numbers(kept, asked) * bits.of(kept) * times
-            for kept, times in tensors
-        )
+        held = (self.rows(kept, n, asked) * self.width(kept, asked, bits) * times for kept, times in tensors)
         return -(-sum(held, Fraction(0)) // 8)
 
     def padding(self, stack: Stack, n: int, asked: Asked, bits: Bits) -> int:
@@ -162,4 +111,33 @@ class Engine:
 
     def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
         """What is rounded up, and why."""
-        return []
+        said = []
+        if any(isinstance(kept.rows, EveryBlock) for kept, _ in stack.tensors):
+            said.append(
+                f"compressed blocks as the model needs them; how {self.name} allocates them is not known"
+            )
+        W = sorted({kept.rows.W for kept, _ in stack.tensors if isinstance(kept.rows, LastTokens)})
+        if W and not self.windowed:
+            sizes = " and ".join(f"{size:,}" for size in W)
+            what = f"{self.name} knows no window of {self.model_type}"
+            said.append(f"{what}: every token is kept, not only the last {sizes}")
+        return said
+
+
+def _every(kept: Kept) -> Kept:
+    """With a row for every token."""
+    if not isinstance(kept.rows, LastTokens):
+        return kept
+    return replace(kept, rows=EveryToken(kept.rows.copies))
+
+
+def _counted(pairs: Iterable[tuple[Kept, int]]) -> Counter[Kept]:
+    found: Counter[Kept] = Counter()
+    for kept, times in pairs:
+        found[kept] += times
+    return found
+
+
+def index_width(kept: Kept) -> Fraction:
+    """Of an index key of DeepSeek's kind in vLLM and SGLang: 8 bits a number, a scale of 32 for each 128."""
+    return Fraction(8 * kept.numbers + 32 * -(-kept.numbers // 128))

@@ -1,21 +1,30 @@
 """llama.cpp: cells of keys and values, and rows of recurrent states, all allocated at the start.
 
-Read in its sources of August 2026: llama-context.cpp, llama-kv-cache-iswa.cpp, llama-memory-recurrent.cpp.
+Read in its sources of August 2026: llama-context.cpp, llama-kv-cache-iswa.cpp, llama-kv-cache-msa.cpp,
+llama-memory-recurrent.cpp, and `swa_type` in models/.
 
 keys         float16 unless asked (-ctk, -ctv); the context padded to 256 cells, for each sequence its own, or
              with a unified pool (--kv-unified) the context once, for all sequences together
 window of W  pad256(min(context, W·(sequences if unified else 1) + ubatch)) cells: a batch is written before
-             the oldest tokens leave
+             the oldest tokens leave; as many as the context with --swa-full, and for types whose window
+             llama.cpp does not know (Mistral 7B v0.1, Phi-3, StarCoder2, …)
+index keys   in the precision of the keys; of MiniMax M3 with values beside them, which nobody reads
 states       R (c-1 columns of convolutions) and S in float32, for each sequence 1 + checkpoints rows
 """
 
 from __future__ import annotations
 
 from limen.hf.dtypes import Declared
-from limen.hf.engines.engine import Asked, Dtypes, Engine
-from limen.hf.stack import EveryToken, Kept, LastTokens, Stack
+from limen.hf.engines.asked import Asked
+from limen.hf.engines.engine import Dtypes, Engine
+from limen.hf.stack import EveryToken, Kept, LastTokens, Stack, Use
 
 _PAD = 256
+_WINDOWS = (
+    *("afmoe", "cohere2", "cohere2_moe", "deepseek_v4", "exaone4", "exaone_moe", "gemma2"),
+    *("gemma3_text", "gemma3n_text", "gemma4_text", "gemma4_unified_text", "gpt_oss", "granite_swa"),
+    *("granitemoe_swa", "laguna", "llama4_text", "mellum", "mimo_v2_flash", "olmo3", "step3p5"),
+)
 
 
 def padded(n: int) -> int:
@@ -26,6 +35,7 @@ def padded(n: int) -> int:
 class LlamaCpp(Engine):
     name = "llamacpp"
     follows = False
+    windows = frozenset(_WINDOWS)
 
     def kv(self, model: str) -> str:
         return "float16"
@@ -41,27 +51,35 @@ class LlamaCpp(Engine):
         if isinstance(kept.rows, EveryToken):
             return padded(n) * pools
         if isinstance(kept.rows, LastTokens):
-            return self.window(kept.rows.W, n, asked) * pools
+            return self.window(kept.rows, n, asked) * pools
         return super().rows(kept, n, asked)
 
-    def window(self, W: int, n: int, asked: Asked) -> int:
+    def window(self, rows: LastTokens, n: int, asked: Asked) -> int:
         """Cells of a window."""
+        if asked.swa_full:
+            return padded(n)
+        W = rows.said or rows.W
         return padded(min(padded(n), W * (asked.sequences if asked.unified else 1) + asked.ubatch))
+
+    def numbers(self, kept: Kept, asked: Asked) -> int:
+        values = kept.use is Use.INDEX and self.model_type.startswith("minimax_m3")
+        return super().numbers(kept, asked) * (2 if values else 1)
 
     def states(self, asked: Asked) -> int:
         return asked.sequences * (1 + asked.checkpoints) if asked.slots is None else asked.slots
 
     def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
-        said, n = [], asked.context
+        said, n = super().remarks(stack, asked, dtypes), asked.context
         if padded(n) != n:
             said.append(f"llama.cpp pads the context to a multiple of {_PAD}: {padded(n):,} cells")
         if asked.unified and asked.sequences > 1:
             said.append(
                 f"one pool of {padded(n):,} cells for all {asked.sequences:,} sequences (--kv-unified)"
             )
-        for W in sorted({k.rows.W for k, _ in stack.tensors if isinstance(k.rows, LastTokens)}):
-            cells = self.window(W, n, asked)
-            said.append(f"a window of {W:,} takes {cells:,} cells: a batch of {asked.ubatch:,} enters whole")
+        windows = [k.rows for k, _ in self.tensors(stack, asked) if isinstance(k.rows, LastTokens)]
+        for W, cells in sorted({(rows.said or rows.W, self.window(rows, n, asked)) for rows in windows}):
+            why = "--swa-full" if asked.swa_full else f"a batch of {asked.ubatch:,} enters whole"
+            said.append(f"a window of {W:,} takes {cells:,} cells: {why}")
         return said
 
 

@@ -1,34 +1,44 @@
-"""MLX (mlx-lm, mlx-swift-lm): caches that grow by 256 tokens, in the dtype of the model.
+"""MLX (mlx-swift-lm, mlx-lm): caches that grow by 256 tokens, in the dtype of the model.
 
-Read in mlx-lm's models/cache.py and its models of 2026.
+Read in both sources of August 2026: mlx-lm's models/, mlx-swift-lm's MLXLLM/Models.  Where the two differ
+this is mlx-swift-lm, of which figures are known, and a remark says what mlx-lm does.
 
-keys          padded to 256 tokens; of a window at most as many rows as the config says
-latent types  deepseek_v2, deepseek_v3, minicpm3 keep the keys and values of every head, decompressed
-states        Mamba's in the dtype of the model; those of delta rules in float32; convolutions c-1 columns
+keys          padded to 256 tokens; of a window at most as many rows as the config says, for the types that
+              make rotating caches; the others keep every token (Mistral, Gemma 2, Phi-3, …)
+latent types  deepseek_v3 keeps the keys and values of every head, decompressed (mlx-lm: the latents); so do
+              deepseek_v2, minicpm3 and youtu in both
+states        of delta rules in float32; Mamba's in the dtype of the model (mlx-lm: Mamba-2's in float32);
+              convolutions c-1 columns
+ranks         share the heads, as everywhere
 """
 
 from __future__ import annotations
 
 from limen.hf.dtypes import Declared
-from limen.hf.engines.engine import Asked, Dtypes, Engine
-from limen.hf.stack import EveryToken, Kept, LastTokens, Stack
+from limen.hf.engines.asked import Asked
+from limen.hf.engines.engine import Dtypes, Engine
+from limen.hf.stack import EveryToken, Kept, LastTokens, Stack, Use
 
 _STEP = 256
 _FLOAT32 = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text", "kimi_linear", "olmo_hybrid")
-
-
-_EXPANDED = ("deepseek_v2", "deepseek_v3", "minicpm3")
+_MAMBA2 = ("bamba", "falcon_h1", "granitemoehybrid", "mamba2", "nemotron_h", "zamba2")
+_EXPANDED = ("deepseek_v2", "deepseek_v3", "minicpm3", "youtu")
+_WINDOWS = (
+    *("afmoe", "baichuan_m1", "cohere2", "exaone4", "exaone_moe", "gemma3_text", "gemma3n_text"),
+    *("gemma4_text", "gemma4_unified_text", "gpt_oss", "laguna", "llama4_text", "mellum"),
+    *("mimo_v2_flash", "ministral3", "olmo3", "recurrent_gemma", "step3p5"),
+)
 
 
 class Mlx(Engine):
     name = "mlx"
     follows = False
+    windows = frozenset(_WINDOWS)
 
-    def __init__(self, expanded: bool = False) -> None:
-        self.expanded = expanded
-
-    def of(self, model_type: str) -> Engine:
-        return Mlx(model_type in _EXPANDED)
+    @property
+    def expanded(self) -> bool:
+        """Whether latents are kept as the keys and values that are read from them."""
+        return self.model_type in _EXPANDED
 
     def state(self, declared: Declared, model: str, model_type: str) -> str | None:
         return "float32" if model_type in _FLOAT32 else model
@@ -41,15 +51,23 @@ class Mlx(Engine):
         return super().rows(kept, n, asked)
 
     def numbers(self, kept: Kept, asked: Asked) -> int:
-        return kept.whole if self.expanded and kept.whole is not None else kept.numbers
+        if self.expanded and kept.whole is not None:
+            return -(-kept.whole // asked.tensor_parallel)
+        return super().numbers(kept, asked)
 
     def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
-        said = [
-            f"latents are kept decompressed: {kept.whole:,} numbers a token instead of {kept.numbers:,}"
-            for kept, _ in stack.tensors
-            if kept.whole is not None and self.expanded
-        ]
-        if asked.context % _STEP and any(isinstance(kept.rows, EveryToken) for kept, _ in stack.tensors):
+        said = super().remarks(stack, asked, dtypes)
+        for kept, _ in stack.tensors:
+            if kept.whole is not None and self.expanded:
+                sizes = f"{kept.whole:,} numbers per token instead of {kept.numbers:,}"
+                other = "; mlx-lm keeps the latents" if self.model_type == "deepseek_v3" else ""
+                said.append(f"latents are kept decompressed: {sizes}{other}")
+        states = any(kept.use is Use.RECURRENT for kept, _ in stack.tensors)
+        if states and self.model_type in _MAMBA2 and dtypes.state != "float32":
+            said.append("mlx-lm keeps these states in float32 (--state-dtype float32)")
+        if asked.context % _STEP and any(
+            isinstance(k.rows, EveryToken) for k, _ in self.tensors(stack, asked)
+        ):
             said.append(f"MLX's caches grow by {_STEP} tokens")
         return said
 

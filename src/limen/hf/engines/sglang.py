@@ -1,38 +1,72 @@
-"""SGLang: a pool of tokens for keys and values, and a pool of states, one more than are used.
+"""SGLang: a pool of tokens for keys and values, one for windows, and a pool of states.
 
-Read in its sources of August 2026: mem_cache/memory_pool.py, configs/mamba_utils.py.
+Read in its sources of August 2026: mem_cache/memory_pool.py, model_executor/pool_configurator.py,
+configs/model_config.py (is_hybrid_swa_model), configs/mamba_utils.py.
 
+windows       a pool of their own with swa_full_tokens_ratio (0.8; 0.1 for DeepSeek V4 and Inkling) tokens for
+              each of the full pool, in the types that have one; the others keep every token
+index keys    of DeepSeek's kind in 8 bits with a scale, whatever the precision of the keys
 convolutions  c-1 columns in bfloat16 (SGLANG_MAMBA_CONV_DTYPE)
-states        in --mamba-ssm-dtype, else as the config declares, else float32
+states        in --mamba-ssm-dtype, else as mamba_ssm_dtype declares, else float32
 slots         max_mamba_cache_size + 1: the first one is nobody's
 ranks         divide heads; heads of keys are repeated where there are fewer than ranks
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from limen.hf.dtypes import Declared
-from limen.hf.engines.engine import Asked, Dtypes, Engine
-from limen.hf.stack import Stack, Use
+from limen.hf.engines.asked import Asked
+from limen.hf.engines.engine import INDEXED, Dtypes, Engine, index_width
+from limen.hf.stack import Bits, Kept, LastTokens, Stack, Use
+
+_WINDOWS = (
+    *("deepseek_v4", "gemma4_text", "gemma4_unified_text", "gpt_oss", "inkling_text", "laguna"),
+    *("llama4_text", "mellum", "mimo_v2_flash", "step3p5"),
+)
+_RATIO, _SMALL = 0.8, {"deepseek_v4": 0.1, "inkling_text": 0.1}
 
 
 class SGLang(Engine):
     name = "sglang"
+    windows = frozenset(_WINDOWS)
 
     def conv(self, model: str) -> str | None:
         return "bfloat16"
 
     def state(self, declared: Declared, model: str, model_type: str) -> str | None:
-        return declared.state or "float32"
+        return (declared.state if declared.state_field == "mamba_ssm_dtype" else None) or "float32"
 
     def states(self, asked: Asked) -> int:
         return asked.sequences if asked.slots is None else asked.slots + 1
 
+    def ratio(self, asked: Asked) -> float:
+        """Tokens of a window layer for each token of a full one."""
+        return _SMALL.get(self.model_type, _RATIO) if asked.swa_ratio is None else asked.swa_ratio
+
+    def rows(self, kept: Kept, n: int, asked: Asked) -> int:
+        if isinstance(kept.rows, LastTokens):
+            pool = int(n * asked.sequences * self.ratio(asked))
+            return max(pool, kept.rows.needed(n) * asked.sequences)
+        return super().rows(kept, n, asked)
+
+    def width(self, kept: Kept, asked: Asked, bits: Bits) -> Fraction:
+        dsa = kept.use is Use.INDEX and self.model_type in INDEXED
+        return index_width(kept) if dsa else super().width(kept, asked, bits)
+
     def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
-        if not any(kept.use in (Use.RECURRENT, Use.CONVOLUTION) for kept, _ in stack.tensors):
-            return []
+        said, tensors = super().remarks(stack, asked, dtypes), self.tensors(stack, asked)
+        if any(isinstance(kept.rows, LastTokens) for kept, _ in tensors):
+            ratio = self.ratio(asked)
+            said.append(
+                f"window layers have a pool of {ratio:g} tokens per token of the full one (--swa-ratio)"
+            )
+        if not any(kept.use in (Use.RECURRENT, Use.CONVOLUTION) for kept, _ in tensors):
+            return said
         if asked.slots is None:
-            return ["a state for each sequence; SGLang's pool has max_mamba_cache_size + 1 (--slots)"]
-        return [f"{asked.slots:,} slots and one more, which is nobody's: {asked.slots + 1:,} states"]
+            return [*said, "a state for each sequence; SGLang's pool has max_mamba_cache_size + 1 (--slots)"]
+        return [*said, f"{asked.slots:,} slots and one more, which is nobody's: {asked.slots + 1:,} states"]
 
 
 ENGINE = SGLang()

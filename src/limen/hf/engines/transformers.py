@@ -8,8 +8,9 @@ keys               in the dtype of the model, whatever a quantised checkpoint de
 from __future__ import annotations
 
 from limen.hf.dtypes import Declared
-from limen.hf.engines.engine import Asked, Engine
-from limen.hf.stack import Columns, EveryToken, Kept, LastTokens
+from limen.hf.engines.asked import Asked
+from limen.hf.engines.engine import Dtypes, Engine
+from limen.hf.stack import Columns, EveryToken, Kept, LastTokens, Stack
 
 
 class Transformers(Engine):
@@ -18,6 +19,9 @@ class Transformers(Engine):
 
     def state(self, declared: Declared, model: str, model_type: str) -> str | None:
         return None
+
+    def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
+        return []
 
     def rows(self, kept: Kept, n: int, asked: Asked) -> int:
         if isinstance(kept.rows, LastTokens):

@@ -4,13 +4,20 @@ Read in its sources of August 2026: platforms/interface.py, v1/core/kv_cache_uti
 v1/kv_cache_interface.py, model_executor/layers/mamba/mamba_utils.py, model_executor/models/config.py.
 
 block         16 tokens; beside recurrences align·⌈state/(align·token)⌉, so that a block of keys holds a state
-              (align 16, with latent attention 128); a state fills a whole block
-groups        of as many layers as the rarest kind has; of the largest if that is less than half as many more
-a request     ⌈n/block⌉ blocks of a full group, ⌈min(W-1+batched, n)/block⌉+1 of a group of windows,
-              1 + speculative of a group of states, one more with prefix caching
-pool          blocks = memory // (block's bytes × layers of a group)
+              (align 16, with latent attention 128); a state fills a whole block; rows that do not divide the
+              largest page are padded to it
+groups        of as many layers as the rarest kind has; of the largest if that is less than half as many more;
+              one group of all where all need the same tokens
+a request     ⌈n/block⌉ blocks of a full group, ⌈min(W-1+in flight, n)/block⌉+1 of a group of windows,
+              ⌈min(C+in flight, n)/block⌉ of chunks, 1 + speculative of a group of states, one more with
+              prefix caching (which models without attention do not have); in flight are two batches, one
+              without asynchronous scheduling (and before July 2026)
+pool          blocks = memory // (block's bytes × layers of a group); one of them is nobody's
 printed       concurrency = blocks / blocks of a request at full length, tokens = ⌊concurrency · length⌋
-convolutions  c-1+speculative columns in the dtype of the model; states as the config declares, else by family
+index keys    of DeepSeek's kind in 8 bits with a scale, whatever the precision of the keys
+convolutions  c-1+speculative columns in the dtype of the model
+states        Qwen3.5: mamba_ssm_dtype; Nemotron-H: mamba_ssm_cache_dtype, else float32; KDA: float32;
+              others: the dtype of the model
 """
 
 from __future__ import annotations
@@ -19,11 +26,18 @@ from collections import Counter
 from fractions import Fraction
 
 from limen.hf.dtypes import Declared
-from limen.hf.engines.engine import PAGE_LIKE, Asked, Dtypes, Engine, Kind, Plan
-from limen.hf.stack import Bits, Block, Columns, Kept, LastTokens, Stack, Use
+from limen.hf.engines.asked import Asked
+from limen.hf.engines.engine import INDEXED, PAGE_LIKE, Dtypes, Engine, index_width
+from limen.hf.engines.plan import Kind, Plan
+from limen.hf.stack import Bits, Columns, EveryBlock, Kept, LastTokens, Stack, Use
 
-_BLOCK, _LATENT = 16, 128
+_LATENT = 128
 _FLOAT32 = ("nemotron_h", "kimi_linear", "bailing_hybrid")  # whose states are, unless declared
+_FOLLOWED = {
+    "qwen3_5_text": "mamba_ssm_dtype",
+    "qwen3_5_moe_text": "mamba_ssm_dtype",
+    "nemotron_h": "mamba_ssm_cache_dtype",
+}
 
 
 class VLLM(Engine):
@@ -33,41 +47,61 @@ class VLLM(Engine):
         return model
 
     def state(self, declared: Declared, model: str, model_type: str) -> str | None:
-        return declared.state or ("float32" if model_type in _FLOAT32 else model)
+        if declared.state is not None and declared.state_field == _FOLLOWED.get(model_type):
+            return declared.state
+        return "float32" if model_type in _FLOAT32 else model
 
     def plan(self, stack: Stack, asked: Asked, bits: Bits) -> Plan | None:
-        """None where layers have rows that no block of one size fits: each is then counted by itself."""
-        found = [kind for layer in stack.layers for b in layer.blocks for kind in self._kinds(b, asked, bits)]
-        counts = Counter(found)
-        attention = [kind for kind in counts if kind.what != "state"]
-        state = max((kind.size for kind in counts if kind.what == "state"), default=0)
-        if not attention:
-            return (
-                Plan(asked.context, state, len(found), tuple((kind, 1) for kind in counts)) if state else None
-            )
-        most = max(kind.size for kind in attention)
-        if any(most % kind.size for kind in attention):
+        """None where no block of one size fits: latents beside other rows, compressed blocks."""
+        if any(isinstance(kept.rows, EveryBlock) for kept, _ in stack.tensors):
             return None
+        counts = self._counts(stack, asked, bits)
+        if all(kind.what == "state" for kind in counts):
+            return _states(counts, asked.context)
+        if (alike := _alike(counts)) is not None:
+            return Plan(asked.block, asked.block * alike.size, 1, ((alike, 1),))
         latent = any(kept.whole is not None for kept, _ in stack.tensors)
-        align = _LATENT if latent and state else _BLOCK
-        block = max(align * -(-state // (align * most)), _BLOCK)
-        least, largest = min(counts.values()), max(counts.values())
-        layers = largest if 2 * largest < 3 * least else least
-        groups = tuple((kind, -(-count // layers)) for kind, count in counts.items())
-        return Plan(block, block * most, layers, groups)
+        most = max(kind.size for kind in counts if kind.what != "state")
+        if latent and any(most % kind.size for kind in counts if kind.what != "state"):
+            return None
+        return _grouped(counts, most, asked.block, latent)
 
-    def _kinds(self, block: Block, asked: Asked, bits: Bits) -> list[Kind]:
-        keys = [k for k in block.kept if k.use in PAGE_LIKE]
-        states = [k for k in block.kept if k.use not in PAGE_LIKE]
+    def _counts(self, stack: Stack, asked: Asked, bits: Bits) -> Counter[Kind]:
+        """Layers of each kind, a drafter's among them."""
+        counts: Counter[Kind] = Counter()
+        for kept, times in stack.kept:
+            for kind in self._kinds(kept, asked, bits):
+                counts[kind] += times
+        if drafting := self._drafting(stack):
+            counts[self._kinds(drafting, asked, bits)[0]] += asked.draft_layers
+        return counts
+
+    def _drafting(self, stack: Stack) -> tuple[Kept, ...]:
+        """A drafter's layers keep what the last mixer of the model does that keeps every token."""
+        blocks = (block for layer in reversed(stack.layers) for block in layer.blocks)
+        return next((block.kept for block in blocks if any(kept.grows for kept in block.kept)), ())
+
+    def tensors(self, stack: Stack, asked: Asked) -> list[tuple[Kept, int]]:
+        drafted = self._drafting(stack) if asked.draft_layers else ()
+        return [(kept, times + asked.draft_layers * (kept in drafted)) for kept, times in stack.tensors]
+
+    def _kinds(self, kept: tuple[Kept, ...], asked: Asked, bits: Bits) -> list[Kind]:
+        keys = [k for k in kept if k.use in PAGE_LIKE]
+        states = [k for k in kept if k.use not in PAGE_LIKE]
         found = []
         if keys:
-            size = int(sum((self.numbers(k, asked) * bits.of(k) for k in keys), Fraction(0)) / 8)
-            W = next((k.rows.W for k in keys if isinstance(k.rows, LastTokens)), 0)
-            found.append(Kind("window" if W else "full", size, W))
+            size = int(sum((self.width(k, asked, bits) for k in keys), Fraction(0)) / 8)
+            window = next((k.rows for k in keys if isinstance(k.rows, LastTokens)), None)
+            what = "full" if window is None else "chunk" if window.chunk else "window"
+            found.append(Kind(what, size, window.W if window else 0))
         if states:
-            held = (self._columns(k, asked) * self.numbers(k, asked) * bits.of(k) for k in states)
+            held = (self._columns(k, asked) * self.width(k, asked, bits) for k in states)
             found.append(Kind("state", int(sum(held, Fraction(0)) / 8)))
         return found
+
+    def width(self, kept: Kept, asked: Asked, bits: Bits) -> Fraction:
+        dsa = kept.use is Use.INDEX and self.model_type in INDEXED
+        return index_width(kept) if dsa else super().width(kept, asked, bits)
 
     def _columns(self, kept: Kept, asked: Asked) -> int:
         return kept.rows.needed(0) + (asked.speculative if isinstance(kept.rows, Columns) else 0)
@@ -82,22 +116,49 @@ class VLLM(Engine):
         plan = self.plan(stack, asked, bits)
         if plan is None:
             return 0
-        held = self.bytes_of(stack.tensors, n, asked, bits)
+        held = self.bytes_of(self.tensors(stack, asked), n, asked, bits)
         return plan.request(n, asked) * plan.block_bytes * asked.sequences - held
 
     def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
-        plan = self.plan(stack, asked, dtypes.bits)
+        plan, said = self.plan(stack, asked, dtypes.bits), super().remarks(stack, asked, dtypes)
         if plan is None:
-            return ["layers with rows of several sizes: vLLM's blocks are not counted, only what they hold"]
+            return [*said, "rows of several sizes: vLLM's blocks are not counted, only what they hold"]
         blocks, groups = plan.request(asked.context, asked), sum(count for _, count in plan.groups)
-        said = [
-            f"blocks of {plan.block:,} tokens ({plan.page:,} bytes a layer), {plan.layers} layers a group, "
-            f"groups: {groups}",
-            f"a request of {asked.context:,} tokens takes {blocks:,} blocks of {plan.block_bytes:,} bytes",
-        ]
-        if any(kept.use is Use.RECURRENT for kept, _ in stack.tensors) and asked.prefix_caching:
+        shape = f"blocks of {plan.block:,} tokens ({plan.page:,} bytes per layer)"
+        said.append(f"{shape}, layers per group: {plan.layers}, groups: {groups}")
+        said.append(
+            f"blocks for a request of {asked.context:,} tokens: {blocks:,} of {plan.block_bytes:,} bytes"
+        )
+        if asked.prefix_caching and plan.cached and any(kind.what == "state" for kind, _ in plan.groups):
             said.append("with prefix caching a second state of each sequence, at the last whole block")
+        if asked.speculative and not asked.draft_layers:
+            said.append("the layers of a drafter (MTP, EAGLE) are not counted (--draft-layers)")
         return said
+
+
+def _states(counts: Counter[Kind], n: int) -> Plan | None:
+    """Without attention a block is a state, however long the text."""
+    size = max((kind.size for kind in counts), default=0)
+    return Plan(n, size, counts.total(), tuple((kind, 1) for kind in counts)) if size else None
+
+
+def _grouped(counts: Counter[Kind], most: int, least_block: int, latent: bool) -> Plan:
+    """A block of keys holds a state; a group has the layers of the rarest kind, or of the largest if near."""
+    state = max((kind.size for kind in counts if kind.what == "state"), default=0)
+    align = max(least_block, _LATENT) if latent and state else least_block
+    block = max(align * -(-state // (align * most)), least_block)
+    least, largest = min(counts.values()), max(counts.values())
+    layers = largest if 2 * largest < 3 * least else least
+    groups = tuple((kind, -(-count // layers)) for kind, count in counts.items())
+    return Plan(block, block * most, layers, groups)
+
+
+def _alike(counts: Counter[Kind]) -> Kind | None:
+    """All layers as one, where all need the same tokens but rows of several sizes."""
+    if len(counts) == 1 or len({(kind.what, kind.W) for kind in counts}) > 1:
+        return None
+    first = next(iter(counts))
+    return first._replace(size=sum(kind.size * count for kind, count in counts.items()))
 
 
 ENGINE = VLLM()

@@ -1,0 +1,9 @@
+"""What every task, mixer, construction and theorem must keep, as functions of one of them.
+
+A law is named after what it promises: it returns where the promise holds, and raises `Broken` with one line
+where it does not.  The tests hold the whole catalogue to these laws, `limen test file.py:Name` yours.
+"""
+
+from limen.laws.law import Broken, Law
+
+__all__ = ["Broken", "Law"]

@@ -1,0 +1,174 @@
+"""Figures that engines printed, in logs, issues and tests of others: the audit says the same.
+
+Each stands with a few fields of its model's config (sizes are facts) and the options that the engine had.
+"""
+
+from typing import Any
+
+import pytest
+
+from limen.audits import Audit, Request, audit
+
+MIB, GIB = 2**20, 2**30
+S, F = "sliding_attention", "full_attention"
+
+GPT_OSS_20B = {"model_type": "gpt_oss", "num_hidden_layers": 24}
+GEMMA_2_2B = {"model_type": "gemma2", "num_hidden_layers": 26, "num_attention_heads": 8} | {
+    "num_key_value_heads": 4,
+    "head_dim": 256,
+}
+GEMMA_4_12B = {"model_type": "gemma4_text", "num_hidden_layers": 48, "num_attention_heads": 16} | {
+    "num_key_value_heads": 8,
+    "head_dim": 256,
+    "global_head_dim": 512,
+    "num_global_key_value_heads": 1,
+    "attention_k_eq_v": True,
+    "num_kv_shared_layers": 0,
+    "sliding_window": 1024,
+    "layer_types": ([S] * 5 + [F]) * 8,
+}
+GEMMA_4_E4B = {"model_type": "gemma4_text", "num_hidden_layers": 42, "num_attention_heads": 8} | {
+    "num_key_value_heads": 2,
+    "head_dim": 256,
+    "global_head_dim": 512,
+    "num_kv_shared_layers": 18,
+    "sliding_window": 512,
+    "layer_types": ([S] * 5 + [F]) * 7,
+}
+QWEN_25_7B = {"model_type": "qwen2", "num_hidden_layers": 28, "num_attention_heads": 28} | {
+    "num_key_value_heads": 4,
+    "hidden_size": 3584,
+}
+QWEN_3_235B = {"model_type": "qwen3_moe", "num_hidden_layers": 94, "num_attention_heads": 64} | {
+    "num_key_value_heads": 4,
+    "head_dim": 128,
+}
+QWEN_35_9B = {"model_type": "qwen3_5_text", "num_hidden_layers": 32, "mamba_ssm_dtype": "float32"}
+QWEN_36_27B = {"model_type": "qwen3_5_text", "num_hidden_layers": 64, "mamba_ssm_dtype": "float32"} | {
+    "num_attention_heads": 24,
+    "num_key_value_heads": 4,
+    "head_dim": 256,
+    "linear_num_value_heads": 48,
+}
+MAMBA_28B = {"model_type": "mamba", "hidden_size": 2560, "num_hidden_layers": 64}
+JAMBA = {"model_type": "jamba", "num_hidden_layers": 32, "num_key_value_heads": 8}
+GRANITE_H_MICRO = {"model_type": "granitemoehybrid", "num_hidden_layers": 40, "hidden_size": 2048} | {
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "mamba_n_heads": 64,
+    "mamba_d_head": 64,
+    "mamba_d_state": 128,
+    "layer_types": (["mamba"] * 5 + ["attention"] + ["mamba"] * 4) * 4,
+}
+LFM2_8B = {"model_type": "lfm2_moe", "num_hidden_layers": 24, "hidden_size": 2048} | {
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "conv_L_cache": 3,
+    "layer_types": ["full_attention" if i in (2, 6, 10, 14, 18, 21) else "conv" for i in range(24)],
+}
+NEMOTRON_NANO_9B = {"model_type": "nemotron_h", "hidden_size": 4480, "num_attention_heads": 40} | {
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "mamba_num_heads": 128,
+    "mamba_head_dim": 80,
+    "ssm_state_size": 128,
+    "n_groups": 8,
+    "hybrid_override_pattern": "M*-",
+}
+NEMOTRON_30B = NEMOTRON_NANO_9B | {
+    "hidden_size": 2688,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 2,
+    "mamba_num_heads": 64,
+    "mamba_head_dim": 64,
+}
+
+
+def asked(config: dict[str, Any], engine: str, **options: Any) -> Audit:
+    return audit(config, "x", Request(engine=engine, **options))
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "printed"),
+    [
+        (GEMMA_4_12B, {"context": 8192, "kv_dtype": "q8_0"}, 323.0),
+        (GEMMA_4_12B, {"context": 16384, "kv_dtype": "q8_0"}, 391.0),
+        (GEMMA_4_12B, {"context": 4096, "kv_dtype": "q8_0"}, 289.0),
+        (GEMMA_4_12B, {"context": 8192, "kv_dtype": "q4_0"}, 171.0),
+        (GEMMA_4_12B, {"context": 8192}, 608.0),
+        (GEMMA_4_12B, {"context": 8192, "sequences": 4, "unified": True, "ubatch": 2048}, 128 + 1920.0),
+        (GEMMA_4_E4B, {"context": 4096, "ubatch": 1024}, 64 + 60.0),
+        (GEMMA_4_E4B, {"context": 4096, "swa_full": True}, 64 + 160.0),
+        (GEMMA_2_2B, {"context": 8192, "sequences": 4, "unified": True}, 416 + 416.0),
+        (GPT_OSS_20B, {"context": 8192, "kv_dtype": "q8_0", "ubatch": 128}, 102 + 3.19),
+        (GPT_OSS_20B, {"context": 131072}, 3072 + 18.0),
+        (GPT_OSS_20B, {"context": 131072, "ubatch": 2048}, 3072 + 54.0),
+        (QWEN_25_7B, {"context": 8192, "kv_dtype": "q8_0"}, 238.0),
+        (QWEN_25_7B, {"context": 8192, "kv_dtype": "q4_0"}, 126.0),
+        (MAMBA_28B, {"context": 512}, 23.75),
+    ],
+)
+def test_llama_cpp_printed_these_mib(config: dict[str, Any], options: dict[str, Any], printed: float) -> None:
+    assert round(asked(config, "llamacpp", **options).cache_bytes / MIB, 2) == printed
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "printed"),
+    [
+        (QWEN_35_9B, {"kv_dtype": "fp8"}, 1056),
+        (QWEN_36_27B, {}, 784),
+        (QWEN_36_27B, {"kv_dtype": "fp8", "tensor_parallel": 2, "speculative": 3}, 1600),
+        (NEMOTRON_NANO_9B, {"state_dtype": "bfloat16"}, 672),
+        (NEMOTRON_30B, {"state_dtype": "float16"}, 1072),
+        (NEMOTRON_30B, {"state_dtype": "float16", "kv_dtype": "fp8"}, 2128),
+    ],
+)
+def test_vllm_printed_these_tokens_a_block(
+    config: dict[str, Any], options: dict[str, Any], printed: int
+) -> None:
+    assert asked(config, "vllm", **options).block_tokens == printed
+
+
+@pytest.mark.parametrize(
+    ("options", "blocks", "printed"),
+    [
+        # MTP adds a full layer: 17 a group, and the 48 recurrent ones need 3 groups
+        ({"context": 131072, "speculative": 1, "prefix_caching": False}, (17.25, 332), (255_975, 1.95)),
+        ({"context": 1_048_576, "speculative": 2, "kv_dtype": "nvfp4"}, (None, 666), (1_823_372, 1.74)),
+    ],
+)
+def test_vllm_printed_these_tokens_of_a_pool(
+    options: dict[str, Any], blocks: tuple[float | None, int], printed: tuple[int, float]
+) -> None:
+    """Of Qwen3.6-27B with its own drafter."""
+    one = asked(QWEN_36_27B, "vllm", **options, draft_layers=1)
+    assert one.plan is not None and one.plan.layers == 17
+    pool, count = blocks
+    if pool is not None:
+        assert int(pool * GIB) // one.plan.block_bytes == count
+    found = asked(QWEN_36_27B, "vllm", **options, draft_layers=1, memory=count * one.plan.block_bytes)
+    assert found.concurrency is not None
+    assert (found.tokens, round(found.concurrency, 2)) == printed
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "printed"),
+    [
+        (LFM2_8B, {}, 402_653_184 + 147_456),
+        (JAMBA, {"state_dtype": "float32"}, 536_870_912 + 16_056_320),
+        (QWEN_35_9B, {}, GIB + 51_511_296),
+        (GEMMA_4_E4B, {}, 557_842_432),
+        (GRANITE_H_MICRO, {}, 268_435_456 + 38_688_768),
+        (GEMMA_2_2B, {}, 26 * 4 * 256 * 2 * 2 * 32768),  # no rotating cache: every token in every layer
+    ],
+)
+def test_an_app_on_mlx_swift_lm_counts_these_bytes(
+    config: dict[str, Any], options: dict[str, Any], printed: int
+) -> None:
+    assert asked(config, "mlx", context=32768, **options).cache_bytes == printed
+
+
+def test_sglang_printed_these_gb() -> None:
+    """Qwen3-235B-A22B on four ranks: 367,404 tokens, 8.23 GB of keys and as much of values."""
+    found = asked(QWEN_3_235B, "sglang", context=367_404, tensor_parallel=4)
+    assert round(found.kv_bytes / 2 / GIB, 2) == 8.23
