@@ -15,10 +15,18 @@ import pytest
 from unchecked import types_unchecked  # noqa: F401
 
 import limen
-from limen_check.bound import check_bound, derived
+from limen_check import bound as kernel
+from limen_check.bound import derived
 from limen_check.depth import Sides
-from limen_check.files import SCHEMA, Malformed, Refused
-from limen_check.machine import check_machine
+from limen_check.files import SCHEMA, Malformed, Refused, claimed
+
+
+def check_bound(c: dict[str, Any]) -> str:
+    return kernel.check_bound(claimed(c))
+
+
+def check_machine(c: dict[str, Any]) -> str:
+    return kernel.check_machine(claimed(c))
 
 
 def bound(task: str, architecture: str, theorem: str, route: str = "", **more: Any) -> dict[str, Any]:

@@ -33,8 +33,8 @@ from limen.tasks.three_sum import ThreeSum
 from limen.tasks.turing import Turing
 from limen.tasks.two_sum_any import TwoSumAny
 from limen_check import files
-from limen_check.automata import PROGRAMS, time
-from limen_check.files import Malformed, Refused, Rows, Weight
+from limen_check.chain import PROGRAMS, STAY
+from limen_check.files import Malformed, Refused, Weight
 from limen_check.weights import margin
 
 FORMATS = ("float64", "float32", "bfloat16")
@@ -134,7 +134,7 @@ def test_no_damage_that_some_input_shows_is_accepted(c: Construction) -> None:
         at, precision = names[rng.integers(len(names))], FORMATS[rng.integers(len(FORMATS))]
         w = damaged(np.asarray(weights[at]), rng)
         hints = forged(c.hints(), rng) if rng.random() < 0.3 else c.hints()
-        changed = Weight(w.shape, Rows(array("d", w.reshape(-1)), w.shape[-1]))
+        changed = Weight(w.shape, array("d", w.reshape(-1)))
         model = saved(c)._replace(weights=saved(c).weights | {at: changed})
         found = kernel(c, precision, model, c.steps, hints)
         if found is not None:
@@ -150,7 +150,7 @@ def test_another_number_of_steps_is_refused(c: Construction) -> None:
         assert kernel(c, "float32", saved(c), steps, c.hints()) is None
 
 
-@pytest.mark.parametrize("c", SMALL, ids=name)
+@pytest.mark.parametrize("c", SMALL[1:], ids=name)  # the one class that writes into a linear state is found
 def test_without_hints_nothing_is_derived(c: Construction) -> None:
     assert kernel(c, "float64", saved(c), c.steps, {}) is None
     hints = c.hints() or {}
@@ -171,19 +171,21 @@ def test_a_column_that_the_hints_do_not_name_is_not_taken_for_0() -> None:
     model = files.model(*written(frame, w))
     assert least(c, "float32", Model(frame, tensors(w))) < 0
     assert kernel(c, "float32", model, 0, c.hints()) is None
-    w["1.0.O"][1] = 0
-    assert kernel(c, "float32", files.model(*written(frame, w)), 0, c.hints()) == 1
+    w["1.0.O"][1] = 0  # nor where nobody reads it: every column of the state belongs to a cell
+    assert kernel(c, "float32", files.model(*written(frame, w)), 0, c.hints()) is None
+    assert kernel(c, "float32", saved(c), 0, c.hints()) == 1
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("n", range(2, 9))
 def test_the_kernels_turing_machines_solve_their_tasks_in_time(program: str, n: int) -> None:
-    machine, asked = PROGRAMS[program], Turing(n, program=program)  # type: ignore[arg-type]
+    (halt, time, table), asked = PROGRAMS[program], Turing(n, program=program)  # type: ignore[arg-type]
     for batch in inputs(asked, None, 0, 4096):
         for tokens, answer in zip(batch, asked.answer(batch), strict=True):
             tape, state, head = dict(enumerate(tokens.tolist())), 0, n + 1
-            for _ in range(time(program, n)):
+            for _ in range(time(n)):
                 assert 0 <= head <= n + 1
-                state, tape[head], move = machine.step(state, tape.get(head, 2))
+                symbol = tape.get(head, 2)
+                state, tape[head], move = table.get((state, symbol), (halt, symbol, STAY))
                 head += (1, -1, 0)[move]
-            assert state == machine.halt and tape[head] == answer
+            assert state == halt and tape[head] == answer

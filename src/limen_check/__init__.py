@@ -2,31 +2,24 @@
 
     python -m limen_check FILE|DIR
 
-    files    strict JSON, certificates, weights         text       names with sizes, stacks of layers
-    rows     how many prefixes a task tells apart       tasks      what a task asks, for the rules on weights
-    bound    CANNOT: every theorem and route            depth      the depth rule's part of it
-    weights  CAN: the rules that follow saved weights   recurrent, chain   recurrences, chains of thought
-    state, vectors, attention, pooling, readout: what they have in common       rules.md   why they are sound
-    fits     a model's layers found in an architecture  machine    CAN by counting
+    files text              strict JSON, certificates, weights; names with sizes, stacks of layers
+    bound depth             CANNOT: every theorem and route, with rows, architecture, logs
+    weights fits            CAN: the rules that follow saved weights; a model's layers in an architecture
+    tasks                   what a task asks, for these rules; rules.md says why they are sound
 
 Whoever believes this package and the theorems that it names needs to believe no other line of the project.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
-from limen_check.bound import check_bound
-from limen_check.files import Malformed, Refused, certificate, model
+from limen_check.bound import check_bound, check_machine
+from limen_check.files import Malformed, Refused, claimed, model, read_json
 from limen_check.fits import check_fits, check_solves
-from limen_check.machine import check_machine
 
 RUN = ("run", "counterexample", "collision", "transcript")  # kinds that are checked by a run, not here
 
 
-class Checked(NamedTuple):
-    """What was derived from a certificate; or that it was not, and why."""
-
+class Checked(NamedTuple):  # what was derived from a certificate; or that it was not, and why
     kind: str
     valid: bool
     says: str
@@ -37,17 +30,14 @@ def check(content: bytes, files: tuple[bytes, bytes] | None = None) -> Checked:
 
     Raises Malformed where the files are not what they should be.
     """
-    c = certificate(content)
+    c = claimed(read_json(content))
     kind: str = c["kind"]
     try:
-        if kind == "bound":
-            return Checked(kind, True, check_bound(c))
-        if kind == "machine":
-            return Checked(kind, True, check_machine(c))
+        if kind in ("bound", "machine"):
+            return Checked(kind, True, check_bound(c) if kind == "bound" else check_machine(c))
         if files is None:
             raise Malformed(f"a certificate of kind {kind} needs model.json and model.safetensors beside it")
-        derive = check_fits if kind == "fits" else check_solves
-        return Checked(kind, True, derive(c, model(*files)))
+        return Checked(kind, True, (check_fits if kind == "fits" else check_solves)(c, model(*files)))
     except Refused as reason:
         return Checked(kind, False, str(reason))
 

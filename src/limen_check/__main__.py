@@ -4,71 +4,53 @@ python -m limen_check FILE|DIR            installed
 python -I -S limen_check FILE|DIR         a copy of this folder, with nothing else on the path
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 if not __package__:  # run as a folder: what stands beside it is its package
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from limen_check import RUN, Malformed, check
-from limen_check.files import SCHEMA, kind_of
+from limen_check.files import SCHEMA, read_json
 
-_MODEL = ("model.json", "model.safetensors")
-
-
-def certificates(path: Path) -> Iterator[Path]:
-    """A file, or all JSON files below a folder but the models' own and the report's."""
-    if path.is_dir():
-        yield from sorted(p for p in path.rglob("*.json") if p.name not in ("model.json", "report.json"))
-    else:
-        yield path
+_ENDS = ("valid", "NOT valid", "malformed", "no certificate", "needs a run")
 
 
 def checked(path: Path) -> tuple[str, str]:
     """How it ended, and one line."""
-    content = b""
+    content, beside = b"", [path.parent / name for name in ("model.json", "model.safetensors")]
     try:
         content = path.read_bytes()
-        if kind_of(content) in RUN:
+        c = read_json(content)
+        if isinstance(c, dict) and c.get("schema") == SCHEMA and c.get("kind") in RUN:
             return "needs a run", "a run of the model decides; `limen check` does it"
-        files = [path.parent / name for name in _MODEL]
-        found = check(content, (files[0].read_bytes(), files[1].read_bytes()) if _beside(files) else None)
+        there = all(file.is_file() for file in beside)
+        found = check(content, (beside[0].read_bytes(), beside[1].read_bytes()) if there else None)
         return "valid" if found.valid else "NOT valid", f"{found.kind}: {found.says}"
     except (Malformed, OSError) as error:
         end = "malformed" if SCHEMA.encode() in content else "no certificate"
         return end, " ".join(str(error).split())
 
 
-def _beside(files: list[Path]) -> bool:
-    return all(file.is_file() for file in files)
-
-
 def main(arguments: list[str]) -> int:
     usage = "usage: python -m limen_check FILE|DIR\n"
-    if arguments in (["--help"], ["-h"]):
-        sys.stdout.write(usage + (__doc__ or ""))
-        return 0
     if len(arguments) != 1 or arguments[0].startswith("-"):
-        sys.stderr.write(usage)
-        return 2
-    start, ends = time.perf_counter(), Counter[str]()
-    for path in certificates(Path(arguments[0])):
-        end, line = checked(path)
+        told = arguments in (["--help"], ["-h"])
+        (sys.stdout if told else sys.stderr).write(usage + (__doc__ or "") * told)
+        return 0 if told else 2
+    start, ends, path = time.perf_counter(), Counter[str](), Path(arguments[0])
+    found = sorted(p for p in path.rglob("*.json") if p.name not in ("model.json", "report.json"))
+    for file in found if path.is_dir() else [path]:
+        end, line = checked(file)
         ends[end] += 1
-        sys.stdout.write(f"{end}  {path}  {line}\n")
+        sys.stdout.write(f"{end}  {file}  {line}\n")
     own = list(Path(__file__).parent.glob("*.py"))
     lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in own)
-    order = ("valid", "NOT valid", "malformed", "no certificate", "needs a run")
-    counts = ", ".join(f"{ends[end]} {end}" for end in order if ends[end]) or "no certificate found"
-    sys.stdout.write(
-        f"{counts}; {time.perf_counter() - start:.1f} s; trusted: {lines} lines in {len(own)} files, Python, "
-        "and the theorems named\n"
-    )
+    counts = ", ".join(f"{ends[end]} {end}" for end in _ENDS if ends[end]) or "no certificate found"
+    trusted = f"trusted: {lines} lines in {len(own)} files, Python, and the theorems named"
+    sys.stdout.write(f"{counts}; {time.perf_counter() - start:.1f} s; {trusted}\n")
     bad = ends["malformed"] or ends["no certificate"] or not ends
     return 2 if bad else 1 if ends["NOT valid"] else 0
 

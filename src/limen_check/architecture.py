@@ -1,78 +1,77 @@
-r"""Architectures: how many bits each part of a layer carries from token to token.
+"""Architectures: how many bits each part of a layer carries from token to token.
 
 A part either hands on a state of so many bits, or is *full*: it keeps every token, and what counts is the
 reply of a group of earlier tokens to one query.  Every number that crosses has p bits: states, maxima, sums.
 A softmax reply is, for each head, the maximum, the normaliser and d sums: h(d+2)p bits, and replies merge.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+from types import SimpleNamespace as Sizes
 from typing import Any, NamedTuple
 
-from limen_check.files import Refused, expect, need
+from limen_check.files import expect, need
 from limen_check.text import Call, parse_stack
 
-Sizes = dict[str, Any]
+_HEADS = "h d d_k p"  # h heads with values of size d and keys of size d_k, p bits a number
+_GROUPED = f"{_HEADS} kv_heads"  # whose keys and values are so many sets
+_Numbers = Callable[[Sizes, int], int]
 
 
 def _convolved(a: Sizes) -> int:
     """The rows of queries, keys and values that a convolution over c tokens still needs."""
-    return int((a["c"] - 1) * a["h"] * (2 * a["d_k"] + a["d"]))
-
-
-def _cached(a: Sizes, tokens: int) -> int:
-    return int(tokens * a["kv_heads"] * (a["d_k"] + a["d"]))
+    return int((a.c - 1) * a.h * (2 * a.d_k + a.d))
 
 
 def _features(a: Sizes) -> int:
     """How many numbers φ makes of a key."""
-    return int(1 + a["d_k"] + a["d_k"] ** 2 if a["phi"] == "taylor" else a["d_k"])
+    return int(1 + a.d_k + a.d_k**2 if a.phi == "taylor" else a.d_k)
+
+
+def _cached(a: Sizes, tokens: int) -> int:
+    return int(tokens * a.kv_heads * (a.d_k + a.d))
 
 
 def _levels(a: Sizes, n: int) -> int:
     """A level for each digit 1 of n - 1, and the token itself; a normaliser is one more value."""
-    return int(((n - 1).bit_count() + 1 if n else 0) * (a["d"] + (a["over"] == "linear")))
+    need(max(n - 1, 0).bit_length() < a.levels, "log_linear: the text is beyond its levels")
+    return int(((n - 1).bit_count() + 1 if n else 0) * (a.d + (a.over == "linear")))
 
 
-_HEADS = "h d d_k p"  # h heads with values of size d and keys of size d_k, p bits a number
-_GROUPED = f"{_HEADS} kv_heads"  # whose keys and values are so many sets
-_STATES: dict[str, tuple[str, Callable[[Sizes, int], int]]] = {  # all sizes; numbers kept after n tokens
-    "linear": (f"{_HEADS} phi normalise", lambda a, n: _features(a) * a["h"] * (a["d"] + a["normalise"])),
-    "gated_linear": (_HEADS, lambda a, n: a["h"] * a["d_k"] * a["d"]),
-    "delta": (f"{_HEADS} c", lambda a, n: a["h"] * a["d_k"] * a["d"] + _convolved(a)),
-    "gated_delta": (f"{_HEADS} c", lambda a, n: a["h"] * a["d_k"] * a["d"] + _convolved(a)),
-    "kda": (f"{_HEADS} c", lambda a, n: a["h"] * a["d_k"] * a["d"] + _convolved(a)),
-    "mamba": ("d s c r p", lambda a, n: a["d"] * (a["s"] + a["c"] - 1)),
-    "mamba2": ("h d s c p", lambda a, n: a["h"] * a["d"] * (a["s"] + a["c"] - 1) + 2 * (a["c"] - 1) * a["s"]),
-    "lstm": ("d p", lambda a, n: 2 * a["d"]),
-    "relu_rnn": ("d stages p", lambda a, n: a["d"]),
-    "window": (f"{_GROUPED} W", lambda a, n: _cached(a, min(n, a["W"] - 1))),
-    "masked_softmax": (f"{_GROUPED} first last", lambda a, n: _cached(a, min(n, a["first"] + a["last"] - 1))),
-    "log_linear": (f"{_HEADS} over levels", lambda a, n: _levels(a, n) * a["h"] * a["d_k"]),
+_STATES: dict[str, tuple[str, _Numbers]] = {  # all sizes; numbers kept after n tokens
+    "linear": (f"{_HEADS} phi normalise", lambda a, n: _features(a) * a.h * (a.d + a.normalise)),
+    "gated_linear": (_HEADS, lambda a, n: a.h * a.d_k * a.d),
+    "delta": (f"{_HEADS} c", lambda a, n: a.h * a.d_k * a.d + _convolved(a)),
+    "gated_delta": (f"{_HEADS} c", lambda a, n: a.h * a.d_k * a.d + _convolved(a)),
+    "kda": (f"{_HEADS} c", lambda a, n: a.h * a.d_k * a.d + _convolved(a)),
+    "mamba": ("d s c r p", lambda a, n: a.d * (a.s + a.c - 1)),
+    "mamba2": ("h d s c p", lambda a, n: a.h * a.d * (a.s + a.c - 1) + 2 * (a.c - 1) * a.s),
+    "lstm": ("d p", lambda a, n: 2 * a.d),
+    "relu_rnn": ("d stages p", lambda a, n: a.d),
+    "window": (f"{_GROUPED} W", lambda a, n: _cached(a, min(n, a.W - 1))),
+    "masked_softmax": (f"{_GROUPED} first last", lambda a, n: _cached(a, min(n, a.first + a.last - 1))),
+    "log_linear": (f"{_HEADS} over levels", lambda a, n: _levels(a, n) * a.h * a.d_k),
 }
-_FULL: dict[str, tuple[str, Callable[[Sizes], int] | None]] = {  # all sizes; numbers of a reply, if fixed
-    "softmax": (f"{_GROUPED} bidirectional", lambda a: a["h"] * (a["d"] + 2)),
-    "conv_softmax": (f"{_HEADS} c", lambda a: a["h"] * (a["d"] + 2)),
-    "hard": (_GROUPED, lambda a: a["h"] * (a["d"] + 1)),  # the best score and its value
-    "top_k": (f"{_HEADS} k h_i d_i", lambda a: a["k"] * (1 + a["h"] * (1 + a["d"]))),  # of the k best
-    "block_sparse": (f"{_HEADS} B k", None),
+_FULL: dict[str, tuple[str, _Numbers]] = {  # all sizes; numbers of a reply
+    "softmax": (f"{_GROUPED} bidirectional", lambda a, n: a.h * (a.d + 2)),
+    "conv_softmax": (f"{_HEADS} c", lambda a, n: a.h * (a.d + 2)),
+    "hard": (_GROUPED, lambda a, n: a.h * (a.d + 1)),  # the best score and its value
+    "top_k": (f"{_HEADS} k h_i d_i", lambda a, n: a.k * (1 + a.h * (1 + a.d))),  # of the k best
+    "block_sparse": (f"{_HEADS} B k", lambda a, n: 0),  # no fixed number
 }
+_MIXERS = _STATES | _FULL
 _WORDS = {
-    "phi": ("elu1", "relu", "exp", "identity", "taylor"), "over": ("linear", "mamba2", "gated_delta")
+    "phi": ("elu1", "relu", "exp", "identity", "taylor"), "over": ("linear", "mamba2", "gated_delta"),
+    "bidirectional": (False, True), "normalise": (False, True),
 }  # fmt: skip
 _SHARED = ("softmax", "hard", "linear", "window", "masked_softmax")  # all that they keep are keys and values
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """One mixer: its sizes, or the bits of its state or reply if only these are said; whose keys it reads."""
-
+class Part(NamedTuple):
+    # One mixer: its sizes, or the bits of its state or reply if only these are said; whose keys it reads.
     name: str
-    sizes: Sizes
+    sizes: dict[str, Any]
     said: int | None
     kv: int | None
 
@@ -80,27 +79,16 @@ class Part:
     def full(self) -> bool:
         return self.name in _FULL
 
-    def state(self, n: int) -> int:
-        """Bits that cross a cut after n tokens."""
+    def bits(self, n: int = 0) -> int:
+        """Of the state after n tokens; of a full part, that earlier tokens tell one later token."""
         if self.said is not None:
             return self.said
-        if self.name == "log_linear":
-            reached = max(n - 1, 0).bit_length() < self.sizes["levels"]
-            need(reached, "log_linear: the text is beyond its levels")
-        return int(_STATES[self.name][1](self.sizes, n) * self.sizes["p"])
+        need(self.name != "block_sparse", "the replies of block_sparse have no fixed size")
+        return int(_MIXERS[self.name][1](Sizes(**self.sizes), n) * self.sizes["p"])
 
     def most(self, n: int) -> int:
-        """The most bits that cross any cut of n ≥ 1 tokens."""
-        return max(self.state(n), self.state(1 << n.bit_length() - 1))
-
-    def reply(self) -> int:
-        """Bits that a group of earlier tokens tells one later token."""
-        numbers = _FULL[self.name][1]
-        if self.said is not None:
-            return self.said
-        if numbers is None:
-            raise Refused(f"the replies of {self.name} have no fixed size")
-        return int(numbers(self.sizes) * self.sizes["p"])
+        """The most bits that cross any cut of n ≥ 1 tokens; of a full part its reply."""
+        return max(self.bits(n), self.bits(1 << n.bit_length() - 1))
 
     def query(self) -> int:
         """Bits of a softmax part's queries."""
@@ -109,12 +97,11 @@ class Part:
 
     def shift(self) -> int:
         """Bits of the convolution that queries, keys and values of a full part pass first."""
-        return _convolved(self.sizes) * int(self.sizes["p"]) if self.name == "conv_softmax" else 0
+        return _convolved(Sizes(**self.sizes)) * int(self.sizes["p"]) if self.name == "conv_softmax" else 0
 
 
 class Architecture(NamedTuple):
-    """Layers in sequence, parts of a layer side by side, and how often each part stands in it."""
-
+    # Layers in sequence, parts of a layer side by side, and how often each part stands in it.
     layers: tuple[tuple[Part, ...], ...]
     counted: list[tuple[Part, int]]
 
@@ -124,35 +111,27 @@ def read(text: str) -> Architecture:
     """Reads the text form: every size is spelled."""
     stack = parse_stack(text)
     made = {id(calls): tuple(map(_part, calls)) for calls in {id(calls): calls for calls in stack}.values()}
-    layers = tuple(made[id(calls)] for calls in stack)
+    layers, times = tuple(made[id(calls)] for calls in stack), Counter(map(id, stack))
     for i, layer in enumerate(layers):
         expect(all(part.kv is None or part.kv < i for part in layer), "kv must name an earlier layer")
-    times = Counter(map(id, layers))
-    return Architecture(layers, [(part, times[id(layer)]) for layer in made.values() for part in layer])
+    return Architecture(layers, [(part, times[key]) for key, layer in made.items() for part in layer])
 
 
 def _part(call: Call) -> Part:
-    name, given = call.name, dict(call.arguments)
-    expect(name in _STATES or name in _FULL, f"no mixer is named {name[:40]!r}")
-    kv: Any = given.pop("kv", None)
+    name, a = call.name, dict[str, Any](call.arguments)
+    expect(name in _MIXERS, f"no mixer is named {name[:40]!r}")
+    kv: Any = a.pop("kv", None)
     expect(kv is None or (type(kv) is int and name in _SHARED), f"{name} cannot read another layer's keys")
     alone = "state_bits" if name in _STATES else "reply_bits" if name in ("softmax", "hard") else ""
-    said: Any = given.get(alone)
-    if said is not None:
-        expect(type(said) is int and len(given) == 1, f"{name}: its sizes, or {alone} alone, a number")
-        return Part(name, {}, said, kv)
-    keys = set((_STATES[name] if name in _STATES else _FULL[name])[0].split())
-    keys |= {"inner"} if name == "relu_rnn" and given.get("stages") != 1 else set()
-    wrong = sorted(keys ^ set(given))
+    if alone in a:
+        expect(type(a[alone]) is int and len(a) == 1, f"{name}: its sizes, or {alone} alone, a number")
+        return Part(name, {}, a[alone], kv)
+    keys = {*_MIXERS[name][0].split(), *(["inner"] if name == "relu_rnn" and a.get("stages") != 1 else [])}
+    wrong = sorted(keys ^ set(a))
     expect(not wrong, f"{name}: {wrong and wrong[0][:40]} is missing or unknown")
-    for key, value in given.items():
-        if key in _WORDS:
-            expect(value in _WORDS[key], f"{name}: {key} must be one of {', '.join(_WORDS[key])}")
-        elif key in ("bidirectional", "normalise"):
-            expect(type(value) is bool, f"{name}: {key} must be true or false")
-        else:
-            well = type(value) is int and value >= (key != "first")
-            expect(well, f"{name}: {key} must be a positive integer")
-    a: Sizes = given
+    for key, value in a.items():
+        size, words = type(value) is int and value >= (key != "first"), _WORDS.get(key)
+        known = words and value in words and type(value) is type(words[0])
+        expect(bool(known) if words else size, f"{name}: {key} has no such value")
     expect(a.get("h", 0) % a.get("kv_heads", 1) == 0, f"{name}: kv_heads must divide h")
     return Part(name, a, None, kv)

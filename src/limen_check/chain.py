@@ -5,41 +5,44 @@ right next token is ahead of all others, the chain is right from its first token
 answer that is read at its end.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate, pairwise, product
 from typing import Any
 
-from limen_check.attention import Ask, Match, Scores, mapped, moved, relation
-from limen_check.automata import PROGRAMS, Cell, head_of, time
+from limen_check.attention import Ask, moved
 from limen_check.files import Refused, need, typed
 from limen_check.readout import Also, At, Digits
+from limen_check.scores import matched
 from limen_check.state import State
-from limen_check.tasks import (
-    NO_FACTS,
-    PLACE,
-    TOKEN,
-    Equal,
-    Exists,
-    Facts,
-    Mapped,
-    Number,
-    Other,
-    Piece,
-    Spec,
-    spec,
-)
-from limen_check.tasks import At as AtToken
-from limen_check.text import parse_call, parse_stack
-from limen_check.vectors import ONE, ZERO, Class, Column, Rows, Vec
+from limen_check.tasks import NO_FACTS, OTHER, PLACE, TOKEN, Cell, Class, Line, Listed, Machine, Number, Read
+from limen_check.text import Call, parse_call, parse_stack
+from limen_check.vectors import ONE, ZERO, Column, Vec, level
 
-_ROWS = 1 << 16  # of a chain
-_PLACES = 1 << 18  # that are looked at one by one
+# isort: split
+from limen_check.tasks import Spec, exists, spec, text
 
+_ROWS, _PLACES = 1 << 16, 1 << 18  # of a chain; that are looked at one by one
 Forward = Callable[[Spec], State]  # a model's run over all classes of a text
+RIGHT, LEFT, STAY = range(3)
+# Turing machines: the last state, the time on n digits; (state, symbol) -> state, symbol written, move.  What
+# is not said halts, in the last state, on the symbol that is the answer.
+PROGRAMS: dict[Any, tuple[int, Callable[[int], int], dict[tuple[int, int], tuple[int, int, int]]]] = {
+    "increment": (3, lambda n: n + 2, {
+        (0, 2): (1, 2, LEFT),
+        (1, 1): (1, 0, LEFT), (1, 0): (2, 1, LEFT), (1, 2): (3, 2, RIGHT),
+        (2, 0): (2, 0, LEFT), (2, 1): (2, 1, LEFT), (2, 2): (3, 2, RIGHT),
+    }),
+    "palindrome": (6, lambda n: 1 + (n + 1) * (n + 2) // 2, {
+        (0, 0): (0, 0, RIGHT), (0, 1): (0, 1, RIGHT), (0, 2): (1, 2, LEFT),
+        (1, 0): (2, 2, LEFT), (1, 1): (3, 2, LEFT), (1, 2): (6, 1, STAY),
+        (2, 0): (2, 0, LEFT), (2, 1): (2, 1, LEFT), (2, 2): (4, 2, RIGHT),
+        (3, 0): (3, 0, LEFT), (3, 1): (3, 1, LEFT), (3, 2): (5, 2, RIGHT),
+        (4, 0): (0, 2, RIGHT), (4, 1): (6, 0, STAY), (4, 2): (6, 1, STAY),
+        (5, 1): (0, 2, RIGHT), (5, 0): (6, 0, STAY), (5, 2): (6, 1, STAY),
+    }),
+}  # fmt: skip
 
 
 def margin(
@@ -50,128 +53,121 @@ def margin(
     need(header["answers"] == 1 << digits.bits, "tokens that cannot be written")
     if call.name == "composition":
         return _composition(spec(task), steps, forward, digits)
-    mixers = [part for layer in parse_stack(header["architecture"]) for part in layer]
-    ahead = any(part.arguments.get("bidirectional", False) for part in mixers)
-    need(not ahead, "who writes sees tokens that are not yet there")  # these run the whole text at once
+    ahead = [
+        part.arguments.get("bidirectional") for layer in parse_stack(header["architecture"]) for part in layer
+    ]
+    need(not any(ahead), "who writes sees tokens that are not yet there")  # these run the whole text at once
     if call.name == "turing" and call.arguments.keys() == {"n", "program"}:
-        return _turing(steps, forward, digits, call.number("n", 2, 1 << 32), call.arguments["program"])
-    if call.name == "three_sum" and call.arguments.keys() == {"n", "M"}:
-        n, M = call.number("n", 2, 1 << 32), call.number("M", 3, 1 << 32)
-        return _three_sum(steps, forward, digits, hints.get("blocks"), n, M)
-    raise Refused(f"no rule speaks of a chain of thought for {call.name}")
+        return _turing(call, steps, forward, digits)
+    need(call.name == "three_sum" and call.arguments.keys() == {"n", "M"}, "no rule speaks of such a chain")
+    return _three_sum(call, steps, forward, digits, hints.get("blocks"))
 
 
 def _composition(asked: Spec, steps: int, forward: Forward, digits: Digits) -> Fraction:
     """Token after token: what the last one writes are the digits of some numbers, in its own words."""
     need(1 <= steps <= len(asked.classes), "no chain of so many steps")
-    (answer,), length = asked.answer, sum(asked.segments)
-    new = [Class(f"step{k}", length + k - 1, 0, 1, 1, 0, 1 << digits.bits) for k in range(1, steps + 1)]
-    c, least, written = next(c for c in asked.classes if c.name == "w"), [], dict[str, tuple[Piece, ...]]()
-    if not isinstance(answer, Number):
-        raise Refused("the answer is no number")
+    c, length, least, written = asked.classes[-1], sum(c.count for c in asked.classes), [], dict[str, Any]()
+    answer: Any = asked.answer[0]
     for k in range(steps + 1):
-        text = replace(asked, segments=(*asked.segments, *(1,) * k), classes=(*asked.classes, *new[:k]))
-        state = forward(replace(text, written=written, later=(1,) * (steps - k)))
-        pieces, gap = digits.pieces(state, c, state.x[c.name])
+        later = (1,) * (steps - k)
+        state = forward(replace(asked, written=written, later=later))
+        pieces, gap = digits.pieces(state, c)
         least.append(gap)
-        if k < steps:
-            written[new[k].name] = tuple(p._replace(number=_behind(p.number, c, new[k])) for p in pieces)
-            c, answer = new[k], _behind(answer, c, new[k])
+        if later:
+            new = Class(f"step{k + 1}", length + k, 0, 1, 1, 0, 1 << digits.bits)
+            written[new.name] = tuple(p._replace(number=_behind(p.number, c, new)) for p in pieces)
+            c, answer, asked = new, _behind(answer, c, new), replace(asked, classes=(*asked.classes, new))
     need([(p.start, p.number) for p in pieces] == [(0, answer)], "another answer")
     return min(least)
 
 
-def _behind(n: Number, c: Class, behind: Class) -> Number:
+def _behind(n: Number, c: Class, behind: Class) -> Any:
     """A number of the one token of class c, in the words of the one token of a class behind it."""
-    (said,) = moved(Vec.of({}, {n: Rows((0,), {0: Column.same(ONE, 1)})}), c, NO_FACTS, behind).terms
-    if not isinstance(said, Number):
-        raise Refused("several numbers at once are written")
+    (said,) = moved(Vec.table(n, (0,), {0: level(ONE, 1)}), c, NO_FACTS, behind).terms
     return said
 
 
-def _turing(steps: int, forward: Forward, digits: Digits, n: int, program: Any) -> Fraction:
-    """Each token after the first is an act: write a symbol, move, go to a state; the table says the next."""
-    need(program in PROGRAMS, "no rule speaks of this program")
-    table = PROGRAMS[program]
-    need(time(program, n) <= steps < 1 << 32, "the machine may not have halted")
-    acts = [(q, a, table.step(q, a)) for q in range(table.halt + 1) for a in range(3)]
-    code = {(q, a): symbol | move << 2 | to << 4 for q, a, (to, symbol, move) in acts}
-    ids, bits = frozenset({0, 1, *code.values()}), 4 + table.halt.bit_length()
+def _turing(call: Call, steps: int, forward: Forward, digits: Digits) -> Fraction:
+    """Each token after the first is an act: write a symbol, move, go to a state; the table says the next.
+
+    The tape: the head's cell, modulo `size`, and the cell where it was, the one that the token wrote.  Bits 2
+    and 3 of a token move the head: right, left, or not at all; the first one moves it right.
+    """
+    n = call.number("n", 2, 1 << 32)
+    need(call.arguments["program"] in PROGRAMS, "no rule speaks of this program")
+    halt, time, table = PROGRAMS[call.arguments["program"]]
+    need(time(n) <= steps < 1 << 32, "the machine may not have halted")
+    acts = {(q, a): table.get((q, a), (halt, a, STAY)) for q in range(halt + 1) for a in range(3)}
+    code = {at: symbol | move << 2 | to << 4 for at, (to, symbol, move) in acts.items()}
+    ids, bits, size = frozenset({0, 1, *code.values()}), 4 + halt.bit_length(), 1 << (n + 1).bit_length()
     need(digits.bits == bits, "tokens of another size")
-    token, head = Number(TOKEN, 1, 1 << bits), head_of(1 << (n + 1).bit_length(), Number(TOKEN))
-    classes = Class("first", 0, 0, 1, 1, 2, 3), Class("later", 1, 0, 1, n + steps, 0, 1 << bits)
-    text = Spec((1, n + steps), classes, ("later",), 2, (), machine=head, ids={"later": ids})
-    state = forward(text)
-    read = Number(Cell("read", 3))
+    tape = Machine(
+        cells={"head": Cell("head", size), "wrote": Cell("wrote", size)},
+        numbers={"later": (Number(TOKEN),)},
+        action=lambda c, at: (1, -1, 0, 0)[at[0] >> 2 & 3] if at else 1,
+        reads=lambda cell: ("head",),
+        turn=lambda cell, old, move: (old[0] + move) % size if cell == "head" else old[0],
+    )
+    classes = text(("first", 1, 2, 3), ("later", n + steps, 0, 1 << bits))
+    state = forward(Spec(classes, ("later",), 2, (), machine=tape, ids={"later": ids}))
+    token, read = Number(TOKEN, 1, 1 << bits), Number(Cell("read", 3))
     also: Also = {token: sorted(ids), read: range(3)}
     return digits.by_rows(state.x["later"], state.f, also, lambda at: code[at[token] >> 4, at[read]])
 
 
 def latest(ask: Ask, d: Class, blank: Class) -> Vec:
     """The symbol in the head's cell: of the latest token of d that wrote there, or else the blank's."""
-    state, scores, there = ask.state, ask.scores(d), ask.scores(blank)
-    m, machine = Match.of(scores), state.spec.machine
+    scores, there, machine = ask.scores(d), ask.scores(blank), ask.state.spec.machine
+    m = matched(scores)
     if machine is None or not {"head", "wrote"} <= machine.cells.keys():
         raise Refused("there is no tape")
-    head, wrote = (Number(machine.cells[i]) for i in ("head", "wrote"))
-    need(relation(state, m, ask.c, d) == {Equal(wrote, head)}, "it does not look for the head's cell")
+    asked = Line(*(Number(machine.cells[i]) for i in ("wrote", "head")))
+    need(ask.relation(m, d) == {asked}, "it does not look for the head's cell")
     alone = ask.c == d and {*ask.seen} == {d, blank} and blank.count == 1 and ask.before(blank)
     need(alone, "no blank alone")
     fixed = [*there.B.values(), *there.A.values()]
     exact = scores.rounded_once and there.rounded_once and not there.S
     need(exact and all(column.fixed for column in (*fixed, *m.gain.values())), "scores that vary")
-    base = sum((gain.least for gain in m.gain.values()), scores.s)
-    none = sum((column.least for column in fixed), there.s)
-    adds = _added({y: b for y, b in scores.B.items() if y not in {z for _, z, _ in m.pairs}}, scores, d)
-    stray = []
+    need(d.count <= _PLACES and d.step == 1, "too many places to look at")
+    agreed = [sum((gain.least for gain in m.gain.values()), scores.s)] * d.count  # and what a place adds
+    for y, b in ((y, b) for y, b in scores.B.items() if y not in {z for _, z, _ in m.pairs}):
+        at: Any = y if isinstance(y, Number) and y.of == PLACE and y.mod else Number(PLACE, 1, 1)
+        need(at == y or b.fixed, "more than the place changes scores")
+        row = dict(zip(scores.k.keys[y], b.rows(), strict=True)) if at == y else {0: b.least}
+        agreed = [v + row[(d.start + i) // at.div % at.mod] for i, v in enumerate(agreed)]
+    none, stray = sum((column.least for column in fixed), there.s), []
     for done in (Fraction, ask.f.rn):  # as it is, or rounded
-        agree, blanks = [done(base + v) for v in adds], done(none)
-        miss = done(base + max(adds) - (m.cost or ZERO))
+        agree, blanks, miss = [done(v) for v in agreed], done(none), done(max(agreed) - (m.cost or ZERO))
         behind = ask.weight(d.count - 1, min((b - a for a, b in pairwise(agree)), default=ZERO))
         behind += ask.weight(d.count, agree[0] - miss) + ask.weight(1, agree[0] - blanks)
         stray += [behind, ask.weight(d.count, blanks - miss)]
-    return ask.blurred(_symbols(ask.head.value[d.name], ask.head.value[blank.name]), max(stray))
-
-
-def _added(free: Mapping[Hashable, Column], scores: Scores, d: Class) -> list[Fraction]:
-    """What each place adds to a score; nothing else does."""
-    need(d.count <= _PLACES and d.step == 1, "too many places to look at")
-    adds = [ZERO] * d.count
-    for y, b in free.items():
-        if b.fixed:
-            adds = [v + b.least for v in adds]
-            continue
-        if not isinstance(y, Number) or y.of != PLACE or not y.mod:
-            raise Refused("more than the place changes scores")
-        row = dict(zip(scores.k.terms[y].keys, b.rows(), strict=True))
-        adds = [v + row[(d.start + i) // y.div % y.mod] for i, v in enumerate(adds)]
-    return adds
+    return ask.blurred(_symbols(ask.value[d.name], ask.value[blank.name]), max(stray))
 
 
 def _symbols(v: Vec, none: Vec) -> Vec:
     """The value as a function of the symbol, of tokens and of the blank, whose symbol is 2."""
-    need(len(v.terms) <= 1 and not v.err and not none.err, "values of several numbers, or not exact")
+    need(len(v.terms) <= 1 and v.exact and none.exact, "values of several numbers, or not exact")
     columns: dict[int, Column] = {}
     for c in v.forms | none.forms.keys():
-        need(len(none.form(c).values[0]) == 1, "the blank's value varies")
-        found = {2: none.form(c).ends[0]}
-        for n, rows in v.terms.items():
+        need(len(none[c].values) == 1, "the blank's value varies")
+        found = {2: none[c].ends[0]}
+        for n, column in v[c].terms.items():
             need(isinstance(n, Number) and n.of == TOKEN and n.div == 1 and n.mod % 4 == 0, "no symbols")
-            for key, value in zip(rows.keys, rows.column(c).rows(), strict=True):
-                got = v.const.get(c, ZERO) + value
-                need(found.setdefault(key % 4, got) == got, "a symbol has two values")
+            for key, value in zip(v.keys[n], column.rows(), strict=True):
+                here = v[c].const + value
+                need(found.setdefault(key % 4, here) == here, "a symbol has two values")
         need(found.keys() == {0, 1, 2}, "a symbol has no value")
         columns[c] = Column.of([found[a] for a in range(3)])
-    return Vec.of({}, {Number(Cell("read", 3)): Rows((0, 1, 2), columns)})
+    return Vec.table(Number(Cell("read", 3)), (0, 1, 2), columns)
 
 
-def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int, M: int) -> Fraction:
+def _three_sum(call: Call, steps: int, forward: Forward, digits: Digits, blocks: Any) -> Fraction:
     """x_0 … x_{n-1}, q, then s_0 … s_{n-1}:  s_t = 2·E(x_t, q) + [there is a hit at some j < t]."""
     typed(blocks, [int], "hints: blocks")
+    n, M = call.number("n", 2, 1 << 32), call.number("M", 3, 1 << 32)
     D = (M - 1).bit_length()
-    need(steps == n and M >= 3 and len(blocks) <= D and all(g >= 1 for g in blocks), "no chain of n steps")
-    well = n <= _ROWS and sum(blocks) == D <= 8 and digits.bits == 1 + D + len(blocks)
-    need(well, "other blocks than its digits")
+    need(steps == n <= _ROWS and sum(blocks) == D <= 8 and all(g >= 1 for g in blocks), "no chain of n steps")
+    need(digits.bits == 1 + D + len(blocks), "other blocks than its digits")
     starts = list(accumulate(blocks, initial=0))[:-1]
 
     def beside(sums: Iterable[int]) -> int:
@@ -179,49 +175,22 @@ def _three_sum(steps: int, forward: Forward, digits: Digits, blocks: Any, n: int
 
     rows = list(product(*(range((2 << g) - 1) for g in blocks)))
     total = {beside(row): sum(s << b for s, b in zip(row, starts, strict=True)) for row in rows}
-    x, q = Class("x", 0, 0, 1, n, 0, M), Class("q", n, 0, 1, 1, 0, M)
-    s = Class("s", n + 1, 0, 1, n, 0, 1 << digits.bits)
+    classes = text(("x", n, 0, M), ("q", 1, 0, M), ("s", n, 0, 1 << digits.bits))
     ids = frozenset(2 * e + flag for e in total for flag in (0, 1))
-    state = forward(Spec((n, 1, n), (x, q, s), ("s",), 2, (), ids={"s": ids}))
-    partner = tuple((e, -total[e] % M) for e in sorted(total))
-    hit: Facts = frozenset({Mapped(Number(TOKEN), Number(TOKEN, 2), partner), Other()})
-    found = Number(TOKEN, 1, 2), Number(Exists("x", hit))
-    following = tuple((t, (t + 1) % n) for t in range(n))
-    places, least = ((None, ((None, 0),)), (Number(PLACE), following)), []
-    first, then = (AtToken("x", frozenset({Mapped(Number(PLACE), *asked)}), TOKEN) for asked in places)
-    q_there = AtToken("q", NO_FACTS, TOKEN)
-    for name, summands, flags in (("q", (first, TOKEN), ()), ("s", (then, q_there), found)):
-        pair = Number(summands[0], 1, 1 << D), Number(summands[1], 1, 1 << D)
+    state = forward(Spec(classes, ("s",), 2, (), ids={"s": ids}))
+    partner = Listed((Number(TOKEN),), frozenset((e, -total[e] % M) for e in total), Number(TOKEN, 2))
+    flags = Number(TOKEN, 1, 2), exists("x", partner, OTHER)
+    first = Listed((Number(PLACE),), frozenset({(None, 0)}))
+    then = Listed((Number(PLACE),), frozenset((t, (t + 1) % n) for t in range(n)), Number(PLACE))
+    x_0, x_t = (Number(Read("at", "x", frozenset({asked}), TOKEN), 1, 1 << D) for asked in (first, then))
+    q = Number(TOKEN, 1, 1 << D), Number(Read("at", "q", NO_FACTS, TOKEN), 1, 1 << D)
+    least = []
+    for name, pair, found in (("q", (x_0, q[0]), ()), ("s", (x_t, q[1]), flags)):
 
-        def right(at: At, pair: tuple[Number, ...] = pair, flags: tuple[Number, ...] = flags) -> int:
+        def right(at: At, pair: tuple[Number, ...] = pair, found: tuple[Number, ...] = found) -> int:
             sums = [sum((at[i] >> b) % (1 << g) for i in pair) for b, g in zip(starts, blocks, strict=True)]
-            return 2 * beside(sums) + any(at[i] for i in flags)
+            return 2 * beside(sums) + any(at[i] for i in found)
 
-        also: Also = dict.fromkeys(pair, range(M)) | dict.fromkeys(flags, (0, 1))
+        also: Also = dict.fromkeys(pair, range(M)) | dict.fromkeys(found, (0, 1))
         least.append(digits.by_rows(state.x[name], state.f, also, right))
     return min(least)
-
-
-def pair(ask: Ask, d: Class, e: Class) -> Vec:
-    """Half of THE token of d at the place asked for, half of the one of e: they score the same, exactly."""
-    scores, m = ask.scores(d), Match.of(ask.scores(d), nobody=True)
-    facts, base = mapped(ask.state, m, ask.c, d), scores.s + m.low
-    ((asked),) = facts
-    need(isinstance(asked, Mapped) and asked.key.of == PLACE, "no place is asked for")
-    numbers = [b for _, b in asked.rows] if isinstance(asked, Mapped) else []
-    there = min(numbers) >= 0 and max(numbers) < d.count and (d.start, d.step) == (0, 1)
-    need(there, "there is no such token")
-    need(ask.state.short and ask.before(d) and ask.before(e) and e.count == 1 and d != e, "it may come later")
-    same = m.low == m.high and not scores.err and ask.scores(e).exactly(base, m.gain)
-    need(same, "two tokens do not score the same")
-    stray = ask.others([d, e], base, m.gain, ZERO) + ask.weight(d.count - 1, m.cost or ZERO)
-    both = ask.head.value[d.name], ask.head.value[e.name]
-    for column in ask.head.columns:
-        values = [v for v in both if v.form(column).cap]
-        steps, total = [v.form(column).step for v in values], sum((v.form(column).cap for v in values), ZERO)
-        known = total == 0 or None not in steps
-        step = min(filter(None, steps), default=ONE)
-        need(known and not ask.f.inside(total / 2, 2, step / 2), "sums not exact")
-    need(not any(v.err for v in both), "values that are not exact")
-    read = moved(both[0], d, facts, ask.c).plus(moved(both[1], e, NO_FACTS, ask.c))
-    return ask.blurred(read.scaled(Fraction(1, 2)), 2 * stray)

@@ -1,16 +1,12 @@
-r"""Composition: what stacks with full layers cannot chain.  The theorem `composition_depth`.
+"""Composition: what stacks with full layers cannot chain.  The theorem `composition_depth`.
 
-Tokens come as z_L … z_1, z_0, w; player l holds z_l, which has N_{l-1} entries with as many values.  A full
-part tells a token a reply of every earlier player, a function of the token's query; a linear one hands a
-state from player to player.  Every proof fixes messages that depend on the highest table, one after the
-other, each to its most frequent value: `has` bits leave a share 2^-has of the tables.  If the inputs still
-allowed ask for R of its entries and has < R·log₂N, two tables that are left differ in one of them, and one
-answer is wrong. What is fixed stands in brackets.  The size `hops` asks for the lowest so many tables only:
-those above are z_l(w,i) = i, and what a constant beginning of the text replies is a function of the query.
+Every proof fixes messages that depend on the highest table, one after the other, each to its most frequent
+value: `has` bits leave a share 2^-has of the tables.  If the inputs still allowed ask for R of its entries
+and has < R·log₂N, two tables that are left differ in one of them, and one answer is wrong.  What is fixed
+stands in brackets.
 """
 
-from __future__ import annotations
-
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import pairwise
@@ -19,89 +15,73 @@ from typing import NamedTuple
 
 from limen_check.architecture import Architecture, Part
 from limen_check.files import need
-from limen_check.logs import bits, covers, diverges, highest, kept
+from limen_check.logs import covers, diverges, highest, kept, one
 from limen_check.rows import Task
 
 _TABLES, _WORK, _LONG = 64, 1 << 17, 1 << 14  # tables; parts times steps; tables times bits: at most
 _ROOTS = [Fraction(isqrt(isqrt(2**i << 400)) + 1, 1 << 100) for i in range(4)]  # above 2^(i/4)
 _HEAVY = Fraction("0.5307378454230429885333773572343719")  # above log₂e/e
+UNIFORM = "every entry of every table, z_0 and w independent and uniform"
 
 Accuracy = Callable[[Fraction], bool]  # whether no accuracy is above c, surely
+Found = tuple[bool, int, int] | Accuracy
 Levels = tuple[list[int], list[int], list[int]]  # bits β, ω, σ by level
 
 
-UNIFORM = "every entry of every table, z_0 and w independent and uniform"
-
-
 class Case(NamedTuple):
-    """A task, an architecture with steps of chain of thought, a route and the free sizes of its proof."""
-
+    # A route of a theorem, a task, an architecture with steps of thought, the free sizes of a proof.
+    theorem: str
+    route: str
     task: Task
     architecture: Architecture
     steps: int
-    route: str
     sizes: dict[str, int]
 
-    def plain(self, route: str = "", thoughts: bool = False) -> None:
-        """There are no free sizes and no other route, and thoughts only where states count."""
-        need(not self.sizes and self.route == route, "there are no free sizes here, and no such route")
-        need(thoughts or self.steps == 0, "it is about one pass, without chain of thought")
+    def plain(self, *routes: str) -> None:
+        need(not self.sizes and self.route in routes, "there are no free sizes here, and no such route")
+        need(self.steps == 0, "it is about one pass, without chain of thought")
 
 
 class Sides(NamedTuple):
-    """The architecture has so many bits at most, the task needs so many at least: cannot if has < needs."""
-
+    # The architecture has so many bits at most, the task needs so many at least: cannot if has < needs.
     has: int
     needs: int
 
 
 class Ceiling(NamedTuple):
-    """Whether no weights are right on more than a share c of these random inputs, surely."""
-
+    # Whether no weights are right on more than a share c of these random inputs, surely.
     holds: Accuracy
     distribution: str
 
 
 def composition_depth(case: Case) -> Sides | Ceiling:
     """The inequality that the route names."""
-    N, route, stack = case.task.N, case.route, case.architecture
+    N, route, stack, sizes = case.task.N, case.route, case.architecture, dict(case.sizes)
     need(0 < len(N) <= _TABLES, f"it is about composition, and facts, of at most {_TABLES} tables")
     need(len(N) * N[-1].bit_length() <= _LONG, "the numbers are too long to be calculated with here")
-    hops = case.sizes.get("hops", len(N))
-    need(1 <= hops <= len(N), f"hops must be 1..{len(N)}")
     need(not any(part.sizes.get("bidirectional") for part, _ in stack.counted), "later tokens are read")
-    sizes = {name: size for name, size in case.sizes.items() if name != "hops"}
-    by = {"C": _chain, "H": _stages, "W": _each_w}
-    if route in by:
-        levels = by_level(stack, case.task.length, hops, case.steps)
-        return by[route](N[:hops], *_placed(levels, sizes, hops))
-    need(route in _SHARP, f"there is no route {route[:20]!r}: {', '.join([*by, *_SHARP])}")
+    hops = sizes.pop("hops", len(N))
+    need(1 <= hops <= len(N), f"hops must be 1..{len(N)}")
+    if route in _BY_LEVEL:
+        levels = _placed(by_level(stack, case.task.length, hops, case.steps), sizes, hops)
+        need(all(size >= 1 for size in sizes.values()), "free sizes are at least 1")
+        return _BY_LEVEL[route](N[:hops], levels, sizes)
+    need(route in _SHARP, f"there is no route {route[:20]!r}: {', '.join([*_BY_LEVEL, *_SHARP])}")
     need(case.steps == 0, "this route is about one pass, without chain of thought")
-    formula, names = _SHARP[route]
-    given = set(sizes) - ({"c4"} if route == "LF_average" else set())
-    need(given == set(names.split()), f"the free sizes are {names or 'none'}")
-    need(all(size >= 1 for size in sizes.values()), "free sizes are at least 1")
-    found = formula(Setting(N[:hops], sizes, *_serial(stack, case.task.length)))
+    found = _sharp(case, N[:hops], sizes)
     if isinstance(found, Sides):
         return found
     fixed = f"z_l(w,i) = i in the tables above z_{hops}, else " if hops < len(N) else ""
     return Ceiling(found, fixed + UNIFORM)
 
 
-# --- routes C and W: any stack, any number of steps, by levels ----------------------------------------------
-
-
-class Level(NamedTuple):
-    """What may be held: the last token knows i_0 … i_W, token z_0 knows i_0 … i_T; φ full parts in a row."""
-
-    W: int
-    T: int
-    φ: int
+# What may be held: the last token knows i_0 … i_W, token z_0 knows i_0 … i_T; φ full parts in a row.
+Level = namedtuple("Level", "W T φ")
 
 
 def by_level(architecture: Architecture, n: int, L: int, steps: int) -> Levels:
     """By level 0..κ+Tφ < L: β replies at full parts that are read on, ω at all full parts, σ states."""
-    size = {id(part): part.reply() if part.full else part.most(n) for part, _ in architecture.counted}
+    size = {id(part): part.most(n) for part, _ in architecture.counted}
     first = list(_walk(architecture, Level(-1, 0, 0)))
     κ, φ = (max(level[i] for _, _, _, level in first) for i in (0, 2))
     need(κ + steps * φ < L, f"so many hops are not limited: κ + Tφ = {κ} + T·{φ}")
@@ -136,15 +116,12 @@ def _walk(architecture: Architecture, start: Level) -> Iterator[tuple[int, Part,
         inputs.append(after)
 
 
-def _placed(levels: Levels, sizes: dict[str, int], L: int) -> tuple[Levels, dict[str, int]]:
-    """Level a becomes mu_a: any increasing relabelling below L keeps the proof.  And the other sizes."""
-    names = [f"mu{a}" for a in range(len(levels[0]))]
-    μ = [sizes.get(name, -1) for name in names]
+def _placed(levels: Levels, sizes: dict[str, int], L: int) -> Levels:
+    """Level a becomes mu_a, a size that is taken out: any increasing relabelling below L keeps a proof."""
+    μ = [sizes.pop(f"mu{a}", -1) for a in range(len(levels[0]))]
     need(all(a < b for a, b in zip([-1, *μ], [*μ, L], strict=True)), "mu0 < mu1 < … must be levels below L")
-    others = {name: size for name, size in sizes.items() if name not in names}
-    need(all(size >= 1 for size in others.values()), "free sizes are at least 1")
     β, ω, σ = ([told[μ.index(l)] if l in μ else 0 for l in range(L)] for told in levels)
-    return (β, ω, σ), others
+    return β, ω, σ
 
 
 def _each_w(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
@@ -154,15 +131,14 @@ def _each_w(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     y, h, b = sizes["y"], sizes["h"], sizes["b"]
     need(not β1 and y * h <= m and y * b <= m, "nothing reads full parts of level 1, y·h ≤ m and y·b ≤ m")
     J = kept(y * b, ω0 + σ0 if ω1 else 0, y * h)
-    return Sides(σ0 + σ1 + n1 * (ω0 + y * ω1) + β0 * y * h * (b + 1), bits((N1, n1 * J)))
+    return Sides(σ0 + σ1 + n1 * (ω0 + y * ω1) + β0 * y * h * (b + 1), one(N1, n1 * J).bits())
 
 
 def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     """C: L hops; sets Z_l of x_l tables z_l on which nothing that is said from above changes."""
     L, (β, ω, σ) = len(N), levels
     names = [f"x{l}" for l in range(L)], [f"Th{l}" for l in range(1, L)], [f"w{l}" for l in range(1, L)]
-    known = {"v", *names[0], *names[1], *names[2]}
-    need(set(sizes) == known, "the sizes of route C are x_l, Th_l, w_l and v")
+    need(set(sizes) == {"v"}.union(*names), "the sizes of route C are x_l, Th_l, w_l and v")
     x, Θ, w = ([sizes[name] for name in group] for group in names)
     parts = all(w[l] <= N[l + 1] // N[l] for l in range(L - 1))
     need(x[0] <= sizes["v"] <= N[0] and parts, "x0 ≤ v ≤ m and w_l ≤ n_l")
@@ -182,7 +158,7 @@ def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
         else:
             below = prod(x[:l]) + sum(u[i - 1] * prod(x[i:l]) for i in range(1, l))
             D = x[l] * D + 1 + (L - l) * (asked + β[l] * below + told) + sum(σ[: l + 1])
-    return Sides(D, bits((N[-1], q[-1])))
+    return Sides(D, one(N[-1], q[-1]).bits())
 
 
 def _stages(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
@@ -205,12 +181,12 @@ def _stages(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     return Sides(δ, parts[-1] * θ * (N[-1].bit_length() - 1))
 
 
-# --- sharp routes: one or two full layers F, linear ones of S_t bits after t of them, one pass --------------
+_BY_LEVEL = {"C": _chain, "H": _stages, "W": _each_w}
 
 
 def _serial(architecture: Architecture, n: int) -> tuple[int, list[int], list[int]]:
     """The largest reply β, and S_0, S_1, … twice: full parts of a layer first, or linear ones (before)."""
-    size = {id(part): part.reply() if part.full else part.most(n) for part, _ in architecture.counted}
+    size = {id(part): part.most(n) for part, _ in architecture.counted}
     β, S, before = 0, [0], [0]
     for layer in architecture.layers:
         replies = [size[id(part)] for part in layer if part.full]
@@ -224,113 +200,46 @@ def _serial(architecture: Architecture, n: int) -> tuple[int, list[int], list[in
     return β, S, before
 
 
-class Setting(NamedTuple):
-    """N_0 … of the tables asked about, the free sizes, the stack in series."""
-
-    N: tuple[int, ...]
-    sizes: dict[str, int]
-    β: int
-    S: list[int]
-    before: list[int]
-
-    def free(self, names: str) -> list[int]:
-        return [self.sizes[name] for name in names.split()]
-
-    def upper(self, least: int = 1) -> tuple[int, int, int]:
-        """m, n_1, N_1 of the upper two tables: those below may be given to the last token."""
-        need(len(self.N) >= least, f"this route is about {least} tables or more")
-        m = self.N[-2:][0]
-        return m, self.N[-1] // m, self.N[-1]
-
-    def two(self) -> tuple[int, int, int]:
-        need(len(self.N) == 2, "this route is about two tables")
-        return self.upper()
-
-    def full(self, layers: int, bare: int = 0) -> tuple[int, ...]:
-        """β, S_0, S_1, … with so many full layers; the first `bare` of the states are none."""
-        need(len(self.S) == layers + 1, f"this route is about {layers} full layers")
-        need(not any(self.S[:bare]), "this route has no linear layer there")
-        return self.β, *self.S[bare:]
-
-    def last(self) -> tuple[int, int]:
-        """β, S_0 with one full layer and nothing behind it."""
-        need(len(self.S) == 2 and self.before[1] == 0, "this route is about one full layer, at the end")
-        return self.β, self.before[0]
+def _sharp(case: Case, N: tuple[int, ...], sizes: dict[str, int]) -> Sides | Accuracy:
+    """By m, n_1, N_1 of the upper two tables: those below may be given to the last token."""
+    word, tables, names, formula = _SHARP[case.route]
+    β, S, before = _serial(case.architecture, case.task.length)
+    slots, states = word.split("F"), before if word == "LF" else S
+    if word == "H":  # one layer, states beside the full parts
+        need(S[:1] == before[1:] == [0], "this route is about one layer")
+        slots = ["", "L"]
+    need(len(states) == len(slots), f"this route is about {len(slots) - 1} full layers")
+    need(not any(S for S, slot in zip(states, slots, strict=True) if not slot), "a linear layer elsewhere")
+    many = len(N) >= int(tables[0]) if tables.endswith("+") else len(N) == int(tables)
+    need(many, f"this route is about {tables} tables")
+    given = set(sizes) - ({"c4"} if case.route == "LF_average" else set())
+    need(given == set(names.split()), f"the free sizes are {names or 'none'}")
+    need(all(size >= 1 for size in sizes.values()), "free sizes are at least 1")
+    upper = N[-2:][0]
+    known = N if tables == "3" else (upper, N[-1] // upper, N[-1])
+    found = formula(*known, β, *(S for S, slot in zip(states, slots, strict=True) if slot), **sizes)
+    if callable(found):
+        return found
+    met, has, asked = found
+    need(met, "the free sizes do not meet what the proof asks of them")
+    return Sides(has, one(N[-1], asked).bits())
 
 
-def _a1(at: Setting) -> Sides:
-    """[Replies to w, whose query is its own: n_1·β; states beside.]  All n_1·m entries are asked for."""
-    (m, n1, N1), (β, S), _ = at.upper(), at.full(1, bare=1), at.last()
-    return Sides(n1 * β + S, bits((N1, n1 * m)))
-
-
-def _a2(at: Setting) -> Sides:
-    """S_0 F.  [States; replies to w: n_1·β.]  A class of z_1 keeps Th values at some entry."""
-    (m, n1, N1), (β, S0), (Th,) = at.upper(2), at.last(), at.free("Th")
-    need(Th <= kept(m, S0, m), "Th values are not kept")
-    return Sides(S0 + n1 * β, bits((N1, n1 * Th)))
-
-
-def _a3(at: Setting) -> Sides:
-    """F S_1.  [Replies to w and z_0; the states after each of x_1 tables z_1 that differ on x_0 keys.]"""
-    (m, n1, N1), (β, S1), (x0, x1) = at.two(), at.full(1, bare=1), at.free("x0 x1")
-    need(x0 <= m, "x0 ≤ m")
-    return Sides(β * (n1 + x0) + x1 * S1, bits((N1, n1 * min(x0 * x1, m))))
-
-
-def _a4(at: Setting) -> Sides:
-    """S_0 F S_1.  [S_0; replies to w and z_0 for each key; S_1 after each of x_1 members of a class.]"""
-    (m, n1, N1), (β, S0, S1), (x0, x1, Th) = at.two(), at.full(1), at.free("x0 x1 Th")
-    need(x0 <= m and covers(x0 * x1, m, -(-x0 * x1 * S0 // m), Th), "x0 ≤ m, and Th values are covered")
-    return Sides(S0 + β * x0 * (n1 + 1) + min(x1 * S1, S1 + x1 * m * β), bits((N1, n1 * Th)))
-
-
-def _b1(at: Setting) -> Sides:
-    """F F.  As W.  [Layer 1: replies to w, z_0, tokens of z_1 and values.  Layer 2: to w by group.]"""
-    (m, n1, N1), (β, S2), (x0, y, b, J) = at.two(), at.full(2, bare=2), at.free("x0 y b J")
-    need(S2 == 0 and y <= x0 <= m and y * b <= m, "no linear layer, y ≤ x0 ≤ m and y·b ≤ m")
-    need(kept(y * b, β, y * (x0 // y)) >= J, "J values are not kept")
-    return Sides(β * (n1 * (1 + y) + m + x0 * b), bits((N1, n1 * J)))
-
-
-def _b2(at: Setting) -> Sides:
-    """F F S_2.  z_1 varies at x_0 tokens; x_1 members of a class.  [Replies in both layers; S_2 as in A4.]"""
-    (m, n1, N1), (β, S2), (x0, x1, w1, Th) = at.two(), at.full(2, bare=2), at.free("x0 x1 w1 Th")
-    need(x0 <= m and w1 <= n1, "x0 ≤ m and w1 ≤ n1")
-    need(covers(x0 * x1, m, x1 * w1 * β, Th), "Th values are not covered")
-    has = β * (w1 + w1 * x0 + 2 * x0 * x1 + m) + min(x1 * S2, S2 + x1 * m * β)
-    return Sides(has, bits((N1, w1 * Th)))
-
-
-def _d(at: Setting) -> Sides:
-    """S_0 F S_1 F S_2, three tables: A4 for z_1, then x_2-tuples of z_2, then replies of z_3."""
-    need(len(at.N) == 3, "this route is about three tables")
-    (m, N1, N2), (β, S0, S1, S2) = at.N, at.full(2)
-    x0, x1, x2, w1, w2, Th1, Th2 = at.free("x0 x1 x2 w1 w2 Th1 Th2")
-    need(x0 <= m and w1 <= N1 // m and w2 <= N2 // N1, "x0 ≤ m, w1 ≤ n1 and w2 ≤ n2")
+def _d(m: int, N1: int, N2: int, β: int, S0: int, S1: int, S2: int, **free: int) -> Found:
+    """A4 for z_1, then x_2-tuples of z_2, then replies of z_3."""
+    x0, x1, x2, w1, w2, Th1, Th2 = (free[name] for name in _SHARP["D"][2].split())
     asked = x0 * (1 + w1 * w2)
-    need(covers(x0 * x1, m, -(-x0 * x1 * S0 // m), Th1), "Th1 values are not covered")
-    need(covers(x2 * w1 * Th1, N1, x2 * (S0 + β * asked + x1 * S1), Th2), "Th2 values are not covered")
+    met = x0 <= m and w1 <= N1 // m and w2 <= N2 // N1 and covers(x0 * x1, m, -(-x0 * x1 * S0 // m), Th1)
+    met = met and covers(x2 * w1 * Th1, N1, x2 * (S0 + β * asked + x1 * S1), Th2)
     U, V = m + (x1 - 1) * (m if S0 else x0), N1 + (x2 - 1) * w1 * (m if S0 else Th1)
     replies = asked + U + V + w1 * w2 * x0 * x1 + (x0 * x1 if S2 else 0)
-    return Sides(S0 + S1 + β * replies + x1 * x2 * (S1 + S2) + 1, bits((N2, w2 * Th2)))
+    return met, S0 + S1 + β * replies + x1 * x2 * (S1 + S2) + 1, w2 * Th2
 
 
-# Averages.  By Fano's inequality d(p‖1/N) is at most the entropy that the entry asked for has lost, and d is
-# convex: what all entries lose together is spread over them.
-
-
-def _f_average(at: Setting) -> Accuracy:
-    """One layer: the entry asked for is uniform, and independent of f and its n_1·β + S bits."""
-    (m, n1, N1), (β, S), _ = at.upper(), at.full(1, bare=1), at.last()
-    return lambda c: diverges(c, Fraction(1, N1), Fraction(n1 * β + S, n1 * m))
-
-
-def _lf_average(at: Setting) -> Accuracy:
-    """S_0 F, y = g(z_0): the states tell S_0/m bits of y; or, with c4, but for heavy values of y."""
-    (m, n1, N1), (β, S0) = at.upper(2), at.last()
-    q, states, c4 = Fraction(1, N1), Fraction(S0, m), at.sizes.get("c4")
-    if c4 is None:
+def _lf_average(m: int, n1: int, N1: int, β: int, S0: int, c4: int = 0) -> Accuracy:
+    """y = g(z_0): the states tell S_0/m bits of y; or, with c4, but for heavy values of y."""
+    q, states = Fraction(1, N1), Fraction(S0, m)
+    if c4 == 0:
         independent = highest(q, Fraction(S0 + n1 * β, n1 * m))
         return lambda c: diverges(c, independent, states)
     need(c4 <= 4 * m.bit_length(), "2^c is at most 2m")
@@ -339,23 +248,45 @@ def _lf_average(at: Setting) -> Accuracy:
     return lambda c: diverges(c - heavy, q, light)
 
 
-def _fl_average(at: Setting) -> Accuracy:
-    """F S_1.  Of f: replies to w, z_0, (z_0,y), tokens behind, and states before; or after g for each y."""
-    (m, n1, N1), (β, S1) = at.two(), at.full(1, bare=1)
+def _fl_average(m: int, n1: int, N1: int, β: int, S1: int) -> Accuracy:
+    """Of f: replies to w, z_0, (z_0,y), tokens behind, and states before; or after g for each y."""
     lost = min(β * (n1 + Fraction(3 * m + 1, 2)) + S1, Fraction(β * (n1 + 1) + m * S1))
     return lambda c: diverges(c, Fraction(1, N1), lost / (n1 * m))
 
 
-def _b3(at: Setting) -> Accuracy:
-    """F F.  Each g(a) is one of a uniform pair, of which g's reply to w tells β/m bits; then f's replies."""
-    (m, n1, N1), (β, S2) = at.two(), at.full(2, bare=2)
-    need(S2 == 0, "this route has no linear layer")
+def _b3(m: int, n1: int, N1: int, β: int) -> Accuracy:
+    """Each g(a) is one of a uniform pair, of which g's reply to w tells β/m bits; then f's replies."""
     independent = highest(Fraction(1, N1), Fraction(β * (3 * m - 1 + 2 * n1), n1 * m))
     return lambda c: diverges((1 + c - independent) / 2, Fraction(1, 2), Fraction(β, m))
 
 
-_SHARP: dict[str, tuple[Callable[[Setting], Sides | Accuracy], str]] = {
-    "A1": (_a1, ""), "A2": (_a2, "Th"), "A3": (_a3, "x0 x1"), "A4": (_a4, "x0 x1 Th"),
-    "B1": (_b1, "x0 y b J"), "B2": (_b2, "x0 x1 w1 Th"), "B3": (_b3, ""), "D": (_d, "x0 x1 x2 w1 w2 Th1 Th2"),
-    "F_average": (_f_average, ""), "LF_average": (_lf_average, ""), "FL_average": (_fl_average, ""),
+# Layers, tables, free sizes; then what the sizes must meet, `has`, and how many entries are asked for.
+# Averages: by Fano's inequality d(p‖1/N) is at most the entropy that the entry asked for has lost, and d is
+# convex: what all entries lose together is spread over them.
+_SHARP: dict[str, tuple[str, str, str, Callable[..., Found]]] = {
+    # [Replies to w, whose query is its own: n_1·β; states beside.]  All n_1·m entries are asked for.
+    "A1": ("H", "1+", "", lambda m, n1, N1, β, S: (True, n1 * β + S, n1 * m)),
+    "F_average": ("H", "1+", "", lambda m, n1, N1, β, S: (
+        lambda c: diverges(c, Fraction(1, N1), Fraction(n1 * β + S, n1 * m)))),
+    # [States; replies to w: n_1·β.]  A class of z_1 keeps Th values at some entry.
+    "A2": ("LF", "2+", "Th", lambda m, n1, N1, β, S0, Th: (Th <= kept(m, S0, m), S0 + n1 * β, n1 * Th)),
+    "LF_average": ("LF", "2+", "", _lf_average),
+    # [Replies to w and z_0; the states after each of x_1 tables z_1 that differ on x_0 keys.]
+    "A3": ("FL", "2", "x0 x1", lambda m, n1, N1, β, S1, x0, x1: (
+        x0 <= m, β * (n1 + x0) + x1 * S1, n1 * min(x0 * x1, m))),
+    "FL_average": ("FL", "2", "", _fl_average),
+    # [S_0; replies to w and z_0 for each key; S_1 after each of x_1 members of a class.]
+    "A4": ("LFL", "2", "x0 x1 Th", lambda m, n1, N1, β, S0, S1, x0, x1, Th: (
+        x0 <= m and covers(x0 * x1, m, -(-x0 * x1 * S0 // m), Th),
+        S0 + β * x0 * (n1 + 1) + min(x1 * S1, S1 + x1 * m * β), n1 * Th)),
+    # As W.  [Layer 1: replies to w, z_0, tokens of z_1 and values.  Layer 2: to w by group.]
+    "B1": ("FF", "2", "x0 y b J", lambda m, n1, N1, β, x0, y, b, J: (
+        y <= x0 <= m and y * b <= m and kept(y * b, β, y * (x0 // y)) >= J,
+        β * (n1 * (1 + y) + m + x0 * b), n1 * J)),
+    "B3": ("FF", "2", "", _b3),
+    # z_1 varies at x_0 tokens; x_1 members of a class.  [Replies in both layers; S_2 as in A4.]
+    "B2": ("FFL", "2", "x0 x1 w1 Th", lambda m, n1, N1, β, S2, x0, x1, w1, Th: (
+        x0 <= m and w1 <= n1 and covers(x0 * x1, m, x1 * w1 * β, Th),
+        β * (w1 + w1 * x0 + 2 * x0 * x1 + m) + min(x1 * S2, S2 + x1 * m * β), w1 * Th)),
+    "D": ("LFLFL", "3", "x0 x1 x2 w1 w2 Th1 Th2", _d),
 }  # fmt: skip

@@ -4,8 +4,6 @@ JSON is UTF-8, without floats, without a key given twice, not nested deeper than
 tensors of a safetensors file, every byte of it accounted for.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -16,9 +14,26 @@ from math import isfinite, prod
 from typing import Any, NamedTuple
 
 BITS = 1 << 14  # of an integer: no size is larger
-_DIGITS = 4096  # of a decimal number: Python reads 4300
-_JSON_BYTES, _WEIGHT_BYTES, _DEPTH, _DIMENSIONS = 1 << 24, 1 << 30, 32, 4
+DIGITS = 4096  # of a decimal number: Python reads 4300
 SCHEMA = "limen/certificate/2"
+_JSON_BYTES, _WEIGHT_BYTES, _DEPTH, _DIMENSIONS = 1 << 24, 1 << 30, 32, 4
+_MARKS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{\]}]|[0-9]{%d}' % (DIGITS + 1), re.DOTALL)  # strings are one
+_CLAIM = {"schema": str, "kind": str, "task": str}
+_WEIGHTS = {"precision": str, "steps": int, "weights": str, "margin": str, "hints": dict}
+_BOUND = {"architecture": str, "theorem": str, "steps": int, "route": str, "sizes": {str: int}}
+_SIDES = {"needs_bits": int | None, "has_bits": int | None, "ceiling": str | None, "distribution": str | None}
+_KINDS: dict[str, dict[str, Any]] = {
+    "bound": _CLAIM | _BOUND | _SIDES,
+    "machine": _CLAIM | {"architecture": str, "bits": int},
+    "solves": _CLAIM | _WEIGHTS,
+    "fits": _CLAIM | _WEIGHTS | {"architecture": str},
+}
+_CODE = {"of": str, "div": int, "table": str, "column": int}
+_CODES = {"width": int, "tables": [(str, int, int)], "segments": [{"count": int, "codes": [_CODE]}]}
+_HEADER = {
+    "schema": str, "architecture": str, "width": int, "answers": int, "embedding": str | dict,
+    "locals": [str | None], "norm": bool, "residual": bool, "readout": str,
+}  # fmt: skip
 
 
 class Malformed(Exception):
@@ -29,42 +44,20 @@ class Refused(Exception):
     """Well-formed, but what it claims does not hold or cannot be derived: exit 1."""
 
 
-def need(met: bool, why: str) -> None:
+def need(met: object, why: str, error: type[Exception] = Refused) -> None:
     """A step of a derivation."""
     if not met:
-        raise Refused(why)
+        raise error(why)
 
 
-def expect(met: bool, why: str) -> None:
+def expect(met: object, why: str) -> None:
     """A property of the file."""
-    if not met:
-        raise Malformed(why)
+    need(met, why, Malformed)
 
 
 def shown(number: int) -> str:
     """A number in words; a long one by its length."""
     return str(number) if number.bit_length() <= 256 else f"2^{number.bit_length() - 1}.…"
-
-
-_CLAIM = {"schema": str, "kind": str, "task": str}
-_WEIGHTS = {"precision": str, "steps": int, "weights": str, "margin": str, "hints": dict}
-_BOUND = {"architecture": str, "theorem": str, "steps": int, "route": str, "sizes": {str: int}}
-_SIDES = {"needs_bits": int | None, "has_bits": int | None, "ceiling": str | None, "distribution": str | None}
-KINDS: dict[str, dict[str, Any]] = {
-    "bound": _CLAIM | _BOUND | _SIDES,
-    "machine": _CLAIM | {"architecture": str, "bits": int},
-    "solves": _CLAIM | _WEIGHTS,
-    "fits": _CLAIM | _WEIGHTS | {"architecture": str},
-}
-_CODES = {
-    "width": int,
-    "tables": [(str, int, int)],
-    "segments": [{"count": int, "codes": [{"of": str, "div": int, "table": str, "column": int}]}],
-}
-_HEADER = {
-    "schema": str, "architecture": str, "width": int, "answers": int, "embedding": str | dict,
-    "locals": [str | None], "norm": bool, "residual": bool, "readout": str,
-}  # fmt: skip
 
 
 def typed(value: Any, kind: Any, where: str) -> None:
@@ -77,8 +70,8 @@ def typed(value: Any, kind: Any, where: str) -> None:
         for key in value:
             typed(value[key], free or kind[key], f"{where}: {key[:40]}")
     elif isinstance(kind, list | tuple):
-        same = isinstance(value, list) and (isinstance(kind, list) or len(value) == len(kind))
-        expect(same, f"{where} must be a list{f' of {len(kind)}' if isinstance(kind, tuple) else ''}")
+        long = isinstance(value, list) and (isinstance(kind, list) or len(value) == len(kind))
+        expect(long, f"{where} must be a list{f' of {len(kind)}' if isinstance(kind, tuple) else ''}")
         for i, item in enumerate(value):
             typed(item, kind[i if isinstance(kind, tuple) else 0], f"{where}[{i}]")
     else:
@@ -87,98 +80,54 @@ def typed(value: Any, kind: Any, where: str) -> None:
         expect(not isinstance(value, int) or value.bit_length() <= BITS, f"{where} is too large")
 
 
-def certificate(content: bytes) -> dict[str, Any]:
-    """Reads a certificate; every field of its kind is there and of its type, and no other."""
-    c = read_json(content)
-    claimed(c)
-    return dict(c)
+def read_json(content: bytes) -> Any:
+    """Strict JSON: nothing of it is read in two ways."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        expect(len(dict(pairs)) == len(pairs), "a key is given twice")
+        return dict(pairs)
+
+    def no_float(text: str) -> Any:
+        raise Malformed(f"{text[:20]}: numbers are integers, or rationals in a string")
+
+    expect(len(content) <= _JSON_BYTES, f"more than {_JSON_BYTES} bytes of JSON")
+    depth = 0
+    for mark in _MARKS.finditer(content):
+        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(mark[0], 0)
+        expect(depth <= _DEPTH, f"JSON nested deeper than {_DEPTH}")
+        expect(not mark[0].isdigit(), f"a number of more than {DIGITS} digits")
+    try:
+        text = content.decode("utf-8")
+        return json.loads(text, object_pairs_hook=once, parse_float=no_float, parse_constant=no_float)
+    except ValueError as error:
+        raise Malformed(f"not JSON: {error}") from error
 
 
-def kind_of(content: bytes) -> str | None:
-    """The kind that a file says it is of, whoever checks that kind."""
-    c = read_json(content)
-    return c.get("kind") if isinstance(c, dict) and c.get("schema") == SCHEMA else None
-
-
-def claimed(c: Any) -> None:
-    """The same for a certificate that has been read."""
+def claimed(c: Any) -> dict[str, Any]:
+    """A certificate: every field of its kind is there and of its type, and no other."""
     expect(isinstance(c, Mapping) and c.get("schema") == SCHEMA, f"the field schema must be {SCHEMA!r}")
-    expect(c.get("kind") in list(KINDS), f"the field kind must be one of {', '.join(KINDS)}")
-    typed(c, KINDS[c["kind"]], c["kind"])
+    expect(c.get("kind") in list(_KINDS), f"the field kind must be one of {', '.join(_KINDS)}")
+    typed(c, _KINDS[c["kind"]], c["kind"])
     expect(c.get("steps", 0) >= 0, "steps must be 0 or more")
-    expect(re.fullmatch("[0-9a-f]{64}", c.get("weights", "0" * 64)) is not None, "weights must be a SHA-256")
+    expect(re.fullmatch("[0-9a-f]{64}", c.get("weights", "0" * 64)), "weights must be a SHA-256")
+    return dict(c)
 
 
 def rational(text: str) -> Fraction:
     """A number written p/q or p."""
-    found = re.fullmatch(rf"(-?[0-9]{{1,{_DIGITS}}})(?:/([0-9]{{1,{_DIGITS}}}))?", text)
+    found = re.fullmatch(rf"(-?[0-9]{{1,{DIGITS}}})(?:/([0-9]{{1,{DIGITS}}}))?", text)
     if found is None or not int(found[2] or 1):
         raise Malformed(f"{text[:40]!r} is not a rational p/q")
     return Fraction(int(found[1]), int(found[2] or 1))
 
 
-def read_json(content: bytes) -> Any:
-    """Strict JSON: nothing of it is read in two ways."""
-    expect(len(content) <= _JSON_BYTES, f"more than {_JSON_BYTES} bytes of JSON")
-    depth = 0  # strings are passed over whole
-    for mark in re.finditer(rb'"(?:[^"\\]|\\.)*"?|[\[{\]}]', content, re.DOTALL):
-        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(mark[0], 0)
-        expect(depth <= _DEPTH, f"JSON nested deeper than {_DEPTH}")
-    try:
-        return json.loads(
-            content.decode("utf-8"),
-            object_pairs_hook=_once, parse_int=_int, parse_float=_no_float, parse_constant=_no_float,
-        )  # fmt: skip
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise Malformed(f"not JSON: {error}") from error
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    expect(len(found) == len(pairs), "a key is given twice")
-    return found
-
-
-def _int(digits: str) -> int:
-    expect(len(digits) <= _DIGITS, f"the number {digits[:20]} is too large")
-    return int(digits)
-
-
-def _no_float(text: str) -> Any:
-    raise Malformed(f"{text[:20]}: numbers are integers, or rationals in a string")
-
-
-class Rows:
-    """The rows of a tensor (of a vector: one), made when they are read: a table may have 10^6 of them."""
-
-    def __init__(self, numbers: Sequence[float], columns: int) -> None:
-        self.numbers, self.columns = numbers, columns
-
-    def __len__(self) -> int:
-        return len(self.numbers) // max(1, self.columns)
-
-    def __getitem__(self, i: int) -> Sequence[float]:
-        if not 0 <= i < len(self):
-            raise IndexError(i)
-        return self.numbers[i * self.columns : (i + 1) * self.columns]
-
-    def column(self, c: int, first: int, end: int) -> list[float]:
-        """Column c of the rows first … end-1."""
-        if not 0 <= first <= end <= len(self):
-            raise IndexError(end)
-        return list(self.numbers[first * self.columns + c : end * self.columns : self.columns])
-
-
 class Weight(NamedTuple):
-    """A tensor: all dimensions but the last count rows."""
-
+    # A tensor, its numbers row after row: all dimensions but the last count rows, a vector is one.
     shape: tuple[int, ...]
-    rows: Rows
+    numbers: Sequence[float]
 
 
-class Model(NamedTuple):
-    """`model.json` as it stands, the weights by name, and the SHA-256 of both files."""
-
+class Model(NamedTuple):  # `model.json` as it stands, the weights by name, and the SHA-256 of both files
     header: dict[str, Any]
     weights: dict[str, Weight]
     digest: str
@@ -206,12 +155,12 @@ def _tensors(packed: bytes) -> dict[str, Weight]:
     weights, body, at = {}, memoryview(packed)[start:], 0
     for name, entry in sorted(entries.items(), key=lambda item: tuple(item[1]["data_offsets"])):
         (low, high), shape, where = entry["data_offsets"], tuple(entry["shape"]), f"weight {name[:40]!r}"
-        expect(entry["dtype"] == "F64" and len(shape) <= _DIMENSIONS, f"{where} is no float64 tensor")
+        expect(entry["dtype"] == "F64" and 1 <= len(shape) <= _DIMENSIONS, f"{where} is no float64 tensor")
         expect(all(0 <= side <= _WEIGHT_BYTES for side in shape), f"{where}: no such shape")
         expect(low == at and high == low + 8 * prod(shape) <= len(body), f"{where}: its place is wrong")
         numbers = body[low:high].cast("d")
         finite = isfinite(sum(numbers)) or all(map(isfinite, numbers))  # what is not makes a sum that is not
         expect(finite, f"{where} is not finite")
-        weights[name], at = Weight(shape, Rows(numbers, shape[-1] if shape else 1)), high
+        weights[name], at = Weight(shape, numbers), high
     expect(at == len(body), "the weights' file holds more than its tensors")
     return weights

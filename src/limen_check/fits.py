@@ -4,17 +4,15 @@ What is not used has the weights 0: more heads, larger heads, further layers.  P
 embedding and the width are no part of an architecture: it may have any.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from limen_check import architecture
-from limen_check.files import Model, claimed, need, rational
-from limen_check.text import Call, Stack, Value, parse_stack
-from limen_check.weights import RULES, margin
+from limen_check.files import Model, need, rational
+from limen_check.text import Call, Value, parse_stack
+from limen_check.weights import margin
 
 _FORMATS = ((64, "float64"), (32, "float32"), (16, "bfloat16"))  # the format with at most so many bits
 _MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; heads are counted
@@ -32,7 +30,6 @@ def derived(model: Model, task: str, precision: str, steps: int, hints: Mapping[
 
 def check_solves(c: Mapping[str, Any], model: Model) -> str:
     """The weights answer every input of the task, by the margin that is said or more."""
-    claimed(c)
     need(c["weights"] == model.digest, "these are other weights")
     said, found = rational(c["margin"]), derived(model, c["task"], c["precision"], c["steps"], c["hints"])
     need(0 < said <= found, f"the margin is {float(found):.6g}, not {float(said):.6g}")
@@ -43,11 +40,14 @@ def check_solves(c: Mapping[str, Any], model: Model) -> str:
 def check_fits(c: Mapping[str, Any], model: Model) -> str:
     """The same, and the architecture holds the model's layers in a precision that is enough."""
     architecture.read(c["architecture"])  # also what is not used has to exist
-    sentence = check_solves(c, model)
-    wanted = parse_stack(model.header["architecture"])
-    apart = [_apart(model, i, len(layer)) for i, layer in enumerate(wanted)]
-    bits = _placed(wanted, apart, parse_stack(c["architecture"]))
-    name = next((name for least, name in _FORMATS if least <= bits), None)
+    sentence, wanted = check_solves(c, model), parse_stack(model.header["architecture"])
+    left, bits = iter(parse_stack(c["architecture"])), []
+    for i, layer in enumerate(wanted):  # each in the first one left that holds it
+        apart = _apart(model, i, len(layer))
+        found = next((b for b in (_held(layer, other, apart) for other in left) if b is not None), None)
+        need(found is not None, "the model's layers are not found there")
+        bits += found or []
+    name = next((name for least, name in _FORMATS if least <= min(bits, default=16)), None)
     need(name == c["precision"], f"numbers there are {name or 'too short'}, not {c['precision']}")
     return f"{c['architecture']} can: {sentence}"
 
@@ -55,19 +55,9 @@ def check_fits(c: Mapping[str, Any], model: Model) -> str:
 def _apart(model: Model, layer: int, parts: int) -> bool:
     """Whether no two parts of a layer add to one column: sums of them are then never rounded."""
     found: list[int] = []
-    for rows in (model.weights[f"{layer}.{part}.O"].rows for part in range(parts)):
-        found += {c for i in range(len(rows)) for c, v in enumerate(rows[i]) if v}
+    for shape, numbers in (model.weights[f"{layer}.{part}.O"] for part in range(parts)):
+        found += {i % shape[-1] for i, v in enumerate(numbers) if v}
     return len(found) == len({*found})
-
-
-def _placed(wanted: Stack, apart: list[bool], there: Stack) -> int:
-    """Each wanted layer in the first one left that holds it: the least number of bits of a part in use."""
-    left, bits = iter(there), []
-    for layer, alone in zip(wanted, apart, strict=True):
-        found = next((b for b in (_held(layer, other, alone) for other in left) if b is not None), None)
-        need(found is not None, "the model's layers are not found there")
-        bits += found or []
-    return min(bits, default=16)
 
 
 def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> list[int] | None:
@@ -75,8 +65,7 @@ def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> lis
 
     Parts that add to one column are added and rounded in their order, so each needs a part of its own, behind
     the last one.  Each head of the model has keys and values of its own, so as many sets of them are needed.
-    A part that says how few bits its own numbers take, and whose rule sees that they do, does not set the
-    precision.
+    A linear part that says how few bits its numbers take, which its rule sees, does not set the precision.
     """
     heads = [min(_size(part, "h", 1), _size(part, "kv_heads", _size(part, "h", 1))) for part in there]
     bits, first = [], 0
@@ -86,7 +75,7 @@ def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> lis
         if at is None:
             return None
         heads[at], first = heads[at] - h, 0 if apart else at + 1
-        if not ("p" in want.arguments and RULES[want.name].sees_bits):
+        if want.name != "linear" or "p" not in want.arguments:
             bits.append(_size(there[at], "p"))
     return bits
 
@@ -96,20 +85,16 @@ def _size(part: Call, key: str, default: Value = "") -> int:
 
 
 def _within(want: Call, part: Call) -> bool:
+    """Whether sizes that can be filled up with zeros are there, and all others are the same."""
     mine, its = want.arguments, part.arguments
     if want.name != part.name or not mine.keys() <= its.keys() or _size(part, "p") < _size(want, "p", 1):
         return False
-    said: dict[str, Value] = dict(mine) if "d" not in mine else {"d_k": mine["d"], **mine}
+    said: dict[str, Any] = _UNSAID | ({"d_k": mine["d"]} if "d" in mine else {}) | mine
     turns = said.get("phi", "relu") in ("relu", "identity")  # then an unused key column stays unused
     for key, size in its.items():
-        least = said.get(key, _UNSAID.get(key, ""))
-        if key in ("h", "kv_heads", "p"):
-            continue
-        grows = key in _MAY_GROW and (key != "d_k" or turns)
-        if not (_at_least(size, least) if grows else size == least and type(size) is type(least)):
+        least = said.get(key, "")
+        both = type(size) is type(least)
+        grows = both and type(size) is int and key in _MAY_GROW and (key != "d_k" or turns)
+        if key not in ("h", "kv_heads", "p") and not (both and (size >= least if grows else size == least)):
             return False
     return True
-
-
-def _at_least(size: Value, least: Value) -> bool:
-    return type(size) is int and type(least) is int and size >= least

@@ -1,21 +1,20 @@
-r"""Logarithms in whole numbers, each rounded to the side that keeps a statement true.
+"""Logarithms in whole numbers, each rounded to the side that keeps a statement true.
 
 A cannot is an inequality between a number of bits and log₂ of a count: it must never come from rounding.
 `places` are binary places after the point; a scaled number x stands for x/2^places.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, isqrt
+from typing import NamedTuple
 
 from limen_check.files import need
 
 _PLACES = 1 << 14  # at most: a logarithm of so many takes half a second
-_WRITTEN = 1 << 13  # bits of a binomial coefficient that is written out, unless it has few factors
-_TERMS = 512  # of a sum of binomials that are added up, the largest
+_WRITTEN = 1 << 14  # bits of a number that is written out
+_SUMMED, _TERMS = 4096, 512  # terms of a sum; of a longer one the largest
 PI = Fraction(103993, 33102), Fraction(104348, 33215)  # below and above π
 LOG2_E = Fraction("1.442695040888963"), Fraction("1.442695040888964")  # below and above log₂e
 
@@ -43,17 +42,27 @@ def high(n: int, places: int) -> int:
     return low(n, places) + 2 * (n & (n - 1) != 0)
 
 
-def bits(*powers: tuple[int, int], more: bool = False, log: Callable[[int, int], int] = low) -> int:
-    """⌈log₂ Π b^e⌉, never above; with `more` of Π b^e + 1; never below where `log` is `high`.
+class Count(NamedTuple):  # Π b^e, plus one if `more`; as many as there are if `exact`, else at least so many
+    powers: tuple[tuple[int, int], ...]
+    more: bool = False
+    exact: bool = True
 
-    What is no power of two has an odd factor, so its logarithm is no integer: ⌈x⌉ = ⌊x⌋ + 1.
-    """
-    told = [(b, e) for b, e in powers if e and b != 1]
-    if len(told) == 1 == told[0][1]:
-        return (told[0][0] - 1 + more).bit_length()
-    places = 64 + sum(e for _, e in told).bit_length()
-    whole = sum(e * log(b, places) for b, e in told) >> places
-    return whole + (more or any(b & (b - 1) for b, _ in told))
+    def bits(self, log: Callable[[int, int], int] = low) -> int:
+        """⌈log₂⌉, never above; never below where `log` is `high`.
+
+        What is no power of two has an odd factor, so its logarithm is no integer: ⌈x⌉ = ⌊x⌋ + 1.
+        """
+        told = [(b, e) for b, e in self.powers if e and b != 1]
+        if len(told) == 1 == told[0][1]:
+            return (told[0][0] - 1 + self.more).bit_length()
+        places = 64 + sum(e for _, e in told).bit_length()
+        whole = sum(e * log(b, places) for b, e in told) >> places
+        return whole + (self.more or any(b & (b - 1) for b, _ in told))
+
+
+def one(b: int, e: int = 1, more: bool = False, exact: bool = True) -> Count:
+    """b^e, or one more."""
+    return Count(((b, e),), more, exact)
 
 
 @lru_cache(maxsize=1 << 10)
@@ -61,7 +70,7 @@ def log_binomial(n: int, k: int, places: int, above: bool = False) -> int:
     """2^places·log₂C(n,k), from below or above; long ones by Stirling's series."""
     k = min(k, n - k)
     near, far = (high, low) if above else (low, high)
-    if k <= 64 or k * n.bit_length() <= _WRITTEN:
+    if k <= 64 or 2 * k * n.bit_length() <= _WRITTEN:
         return near(comb(n, k), places)
     fine = places + n.bit_length() + 2
     total = 2 * (n * near(n, fine) - k * far(k, fine) - (n - k) * far(n - k, fine))
@@ -73,15 +82,14 @@ def log_binomial(n: int, k: int, places: int, above: bool = False) -> int:
     return (total >> fine - places + 1) + scaled.numerator // scaled.denominator + 2 * above
 
 
-def set_bits(K: int, most: int, signs: int, times: Callable[[int], int] = lambda s: 1) -> int:
-    """⌈log₂ Σ_{s=0}^{most} times(s)·C(K,s)·signs^s⌉, never above: of long sums the largest terms."""
+def sets(K: int, most: int, signs: int, times: Callable[[int], int] = lambda s: 1) -> Count:
+    """Σ_{s=0}^{most} times(s)·C(K,s)·signs^s; of a long sum what the largest terms make, or less."""
     most = min(most, K)
-    if most <= _TERMS and most * (K.bit_length() + signs) <= 8 * _WRITTEN:
+    if most <= _SUMMED and most * (K.bit_length() + signs) <= 8 * _WRITTEN:
         total, term = 0, 1
         for s in range(most + 1):
-            total += times(s) * term
-            term = term * (K - s) * signs // (s + 1)
-        return (max(total, 1) - 1).bit_length()
+            total, term = total + times(s) * term, term * (K - s) * signs // (s + 1)
+        return one(max(total, 1))
     peak = min(most, (K + 1) * signs // (signs + 1))
     total, up, down = times(peak) << 256, 1 << 256, 1 << 256
     for s in range(_TERMS):
@@ -92,7 +100,7 @@ def set_bits(K: int, most: int, signs: int, times: Callable[[int], int] = lambda
             down = down * (peak - s) // ((K - peak + s + 1) * signs)
             total += times(peak - s - 1) * down
     log = log_binomial(K, peak, 96) + peak * low(signs, 96) + low(total, 96) - (256 << 96)
-    return -(-log >> 96)
+    return one(2, -(-log >> 96) - 1, more=True, exact=False)  # as many bits
 
 
 def covers(T: int, N: int, Q: int, Θ: int) -> bool:
@@ -116,8 +124,7 @@ def kept(of: int, told: int, among: int) -> int:
     root, power = 2 << places, 1 << places
     for i in range(places - 1, -1, -1):
         root = isqrt(root << places)
-        if digits >> i & 1:
-            power = power * root >> places
+        power = power * root >> places if digits >> i & 1 else power
     return -(-of * power >> places + halvings + 1)
 
 
@@ -138,7 +145,6 @@ def highest(q: Fraction, deficit: Fraction) -> Fraction:
     """A p above which no p' has d(p'‖q) ≤ deficit: the least to 96 places; 1 if there is none below."""
     below, above = q, Fraction(1)
     for _ in range(96):
-        middle = Fraction((below + above) / 2)
-        middle = Fraction(middle.numerator * 2**120 // middle.denominator, 2**120)
+        middle = Fraction((below + above) * 2**119 // 1, 2**120)
         below, above = (below, middle) if diverges(middle, q, deficit) else (middle, above)
     return above

@@ -1,21 +1,18 @@
 """R6: logits of a token, from its vector: the answer in binary, or a linear map; right minus best wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
-from itertools import accumulate, product
+from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from limen_check.files import Refused, expect, need
+from limen_check.files import expect, need
 from limen_check.state import State
-from limen_check.tasks import Decision, NotBelow, Number, Part, Piece
+from limen_check.tasks import Class, Decision, Number, Piece
 from limen_check.text import parse_call
-from limen_check.vectors import NONE, ONE, ZERO, Class, Column, Format, Interval, Joint, Vec
+from limen_check.vectors import ONE, ZERO, Form, Format, Interval, Vec, level
 
 _ROWS = 1 << 20  # of all fields that an answer reads, times the columns
-
 At = dict[Hashable, Any]  # a row of every field
 Also = Mapping[Hashable, Iterable[Any]]  # fields on which an answer depends, with their rows
 
@@ -23,27 +20,25 @@ Also = Mapping[Hashable, Iterable[Any]]  # fields on which an answer depends, wi
 def margin(state: State, c: Class) -> Fraction:
     """Of the answer that the tokens of class c give, in one of the ways that the task says it."""
     need(state.header["answers"] == state.spec.answers, "other answers than the task has")
-    ways, x = state.spec.answer, state.x[c.name]
     if state.header["readout"] == "linear":
-        return _linear(state, c, x)
-    pieces, least = Digits.of(state.header).pieces(state, c, x)
+        return _linear(state, c)
+    pieces, least = Digits.of(state.header).pieces(state, c)
+    right = [[(0, state.plain(way, c))] for way in state.spec.answer if isinstance(way, Number)]
     spelled = [(p.start, p.number) for p in pieces]
-    right = [[(0, state.plain(way, c))] for way in ways if isinstance(way, Number)]
     need(spelled in right or (not spelled and state.spec.answers == 1), "another number is written")
     return least
 
 
 class Digits(NamedTuple):
-    """The readout: digit i of the answer, or of the token to write, stands in column first + i."""
-
+    # The readout: digit i of the answer, or of the token to write, stands in column first + i.
     first: int
     bits: int
 
     @classmethod
-    def of(cls, header: Mapping[str, Any]) -> Digits:
+    def of(cls, header: Mapping[str, Any]) -> "Digits":
         call = parse_call(header["readout"])
         need(call.name == "binary" and call.arguments.keys() == {"first", "bits"}, "no such readout")
-        first, bits = call.number("first"), call.number("bits", 1, 62)
+        first, bits = call.number("first", 0), call.number("bits", 1, 62)
         expect(first + bits <= header["width"], "binary: beyond the width")
         need(header["answers"] <= 1 << bits, "answers that cannot be written")
         return cls(first, bits)
@@ -69,117 +64,91 @@ class Digits(NamedTuple):
                 ends += [sign * f.rn(2 * v - 1) for v in (lo, hi)]
         return self.margin(ends, f)
 
-    def pieces(self, state: State, c: Class, x: Vec) -> tuple[tuple[Piece, ...], Fraction]:
+    def pieces(self, state: State, c: Class) -> tuple[tuple[Piece, ...], Fraction]:
         """The numbers whose bits stand in the digits one after the other; digits that are 0 may follow."""
-        runs: list[list[tuple[int, Number, int]]] = []  # position, field, bit: consecutive bits of one number
-        ends: list[Fraction] = []
+        runs, ends, pieces = list[list[tuple[int, Number, int]]](), list[Fraction](), list[Piece]()
         for i in range(self.bits):
-            errors = x.err.get(self.first + i, NONE)
-            ends += [(2 * v - 1) * state.f.rn(2 * (v + e) - 1) for v in (0, 1) for e in errors]
-            found = _bit(x, self.first + i, f"digit {i}")
-            if found and runs and _follows(runs[-1][-1], i, *found):
-                runs[-1].append((i, *found))
-            elif found:
-                need(found[1] == 0, f"digit {i} is a bit without those below it")
-                runs.append([(i, *found)])
-        pieces, stops = [], [*(run[0][0] for run in runs[1:]), self.bits]
-        for run, stop in zip(runs, stops, strict=bool(runs)):
+            x = state.x[c.name][self.first + i]
+            ends += [(2 * v - 1) * state.f.rn(2 * (v + e) - 1) for v in (0, 1) for e in x.err]
+            for n, bit in _bit(state.x[c.name], self.first + i, f"digit {i}"):
+                at, low, j = runs[-1][-1] if runs else (-2, n, 0)
+                full = bit == 0 and n.of == low.of and n.div == low.div << j + 1 and low.mod == 2 << j
+                if i == at + 1 and (full or (n == low and bit == j + 1)):  # behind the next lower bit
+                    runs[-1].append((i, n, bit))
+                else:
+                    need(bit == 0, f"digit {i} is a bit without those below it")
+                    runs.append([(i, n, bit)])
+        for run, stop in zip(runs, [*(run[0][0] for run in runs[1:]), self.bits], strict=bool(runs)):
             (start, low, _), (_, high, _) = run[0], run[-1]
             number = state.plain(Number(low.of, low.div, high.div // low.div * high.mod), c)
-            need(state.span(Part(number), c)[1] <= 1 << len(run), "a number has more bits than are written")
+            need(state.span(number, c)[1] <= 1 << len(run), "a number has more bits than are written")
             pieces.append(Piece(start, stop - start, number))
         return tuple(pieces), self.margin(ends, state.f)
 
 
-def _bit(x: Vec, column: int, where: str) -> tuple[Number, int] | None:
-    """The number and its bit that a column is in every row, without its error; None if it is 0."""
-    fields = {n: col for n, col in x.form(column).terms.items() if not col.fixed}
-    base = sum((col.least for col in x.form(column).terms.values() if col.fixed), x.form(column).const)
-    if not fields:
-        need(base == 0, f"{where} is constant")
-        return None
-    need(len(fields) == 1, f"{where} mixes fields")
-    for n, col in fields.items():
-        rows: list[tuple[Any, Fraction]] = list(zip(x.terms[n].keys, col.rows(), strict=True))
-        for j in range(62) if isinstance(n, Number) else ():
-            if isinstance(n, Number) and all(base + v == (r >> j & 1) for r, v in rows):
-                return n, j
-    raise Refused(f"{where} is no bit of a number")
-
-
-def _follows(before: tuple[int, Number, int], i: int, n: Number, bit: int) -> bool:
-    """Whether a bit stands right behind the next lower one: in the same field, or the field below is full."""
-    at, low, j = before
-    full = bit == 0 and n.of == low.of and n.div == low.div << j + 1 and low.mod == 2 << j
-    return i == at + 1 and (full or (n == low and bit == j + 1))
+def _bit(x: Vec, column: int, where: str) -> Iterator[tuple[Number, int]]:
+    """The number and its bit that a column is in every row, without its error; nothing if it is 0."""
+    terms = x[column].terms
+    fields = [n for n, col in terms.items() if not col.fixed]
+    base = sum((col.least for col in terms.values() if col.fixed), x[column].const)
+    need(len(fields) <= 1 and (bool(fields) or base == 0), f"{where} mixes fields, or is constant")
+    for n in fields:
+        need(isinstance(n, Number), f"{where} mixes fields")
+        rows = list(zip(x.keys[n], terms[n].rows(), strict=True))
+        bits = [j for j in range(62) if all(base + v == (r >> j & 1) for r, v in rows)]
+        need(len(bits) > 0, f"{where} is no bit of a number")
+        yield n, bits[0]  # type: ignore[misc]
 
 
 def readings(x: Vec, columns: Iterable[int], also: Also) -> Iterator[tuple[At, list[Interval]]]:
     """All rows of the fields that some columns depend on, and of some more, with the columns' intervals."""
-    forms, keys = [x.form(c) for c in columns], {n: dict.fromkeys(values) for n, values in also.items()}
-    for field in {field: None for form in forms for field in form.terms}:
-        for key in x.terms[field].keys:
-            for base, value in _apart(field, key).items():
-                if base not in also:
-                    keys.setdefault(base, {})[value] = None
+    forms, keys = [x[c] for c in columns], {n: dict.fromkeys(values) for n, values in also.items()}
+    where = {}
+    for name in {name: None for form in forms for name in form.terms}:
+        fields, rows = x.flat([name])
+        where[name] = fields, {row: i for i, row in enumerate(rows)}
+        for i, n in enumerate(fields):
+            if n not in also:
+                keys.setdefault(n, {}).update(dict.fromkeys(row[i] for row in rows))
     need(len(forms) * prod(map(len, keys.values())) <= _ROWS, "the answer reads too many rows")
-    where = {field: {key: i for i, key in enumerate(rows.keys)} for field, rows in x.terms.items()}
     for picked in product(*keys.values()):
         at, found = dict(zip(keys, picked, strict=True)), []
         for form in forms:
-            v, (lo, hi) = form.const, form.err
-            for field, column in form.terms.items():
-                i = where[field].get(_together(field, at), -1)
+            v = form.const
+            for name, column in form.terms.items():
+                i = where[name][1].get(tuple([at[n] for n in where[name][0]]), -1)
                 need(i >= 0, "a row is missing")
                 v += column.levels[column.at[i]]
-            found.append((v + lo, v + hi))
+            found.append((v + form.err[0], v + form.err[1]))
         yield at, found
 
 
-def _apart(field: Hashable, key: Any) -> At:
-    """The rows of plain fields that a row of a field stands for."""
-    if not isinstance(field, Joint):
-        return {field: key}
-    return {b: v for part, k in zip(field.fields, key, strict=True) for b, v in _apart(part, k).items()}
-
-
-def _together(field: Hashable, at: At) -> Any:
-    return tuple(_together(part, at) for part in field.fields) if isinstance(field, Joint) else at[field]
-
-
-def _linear(state: State, c: Class, x: Vec) -> Fraction:
+def _linear(state: State, c: Class) -> Fraction:
     """The task decides by some numbers: all of them are read, and what else is read may be anything."""
-    logits = x.times(state.matrix("readout.U"), state.f)
-    logits = logits.plus(Vec.of(state.vector("readout.u")), state.f)
+    U, f = state.matrix("readout.U"), state.f
+    logits = state.x[c.name].times(U, f).plus(state.vector("readout.u"), f)
     named = {state.plain(n, c): n for n in logits.terms if isinstance(n, Number)}
-    for way in state.spec.answer:
-        if isinstance(way, NotBelow) and {way.count, way.threshold} <= named.keys():
-            return _compared(logits, named[way.count], named[way.threshold])
-        if isinstance(way, Decision) and {*way.numbers} <= named.keys():
-            margins = []
-            for at, ends in readings(logits, range(state.spec.answers), {}):
-                right = way.right(tuple(at[named[n]] for n in way.numbers))
-                wrong = max(hi for a, (_, hi) in enumerate(ends) if a != right)
-                margins.append(ends[right][0] - wrong)
-            return min(margins)
-    raise Refused("the logits do not read what decides")
+    ways = [way for way in state.spec.answer if isinstance(way, Decision) and {*way.numbers} <= named.keys()]
+    need(ways, "the logits do not read what decides")
+    numbers, margins = [named[n] for n in ways[0].numbers], []
+    if ways[0].rises:
+        return _compared(logits, *numbers)
+    for at, ends in readings(logits, range(state.spec.answers), {}):
+        right = ways[0].right(tuple(at[n] for n in numbers))
+        margins.append(ends[right][0] - max(hi for a, (_, hi) in enumerate(ends) if a != right))
+    return min(margins)
 
 
 def _compared(logits: Vec, count: Number, threshold: Number) -> Fraction:
-    """1 iff κ ≥ k.  The difference of the logits is A[κ] + B[k] + an interval: the worst κ for each k."""
-    apart: dict[Hashable, Column] = {}
-    for n, rows in logits.terms.items():
-        apart[n] = rows.column(1).plus(rows.column(0), -ONE)
-    A, B = apart.pop(count).rows(), apart.pop(threshold).rows()
-    base = logits.const.get(1, ZERO) - logits.const.get(0, ZERO)
-    (lo0, hi0), (lo1, hi1) = (logits.err.get(a, NONE) for a in (0, 1))
-    low = sum((column.least for column in apart.values()), base + lo1 - hi0)
-    high = sum((column.most for column in apart.values()), base + hi1 - lo0)
-    need(logits.terms[count].keys == tuple(range(len(A))), "a count is left out")
-    above = list(accumulate(reversed(A), min))[::-1]  # the least from κ on
-    below = list(accumulate(A, max))  # the most up to κ
-    thresholds = list(zip(logits.terms[threshold].keys, B, strict=True))
-    met = all(isinstance(k, int) and 1 <= k < len(A) for k, _ in thresholds)
-    need(met, "a threshold that no count meets")
-    yes = min(b + above[k] for k, b in thresholds) + low
-    return Fraction(min(yes, -max(b + below[k - 1] for k, b in thresholds) - high))
+    """1 iff κ ≥ k: logit 1 less logit 0 is A[κ] + B[k] + an interval, A rises: κ = k and k - 1 are worst."""
+    need(logits.terms.keys() == {count, threshold}, "something else is read")
+    apart = Form.sum([(logits[1], ONE), (logits[0], -ONE)])
+    A, B = (apart.terms.get(n, level(ZERO, len(logits.keys[n]))).rows() for n in (count, threshold))
+    need(
+        logits.keys[count] == tuple(range(len(A))) and sorted(A) == A, "a count is missing, or does not rise"
+    )
+    asked = list(zip(logits.keys[threshold], B, strict=True))
+    need(all(1 <= k < len(A) for k, _ in asked), "a threshold that no count meets")
+    lo, hi = apart.const + apart.err[0], apart.const + apart.err[1]
+    yes, no = min(b + A[k] for k, b in asked) + lo, -max(b + A[k - 1] for k, b in asked) - hi
+    return Fraction(min(yes, no))

@@ -5,253 +5,175 @@ by side with the machine of the task's spec, cell by cell: a CELL (a flag, a slo
 stands in some columns of the state, and its value fixes the numbers there.
 """
 
-from __future__ import annotations
-
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
 
-from limen_check.attention import Ask, Head, Match, moved, relation
-from limen_check.automata import Machine, Values
-from limen_check.automata import found as watches
-from limen_check.files import Refused, expect, need, typed
-from limen_check.state import Mixer, Shapes, State
-from limen_check.tasks import NO_FACTS, PLACE, Among, Decision, Exists, Number, Spec
-from limen_check.vectors import ONE, ZERO, Class, Column, Interval, Matrix, Rows, Vec, grain
+from limen_check.attention import Ask, asks, moved
+from limen_check.files import expect, need, typed
+from limen_check.readout import readings
+from limen_check.scores import Match
+from limen_check.state import State
+from limen_check.tasks import PLACE, Class, Decision, Machine, Number, Read, Spec
+from limen_check.text import Call
+from limen_check.vectors import ONE, ZERO, Column, Interval, Vec, grain, level
 
 _WORK = 1 << 21  # units that are evaluated in one layer
-_LETTERS = 1 << 16  # of a class
-
-Cells = Mapping[str, Sequence[int]]  # the columns of the state where a cell stands
-Standing = dict[str, dict[int, Values]]  # cell -> its value -> the names of the numbers in its columns
+Ids = tuple[int, ...]  # names of intervals
+Standing = dict[str, dict[int, Ids]]  # cell -> its value -> the numbers in its columns
 
 
-def linear(s: State, m: Mixer) -> dict[str, Vec]:
+def linear(s: State, at: str, call: Call) -> dict[str, Vec]:
     """One head whose state has one writer for whoever asks."""
-    how = m.sizes.get("phi"), m.sizes.get("normalise", True)
-    need(how in (("relu", True), ("identity", False)) and m.size("h") == 1, "another linear state")
-    need("p" not in m.sizes or how[0] == "identity", "a linear state whose numbers are not looked at")
-    Q, K, V, O = (s.matrix(m.name(name)) for name in "QKVO")
-    head, out = Head.of(s, K, V, both=False), {}
-    asks = [Ask(head, c, Q) for c in s.classes.values()]
-    _finite(head, [ask.q for ask in asks], normalised=how[0] == "relu")
-    looked_at = any(ask.q.forms for ask in asks) or not any(_writes(head, d) for d in s.text)
-    need("p" not in m.sizes or looked_at, "a linear state whose numbers are not looked at")
-    for ask in asks:
-        c = ask.c
-        look = s.looks.get((m.layer, m.part, 0, c.name), [])
-        got = _carried(ask) if how[0] == "relu" else _written(ask, look, min(64, m.size("p", 64)))
-        out[c.name] = got.times(O, s.f)
-    return out
+    phi, p = call.arguments.get("phi"), min(64, call.number("p", default=64))
+    how = phi, call.arguments.get("normalise", True), call.number("h")
+    need(how in (("relu", True, 1), ("identity", False, 1)), "another linear state")
+    Q, K, V, O = (s.matrix(f"{at}.{name}") for name in "QKVO")
+    asked = asks(s, Q, K, V)
+    key, value = next((ask.key, ask.value) for ask in asked.values())
+    sides = [ask.q for ask in asked.values()], key.values(), value.values()
+    sizes = [max([ONE, *(form.cap for x in side for form in x.forms.values())]) for side in sides]
+    room = call.number("d_k", default=call.number("d")) * s.length * prod(sizes)  # all that may be summed
+    need(s.short and 8 * room <= s.f.largest, "a linear state overflows, or is too long")  # 0·∞ is no number
+    if "p" in call.arguments:
+        nothing = all(not key[d.name].forms or not value[d.name].forms for d in s.text)
+        looked_at = phi == "identity" and (nothing or any(ask.q.forms for ask in asked.values()))
+        need(looked_at, "a linear state whose numbers are not looked at")
+    return {name: _carried(ask, phi == "relu", p).times(O, s.f) for name, ask in asked.items()}
 
 
-def _finite(head: Head, queries: list[Vec], normalised: bool) -> None:
-    """Every number on the way is finite, whoever asks: 0·∞ is no number.  All roundings: a factor 8."""
-    s, most = head.state, head.state.f.largest / 8
-    need(s.short, "the input is too long for sums in this precision")
-    q = {c: max(x.form(c).cap for x in queries) for x in queries for c in x.forms}
-    keys = {d: {c: head.key[d.name].form(c).cap for c in head.key[d.name].forms} for d in s.text}
-    scores = [sum((q.get(c, ZERO) * k for c, k in key.items()), ZERO) for key in keys.values()]
-    need(max(scores) <= most, "a score overflows")
-    for v in [*head.columns, None] if normalised else head.columns:  # None: the ones that count
-        state: dict[int, Fraction] = {}
-        for d, key in keys.items():
-            size = d.count * (ONE if v is None else head.value[d.name].form(v).cap)
-            for c, k in key.items() if size else ():
-                state[c] = state.get(c, ZERO) + k * size
-        need(max(state.values(), default=ZERO) <= most, "a linear state overflows")
-        need(sum((q.get(c, ZERO) * k for c, k in state.items()), ZERO) <= most, "a sum overflows")
-
-
-def _carried(ask: Ask) -> Vec:
-    """R4: φ = relu, normalised; one token alone has a key that ReLU leaves, and its weight is exactly 1."""
-    if not _left(ask.q):
+def _carried(ask: Ask, relu: bool, p: int) -> Vec:
+    """R4, normalised, and R11: φ(q) and φ(k) are unit vectors, and one token alone has the key asked for."""
+    q, writers = ask.q.relu() if relu else ask.q, []
+    if not q.forms:
         return Vec.of({})
-    writers = [d for d in ask.seen if _left(ask.head.key[d.name])]
-    need(len(writers) == 1 and writers[0].count == 1, "several tokens write into a linear state")
-    need(ask.before(writers[0]), "what a linear state holds may be written later")
-    k = ask.head.key[writers[0].name]
-    (c, *others) = _left(k)
-    exact = all(x.const.get(c) == 1 and not x.form(c).terms and c not in x.err for x in (ask.q, k))
-    need(not others and exact, "the weight in a linear state is not 1")
-    return moved(ask.head.value[writers[0].name], writers[0], NO_FACTS, ask.c)
-
-
-def _left(x: Vec) -> list[int]:
-    """The columns that may be positive."""
-    return [c for c in sorted(x.forms) if x.form(c).ends[1] > 0]
-
-
-def _written(ask: Ask, look: list[Any], p: int) -> Vec:
-    """R11: φ = identity, no normaliser; queries and keys are unit vectors, one for each row of a number."""
-    if not ask.q.forms:
-        return Vec.of({})
-    known = {d.name: d for d in ask.seen}
-    expect(len(look) == 2 and isinstance(look[1], str), "hints: no such rule, or class")
-    expect(look[0] == "written" and look[1] in known, "hints: no such rule, or class")
-    d, head = known[look[1]], ask.head
-    key, value = head.key[d.name], head.value[d.name]
-    writes = [e for e in (ask.seen if p == 64 else ask.state.text) if _writes(head, e)]
-    need({*writes} <= {d}, "another class writes into the state")
-    (x, at), (y, under) = _units(ask.q), _units(key)
-    apart = y.of == PLACE and y.div == 1 and ask.state.plain(y, d).mod == 0
-    row = dict(zip(under, key.terms[y].keys, strict=True))
+    for d in ask.seen if p == 64 else ask.state.text:
+        k = ask.key[d.name].relu() if relu else ask.key[d.name]
+        writers += [(d, k)] if k.forms and (relu or ask.value[d.name].forms) else []
+    need(len(writers) == 1, "not one class of tokens writes into a linear state")
+    (d, k), value = writers[0], ask.value[writers[0][0].name]
+    (x, asked), (y, under) = _units(q), _units(k)
+    row = {c: b for b, c in under.items()}
+    apart = y is None or (y.of == PLACE and y.div == 1 and ask.state.plain(y, d).mod == 0)
     need(apart and len(row) == len(under), "two tokens may have the same key")
-    need(all(c in row for c in at), "what is asked for was never written")
-    for c in head.columns if p < 64 else ():
-        levels, all_of_them = value.form(c).values
-        need(all_of_them and c not in value.err and len({*levels, ZERO}) <= 1 << p, f"more than {p} bits")
-    asked = {a: row[c] for a, c in zip(ask.q.terms[x].keys, at, strict=True)}
-    facts = relation(ask.state, Match([(x, y, asked)], None, ZERO, ZERO, {}), ask.c, d)
+    need(all(c in row for c in asked.values()), "what is asked for was never written")
+    few = p == 64 or all(v.step and len({*v.values, ZERO}) <= 1 << p for v in value.forms.values())
+    need(few, f"more than {p} bits")
+    pairs = [] if y is None else [(x, y, {a: row[c] for a, c in asked.items()})]
+    facts = ask.relation(Match(pairs, None, ZERO, ZERO, {}), d)
     ask.unique(facts, d)
     return moved(value, d, facts, ask.c)
 
 
-def _writes(head: Head, d: Class) -> bool:
-    return bool(head.key[d.name].forms and head.value[d.name].forms)
-
-
-def _units(x: Vec) -> tuple[Number, list[int]]:
-    """The one number whose rows are unit vectors, and the column of each row's 1."""
-    field, rows = next(iter(x.terms.items()), (None, Rows((), {})))
-    if not isinstance(field, Number) or len(x.terms) > 1 or x.const or x.err:
-        raise Refused("the keys of a linear state are no unit vectors")
-    at: list[list[int]] = [[] for _ in rows.keys]
-    for c, column in rows.columns.items():
-        need(set(column.levels) <= {ZERO, ONE}, "the keys of a linear state are no unit vectors")
-        for i, level in enumerate(column.at):
-            if column.levels[level]:
-                at[i].append(c)
-    need(all(len(found) == 1 for found in at), "the keys of a linear state are no unit vectors")
-    return field, [found[0] for found in at]
+def _units(x: Vec) -> tuple[Number | None, dict[Any, int]]:
+    """The one number whose rows are unit vectors, or none, and the column of each row's 1."""
+    field: Any = next(iter(x.terms), None)
+    keys = (None,) if field is None else x.keys[field]
+    at: dict[Any, list[int]] = {key: [] for key in keys}
+    for c, form in x.forms.items():
+        column = form.terms.get(field, level(ZERO, len(keys)))
+        levels = [v + form.const for v in column.levels]
+        need({*levels} <= {ZERO, ONE}, "the keys of a linear state are no unit vectors")
+        for key in (key for key, i in zip(keys, column.at, strict=True) if levels[i]):
+            at[key].append(c)
+    units = x.exact and len(x.terms) < 2 and all(len(ones) == 1 for ones in at.values())
+    need(units and isinstance(field, Number | None), "the keys of a linear state are no unit vectors")
+    return field, {key: ones[0] for key, ones in at.items()}
 
 
 def machine_of(spec: Spec) -> Machine:
     """The task as a machine: its own, or the one that watches for what the answer asks for."""
-    for answer in () if spec.machine else spec.answer:
-        match answer:
-            case Decision((Number(Exists(where, facts) as asked),)):
-                for fact in facts:
-                    if isinstance(fact, Among) and len(facts) == 1:
-                        return watches(asked, where, fact.numbers, fact.rows)
-    if spec.machine is None:
-        raise Refused("no machine is known for this task")
-    return spec.machine
+    match spec.answer if spec.machine is None else ():
+        case (Decision((Number(Read("exists", where, facts) as asked),)),):
+            (fact,) = facts
+            return Machine(
+                cells={"found": asked},
+                numbers={where: fact.keys},
+                action=lambda c, at: c == where and at in fact.rows,
+                reads=lambda cell: ("found",),
+                turn=lambda cell, old, hit: int(old[0] or hit),
+            )
+    need(spec.machine is not None, "no machine is known for this task")
+    return spec.machine  # type: ignore[return-value]
 
 
-def shapes(m: Mixer, width: int) -> Shapes:
+def shapes(call: Call, width: int) -> dict[str, tuple[int, ...]]:
     """Of a ReLU recurrence: d numbers, between stages `inner`."""
-    need(m.sizes.keys() <= {"d", "stages", "inner", "p"}, "relu_rnn with other options")
-    d, stages = m.size("d"), m.size("stages", 1)
-    need(stages <= 8, "a recurrence of more than 8 stages")
-    sizes = [d, *[m.size("inner", d)] * (stages - 1), d]
-    found: Shapes = {"U": (width, sizes[1]), "O": (d, width)}
+    need(call.arguments.keys() <= {"d", "stages", "inner", "p"}, "relu_rnn with other options")
+    d, stages = call.number("d"), call.number("stages", 1, 8, default=1)
+    sizes = [d, *[call.number("inner", default=d)] * (stages - 1), d]
+    found: dict[str, tuple[int, ...]] = {"U": (width, sizes[1]), "O": (d, width)}
     for i in range(1, stages + 1):
         found |= {f"W{i}": (sizes[i - 1], sizes[i]), f"b{i}": (sizes[i],)}
     return found
 
 
-def relu_rnn(s: State, m: Mixer) -> dict[str, Vec]:
+def relu_rnn(s: State, at: str, call: Call) -> dict[str, Vec]:
     """What it adds to every class: its state, as numbers that are cells of the machine, times O."""
-    cells = s.hints.get("cells", {})
-    typed(cells, {str: [int]}, "hints: cells")
-    inside = all(0 <= c < m.size("d") for at in cells.values() for c in at)
-    expect(inside, "hints: no such column of the state")
-    order = sorted(s.text, key=lambda c: c.first + c.start)
-    need(all(c.step == 1 for c in order), "a recurrence over tokens of two classes in turn")
-    W, machine = {name: s.matrix(m.name(name)) for name in shapes(m, s.width)}, machine_of(s.spec)
-    r, out = Recurrence(s, W, m.size("stages", 1)), {}
-    owned = {c for at in cells.values() for c in at}
-    need({r for column in W["O"].values() for r in column} <= owned, "a column of no cell is read")
-    after = r.follow(machine, cells, order)
-    r.finite(cells, after, order)
+    O, r = s.matrix(f"{at}.O"), Recurrence(s, at, call)
+    after, out = r.follow(), {}
     for c in s.classes.values():
-        home = next(k for k in order if k.first + k.last >= c.first + c.last)
+        home = next(k for k in r.order if k.first + k.last >= c.first + c.last)
         need(home.first + home.start <= c.first + c.start, "a view of two classes")
-        out[c.name] = r.vector(machine, cells, after[home.name]).times(W["O"], s.f)
+        out[c.name] = r.vector(after[home.name]).times(O, s.f)
     return out
 
 
 class Recurrence:
     """R12: h' = ReLU(… ReLU(hW₁ + xU + b₁)W₂ + b₂ …), rounded after every product and every sum."""
 
-    def __init__(self, s: State, W: Mapping[str, Matrix], stages: int) -> None:
-        self.s, self.f, self.U = s, s.f, W["U"]
-        self.into = [W[f"W{i}"] for i in range(1, stages + 1)]
-        self.b = [{c: column[0] for c, column in W[f"b{i}"].items()} for i in range(1, stages + 1)]
-        self.intervals: list[Interval] = []  # by name: names are cheap to compare
-        self.names: dict[Values, int] = {}
-        self.made: dict[Values, int] = {}
-        self.work = 0
+    def __init__(self, s: State, at: str, call: Call) -> None:
+        self.s, self.f, self.machine, d = s, s.f, machine_of(s.spec), call.number("d")
+        stages = range(1, call.number("stages", default=1) + 1)
+        self.into, self.U = [s.matrix(f"{at}.W{i}") for i in stages], s.matrix(f"{at}.U")
+        self.b = [s.vector(f"{at}.b{i}").const for i in stages]
+        self.cells: dict[str, Sequence[int]] = s.hints.get("cells", {})
+        typed(self.cells, {str: [int]}, "hints: cells")
+        owner = {column: cell for cell, columns in self.cells.items() for column in columns}
+        expect(all(0 <= c < d for c in owner), "hints: no such column of the state")
+        whole = len(owner) == d == sum(map(len, self.cells.values()))
+        need(whole and self.cells.keys() == self.machine.cells.keys(), "not every column is in one cell")
+        self.order = sorted(s.text, key=lambda c: c.first + c.start)
+        need(all(c.step == 1 for c in self.order), "a recurrence over tokens of two classes in turn")
+        self.needed, self.reads = dict[str, list[list[int]]](), dict[str, list[str]]()
+        for cell, columns in self.cells.items():  # the columns of each stage that matter, the old state first
+            needed = [sorted(columns)]
+            for into in reversed(self.into):
+                needed.insert(0, sorted({a for made in needed[0] for a in into.get(made, {})}))
+            self.needed[cell] = needed
+            self.reads[cell] = sorted({*self.machine.reads(cell), *(owner[a] for a in needed[0])})
+        for i in stages[:-1]:  # so every unit is looked at, and none overflows
+            inner = {a for needed in self.needed.values() for a in needed[i]}
+            need(len(inner) == s.model.weights[f"{at}.b{i}"].shape[0], "a unit that no cell needs")
+        self.intervals, self.names = list[Interval](), dict[Interval, int]()  # names are cheap to compare
+        self.made, self.work, self.letters = dict[Ids, int](), 0, lru_cache(None)(self._letters)
 
-    def follow(self, m: Machine, cells: Cells, order: Iterable[Class]) -> dict[str, Standing]:
-        """For the classes in the order of the text."""
-        owner = {column: cell for cell, columns in cells.items() for column in columns}
-        known = cells.keys() == m.start.keys() and len(owner) == sum(map(len, cells.values()))
-        need(known, "other cells than the task's, or a column in two of them")
-        now: Standing = {i: {m.start[i]: (self.name(ZERO, ZERO),) * len(cells[i])} for i in cells}
-        after: dict[str, Standing] = {}
-        for c in order:
-            steps = {cell: _Step(self, m, cells, owner, cell, c) for cell in cells}
-            now = {cell: step.turned(now) for cell, step in steps.items()}
-            stale = set(cells) if c.count > 1 else set()
-            while stale:
-                cell = stale.pop()
-                new = steps[cell].turned(now)
-                same = all(now[cell].get(value, ids) == ids for value, ids in new.items())
-                need(same, f"{cell} stands there in two ways")
-                if new.keys() - now[cell].keys():
-                    now[cell] |= new
-                    stale |= {other for other, step in steps.items() if cell in step.reads}
-            after[c.name] = now
-        return after
-
-    def finite(self, cells: Cells, after: Mapping[str, Standing], order: Iterable[Class]) -> None:
-        """Every unit is finite, also what no cell needs: below twice its sizes, but for subnormals."""
-        owned = {c for columns in cells.values() for c in columns}
-        need({a for row in self.into[0].values() for a in row} <= owned, "a column of no cell is read")
-        sizes: dict[int, Fraction] = {}
-        for cell, found in ((i, found) for now in after.values() for i, found in now.items()):
-            for ids in found.values():
-                for c, i in zip(cells[cell], ids, strict=True):
-                    sizes[c] = max(sizes.get(c, ZERO), *map(abs, self.intervals[i]))
-        for text in order:
-            u = self.s.x[text.name].times(self.U, self.f).plus(Vec.of(self.b[0]), self.f)
-            adds, now = {a: u.form(a).cap for a in u.forms}, sizes
-            for stage, into in enumerate(self.into):
-                adds = {a: abs(v) for a, v in self.b[stage].items()} if stage else adds
-                made = {a: adds.get(a, ZERO) for a in into.keys() | adds.keys()}
-                for a, row in into.items():
-                    made[a] += sum((now.get(r, ZERO) * abs(w) for r, w in row.items()), ZERO)
-                now = {a: 2 * size + 1 for a, size in made.items()}
-                need(max(now.values(), default=ZERO) <= self.f.largest, "a unit overflows")
-
-    def vector(self, m: Machine, cells: Cells, standing: Standing) -> Vec:
-        """The state after a token of a class; a cell that stands there in binary, bit by bit."""
-        out = Vec.of({})
-        for cell, found in standing.items():
-            keys, known = tuple(sorted(found)), Number(m.cells[cell])
-            rows = {c: [self.intervals[found[v][i]][0] for v in keys] for i, c in enumerate(cells[cell])}
-            if len(keys) > 2 and all([v >> i & 1 for v in keys] == at for i, at in enumerate(rows.values())):
-                for i, c in enumerate(rows):
-                    bit = Rows((0, 1), {c: Column.of([ZERO, ONE])})
-                    out = out.plus(Vec.of({}, {replace(known, div=1 << i, mod=2): bit}))
-            else:
-                columns = {c: Column.of(at) for c, at in rows.items()}
-                out = out.plus(Vec.of({}, {known: Rows(keys, columns)}))
-        return out
+    def _letters(self, cell: str, c: Class) -> list[tuple[dict[int, int], Any]]:
+        """What a token of class c adds inside, xU + b₁, and how it acts."""
+        s, x, units = self.s, self.s.x[c.name], self.needed[cell][1]
+        u = x.times({a: self.U[a] for a in units if a in self.U}, self.f)
+        u = u.plus(Vec.of({a: self.b[0].get(a, ZERO) for a in units}), self.f)
+        named: dict[Any, Any] = {s.plain(field, c): field for field in x.terms if isinstance(field, Number)}
+        acts = [
+            named.get(n, n) for n in self.machine.numbers.get(c.name, ())
+        ]  # one that is not shown may be any
+        also = {n: x.keys[n] if n in x.terms else s.rows(n, c) for n in acts}
+        letters: dict[Any, None] = {}
+        for at, ends in readings(u, units, also):
+            action = self.machine.action(c.name, tuple(at[n] for n in acts))
+            letters[tuple(self.name(*end) for end in ends), action] = None
+        return [(dict(zip(units, add, strict=True)), action) for add, action in letters]
 
     def name(self, lo: Fraction, hi: Fraction) -> int:
-        key = lo.numerator, lo.denominator, hi.numerator, hi.denominator
-        if key not in self.names:
-            self.names[key] = len(self.intervals)
+        if (lo, hi) not in self.names:
+            self.names[lo, hi] = len(self.intervals)
             self.intervals.append((lo, hi))
-        return self.names[key]
+        return self.names[lo, hi]
 
-    def unit(self, stage: int, c: int, ids: Values, add: int) -> int:
+    def unit(self, stage: int, c: int, ids: Ids, add: int) -> int:
         """ReLU(rn(rn(Σ) + b)) of one unit: names of intervals in, a name out."""
         key = stage, c, add, *ids
         if key not in self.made:
@@ -268,69 +190,57 @@ class Recurrence:
             self.made[key] = self.name(max(ZERO, ends[0]), max(ZERO, ends[1]))
         return self.made[key]
 
-
-class _Step:
-    """What one token of a class makes of one cell."""
-
-    def __init__(
-        self, r: Recurrence, m: Machine, cells: Cells, owner: Mapping[int, str], cell: str, c: Class
-    ) -> None:
-        self.r, self.m, self.cells, self.cell = r, m, cells, cell
-        needed = [sorted(cells[cell])]  # the columns of each stage that matter, the old state first
-        for into in reversed(r.into):
-            needed.insert(0, sorted({a for made in needed[0] for a in into.get(made, {})}))
-        need(all(a in owner for a in needed[0]), "a column of no cell is read")
-        self.reads = sorted({*m.reads(cell), *(owner[a] for a in needed[0])})
-        stages = list(zip(r.into, r.b, needed[1:], strict=True))
-        self.inputs = [[(a, tuple(into.get(a, {}))) for a in made] for into, _, made in stages]
-        self.b = [{a: r.name(b.get(a, ZERO), b.get(a, ZERO)) for a in made} for _, b, made in stages]
-        self.letters = self._letters(c, needed[1])
-
-    def _letters(self, c: Class, units: list[int]) -> list[tuple[dict[int, int], Any]]:
-        """What a token adds inside, by name, and how it acts."""
-        r, x, wanted = self.r, self.r.s.x[c.name], self.m.numbers.get(c.name, ())
-        bias = Vec.of({a: r.b[0].get(a, ZERO) for a in units})
-        u = x.times({a: r.U[a] for a in units if a in r.U}, r.f).plus(bias, r.f)
-        parts = [u.form(a) for a in units]
-        named: dict[Any, Any] = {r.s.plain(field, c): field for field in x.terms if isinstance(field, Number)}
-        keys: dict[Hashable, tuple[Any, ...]] = {field: rows.keys for field, rows in u.terms.items()}
-        acts = [named.get(number, number) for number in wanted]  # one that no column shows may be any
-        for number in acts:
-            if number not in keys:
-                shown = number in x.terms
-                need(shown or number.mod > 0 or c.name not in r.s.spec.ids, "no column shows what acts")
-                keys[number] = x.terms[number].keys if shown else r.s.rows(number, c)
-        many = prod(map(len, keys.values()))
-        r.work += many * len(units)
-        need(many <= _LETTERS and r.work <= _WORK, f"{c.name} has too many letters")
-        letters: dict[tuple[Values, Hashable], None] = {}
-        for picked in product(*map(range, map(len, keys.values()))):
-            at, add = dict(zip(keys, picked, strict=True)), []
-            for form in parts:
-                v = sum((col.levels[col.at[at[field]]] for field, col in form.terms.items()), form.const)
-                add.append(r.name(v + form.err[0], v + form.err[1]))
-            letters[tuple(add), self.m.action(c.name, tuple(keys[i][at[i]] for i in acts))] = None
-        return [(dict(zip(units, add, strict=True)), action) for add, action in letters]
-
-    def turned(self, now: Standing) -> dict[int, Values]:
-        """The values that the cell may take, and the numbers that stand there then."""
-        r, found = self.r, dict[int, Values]()
-        r.work += sum(map(len, self.inputs)) * len(self.letters) * prod(len(now[c]) for c in self.reads)
-        need(r.work <= _WORK, "too many states to follow")
-        for values in product(*(now[c] for c in self.reads)):
-            at = dict(zip(self.reads, values, strict=True))
-            stands = [(self.cells[cell], now[cell][a]) for cell, a in at.items()]
-            old = {c: i for columns, ids in stands for c, i in zip(columns, ids, strict=True)}
-            seen = tuple(at[c] for c in self.m.reads(self.cell))
-            for add, action in self.letters:
-                ids, value = self._ids(old, add), self.m.turn(self.cell, seen, action)
-                need(found.setdefault(value, ids) == ids, f"{self.cell} stands there in two ways")
-        ends = [r.intervals[i] for ids in found.values() for i in ids]
-        need(all(lo == hi for lo, hi in ends), f"{self.cell} becomes no exact number")
+    def turned(self, cell: str, c: Class, now: Standing) -> dict[int, Ids]:
+        """The values that a cell may take after a token of class c, and the numbers that stand there then."""
+        needed, found, reads = self.needed[cell], dict[int, Ids](), self.reads[cell]
+        self.work += sum(map(len, needed[1:])) * len(self.letters(cell, c)) * prod(len(now[i]) for i in reads)
+        need(self.work <= _WORK, "too many states to follow")
+        for values in product(*(now[i] for i in reads)):
+            at, old = dict(zip(reads, values, strict=True)), dict[int, int]()
+            for i, value in at.items():
+                old |= zip(self.cells[i], now[i][value], strict=True)
+            for ids, action in self.letters(cell, c):
+                h = old
+                for stage, (into, units) in enumerate(zip(self.into, needed[1:], strict=True)):
+                    add = {a: self.name(v, v) for a, v in self.b[stage].items()} if stage else ids
+                    h = {
+                        a: self.unit(stage, a, tuple([h[i] for i in into.get(a, {})]), add.get(a, 0))
+                        for a in units
+                    }
+                value = self.machine.turn(cell, tuple(at[i] for i in self.machine.reads(cell)), action)
+                made = tuple([h[a] for a in self.cells[cell]])
+                need(found.setdefault(value, made) == made, f"{cell} stands there in two ways")
+        ends = [self.intervals[i] for made in found.values() for i in made]
+        need(all(lo == hi for lo, hi in ends), f"{cell} becomes no exact number")
         return found
 
-    def _ids(self, ids: dict[int, int], add: dict[int, int]) -> Values:
-        for stage, inputs in enumerate(self.inputs):
-            b = add if not stage else self.b[stage]
-            ids = {c: self.r.unit(stage, c, tuple([ids[a] for a in into]), b[c]) for c, into in inputs}
-        return tuple([ids[c] for c in self.cells[self.cell]])
+    def follow(self) -> dict[str, Standing]:
+        """What stands in the cells after the tokens of each class, in the order of the text."""
+        now: Standing = {cell: {0: (self.name(ZERO, ZERO),) * len(at)} for cell, at in self.cells.items()}
+        after: dict[str, Standing] = {}
+        for c in self.order:
+            now = {cell: self.turned(cell, c, now) for cell in self.cells}
+            stale = {*self.cells} if c.count > 1 else set()
+            while stale:  # closed under further tokens of the class
+                new = {cell: self.turned(cell, c, now) for cell in stale}
+                same = all(new[cell].get(v, ids) == ids for cell in new for v, ids in now[cell].items())
+                need(same, "a cell stands there in two ways")
+                changed = {cell for cell in new if new[cell].keys() - now[cell].keys()}
+                now = now | {cell: now[cell] | new[cell] for cell in new}
+                stale = {cell for cell in self.cells if changed & {*self.reads[cell]}}
+            after[c.name] = now
+        return after
+
+    def vector(self, standing: Standing) -> Vec:
+        """The state after a token of a class; a cell that stands there in binary, bit by bit."""
+        out = Vec.of({})
+        for cell, found in standing.items():
+            keys, known = tuple(sorted(found)), Number(self.machine.cells[cell])
+            rows = {c: [self.intervals[found[v][i]][0] for v in keys] for i, c in enumerate(self.cells[cell])}
+            if len(keys) > 2 and all([v >> i & 1 for v in keys] == at for i, at in enumerate(rows.values())):
+                for i, c in enumerate(rows):
+                    bit = {c: Column.of([ZERO, ONE])}
+                    out = out.plus(Vec.table(known._replace(div=1 << i, mod=2), (0, 1), bit))
+            else:
+                out = out.plus(Vec.table(known, keys, {c: Column.of(at) for c, at in rows.items()}))
+        return out

@@ -1,120 +1,80 @@
 """What is known of every class of tokens while a model runs: its vector, and what its fields may be (R0)."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 from math import gcd, lcm
 from operator import mul
-from typing import Any, NamedTuple
+from typing import Any
 
-from limen_check.automata import Cell
 from limen_check.files import Model, Refused, expect, need, typed
-from limen_check.tasks import PLACE, TOKEN, At, Back, Count, Exists, Found, Number, Part, Spec
-from limen_check.text import Call, Value
-from limen_check.vectors import MOST_ROWS, Class, Column, Format, Joint, Matrix, Rows, Vec, exp_above
+from limen_check.tasks import PLACE, TOKEN, Cell, Class, Number, Read, Spec
+from limen_check.vectors import Column, Format, Matrix, Vec, exp_above
 
-Looks = dict[tuple[int, int, int, str], list[Any]]
-Shapes = dict[str, tuple[int, ...]]
-
-
-class Mixer(NamedTuple):
-    """Part `part` of layer `layer`; its weights are named `layer.part.name`."""
-
-    layer: int
-    part: int
-    call: Call
-
-    @property
-    def sizes(self) -> dict[str, Value]:
-        return self.call.arguments
-
-    def name(self, weight: str) -> str:
-        return f"{self.layer}.{self.part}.{weight}"
-
-    def size(self, key: str, default: int = 0) -> int:
-        return self.call.number(key, 1, default=default)
-
-
-class Rule(NamedTuple):
-    """What the kernel knows of a mixer: its weights, and what it adds to each class.
-
-    `sees_bits`: it refuses where the mixer's own numbers take more bits than the size p says.
-    """
-
-    shapes: Callable[[Mixer, int], Shapes]
-    read: Callable[[State, Mixer], dict[str, Vec]]
-    sees_bits: bool = False
+_ROWS = 1 << 21  # of a table
 
 
 class State:
-    """`x` holds the vector of each class after the layers so far.
+    """`x` holds the vector of each class after the layers so far; hints, untrusted, say where classes look.
 
     R0, the embedding: a token is the sum of its codes, each added and rounded; code (of, div, table) is row
     (value // div) % rows, so a field.  Its possible values follow from the class's ids and places.
     """
 
     def __init__(self, model: Model, spec: Spec, f: Format, hints: Mapping[str, Any]) -> None:
-        self.model, self.spec, self.f = model, spec, f
-        self.header, self.width = model.header, model.header["width"]
-        self.looks, self.recode, self.hints = _looks(hints), _recode(hints), hints
+        self.model, self.spec, self.f, self.hints, self.header = model, spec, f, hints, model.header
         self.classes = {c.name: c for c in spec.classes}
         self.text = [c for c in spec.classes if not c.view]  # each token once
-        self.length = sum(spec.segments)
+        self.length = sum(c.count for c in self.text)
         room = self.length * f.acc
         self.short = room * 8 <= 1  # then sums of n numbers ≥ 0 are within 1/8
         need(self.length > 0 and room <= 64, "the input is too long for sums in this precision")
         self.grown = 1 / (1 - room) if self.short else exp_above(room)  # at least (1 + acc)^n
-        self.known: dict[float, Fraction] = {}
-        self._matrices: dict[str, Matrix] = {}
-        self._tables: dict[tuple[str, tuple[int, ...]], list[Column]] = {}
+        self.number = lru_cache(None)(lambda v: f.rn(Fraction(v)))
+        self.matrix, self._table = lru_cache(None)(self._rounded), lru_cache(64)(self._columns)
+        looks, self.recode = hints.get("looks", []), hints.get("recode", {})
+        typed(looks, [[int | str]], "hints: looks")
+        typed(self.recode, {str: [int]}, "hints: recode")
+        well = all([*map(type, look[:5])] == [int, int, int, str, str] and len(look) >= 6 for look in looks)
+        expect(well, "hints: a look is [layer, part, head, class, rule, …]")
+        well = all(0 < len(radices) <= 64 and min(radices) > 1 for radices in self.recode.values())
+        expect(well, "hints: radices are integers above 1")
+        self.looks = {(f"{look[0]}.{look[1]}", *look[2:4]): look[4:] for look in looks}
         self.x = self._embedded()
 
-    def matrix(self, name: str) -> Matrix:
+    def _rounded(self, name: str) -> Matrix:
         """A weight as it is used, rounded: column -> row -> what is not 0.  A vector is row 0."""
-        if name not in self._matrices:
-            found, rows = dict[int, dict[int, Fraction]](), self.model.weights[name].rows
-            for i in range(len(rows)):
-                for c, v in enumerate(rows[i]):
-                    if v and self.number(v):
-                        found.setdefault(c, {})[i] = self.number(v)
-            self._matrices[name] = found
-        return self._matrices[name]
+        found, (shape, numbers) = dict[int, dict[int, Fraction]](), self.model.weights[name]
+        for i, v in enumerate(numbers):
+            if v and self.number(v):
+                found.setdefault(i % shape[-1], {})[i // shape[-1]] = self.number(v)
+        return found
 
-    def vector(self, name: str) -> dict[int, Fraction]:
-        return {c: column[0] for c, column in self.matrix(name).items()}
-
-    def number(self, v: float) -> Fraction:
-        if v not in self.known:
-            self.known[v] = self.f.rn(Fraction(v))
-        return self.known[v]
+    def vector(self, name: str) -> Vec:
+        return Vec.of({c: column[0] for c, column in self.matrix(name).items()})
 
     def span(self, of: Any, c: Class) -> tuple[int, int]:
         """[low, high) of an expression of a token of class c."""
         match of:
             case "place" | "token":
                 return (c.start, c.last + 1) if of == PLACE else (c.low, c.high)
-            case At(where, _, inner):
-                return self.span(inner, self.classes[where])
-            case Back(_, inner):
-                ends = [self.span(inner, e) for e in self.text]
-                return min(low for low, _ in ends), max(high for _, high in ends)
-            case Part(number):
-                low, high = self.span(number.of, c)
-                low, last, mod = low // number.div, (high - 1) // number.div, number.mod
+            case Number(inner, div, mod):
+                low, high = self.span(inner, c)
+                low, last = low // div, (high - 1) // div
                 if not mod or low // mod == last // mod:  # it does not begin anew
                     return (low % mod, last % mod + 1) if mod else (low, last + 1)
                 return 0, mod
-            case Exists():
-                return 0, 2
+            case Read("at", where, _, inner):
+                return self.span(inner, self.classes[where])
+            case Read("back", _, _, inner):
+                ends = [self.span(inner, e) for e in self.text]
+                return min(low for low, _ in ends), max(high for _, high in ends)
+            case Read("found", _, _, number):
+                return 0, number.mod + 1
             case Cell(_, size):
                 return 0, size
-            case Count(where, _):
-                return 0, self.classes[where].count + 1
-            case Found(_, _, number):
-                return 0, number.mod + 1
-        raise TypeError(of)
+        raise Refused("a number of which no range is known")
 
     def rows(self, number: Number, c: Class) -> tuple[int, ...]:
         """The values that a number may take in class c: all of them, perhaps more."""
@@ -125,8 +85,8 @@ class State:
         if number.of == TOKEN and c.name in self.spec.ids:
             found = {i // number.div for i in self.spec.ids[c.name]}
             return tuple(sorted({i % number.mod for i in found} if number.mod else found))
-        low, high = self.span(Part(number), c)
-        need(high - low <= MOST_ROWS, "a field has too many values")
+        low, high = self.span(number, c)
+        need(high - low <= _ROWS, "a field has too many values")
         return tuple(range(low, high))
 
     def plain(self, number: Number, c: Class) -> Number:
@@ -134,119 +94,81 @@ class State:
         of, div, mod = number.of, number.div, number.mod
         if mod and (self.span(of, c)[1] - 1) // div < mod:
             mod = 0
-        if isinstance(of, Part) and div == 1 and not mod:
-            return self.plain(of.number, c)
-        return Number(of, div, mod)
-
-    def plain_row(self, fields: tuple[Any, ...], c: Class) -> tuple[Number, ...]:
-        """The numbers of a field, or of several at once, one by one."""
-        flat: list[Number] = []
-        for name in fields:
-            inner = self.plain_row(name.fields, c) if isinstance(name, Joint) else (self.plain(name, c),)
-            flat += inner
-        return tuple(flat)
+        return self.plain(of, c) if isinstance(of, Number) and div == 1 and not mod else Number(of, div, mod)
 
     def _embedded(self) -> dict[str, Vec]:
-        e = self.header["embedding"]
-        need(isinstance(e, dict), "the embedding is no layout of codes")
-        expect(e["width"] == self.width, "the embedding has another width than the model")
+        e, width, counts = self.header["embedding"], self.header["width"], dict[int, int]()
+        expect(e["width"] == width, "the embedding has another width than the model")
         sizes = {name: (rows, columns) for name, rows, columns in e["tables"]}
         expect(len(sizes) == len(e["tables"]), "two tables have one name")
-        counts = [*self.spec.segments, *self.spec.later]
-        need([s["count"] for s in e["segments"]] == counts, "its segments are not the task's")
-        first, x = 0, {}
-        for segment in e["segments"][: len(self.spec.segments)]:
+        for c in sorted(self.text, key=lambda c: c.first):
+            counts[c.first] = counts.get(c.first, 0) + c.count
+        expected = [*counts.values(), *self.spec.later]
+        need([s["count"] for s in e["segments"]] == expected, "other segments than the task's")
+        x = dict.fromkeys(self.classes, Vec.of({}))
+        for first, segment in zip(counts, e["segments"], strict=False):
             for code in segment["codes"]:
                 expect(code["table"] in sizes and code["of"] in ("token", "place"), "a code is unknown")
-                fits = 0 <= code["column"] <= self.width - sizes[code["table"]][1]
-                expect(fits and code["div"] >= 1 and sizes[code["table"]][0] >= 1, "a code does not fit")
-            for c in self.classes.values():
-                if c.first == first and c.last < segment["count"]:
-                    x[c.name] = Vec.of({})
-                    for code in segment["codes"]:
-                        x[c.name] = x[c.name].plus(self._code(code, sizes[code["table"]][0], c), self.f)
-            first += segment["count"]
-        need(x.keys() == self.classes.keys(), "a class is in no segment")
-        need(sum(c.count for c in self.text) == first, "the classes are not all of the text")
+                rows, columns = sizes[code["table"]]
+                fits = 0 <= code["column"] <= width - columns and code["div"] >= 1 and rows >= 1
+                expect(fits, "a code does not fit")
+                for c in (c for c in self.classes.values() if c.first == first):
+                    x[c.name] = x[c.name].plus(self._code(code, rows, c), self.f)
         return x
 
     def _piece(self, n: Number, c: Class) -> Number:
         """Bits of a written token as bits of the number that stands there."""
         low, size = n.div.bit_length() - 1, n.mod.bit_length() - 1
+        need(n.div == 1 << low and n.mod == 1 << size, "no bits of a written token")
         for piece in self.spec.written[c.name]:
             if piece.start <= low and low + size <= piece.start + piece.bits:
-                need(n.div == 1 << low and n.mod == 1 << size, "no bits of a written token")
-                return Number(Part(piece.number), 1 << low - piece.start, n.mod)
+                return Number(piece.number, 1 << low - piece.start, n.mod)
         raise Refused("bits of a written token that are no number")
 
     def _code(self, code: Mapping[str, Any], size: int, c: Class) -> Vec:
         """A table as a term; a constant where it has one row."""
-        field = Number(TOKEN if code["of"] == "token" else PLACE, code["div"], size)
+        field = Number(code["of"], code["div"], size)
         if field.of == TOKEN and c.name in self.spec.written:
             field = self._piece(field, c)
-        keys, columns = self.rows(field, c), {}
-        for i, column in enumerate(self._table(code["table"], keys)):
-            columns[code["column"] + i] = column
+        keys, radices = self.rows(field, c), self.recode.get(code["table"])
+        columns = dict(enumerate(self._table(code["table"], keys), code["column"]))
         if size == 1:
-            return Vec.of({i: column.levels[0] for i, column in columns.items() if column.levels[0]})
-        radices = self.recode.get(code["table"])
+            return Vec.of({i: column.least for i, column in columns.items()})
         if radices and keys == tuple(range(len(keys))) and len(keys) > radices[0]:
             return _recoded(field, columns, len(keys), radices)
-        return Vec.of({}, {field: Rows(keys, columns)})
+        return Vec.table(field, keys, columns)
 
-    def _table(self, name: str, keys: tuple[int, ...]) -> list[Column]:
+    def _columns(self, name: str, keys: tuple[int, ...]) -> list[Column]:
         """Some rows of a table, column by column, rounded."""
-        if (name, keys) not in self._tables:
-            table = self.model.weights[f"embedding.{name}"]
-            whole = keys == tuple(range(keys[0], keys[-1] + 1))
-            found = self._tables[name, keys] = []
-            for i in range(table.shape[-1]):
-                raw = table.rows.column(i, keys[0], keys[-1] + 1)
-                raw = raw if whole else [raw[r - keys[0]] for r in keys]
-                number = {v: self.number(v) for v in set(raw)}
-                level = {v: k for k, v in enumerate(dict.fromkeys(number.values()))}
-                at = {v: level[rounded] for v, rounded in number.items()}
-                packed = bytes if len(level) <= 256 else tuple  # a byte a row, where it does
-                found.append(Column(tuple(level), packed(map(at.__getitem__, raw))))
-        return self._tables[name, keys]
+        (_, width), numbers = self.model.weights[f"embedding.{name}"]
+        found, whole = [], keys == tuple(range(keys[0], keys[-1] + 1))
+        for i in range(width):
+            raw = list(numbers[keys[0] * width + i : (keys[-1] + 1) * width : width])
+            raw = raw if whole else [raw[r - keys[0]] for r in keys]
+            level = {v: k for k, v in enumerate(dict.fromkeys(map(self.number, set(raw))))}
+            at = {v: level[self.number(v)] for v in set(raw)}
+            packed = bytes if len(level) <= 256 else tuple  # a byte a row, where it does
+            found.append(Column(tuple(level), packed(map(at.__getitem__, raw))))
+        return found
 
 
 def _recoded(field: Number, columns: dict[int, Column], size: int, radices: list[int]) -> Vec:
     """T[r] = T[0] + Σ_i (T[d_i·w_i] - T[0]), d_i the digits of r of weights w_i: seen row by row."""
     weights = list(accumulate(radices, mul, initial=1))
     need(weights[-1] >= size, "the radices do not reach")
-    digits = [
-        (w, range(min(radix, -(-size // w)))) for w, radix in zip(weights, radices, strict=False) if w < size
-    ]
-    names = [Number(Part(field), w, radix) for (w, _), radix in zip(digits, radices, strict=False)]
-    terms: dict[Hashable, Rows] = {n: Rows(tuple(d), {}) for n, (_, d) in zip(names, digits, strict=True)}
-    const: dict[int, Fraction] = {}
+    digits = {Number(field, w, radix): w for w, radix in zip(weights, radices, strict=False) if w < size}
+    const, parts = dict[int, Fraction](), {n: dict[int, Column]() for n in digits}
+    keys = {n: tuple(range(min(n.mod, -(-size // w)))) for n, w in digits.items()}
     for c, column in columns.items():
         den = lcm(*(v.denominator for v in column.levels))
         values = list(map([int(v * den) for v in column.levels].__getitem__, column.at))
         made, const[c] = values[:1], Fraction(values[0], den)
-        for n, (w, d) in zip(names, digits, strict=True):
-            part = [values[i * w] - values[0] for i in d]
-            made = [low + more for more in part for low in made]  # row low + i·w, low below w
-            terms[n].columns[c] = Column.of([Fraction(v, den) for v in part])
+        for n, w in digits.items():
+            more = [values[i * w] - values[0] for i in keys[n]]
+            made = [low + high for high in more for low in made]  # row low + i·w, low below w
+            parts[n][c] = Column.of([Fraction(v, den) for v in more])
         need(made[:size] == values, "a table is no sum over digits")
-    return Vec.of(const, terms)
-
-
-def _looks(hints: Mapping[str, Any]) -> Looks:
-    """[layer, part, head, asking class, rule, …], … classes or numbers: where each class looks; untrusted."""
-    typed(hints.get("looks", []), [[int | str]], "hints: looks")
-    looks: Looks = {}
-    for look in hints.get("looks", []):
-        well = [type(v) for v in look[:5]] == [int, int, int, str, str] and len(look) >= 6
-        expect(well, "hints: a look is [layer, part, head, class, rule, …]")
-        looks[look[0], look[1], look[2], look[3]] = look[4:]
-    return looks
-
-
-def _recode(hints: Mapping[str, Any]) -> dict[str, list[int]]:
-    recode: dict[str, list[int]] = hints.get("recode", {})
-    typed(recode, {str: [int]}, "hints: recode")
-    well = all(0 < len(radices) <= 64 and min(radices) > 1 for radices in recode.values())
-    expect(well, "hints: radices are integers above 1")
-    return recode
+    out = Vec.of(const)
+    for n, part in parts.items():
+        out = out.plus(Vec.table(n, keys[n], part))
+    return out

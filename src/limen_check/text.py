@@ -3,30 +3,23 @@
     stack := item {"," item}        item := [count "*"] (layer | "(" stack ")")
     layer := call {"|" call}        call := name ["(" key "=" value {"," key "=" value} ")"]
 
-A value is a natural number (also `2^20`), true, false, or a word.  There are no default sizes.
+A value is a natural number (also `2^20`), true, false, or a word.  There are no default sizes, and no spaces.
 """
 
-from __future__ import annotations
-
 import re
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from limen_check.files import BITS, Malformed, expect
+from limen_check.files import BITS, DIGITS, Malformed, expect
 
-_TOKEN = re.compile(r"\s*(?:(?P<int>\d+(?:\^\d+)?)|(?P<word>[A-Za-z_]\w*)|(?P<mark>[(),=*|]))", re.ASCII)
 _CHARACTERS, _LAYERS, _NESTED, _SIDE_BY_SIDE = 1 << 16, 4096, 32, 64
-
-T = TypeVar("T")
 Value = int | bool | str
 
 
-class Call(NamedTuple):
-    """A name with its arguments."""
-
+class Call(NamedTuple):  # a name with its arguments
     name: str
     arguments: dict[str, Value]
 
-    def number(self, key: str, least: int = 0, most: int = 1 << BITS, default: Value = "") -> int:
+    def number(self, key: str, least: int = 1, most: int = 1 << BITS, default: Value = "") -> int:
         """An argument that is an integer."""
         value = self.arguments.get(key, default)
         well = isinstance(value, int) and type(value) is int and least <= value <= most
@@ -39,98 +32,53 @@ Stack = list[tuple[Call, ...]]  # one tuple a layer; what a count repeats is one
 
 def parse_call(text: str) -> Call:
     """Reads one `name(key=value,…)`."""
-    reader = _Reader(text)
-    return reader.end(reader.call())
+    expect(len(text) <= _CHARACTERS, f"a text is at most {_CHARACTERS} characters")
+    found = re.fullmatch(r"([A-Za-z_]\w*)(?:\(([^()]*)\))?", text, re.ASCII)
+    if found is None:
+        raise Malformed(f"{text[:60]!r} is no name(key=value,…)")
+    arguments: dict[str, Value] = {}
+    for pair in found[2].split(",") if found[2] else ():
+        key, _, value = pair.partition("=")
+        known = re.fullmatch(r"[A-Za-z_](?:\w*[A-Za-z_])?(?:[1-9]\d*)?", key, re.ASCII)  # n01 is not n1
+        expect(known is not None, f"{found[1]}: {key[:40]!r} is not a key")
+        expect(key not in arguments, f"{found[1]}: {key} is given twice")
+        arguments[key] = _value(value, f"{found[1]}: {key}")
+    return Call(found[1], arguments)
 
 
-def parse_stack(text: str) -> Stack:
+def _value(text: str, where: str) -> Value:
+    if re.fullmatch(r"\d+(?:\^\d+)?", text, re.ASCII):
+        base, _, power = text.partition("^")
+        short = len(base) <= DIGITS and len(power) <= 5
+        short = short and int(base).bit_length() * int(power or 1) <= 2 * BITS
+        value: int = int(base) ** int(power or 1) if short else 1 << BITS
+        expect(value.bit_length() <= BITS, f"{where}: {text[:20]} is too large")
+        return value
+    expect(re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII) is not None, f"{where}: {text[:20]!r} is no value")
+    return {"true": True, "false": False}.get(text, text)
+
+
+def parse_stack(text: str, depth: int = 0) -> Stack:
     """Reads a whole stack and unrolls its repetitions."""
-    reader = _Reader(text)
-    return reader.end(reader.stack(0))
-
-
-class _Reader:
-    """Recursive descent over the tokens of one text."""
-
-    def __init__(self, text: str) -> None:
-        well = text.isascii() and len(text) <= _CHARACTERS
-        expect(well, f"a text is at most {_CHARACTERS} ASCII characters")
-        self.text, self.at = text, 0
-
-    def take(self, group: str, mark: str | None = None) -> str | None:
-        """Consumes the next token if it is of this group (and is this mark)."""
-        token = _TOKEN.match(self.text, self.at)
-        if token is None or token[group] is None or mark not in (None, token[group]):
-            return None
-        self.at = token.end()
-        return token[group]
-
-    def need(self, group: str, mark: str | None, expected: str) -> str:
-        taken = self.take(group, mark)
-        if taken is None:
-            raise Malformed(f"expected {expected} at column {self.at + 1} of {self.text[:60]!r}")
-        return taken
-
-    def end(self, read: T) -> T:
-        rest = self.text[self.at :].strip()
-        expect(not rest, f"column {self.at + 1} of {self.text[:60]!r}: expected the end")
-        return read
-
-    def stack(self, depth: int) -> Stack:
-        expect(depth <= _NESTED, f"at most {_NESTED} parentheses in each other")
-        layers = self.item(depth)
-        while self.take("mark", ","):
-            layers += self.item(depth)
+    expect(len(text) <= _CHARACTERS, f"a text is at most {_CHARACTERS} characters")
+    expect(depth <= _NESTED, f"at most {_NESTED} parentheses in each other")
+    layers, start, inside = Stack(), 0, 0
+    for at, mark in enumerate(text + ","):
+        inside += (mark == "(") - (mark == ")")
+        expect(inside >= 0, f"column {at + 1} of {text[:60]!r}: a parenthesis too many")
+        if mark == "," and inside == 0:
+            layers += _repeated(text[start:at], depth)
             expect(len(layers) <= _LAYERS, f"at most {_LAYERS} layers")
-        return layers
-
-    def item(self, depth: int) -> Stack:
-        number = self.take("int")
-        count = 1 if number is None else _integer(number)
-        if number is not None:
-            self.need("mark", "*", f"'*' after {number[:20]}")
-        if self.take("mark", "("):
-            layers = self.stack(depth + 1)
-            self.need("mark", ")", "')'")
-        else:
-            layers = [self.layer()]
-        expect(count >= 1 and count * len(layers) <= _LAYERS, f"at least one and at most {_LAYERS} layers")
-        return layers * count
-
-    def layer(self) -> tuple[Call, ...]:
-        calls = [self.call()]
-        while self.take("mark", "|"):
-            calls.append(self.call())
-        expect(len(calls) <= _SIDE_BY_SIDE, f"at most {_SIDE_BY_SIDE} mixers side by side")
-        return tuple(calls)
-
-    def call(self) -> Call:
-        name = self.need("word", None, "a name")
-        arguments: dict[str, Value] = {}
-        if self.take("mark", "(") and not self.take("mark", ")"):
-            while True:
-                key = self.need("word", None, f"a key of {name}")
-                self.need("mark", "=", f"'=' after {key}")
-                expect(key not in arguments, f"{name}: {key} is given twice")
-                expect(not re.search(r"(?<!\d)0\d*$", key), f"{name}: {key} is not a key")  # n01 is not n1
-                arguments[key] = self.value(key)
-                if self.take("mark", ")"):
-                    break
-                self.need("mark", ",", "',' or ')'")
-        return Call(name, arguments)
-
-    def value(self, key: str) -> Value:
-        number = self.take("int")
-        if number is not None:
-            return _integer(number)
-        word = self.need("word", None, f"a value of {key}")
-        return {"true": True, "false": False}.get(word, word)
+            start = at + 1
+    expect(inside == 0, f"{text[:60]!r}: a parenthesis is missing")
+    return layers
 
 
-def _integer(text: str) -> int:
-    base, _, power = text.partition("^")
-    short = len(base) <= 4096 and len(power) <= 5 and int(base).bit_length() * int(power or 1) <= 2 * BITS
-    expect(short, f"the number {text[:20]} is too large")
-    value: int = int(base) ** int(power or 1)
-    expect(value.bit_length() <= BITS, f"the number {text[:20]} is too large")
-    return value
+def _repeated(item: str, depth: int) -> Stack:
+    times, _, inner = item.partition("*") if item[:1].isdigit() else ("1", "", item)
+    group, count = inner.startswith("(") and inner.endswith(")"), _value(times, "a count")
+    found = parse_stack(inner[1:-1], depth + 1) if group else [tuple(map(parse_call, inner.split("|")))]
+    expect(len(found[0]) <= _SIDE_BY_SIDE, f"at most {_SIDE_BY_SIDE} mixers side by side")
+    few = type(count) is int and 1 <= count * len(found) <= _LAYERS
+    expect(few, f"at least one and at most {_LAYERS} layers")
+    return found * int(count)
