@@ -42,6 +42,8 @@ from limen.model.embedding import Code, Codes, Segment
 from limen.model.model import Frame
 from limen.tasks.dyck import Dyck
 
+_GATES = 2**12  # of a kind of token: one for each (u_0 … u_{G-1})
+
 
 @dataclass(frozen=True)
 class DyckByEncoder(SoftmaxDyck):
@@ -56,12 +58,11 @@ class DyckByEncoder(SoftmaxDyck):
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> DyckByEncoder:
-        """The largest power of two for which the keys fit."""
-        sizes = [
-            p.mixer.key_size for l in architecture.layers for p in l.parts if isinstance(p.mixer, Softmax)
-        ]
-        fitting = (cls(task=task, R=R) for R in (128, 64, 32, 16))  # type: ignore[arg-type]
-        return next((c for c in fitting if c.key_size <= min(sizes, default=0)), cls(task=task))  # type: ignore[arg-type]
+        """The largest power of two for which the keys fit, if its per-position function is not too large."""
+        keys = [p.mixer.key_size for l in architecture.layers for p in l.parts if isinstance(p.mixer, Softmax)]
+        ways = [cls(task=task, R=R) for R in (128, 64, 32, 16, 8, 4, 2)]  # type: ignore[arg-type]
+        fits = (c for c in ways if c.key_size <= min(keys, default=0) and len(c.U) ** c.G <= _GATES)
+        return next(fits, ways[0])
 
     @property
     def G(self) -> int:
