@@ -28,7 +28,7 @@ def main() -> None:
         for seed in range(seeds):
             model = frame.random(torch.Generator().manual_seed(seed), torch.float64)
             start = time.perf_counter()
-            pair = Decomposition(seed=seed).search(task, model).collision
+            pair = Decomposition(seed=seed).search(task, model).witness
             slowest = max(slowest, time.perf_counter() - start)
             broken += pair is not None and check_collision(pair, model) is None
         print(f"{task} {stack}: {broken} of {seeds} models broken, at most {slowest:.1f} s", flush=True)

@@ -1,6 +1,5 @@
 """One thread a process; hypothesis without a deadline, since the machine is shared."""
 
-import json
 import os
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import jaxtyping
 import pytest
 import torch
 
-from limen.tables.cell import Table
+from limen.tables.cell import EvidenceTable
 
 _ROWS = ("full", "linear", "log_linear", "block_sparse", "hybrid", "encoder", "full_1", "retrieval")
 _COLUMNS = ("eva", "two_sum", "composition", "dyck", "equality")
@@ -20,7 +19,7 @@ hypothesis.settings.load_profile("limen")
 
 
 @pytest.fixture(scope="session")
-def whole() -> Table:
+def whole() -> EvidenceTable:
     """The evidence table, built once for all tests: the papers' own and a few more; `make look` takes all."""
     from limen.tables.build import build
 
@@ -28,14 +27,15 @@ def whole() -> Table:
 
 
 @pytest.fixture(scope="session")
-def folder(whole: Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(whole: EvidenceTable, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same as `limen table` writes it."""
     from limen.render.page.page import page
-    from limen.render.table import fields
     from limen.tables.build import write
+    from limen.tables.curves import curves
 
     out = tmp_path_factory.mktemp("table") / "report"
-    write(whole, out, {"report.html": page(whole), "report.json": json.dumps(fields(whole)).encode()})
+    shown = page(whole.report, curves(whole.columns))
+    write(whole, out, {"report.html": shown, "report.json": whole.to_json().encode()})
     return out
 
 

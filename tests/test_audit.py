@@ -16,8 +16,8 @@ from limen.core.architecture import Architecture
 from limen.core.errors import BadInput
 from limen.core.verdict import Answer
 from limen.decisions import decide
-from limen.render.audit import audited
-from limen.tasks._families import FAMILIES
+from limen.families import FAMILIES
+from limen.render.card import card_ready
 
 CONFIGS = Path(__file__).parents[1] / "examples/configs"
 
@@ -169,20 +169,21 @@ def test_a_name_on_the_hub_is_looked_up_in_its_cache_first(tmp_path: Path) -> No
 def test_several_models_stand_side_by_side_and_on_one_card(tmp_path: Path) -> None:
     paths = sorted(map(str, CONFIGS.glob("*.json")))
     card = tmp_path / "card.html"
-    fields, lines = audited(paths, Request(), card)
+    result = limen("audit", *paths, "--card", str(card))
+    assert all(Path(path).stem in result.stdout for path in paths)
+    fields = json.loads(limen("audit", *paths, "--json").stdout)
     assert [model["source"] for model in fields["models"]] == paths
-    assert all(any(Path(path).stem in line for line in lines) for path in paths)
     page = card.read_text()
     assert (
         page.count("<polyline") == 2 * len(paths) and page.count('class="F"') == 18 + 12 + 1
     )  # and the legend
-    with pytest.raises(BadInput, match=r"an \.svg or an \.html file"):
-        audited(paths, Request(), tmp_path / "card.png")
+    with pytest.raises(BadInput, match=r"an \.svg, \.png, \.pdf or \.html file"):
+        card_ready(tmp_path / "card.gif", len(paths))
 
 
 def test_an_audit_loads_neither_torch_nor_transformers() -> None:
     assert not loads_torch("audit", GPT_OSS)
-    code = f"import sys; from limen.render.audit import *; audited([{GPT_OSS!r}], Request(), None)\n"
+    code = f"import sys; from limen.cli import app; app(['audit', {GPT_OSS!r}], standalone_mode=False)\n"
     code += "sys.exit(any(name in sys.modules for name in ('transformers', 'huggingface_hub')))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 

@@ -9,10 +9,10 @@ from test_audit_gguf import LLAMA, gguf, saved
 from test_cli import limen
 
 from limen.audits import Audit, Request, audit, load
+from limen.audits.report import letter
 from limen.core.errors import BadInput
 from limen.hf import read
 from limen.hf.engines import engines
-from limen.render.audit import letter
 
 MISTRAL = {"model_type": "mistral", "num_hidden_layers": 4, "sliding_window": 4096}
 LLAMA4 = {"model_type": "llama4_text", "num_hidden_layers": 4}

@@ -142,7 +142,7 @@ def test_a_header_is_read_as_the_config_it_comes_from(tmp_path: Path) -> None:
     ids=lambda case: case["general.architecture"] if isinstance(case, dict) else "",
 )
 def test_architectures_of_llama_cpp(metadata: dict[str, Any], strip: str, row: int, tmp_path: Path) -> None:
-    from limen.render.audit import letter
+    from limen.audits.report import letter
 
     found = audit(*load(saved(tmp_path, gguf(metadata))), Request())
     assert "".join(map(letter, found.stack.layers)) == strip

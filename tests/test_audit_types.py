@@ -12,6 +12,7 @@ import torch
 from tiny_models import cached_bytes, default_bytes, model_of, tiny
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+from limen.audits.report import letter
 from limen.hf import read, reader_of
 from limen.hf.engines import Asked, engine
 from limen.hf.fields import Fields, defaults
@@ -19,7 +20,6 @@ from limen.hf.gguf_names import architectures
 from limen.hf.parameters import parameters
 from limen.hf.shapes import SHAPES
 from limen.hf.stack import Bits, Stack
-from limen.render.audit import letter
 
 TYPES = sorted(
     name for name in defaults() if name in CONFIG_MAPPING

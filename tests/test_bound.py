@@ -13,12 +13,12 @@ from speed import loops
 from test_cli import limen
 
 from limen.bounds import matrix
-from limen.bounds.bound import bound, counts, fitted
+from limen.bounds.bound import bound, bound_of, counts, fitted
 from limen.bounds.stranger import Function, ask
 from limen.core.catalogue import ids, lookup
 from limen.core.errors import BadInput
 from limen.core.task import Task
-from limen.render.bound import bounded
+from limen.render.bound import lines_of
 
 FUNCTIONS = """
 def equal(x):
@@ -129,27 +129,27 @@ def test_a_matrix_that_is_too_large_is_said_to_be() -> None:
 @pytest.mark.parametrize("name", ids("tasks"))
 def test_every_task_of_the_catalogue_has_a_bound(name: str) -> None:
     for task in lookup("tasks", name, Task).examples():
-        shown, lines = bounded(str(task), None, None, None, 60)
-        assert shown["task"] == str(task) and shown["cut"] == task.cut and lines
+        found = bound(task)
+        shown = json.loads(found.to_json())
+        assert shown["task"] == str(task) and shown["cut"] == task.cut and lines_of(found)
         assert {"rows", "bits", "rank_bits", "fooling_bits", "exhaustive", "fit", "formula", "exact"} <= set(
             shown
         )
         assert all(set(need) == {"theorem", "mixer", "inequality", "bits"} for need in shown["needs"])
-        json.dumps(shown)
 
 
 def test_counting_replaces_a_bound_that_is_not_exact() -> None:
     """Three residues: the closed form promises M = 5 rows, and there are 31."""
     found = bound(Task.parse("three_sum(n=4,M=5)"))
-    assert found.rows is not None and found.rows.value == 31 and found.rows.exact
-    assert max(need.bits or 0 for theorem, need in found.needs if theorem == "streaming_state") == 5
+    assert found.rows == 31 and found.exact
+    assert max(need.bits or 0 for need in found.needs if need.theorem == "streaming_state") == 5
 
 
 def test_another_cut_is_taken_where_it_is_named() -> None:
-    shown, _ = bounded("equality(n=300)", 500, None, None, 60)
-    assert shown["bits"] == 101 and shown["rows"] == 2**100 + 1 and not shown["exhaustive"]
+    found = bound(Task.parse("equality(n=300)"), 500)
+    assert found.bits == 101 and found.rows == 2**100 + 1 and not found.exhaustive
     with pytest.raises(BadInput, match=r"the cut must be in 1\.\.599, got 600"):
-        bounded("equality(n=300)", 600, None, None, 60)
+        bound(Task.parse("equality(n=300)"), 600)
 
 
 def test_a_function_of_ones_own(file: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_file_that_does_not_load_is_one_line(tmp_path: Path, content: str | No
     if content is not None:
         path.write_text(content)
     with pytest.raises(BadInput, match=said):
-        bounded(f"{path}:f", 1, 2, 3, 60)
+        bound_of(f"{path}:f", 1, 2, 3, 60)
 
 
 def test_a_hundred_thousand_rows_are_told_apart_at_once() -> None:
@@ -242,9 +242,9 @@ def test_a_hundred_thousand_rows_are_told_apart_at_once() -> None:
 
 
 def test_a_function_is_asked_for_a_hundred_thousand_rows_at_once(file: Path) -> None:
-    shown, _ = bounded(f"{file}:look_up", 5, 10, 6, 60)
-    assert shown["rows"] == 10**5 and shown["bits"] == 17
-    assert loops(lambda: bounded(f"{file}:look_up", 5, 10, 6, 60)) < 100
+    found = bound_of(f"{file}:look_up", 5, 10, 6, 60)
+    assert found.rows == 10**5 and found.bits == 17
+    assert loops(lambda: bound_of(f"{file}:look_up", 5, 10, 6, 60)) < 100
 
 
 @pytest.mark.parametrize("kind", ["random", "identity", "order"])

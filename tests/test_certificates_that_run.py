@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 
@@ -14,7 +15,7 @@ from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.model.files import digest, save
 from limen.model.model import Model
-from limen.render.solve import Request, solution
+from limen.solutions import Attempt, saved
 
 TASK = Task.parse("eva(n=4)")
 GOOD = Model.of(construct(TASK))
@@ -32,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 def judged(folder: Path, certificate: Witness, **changed: Any) -> dict[str, Any]:
     path = folder / "claim.json"
     path.write_text(json.dumps(json.loads(encode(certificate)) | changed))
-    return checked(path, folder)
+    return msgspec.structs.asdict(checked(path, folder))
 
 
 def run(**fields: Any) -> Run:
@@ -41,12 +42,8 @@ def run(**fields: Any) -> Run:
 
 
 def test_a_run_over_every_input_is_robust_and_a_sample_never_is(folder: Path) -> None:
-    assert judged(folder, run()) | {"reason": ""} == {
-        "valid": True,
-        "robust": True,
-        "kind": "run",
-        "reason": "",
-    }
+    found = judged(folder, run())
+    assert found["valid"] and found["robust"] and found["kind"] == "run"
     sampled = judged(folder, run(exhaustive=False, tried=8))
     assert sampled["valid"] and not sampled["robust"] and "drawn from seed 0" in sampled["reason"]
     assert not judged(folder, run(margin="1000000"))["robust"]
@@ -152,11 +149,13 @@ def test_a_collision_says_in_whose_arithmetic(tmp_path: Path) -> None:
 
 
 def test_solve_saves_what_check_accepts(tmp_path: Path) -> None:
-    solution(Request("eva(n=4)", None, "bf16", None, 0), tmp_path / "weights", None)
+    saved(*Attempt("eva(n=4)", precision="bf16").run(), tmp_path / "weights", seed=0)
     found = checked(tmp_path / "weights" / "run.json", tmp_path / "weights")
-    assert found["valid"] and found["robust"] and found["kind"] == "run"
+    assert found.valid and found.robust and found.kind == "run"
 
 
 def test_one_answer_alone_has_a_margin_that_can_be_written(tmp_path: Path) -> None:
-    solution(Request("eva(n=1)", None, "bf16", None, 0), tmp_path / "weights", None)
-    assert checked(tmp_path / "weights" / "run.json", tmp_path / "weights")["valid"]
+    solution, model = Attempt("eva(n=1)", precision="bf16").run()
+    saved(solution, model, tmp_path / "weights", seed=0)
+    assert checked(tmp_path / "weights" / "run.json", tmp_path / "weights").valid
+    assert json.loads(solution.to_json())["margin"] is None

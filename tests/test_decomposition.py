@@ -34,8 +34,8 @@ def test_every_recurrent_stack_is_broken_at_one_hop(m: int, stack: str, seed: in
     task = Composition(m=m)
     model = random_model(task, stack, seed)
     found = Decomposition(seed=seed).search(task, model)
-    assert found.collision is not None and found.levels[-1].exhaustive
-    assert check_collision(found.collision, model) is None
+    assert found.witness is not None and found.levels[-1].exhaustive
+    assert check_collision(found.witness, model) is None
 
 
 @pytest.mark.parametrize("stack", ["F", "LF", "LFL", "LLFLL"])
@@ -43,7 +43,7 @@ def test_one_full_layer_is_broken_at_two_hops(stack: str) -> None:
     task = Composition(m=2, n=(3,))
     model = random_model(task, stack, seed=0)
     found = Decomposition().search(task, model)
-    assert found.collision is not None and check_collision(found.collision, model) is None
+    assert found.witness is not None and check_collision(found.witness, model) is None
     assert [level.level for level in found.levels] == [1, 2]
     for step in found.steps:  # the pigeonhole: a class loses no more bits than what it was told has
         assert step.before <= step.after << step.bits and step.before <= step.after * step.classes
@@ -53,7 +53,7 @@ def test_two_full_layers_are_broken_at_three_hops() -> None:
     task = Composition(m=2, n=(2, 2))
     model = random_model(task, "FF", seed=1)
     found = Decomposition(seconds=120.0).search(task, model)
-    assert found.collision is not None and check_collision(found.collision, model) is None
+    assert found.witness is not None and check_collision(found.witness, model) is None
 
 
 def trained(task: Composition, stack: str, steps: int) -> Model:
@@ -73,10 +73,10 @@ def trained(task: Composition, stack: str, steps: int) -> Model:
 def test_a_trained_model_is_quantised_first_and_only_what_is_found_is_said() -> None:
     task = Composition(m=2, n=(3,))
     model = trained(task, "LF", steps=200)
-    coarse = Decomposition(arithmetic="integers(f=2,top=3,window=3)").search(task, model).collision
+    coarse = Decomposition(arithmetic="integers(f=2,top=3,window=3)").search(task, model).witness
     assert coarse is not None and check_collision(coarse, model) is None
     fine = Decomposition(rows=64, seconds=1.0, arithmetic="integers(f=24,top=20)").search(task, model)
-    assert fine.collision is None and fine.rounds >= 1
+    assert fine.witness is None and fine.rounds >= 1
 
 
 @pytest.mark.parametrize("stack", ["LFF", "FLF"])
@@ -85,13 +85,13 @@ def test_what_does_the_task_is_never_broken(stack: str) -> None:
     model = Model.of(CompositionByStack(task, stack=stack))
     search = Decomposition(arithmetic="integers(f=8,top=12,window=2048)")
     found = search.search(task, model)
-    assert found.collision is None and found.levels[-1].exhaustive
+    assert found.witness is None and found.levels[-1].exhaustive
 
 
 def test_a_pair_that_the_model_tells_apart_is_refused() -> None:
     task = Composition(m=4)
     model = random_model(task, "LL", seed=1)
-    pair = Decomposition().search(task, model).collision
+    pair = Decomposition().search(task, model).witness
     assert pair is not None
     tables = itertools.product(range(4), repeat=4)
     forged = (msgspec.structs.replace(pair, right=right) for right in tables)

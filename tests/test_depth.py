@@ -20,7 +20,7 @@ from limen.core.theorem import NoStatement
 from limen.depths import INSERTED, LOSS, MOVED
 from limen.depths import depth as depth_of
 from limen.render.depth import lines_of
-from limen.render.stack import stack_of
+from limen.stacks import stack_of
 from limen.tasks.composition import Composition
 from limen.theorems import Case, Sides, stated
 from limen.theorems.composition_depth import CompositionDepth, explicit, smallest
@@ -35,8 +35,8 @@ KNOWN = {"mu0": 0, "mu1": 1, "x0": 4095, "x1": 5, "Th1": 7448, "w1": 22, "v": 11
 
 
 def depth(text: str, steps: int) -> tuple[dict[str, Any], list[str]]:
-    shown = depth_of(stack_of(text), steps)
-    return shown, lines_of(shown)
+    said = depth_of(stack_of(text), steps)
+    return json.loads(said.to_json()), lines_of(said)
 
 
 def bound(task: str | Task, stack: str, steps: int = 0) -> Bound | NoStatement:

@@ -25,10 +25,11 @@ from limen.decisions import decide
 from limen.designs import Wish, design
 from limen.designs.candidates import candidates, full_layers, letter, thin_layers
 from limen.designs.cost import Cost, cache_bits, cost, mixing, projections
-from limen.designs.search import Judged, Killed, Row, fates, judge, with_row
+from limen.designs.search import FrontRow, Judged, Killed, fates, judge, with_row
 from limen.designs.tally import LEVELS, ONE, SEEN, Tally, blocks, finished, latest, opened, own
 from limen.designs.verdicts import Standing
 from limen.designs.wish import sized
+from limen.families import FAMILIES
 from limen.mixers._cache import Cache
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.gated_delta import GatedDelta
@@ -39,7 +40,6 @@ from limen.mixers.softmax import Softmax
 from limen.mixers.top_k import TopK
 from limen.mixers.window import Window
 from limen.placement import Offer, files_of
-from limen.tasks._families import FAMILIES
 
 WIDTH = 12
 DENSE = [Softmax, Window, Linear, GatedDelta, Mamba2]  # what `step` multiplies is what it needs
@@ -138,7 +138,7 @@ def test_every_layer_that_is_looked_at_has_a_price_and_a_letter(width: int) -> N
         assert cost(Architecture((layer,)), width, 1000).decode > 16 * width**2 and letter(layer)
 
 
-def dominates(a: Row, b: Row) -> bool:
+def dominates(a: FrontRow, b: FrontRow) -> bool:
     prices = (
         a.cost.cache_bits <= b.cost.cache_bits,
         a.cost.prefill <= b.cost.prefill,
@@ -147,14 +147,20 @@ def dominates(a: Row, b: Row) -> bool:
     return all(prices) and all(x >= y for x, y in zip(a.standings, b.standings, strict=True))
 
 
+def standing(said: Standing) -> Judged:
+    """A task that stands so: can only with evidence, so with some."""
+    eva = Task.parse("eva(n=4)")
+    evidence = decide(eva, Architecture.parse("softmax")).evidence if said is Standing.CAN else None
+    return Judged(eva, said is Standing.SHALLOW, None, evidence)
+
+
 @given(st.lists(st.tuples(*[st.integers(0, 2)] * 3, st.integers(1, 3), st.integers(1, 3)), max_size=9))
 def test_the_front_is_what_nothing_else_dominates(sizes: list[tuple[int, ...]]) -> None:
-    eva = SMALL.tasks[0]
     rows = [
-        Row(Architecture(()), Cost(*size[:3]), tuple(Judged(eva, Standing(s), None) for s in size[3:]))
+        FrontRow(Architecture(()), Cost(*size[:3]), tuple(standing(Standing(s)) for s in size[3:]))
         for size in sizes
     ]
-    front: list[Row] = []
+    front: list[FrontRow] = []
     for row in rows:
         front = with_row(front, row)
     assert all(any(dominates(kept, row) for kept in front) for row in rows)
@@ -168,7 +174,7 @@ def test_what_is_not_on_the_front_is_ruled_out_or_beaten() -> None:
     for candidate in candidates(SMALL):
         price = cost(candidate.architecture, SMALL.width, SMALL.context)
         row = judge(SMALL.tasks, candidate.architecture, price)
-        if isinstance(row, Row) and candidate.architecture not in on_it and candidate.plain is None:
+        if isinstance(row, FrontRow) and candidate.architecture not in on_it and candidate.plain is None:
             seen += 1
             assert any(dominates(other, row) for other in found.front), row
     assert seen > 50
@@ -193,7 +199,7 @@ def test_a_linear_layer_first_saves_a_full_one() -> None:
     assert least == 2  # hops; without it three
     late = Architecture.parse("2*softmax(h=1,d=64),4*linear(h=1,d=64,phi=relu)")
     row = judge(wish.tasks, late, cost(late, 64, 128))
-    assert isinstance(row, Row) and row.standings == (Standing.SHALLOW,)
+    assert isinstance(row, FrontRow) and row.standings == (Standing.SHALLOW,)
 
 
 def test_a_full_layer_less_is_ruled_out_by_the_depth_of_long_chains() -> None:

@@ -9,21 +9,32 @@ import time
 from pathlib import Path
 
 import pytest
+from test_cli import asked
 
-from limen.audits import Request as Audited
 from limen.core.certificate import encode
 from limen.core.errors import BadInput
 from limen.core.folder import ready_file, ready_folder, write_folder, write_whole
-from limen.designs import Wish
-from limen.render.audit import audited
-from limen.render.decide import decided
-from limen.render.design import designed
-from limen.render.evidence import tabled
-from limen.render.protocol import Request as Played
-from limen.render.protocol import played
-from limen.render.solve import Request, solution
 
 OLD = {"report.json": b'{"schema": "limen/table/1"}', "certificates/a/certificate.json": b"old"}
+WORK = (
+    "limen.solutions.solve",
+    "limen.tables.build.build",
+    "limen.decisions.decide",
+    "limen.conversation.play.play",
+    "limen.decompositions.model_of",
+    "limen.designs.design",
+    "limen.audits.audit",
+)
+SOLVE, PLAY = ("solve", "eva(n=4)"), ("protocol", "composition(m=2,n1=2)", "linear")
+FOLDERS = (("table", "--out"), (*SOLVE, "--save"), (*PLAY, "--save"), (*PLAY, "--decompose", "--save"))
+FILES = (
+    (*SOLVE, "--picture"),
+    (*PLAY, "--picture"),
+    ("decide", "eva(n=4)", "linear", "--save"),
+    ("decide", "eva(n=4)", "linear", "--proof"),
+    ("design", "--task", "eva", "--context", "64", "--layers", "4", "--width", "64", "--picture"),
+    ("audit", "config.json", "--card"),
+)
 WRITER = """
 import sys, time
 from pathlib import Path
@@ -141,7 +152,7 @@ def test_a_report_beside_a_users_files(tmp_path: Path) -> None:
 def test_a_users_own_report_is_not_written_over(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(BadInput, match="not limen's"):
-        tabled([], [], False, tmp_path, None)
+        asked("table", "--out", str(tmp_path))
     assert contents(tmp_path) == {name: b"mine"}
 
 
@@ -149,7 +160,7 @@ def test_a_users_own_report_is_not_written_over(tmp_path: Path, name: str) -> No
 def test_a_users_own_model_is_not_written_over(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(BadInput, match="not limen's"):
-        solution(Request("eva(n=4)", None, "bf16", None, 0), tmp_path, None)
+        asked("solve", "eva(n=4)", "--save", str(tmp_path))
     assert contents(tmp_path) == {name: b"mine"}
 
 
@@ -158,33 +169,16 @@ def test_where_nothing_can_be_written_is_known_before_the_work(
 ) -> None:
     file, nowhere = tmp_path / "file", tmp_path / "nowhere" / "x.svg"
     file.write_text("mine")
-    for name in ("limen.render.solve.solve", "limen.render.evidence.build", "limen.render.decide.decide"):
-        monkeypatch.setattr(name, None)  # the work: whoever begins it fails otherwise
-    monkeypatch.setattr("limen.render.protocol._play", None)
-    monkeypatch.setattr("limen.render.design.design", None)
-    monkeypatch.setattr("limen.render.audit.audit", None)
-    solve, play = (
-        Request("eva(n=4)", None, "bf16", None, 0),
-        Played("eva(n=4)", "linear", None, "integers", None, 0),
-    )
+    for work in WORK:
+        monkeypatch.setattr(work, None)  # whoever begins it fails otherwise
     for bad in (file, file / "inside", Path("/proc/limen")):
-        with pytest.raises(BadInput):
-            tabled([], [], False, bad, None)
-        with pytest.raises(BadInput):
-            solution(solve, bad, None)
-        with pytest.raises(BadInput):
-            played(play, bad, None)
+        for command in FOLDERS:
+            with pytest.raises(BadInput):
+                asked(*command, str(bad))
     for bad in (tmp_path, nowhere, file / "x.svg"):
-        with pytest.raises(BadInput):
-            solution(solve, None, bad)
-        with pytest.raises(BadInput):
-            played(play, None, bad)
-        with pytest.raises(BadInput):
-            decided("eva(n=4)", "linear", 0, None, bad)
-        with pytest.raises(BadInput):
-            designed(Wish.parse(["eva"], 64, 4, 64, None), bad)
-        with pytest.raises(BadInput):
-            audited([], Audited(), bad)
+        for command in FILES:
+            with pytest.raises(BadInput):
+                asked(*command, str(bad))
     assert contents(tmp_path) == {"file": b"mine"}
 
 

@@ -16,7 +16,9 @@ from test_cli import LIMEN
 
 from limen.audits import Request as Audited
 from limen.audits import audit, load
+from limen.bounds.bound import bound
 from limen.checks.reader import checked
+from limen.conversation.play import ProtocolRequest, play
 from limen.core.architecture import Architecture
 from limen.core.certificate import SCHEMA, decode
 from limen.core.errors import BadInput
@@ -26,13 +28,10 @@ from limen.core.task import Task
 from limen.core.text import spell_stack
 from limen.decisions import decide
 from limen.forms import forms
+from limen.glances import show_task
 from limen.hf.fields import defaults
 from limen.model.files import load as load_model
-from limen.render.bound import bounded
-from limen.render.protocol import Request as Played
-from limen.render.protocol import played
-from limen.render.show import show_task
-from limen.render.solve import Request, solution
+from limen.solutions import Attempt
 
 CEILING = """
 from limen.theorems import Case
@@ -123,13 +122,13 @@ def test_many_different_layers_are_spelled_at_once() -> None:
 )
 def test_sizes_beyond_all_memory_are_refused_before_it_is_asked_for(task: str) -> None:
     for what in (
-        lambda: solution(Request(task, None, "float32", None, 0), None, None),
-        lambda: show_task(task, 2, False, 0),
-        lambda: played(Played(task, "linear", None, "integers", None, 0), None, None),
+        lambda: Attempt(task).run(),
+        lambda: show_task(Task.parse(task)),
+        lambda: play(ProtocolRequest(task, "linear")),
     ):
         with pytest.raises(BadInput):
             what()
-    bounded(task, None, None, None, 60.0)  # on paper any size is as good as another
+    bound(Task.parse(task))  # on paper any size is as good as another
 
 
 @pytest.mark.parametrize(
@@ -147,7 +146,7 @@ def test_weights_that_nobody_holds_or_runs(
     task: str, by: str | None, precision: str, check: str | None, message: str
 ) -> None:
     with pytest.raises(BadInput, match=message):
-        solution(Request(task, by, precision, check, 0), None, None)
+        Attempt(task, by, precision, check).run()
 
 
 @pytest.mark.parametrize(
@@ -166,12 +165,12 @@ def test_a_verdict_at_any_size_is_soon_there(task: str, architecture: str) -> No
 @pytest.mark.parametrize("architecture", ["linear(h=10^9,d=10^9)", "4096*linear(h=100,d=100)"])
 def test_random_weights_that_nobody_holds(architecture: str) -> None:
     with pytest.raises(BadInput, match="weights, at most"):
-        played(Played("eva(n=4)", architecture, None, "integers", None, 0), None, None)
+        play(ProtocolRequest("eva(n=4)", architecture))
 
 
 def test_shares_are_written_in_ascii() -> None:
     with pytest.raises(BadInput, match="no protocol named"):
-        played(Played("eva(n=4)", "linear", "\u00b2,3", "integers", None, 0), None, None)
+        play(ProtocolRequest("eva(n=4)", "linear", "\u00b2,3"))
 
 
 # ------------------------------------------------------------------ files

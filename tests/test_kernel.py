@@ -14,6 +14,7 @@ import pytest
 
 import limen_check
 from limen.checks.reader import checked
+from limen.conversation.transcript import transcript
 from limen.core.architecture import Architecture
 from limen.core.certificate import Counterexample, Machine, Run, Solves, Witness, encode
 from limen.core.construction import construct
@@ -25,7 +26,6 @@ from limen.decisions import decide
 from limen.model.files import HEADER, WEIGHTS, digest
 from limen.model.model import Model
 from limen.placement import Offer, evidence, files_of, solves
-from limen.protocols._transcript import transcript
 from limen.tables.refutation import refuted
 
 KERNEL = Path(limen_check.__file__).parent
@@ -83,7 +83,7 @@ def judged(folder: Path, kind: str, change: dict[str, Any]) -> bool:
     if model is not None:
         save(model, folder)
     try:
-        return bool(checked(path, folder)["valid"])
+        return bool(checked(path, folder).valid)
     except BadInput:
         return False
 

@@ -15,13 +15,13 @@ from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
 from limen.core.numbers import Precision
 from limen.model.arithmetic import computing_in
+from limen.model.attention import attention
 from limen.model.embedding import Code, Codes, Segment, Table
 from limen.model.files import load, save
-from limen.model.local import Function, Mlp
+from limen.model.local import Mlp, Pointwise
 from limen.model.model import Frame, Model, Place, at_once
 from limen.model.predictor import answers_of, predictor
 from limen.model.readout import Binary
-from limen.render.picture import attention
 from limen.tasks.eva import Eva
 from limen.tasks.recall import Recall
 
@@ -154,7 +154,7 @@ def test_the_attention_that_is_drawn_moves_the_values_that_the_model_reads(norm:
         return wrote[-1][-1]
 
     torch.testing.assert_close(model.read(model.through(model.embedded(tokens), noted)), model.logits(tokens))
-    drawn = [α for _, α in attention(model, tokens)]
+    drawn = [torch.tensor(found.weights, dtype=torch.float64) for found in attention(model, tokens)]
     for (place, seen, y), heads in zip(wrote, (drawn[:2], drawn[2:]), strict=True):
         V = (seen @ place.weights["V"]).unflatten(-1, (len(heads), -1)).unbind(-2)
         told = torch.cat([α @ v for α, v in zip(heads, V, strict=True)], -1)
@@ -164,7 +164,7 @@ def test_the_attention_that_is_drawn_moves_the_values_that_the_model_reads(norm:
 @pytest.mark.shapes
 def test_a_local_function_may_be_any_function_but_is_not_saved(tmp_path: Path) -> None:
     frame = Frame(
-        Architecture.parse("softmax(h=1,d=4)"), 6, 5, Table(9), (Function(torch.sin),), residual=False
+        Architecture.parse("softmax(h=1,d=4)"), 6, 5, Table(9), (Pointwise(torch.sin),), residual=False
     )
     model = frame.random(torch.Generator().manual_seed(0), torch.float64)
     tokens, w = some_tokens(3), model.weights

@@ -1,10 +1,11 @@
 """What a precision means."""
 
+import math
 from fractions import Fraction
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from limen.core.errors import BadInput
@@ -31,14 +32,48 @@ def rounded(precision: Precision, x: float) -> float:
     return float(precision.round(torch.tensor([x], dtype=torch.float64)).to(torch.float64)[0])
 
 
-@given(st.floats(min_value=2.0**-400, max_value=2.0**400), st.integers(1, 53), st.sampled_from([1, -1]))
+LEAST = 5e-324  # 2^-1074, the least subnormal number
+
+
+@given(
+    st.floats(min_value=LEAST, allow_infinity=False) | st.floats(LEAST, 2.0**-1010),
+    st.integers(1, 53),
+    st.sampled_from([1, -1]),
+)
+@example(1.5 * 2.0**-1073, 1, 1)  # a tie among subnormal numbers
+@example((2 - 2**-52) * 2.0**1023, 52, -1)  # the largest number, rounded up
+@example(11 * 2.0**-1074, 3, 1)
 def test_a_significand_of_t_bits_is_the_nearest_one(x: float, t: int, sign: int) -> None:
-    unit = Fraction(2)
-    while unit * 2**t <= x:  # afterwards 2^(t-1) ≤ x/unit < 2^t
-        unit *= 2
-    while unit * 2 ** (t - 1) > x:
-        unit /= 2
-    assert Fraction(rounded(Significand(t), sign * x)) == sign * nearest(x, unit)
+    e = math.frexp(x)[1]  # 2^(e-1) ≤ x < 2^e
+    exact = nearest(x, Fraction(2) ** max(e - t, -1074))
+    found = rounded(Significand(t), sign * x)
+    assert math.copysign(1, found) == sign
+    assert math.isinf(found) if exact >= 2**1024 else Fraction(abs(found)) == exact
+
+
+@pytest.mark.parametrize("name", [*MACHINE, "significand(t=1)", "significand(t=5)", "fixed(f=53)"])
+def test_what_is_no_number_stays_none_and_zeros_keep_their_sign(name: str) -> None:
+    precision = Precision.parse(name)
+    assert math.isnan(rounded(precision, math.nan))
+    largest = math.inf if getattr(precision, "overflow", math.inf) == math.inf else precision.largest  # type: ignore[attr-defined]
+    assert [rounded(precision, x) for x in (math.inf, -math.inf)] == [largest, -largest]
+    assert [math.copysign(1, rounded(precision, x)) for x in (0.0, -0.0, LEAST, -LEAST)] == [1, -1, 1, -1]
+
+
+@pytest.mark.parametrize(("f", "x"), [(53, 2.0**1000 + 2.0**960), (8, 2.0**45 + 2.0**-7), (8, -(2.0**1023))])
+def test_a_fixed_point_number_too_large_for_a_fraction_stays_as_it_is(f: int, x: float) -> None:
+    assert rounded(Fixed(f), x) == x
+
+
+def test_a_tensor_of_no_axis_and_one_that_is_not_contiguous_are_rounded_too() -> None:
+    three = Precision.parse("significand(t=3)")
+    assert float(three.round(torch.tensor(1.1, dtype=torch.float64))) == 1.0
+    table = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64)
+    with computing_in(three):
+        total = table.sum() + 1.1  # no axis: 10, then 11.1 -> 12
+        column = table.T.add(1.3)  # not contiguous
+    assert float(total) == 12.0
+    assert column.tolist() == [[2.5, 4.0], [3.5, 5.0]]
 
 
 @given(st.floats(min_value=-1e6, max_value=1e6) | numbers, st.integers(0, 53))

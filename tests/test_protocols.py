@@ -10,6 +10,8 @@ import torch
 from test_cli import limen
 
 from limen.checks.transcript import check_transcript
+from limen.conversation.converse import Conversation, converse
+from limen.conversation.transcript import arithmetic, most_bits, transcript
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Message
@@ -18,8 +20,6 @@ from limen.core.protocol import Protocol, shares
 from limen.core.task import Player, Task
 from limen.model.embedding import Table
 from limen.model.model import Frame, Model
-from limen.protocols._conversation import Conversation, converse
-from limen.protocols._transcript import arithmetic, most_bits, transcript
 
 HYBRIDS = [
     ("composition(m=8)", "softmax(h=1,d=2)"),

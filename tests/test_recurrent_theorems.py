@@ -9,7 +9,7 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limen.adversary.collisions import collision
+from limen.adversary.collisions import Collisions
 from limen.checks.collision import check_collision
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
@@ -19,7 +19,7 @@ from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
 from limen.laws.mixer import generic, inputs
-from limen.mixers.log_linear import Levels, LogLinear
+from limen.mixers.log_linear import LogLinear, Stretches
 from limen.model.embedding import Table
 from limen.model.files import digest
 from limen.model.model import Frame, Model
@@ -125,7 +125,7 @@ def test_after_a_power_of_two_all_that_is_read_later_is_one_matrix(over: str, r:
     mixer = LogLinear(h=2, d=3, over=over)  # type: ignore[arg-type]
     w, x, rest = generic(mixer), inputs(2, 2**r), inputs(2, 11, seed=2)
 
-    def read(state: Levels) -> torch.Tensor:
+    def read(state: Stretches) -> torch.Tensor:
         ys = []
         for x_t in rest.unbind(-2):
             state, y = mixer.step(w, state, x_t)
@@ -138,9 +138,9 @@ def test_after_a_power_of_two_all_that_is_read_later_is_one_matrix(over: str, r:
     assert state.S.shape[-2] == r + 1
     moved = torch.zeros_like(state.S)  # all of it in the oldest level
     moved[..., -1, :] = state.S.sum(-2)
-    torch.testing.assert_close(read(Levels(moved, state.n)), read(state), rtol=0, atol=1e-12)
+    torch.testing.assert_close(read(Stretches(moved, state.n)), read(state), rtol=0, atol=1e-12)
     moved[..., 0, 0, 0] += 1  # no other matrix will do
-    assert not torch.allclose(read(Levels(moved, state.n)), read(state), rtol=0, atol=1e-3)
+    assert not torch.allclose(read(Stretches(moved, state.n)), read(state), rtol=0, atol=1e-3)
 
 
 # Every task whose plain random inputs are a uniform lookup, and which of its symbols an input asks for.
@@ -252,7 +252,8 @@ def test_a_recurrence_that_does_the_task_is_not_refuted(text: str) -> None:
     right = Model.of(construct(task, "eva_by_linear" if text.startswith("eva") else "dyck_by_relu_rnn"))
     assert all(theorem(name).refute(task, right) is None for name in RECURRENT)
     # nor if someone mistakes its prefixes for each other
-    assert collision(task, right, task.cut, lambda prefixes: [b""] * min(len(prefixes), 9)) is None
+    blind = Collisions(views=lambda prefixes: [b""] * min(len(prefixes), 9))
+    assert blind.search(task, right).witness is None
 
 
 def test_a_model_that_cannot_be_run_token_by_token_is_not_refuted() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from limen.tables.cell import Table
+from limen.tables.cell import EvidenceTable
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
@@ -43,7 +43,7 @@ def browser() -> Iterator[Any]:
     [("desk", 1360, 900, "light"), ("desk-dark", 1360, 900, "dark"), ("phone", 390, 844, "light")],
 )
 def test_the_report_renders(
-    browser: Any, whole: Table, folder: Path, name: str, width: int, height: int, scheme: str
+    browser: Any, whole: EvidenceTable, folder: Path, name: str, width: int, height: int, scheme: str
 ) -> None:
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page, errors = context.new_page(), []
@@ -77,7 +77,6 @@ def test_importing_the_package_loads_nothing_slow() -> None:
 
 def test_the_python_functions_are_there_whatever_was_imported_before() -> None:
     import limen
-    import limen.render.decide
 
     verdict = limen.decide("eva(n=488)", "linear(h=1,d=16,p=16)")
     assert verdict.answer == "cannot" and "CANNOT" in (verdict._repr_html_() or "")

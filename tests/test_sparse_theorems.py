@@ -22,7 +22,7 @@ from limen.model.model import Frame, Model
 from limen.tasks.two_sum import TwoSum
 from limen.theorems import Accuracy, Case, Sides, stated
 from limen.theorems.block_messages import BlockMessages
-from limen.theorems.block_messages.inequality import Blocks
+from limen.theorems.block_messages.inequality import SparseLayers
 from limen.theorems.block_messages.inequality import inequality as block_messages
 from limen.theorems.token_index import TokenIndex
 from limen.theorems.token_index.inequality import inequality as token_index
@@ -154,7 +154,7 @@ def test_equal_layers_have_the_closed_form(l: int, h: int, k: int, B: int, b: in
 
 
 def test_layers_of_different_sizes_multiply() -> None:
-    blocks = Blocks(B=3, M=10**9, whole=10**6, rest=2, κ=(2, 5, 7), w=(11, 13, 17))
+    blocks = SparseLayers(B=3, M=10**9, whole=10**6, rest=2, κ=(2, 5, 7), w=(11, 13, 17))
     assert blocks.W == 11 + 13 * (1 + 6) + 17 * (1 + 6) * (1 + 15)
     assert blocks.Γ == (7 * 16 + 5 * 3) * 7 + 2 * 3
 
@@ -171,7 +171,7 @@ def test_a_query_of_two_layers_depends_on_as_many_blocks_as_the_theorem_says(res
     """
     h, B, whole = 2, 3, 96
     mixer = BlockSparse(h=h, d=4, B=B, k=1)
-    Γ = Blocks(B, 64, whole, rest, (h, h), (1, 1)).Γ
+    Γ = SparseLayers(B, 64, whole, rest, (h, h), (1, 1)).Γ
     most = 0
     for seed in range(2):
         rng = torch.Generator().manual_seed(seed)

@@ -17,10 +17,10 @@ from limen.core.certificate import Bound, Collision, Fits, Run, decode
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.verdict import Answer
-from limen.render.table import fields, formatted, lines
+from limen.render.table import FORMATS, lines_of
 from limen.tables import evidence, formula, growth, weights
 from limen.tables.build import build, write
-from limen.tables.cell import EvidenceError, Table
+from limen.tables.cell import EvidenceError, EvidenceTable
 from limen.tables.papers import CLAIMS
 from limen.tables.rows import ROWS
 from limen.tasks.eva import Eva
@@ -32,7 +32,7 @@ def forget() -> None:
         kept.cache_clear()
 
 
-def test_every_cell_has_a_verdict_with_its_evidence(whole: Table) -> None:
+def test_every_cell_has_a_verdict_with_its_evidence(whole: EvidenceTable) -> None:
     assert len(whole.cells) == len(whole.rows) * len(whole.columns)
     for cell in whole.cells.values():
         kinds = [type(e.certificate) for e in cell.evidence]
@@ -47,17 +47,17 @@ def test_every_cell_has_a_verdict_with_its_evidence(whole: Table) -> None:
             assert cell.formula is not None and cell.formula.order, cell
 
 
-def test_every_certificate_in_the_folder_is_accepted(whole: Table, folder: Path) -> None:
+def test_every_certificate_in_the_folder_is_accepted(whole: EvidenceTable, folder: Path) -> None:
     found = sorted(folder.glob("certificates/**/*.json"))
     certificates = [path for path in found if path.name != "model.json"]
     assert {str(path.relative_to(folder)) for path in certificates} == {
         e.file for cell in whole.cells.values() for e in cell.evidence
     }
     for path in certificates:
-        assert checked(path, path.parent)["valid"], path
+        assert checked(path, path.parent).valid, path
 
 
-def test_every_claim_of_the_papers_is_confirmed_sharpened_or_corrected(whole: Table) -> None:
+def test_every_claim_of_the_papers_is_confirmed_sharpened_or_corrected(whole: EvidenceTable) -> None:
     for (row, column), claim in CLAIMS.items():
         if (row, column) not in whole.cells:
             continue
@@ -74,7 +74,7 @@ def test_every_claim_of_the_papers_is_confirmed_sharpened_or_corrected(whole: Ta
     assert "M = O(n)" in whole["linear", "two_sum"].formula.note  # type: ignore[union-attr]
 
 
-def test_the_two_inputs_of_a_refutation_are_confused_and_differ(whole: Table) -> None:
+def test_the_two_inputs_of_a_refutation_are_confused_and_differ(whole: EvidenceTable) -> None:
     for cell in whole.cells.values():
         for found in cell.evidence:
             if isinstance(found.certificate, Collision):
@@ -144,7 +144,7 @@ def test_a_claim_that_the_evidence_contradicts_is_an_error(monkeypatch: pytest.M
 
 
 def test_an_error_while_writing_leaves_nothing(
-    whole: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: EvidenceTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full_disk(*_: object) -> None:
         raise OSError("no space")
@@ -155,8 +155,8 @@ def test_an_error_while_writing_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_json_has_the_fields_that_scripts_rely_on(whole: Table) -> None:
-    shown = json.loads(json.dumps(fields(whole)))
+def test_json_has_the_fields_that_scripts_rely_on(whole: EvidenceTable) -> None:
+    shown = json.loads(whole.to_json())
     for row in shown["rows"]:
         assert row["architecture"] == ROWS[row["row"]].text
         for cell in row["cells"]:
@@ -165,21 +165,21 @@ def test_json_has_the_fields_that_scripts_rely_on(whole: Table) -> None:
 
 
 @pytest.mark.parametrize("form", ["markdown", "latex", "csv"])
-def test_papers_get_their_formats(whole: Table, form: str) -> None:
-    text = formatted(whole, form)
+def test_papers_get_their_formats(whole: EvidenceTable, form: str) -> None:
+    text = FORMATS[form](whole.report)
     assert "Linear + CoT" in text or form == "csv"
     assert len(text.splitlines()) >= len(whole.rows)
     assert "Omega(n \\log n)" in text if form == "latex" else "Ω(n log n)" in text
 
 
 @pytest.mark.parametrize("width", [80, 200])
-def test_the_terminal_table_keeps_to_its_width(whole: Table, width: int) -> None:
-    shown = lines(whole, width, colour=False)
+def test_the_terminal_table_keeps_to_its_width(whole: EvidenceTable, width: int) -> None:
+    shown = lines_of(whole.report, width, colour=False)
     assert max(map(len, shown)) <= width
     assert any("Ω(n log n)" in line for line in shown)
 
 
-def test_an_encoder_can_what_the_kernel_derives_of_it_and_runs_on_every_input(whole: Table) -> None:
+def test_an_encoder_can_what_the_kernel_derives_of_it_and_runs_on_every_input(whole: EvidenceTable) -> None:
     for column in ("eva", "two_sum"):
         fits, every, _drawn = (found.certificate for found in whole["encoder", column].evidence)
         assert isinstance(fits, Fits) and "bidirectional=true" in fits.architecture
@@ -193,7 +193,7 @@ def test_the_page_fetches_nothing(folder: Path) -> None:
     assert "@import" not in own and "url(" not in own
 
 
-def test_every_cell_has_a_panel_and_its_certificates_are_inside(whole: Table, folder: Path) -> None:
+def test_every_cell_has_a_panel_and_its_certificates_are_inside(whole: EvidenceTable, folder: Path) -> None:
     page = (folder / "report.html").read_text()
     for row, column in whole.cells:
         assert f'id="{row}-{column}"' in page and f'href="#{row}-{column}"' in page
@@ -203,7 +203,7 @@ def test_every_cell_has_a_panel_and_its_certificates_are_inside(whole: Table, fo
         decode(base64.b64decode(content))
 
 
-def test_a_table_is_shown_in_a_notebook(whole: Table) -> None:
+def test_a_table_is_shown_in_a_notebook(whole: EvidenceTable) -> None:
     import limen.api  # noqa: F401  (who returns tables to notebooks registers how they are drawn)
 
     shown = whole._repr_html_() or ""

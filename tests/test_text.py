@@ -93,3 +93,27 @@ def test_an_architecture_that_cannot_be_read_is_explained_in_one_line(text: str,
     with pytest.raises(BadInput) as error:
         Architecture.parse(text)
     assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("eva(n=128k)", "eva(n=131072)"),
+        ("eva(n=1M)", "eva(n=1048576)"),
+        ("eva(n=1e6)", "eva(n=1000000)"),
+        ("composition(L=3,m=64)", "composition(m=64,n1=2,n2=2)"),
+        ("composition(L=2,m=8,n1=5)", "composition(m=8,n1=5)"),
+        ("three_sum(n=100000)", "three_sum(n=100000,M=10000000000)"),
+        ("recall(n=1k)", "recall(n=1024,V=2048)"),
+    ],
+)
+def test_sizes_are_read_as_people_write_them_and_none_stays_tiny(text: str, meant: str) -> None:
+    assert str(Task.parse(text)) == meant
+
+
+@pytest.mark.parametrize(
+    "text", ["eva(n=128kb)", "eva(n=1e9999)", "composition(L=3,m=4,n1=2)", "facts(L=65)"]
+)
+def test_a_size_that_nobody_means_is_refused(text: str) -> None:
+    with pytest.raises(BadInput):
+        Task.parse(text)

@@ -8,7 +8,7 @@ import pytest
 
 from limen.core.catalogue import beside, docstring, ids, lookup, summary
 from limen.core.theorem import Theorem
-from limen.render.theory import Standing, formal_line, standing
+from limen.glances import HowProved, formal_line, how_proved
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/theory.md"
@@ -77,7 +77,7 @@ def theorems() -> str:
             f"[inequality](../src/limen/theorems/{name}/inequality.py)",
             "`refute`" if "refute" in vars(theorem) else EXECUTED.get(name, "–"),
             ", ".join(f"[{i}](../tests/{file})" for i, (file, _) in enumerate(counted, 1)),
-            f"[{len(theorem.formal)} of it](#{name}-in-coq)" if theorem.formal else str(standing(name)),
+            f"[{len(theorem.formal)} of it](#{name}-in-coq)" if theorem.formal else str(how_proved(name)),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -119,5 +119,5 @@ def test_what_is_counted_by_brute_force_is_a_test(name: str) -> None:
 @pytest.mark.parametrize("name", ids("theorems"))
 def test_every_theorem_has_a_section_and_is_proved_at_least_in_prose(name: str) -> None:
     assert re.search(rf"^### {name}$", PAGE.read_text(), re.M)
-    assert standing(name) in {Standing.CHECKED, Standing.PROSE}
-    assert formal_line(name).startswith(standing(name))
+    assert how_proved(name) in {HowProved.CHECKED, HowProved.PROSE}
+    assert formal_line(name).startswith(how_proved(name))

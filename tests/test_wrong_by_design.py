@@ -12,7 +12,7 @@ from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.model.embedding import Codes
 from limen.model.model import Model
-from limen.model.run import Count, batch_size, inputs, run
+from limen.model.run import Tried, batch_size, inputs, run
 from limen.tasks.composition import Composition
 from limen.tasks.eva import Eva
 from limen.tasks.two_sum import TwoSum
@@ -22,7 +22,7 @@ F64, F32 = Precision.parse("float64"), Precision.parse("float32")
 
 def count(
     construction: Construction, model: Model, precision: Precision = F64, how: int | None = None
-) -> Count:
+) -> Tried:
     task = construction.task
     return run(model, task, precision, inputs(task, how, 0, batch_size(model, task, 0)), construction.steps)
 

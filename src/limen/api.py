@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from limen.bounds.bound import Bounded
+from limen.bounds.bound import BoundReport
 from limen.bounds.bound import bound as _bound
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
@@ -21,13 +21,17 @@ from limen.core.task import Task
 from limen.core.verdict import Verdict
 from limen.decisions import decide as _decide
 from limen.render import notebook
-from limen.render.stack import stack_of
+from limen.stacks import stack_of
 
 if TYPE_CHECKING:
     from limen.audits import Audit
+    from limen.checks.reader import CheckReport
+    from limen.conversation.play import ProtocolReport
+    from limen.depths import DepthReport
     from limen.designs import Design
+    from limen.glances import StackReport, TaskReport
     from limen.solutions import Solution
-    from limen.tables.cell import Table
+    from limen.tables.cell import EvidenceTable
 
 notebook.register()
 
@@ -53,7 +57,7 @@ def solve(
     return run(construct(_task(task), by), runnable(precision), check, seed=seed)[0]
 
 
-def bound(task: str | Task, cut: int | None = None) -> Bounded:
+def bound(task: str | Task, cut: int | None = None) -> BoundReport:
     """What every architecture needs for a task."""
     return _bound(_task(task), cut)
 
@@ -82,7 +86,7 @@ def design(
     return search(Wish.parse(list(tasks), context, layers, width, budget))
 
 
-def depth(architecture: str | Architecture, steps: int = 0) -> dict[str, Any]:
+def depth(architecture: str | Architecture, steps: int = 0) -> DepthReport:
     """How many hops a stack chains, by which layers, and from which length on not one more."""
     from limen.depths import depth as reached
 
@@ -91,23 +95,25 @@ def depth(architecture: str | Architecture, steps: int = 0) -> dict[str, Any]:
 
 def protocol(
     task: str, architecture: str, players: str | None = None, arithmetic: str = "integers", seed: int = 0
-) -> dict[str, Any]:
+) -> ProtocolReport:
     """A model with random weights run as a conversation between players, its bits beside the formula's."""
-    from limen.render.protocol import Request, played
+    from limen.conversation.play import ProtocolRequest, play
 
-    return played(Request(task, architecture, players, arithmetic, None, seed), None, None)[0]
+    return play(ProtocolRequest(task, architecture, players, arithmetic, None, seed)).report
 
 
-def show(text: str, count: int = 2, hard: bool = False, seed: int = 0, context: int = 1024) -> dict[str, Any]:
+def show(
+    text: str, count: int = 2, hard: bool = False, seed: int = 0, context: int = 1024
+) -> TaskReport | StackReport:
     """A task with some of its inputs and answers, or what an architecture carries past a cut."""
-    from limen.render.show import show_architecture, show_task
+    from limen.glances import show_stack, show_task
 
     if text.split("(")[0].strip() in ids("tasks"):
-        return show_task(text, count, hard, seed)
-    return show_architecture(text, context)
+        return show_task(Task.parse(text), count, hard, seed)
+    return show_stack(stack_of(text), context)
 
 
-def check(certificate: str | Path, model: str | Path | None = None) -> dict[str, Any]:
+def check(certificate: str | Path, model: str | Path | None = None) -> CheckReport:
     """Whether a certificate holds, read from its file; `model` is the folder of the model it is about."""
     from limen.checks.reader import checked
 
@@ -115,7 +121,7 @@ def check(certificate: str | Path, model: str | Path | None = None) -> dict[str,
     return checked(path, path.parent if model is None else Path(model))
 
 
-def table(rows: Iterable[str] = (), columns: Iterable[str] = (), full: bool = False) -> Table:
+def table(rows: Iterable[str] = (), columns: Iterable[str] = (), full: bool = False) -> EvidenceTable:
     """Architectures × tasks with evidence in every cell; all of them unless some are named by their ids."""
     from limen.tables.build import build
 

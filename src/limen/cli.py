@@ -1,18 +1,29 @@
 """The command line.  Exit 0: it ran and the property holds; 1: the property fails; 2: bad input."""
 
+from __future__ import annotations
+
 import io
 import json
 import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from limen import __version__
-from limen.core.catalogue import KINDS, ids, summary
-from limen.core.errors import BadInput
+from limen.core.catalogue import KINDS, ids
+from limen.core.errors import BadInput, unknown
+from limen.schemas import SCHEMAS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from limen.conversation.play import ProtocolReport, ProtocolRequest
+    from limen.core.report import Report
+    from limen.core.verdict import DecideReport
+    from limen.solutions import Attempt, SolveReport
+    from limen.tables.report import TableReport
 
 app = typer.Typer(
     name="limen",
@@ -22,11 +33,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
+_CERTIFICATE = "certificate.json"
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
 _EXTRAS = dict.fromkeys(("torch", "jaxtyping"), "run")  # what `pip install limen` does not bring
 _EXTRAS |= dict.fromkeys(("altair", "jinja2", "vl_convert"), "report") | {"transformers": "hf"}
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+Format = Annotated[str | None, typer.Option("--format", help="latex: a table with booktabs.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 
 
@@ -93,19 +106,11 @@ def list_(
 
     Example: limen list mixers
     """
-    kinds = [kind] if kind else list(KINDS)
-    found = {name: ids(name) for name in kinds}
-    lines = []
-    for name, entries in found.items() if not as_json else ():
-        width = max(map(len, entries), default=0)
-        lines += [f"{name} ({len(entries)})"] if entries else []
-        for entry in entries:
-            lines.append(f"  {entry:{width}}  {summary(name, entry)}")
-            if kind == "theorems":
-                from limen.render.theory import formal_line
+    from limen.glances import catalogue
+    from limen.render.show import catalogue_lines
 
-                lines.append(f"  {'':{width}}    {formal_line(entry)}")
-    _print("list", found, lines, as_json)
+    said = catalogue([kind] if kind else KINDS)
+    _print(said, catalogue_lines(said, proofs=kind == "theorems"), as_json)
 
 
 @app.command()
@@ -127,16 +132,17 @@ def show(
     Example: limen show "eva(n=8)" --hard
     """
     from limen.core import quantities
-    from limen.render.show import architecture_lines, show_architecture, show_task, task_lines
+    from limen.core.task import Task
+    from limen.glances import show_stack, show_task
+    from limen.render.show import stack_lines, task_lines
+    from limen.stacks import stack_of
 
-    first = text.split("(")[0].strip()
-    if first in ids("tasks"):
-        shown: dict[str, Any] = show_task(text, count, hard, seed)
-        lines = task_lines(shown)
-    else:
-        shown = show_architecture(text, quantities.tokens(context if tokens is None else tokens))
-        lines = architecture_lines(shown)
-    _print("show", shown, lines, as_json)
+    if text.split("(")[0].strip() in ids("tasks"):
+        drawn = show_task(Task.parse(text), count, hard, seed)
+        _print(drawn, task_lines(drawn), as_json)
+        return
+    stack = show_stack(stack_of(text), quantities.tokens(context if tokens is None else tokens))
+    _print(stack, stack_lines(stack), as_json)
 
 
 @app.command()
@@ -158,7 +164,9 @@ def solve(
         str | None, typer.Option(help="With --smallest: the size to grow, the first unless said.")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="A folder for the weights and the certificate.")] = None,
-    picture: Annotated[Path | None, typer.Option(help="An SVG file for the attention on one input.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="A file for the attention on one input: .svg, .png or .pdf.")
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -166,15 +174,40 @@ def solve(
 
     Example: limen solve "eva(n=1000)" --precision bf16
     """
-    from limen.render.solve import Request, least, solution
+    from limen.render.solve import least_lines, lines_of
+    from limen.solutions import Attempt
 
-    request = Request(task, by, precision, check, seed)
+    attempt = Attempt(task, by, precision, check, seed)
     if smallest is not None:
-        shown, lines, good = least(request, smallest, over)
-    else:
-        shown, lines, good = solution(request, save, picture)
-    _print("solve", shown, lines, as_json)
-    raise typer.Exit(0 if good else 1)
+        least = attempt.least(smallest, over)
+        _print(least, least_lines(least), as_json)
+        raise typer.Exit(0 if least.works else 1)
+    said = _solved(attempt, save, picture)
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(0 if said.correct else 1)
+
+
+def _solved(attempt: Attempt, save: Path | None, picture: Path | None) -> SolveReport:
+    """Runs the weights and writes what was asked for; what cannot be written is refused before."""
+    from limen.model.files import ready
+    from limen.render.picture import attention_picture
+    from limen.render.progress import inputs_bar
+    from limen.render.svg import picture_ready, save_picture
+    from limen.solutions import CERTIFICATE, RUN, looks, saved
+
+    construction, drawn = attempt.construction, None
+    if save is not None:
+        ready(save, RUN, CERTIFICATE)
+    if picture is not None:
+        picture_ready(picture)
+        drawn = attention_picture(looks(construction, attempt.seed))
+    with inputs_bar() as progress:
+        found, model = attempt.run(progress)
+    if picture is not None and drawn is not None:
+        save_picture(picture, drawn)
+    if save is not None:
+        saved(found, model, save, attempt.seed)
+    return found.report
 
 
 @app.command()
@@ -190,17 +223,44 @@ def decide(
     proof: Annotated[
         Path | None, typer.Option(help="A Coq file, *.v, for a proof of this very CANNOT; exit 1 if none is.")
     ] = None,
+    form: Format = None,
     as_json: Json = False,
 ) -> None:
     """CAN, CANNOT or OPEN: which theorem or construction, both sides in bits, and where it flips.
 
     Example: limen decide "eva(n=488)" "linear(h=1,d=16,p=16)"
     """
-    from limen.render.decide import decided
+    from limen.render.decide import lines_of
+    from limen.render.latex import verdict
 
-    shown, lines = decided(task, architecture, steps, over, save, proof)
-    _print("decide", shown, lines, as_json)
-    raise typer.Exit(0 if proof is None or shown["proof"] else 1)
+    _known(form, ["latex"])
+    said = _decided(task, architecture, steps, over, save, proof)
+    _print(said, [verdict(said)] if form else lines_of(said), as_json)
+    raise typer.Exit(0 if proof is None or said.proof else 1)
+
+
+def _decided(
+    task: str, architecture: str, steps: int, over: str | None, save: Path | None, proof: Path | None
+) -> DecideReport:
+    """The verdict; its certificate and its proof are written where asked."""
+    from msgspec.structs import replace
+
+    from limen.core.folder import ready_file
+    from limen.core.task import Task
+    from limen.core.text import left_out
+    from limen.decisions import decide, keep
+    from limen.forms import proved
+    from limen.stacks import is_text, stack_of
+
+    asked, stack = Task.parse(task), stack_of(architecture)
+    for path in filter(None, (save, proof)):
+        ready_file(path)
+    verdict = decide(asked, stack, steps, over)
+    if save is not None and verdict.evidence is not None:
+        keep(verdict.evidence, save)
+    said = verdict.report if proof is None else proved(verdict, proof)
+    texts = [(task, asked), *([(architecture, stack)] if is_text(architecture) else [])]
+    return replace(said, defaults=left_out(*texts))
 
 
 @app.command()
@@ -213,12 +273,12 @@ def depth(
 
     Example: limen depth "12*(3*linear(h=16,d=128),softmax(h=16,d=128))"
     """
-    from limen.depths import depth as found
+    from limen.depths import depth
     from limen.render.depth import lines_of
-    from limen.render.stack import stack_of
+    from limen.stacks import stack_of
 
-    shown = found(stack_of(architecture), steps)
-    _print("depth", shown, lines_of(shown), as_json)
+    said = depth(stack_of(architecture), steps)
+    _print(said, lines_of(said), as_json)
 
 
 @app.command()
@@ -232,7 +292,7 @@ def design(
     budget: Annotated[
         int | None, typer.Option(help="Bytes that may be kept for one sequence.", min=1)
     ] = None,
-    picture: Annotated[Path | None, typer.Option(help="An SVG file for the front.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="A file for the front: .svg, .png or .pdf.")] = None,
     as_json: Json = False,
 ) -> None:
     """The cheapest layer stacks that no theorem rules out for all the tasks, and what kills the cheaper ones.
@@ -241,12 +301,19 @@ def design(
     """
     from limen.core import quantities
     from limen.designs import Wish
-    from limen.render.design import designed
+    from limen.designs import design as search
+    from limen.render.design import lines_of
+    from limen.render.front import front_picture
+    from limen.render.svg import picture_ready, save_picture
 
     wish = Wish.parse(task, quantities.tokens(context), layers, width, budget)
-    shown, lines, good = designed(wish, picture)
-    _print("design", shown, lines, as_json)
-    raise typer.Exit(0 if good else 1)
+    if picture is not None:
+        picture_ready(picture)
+    said = search(wish).report
+    if picture is not None:
+        save_picture(picture, front_picture(said))
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(0 if said.feasible else 1)
 
 
 @app.command()
@@ -258,16 +325,20 @@ def bound(
     alphabet: Annotated[int | None, typer.Option(help="Of a function: tokens are 0..A-1.")] = None,
     length: Annotated[int | None, typer.Option(help="Of a function: how many tokens it takes.")] = None,
     seconds: Annotated[float, typer.Option(help="Of a function: how long it may run.", min=0.1)] = 60.0,
+    form: Format = None,
     as_json: Json = False,
 ) -> None:
     """What every architecture needs for a task; for your own function, from its communication matrix.
 
     Example: limen bound "two_sum(n=1024,M=4096)"
     """
-    from limen.render.bound import bounded
+    from limen.bounds.bound import bound_of
+    from limen.render.bound import lines_of
+    from limen.render.latex import bound
 
-    shown, lines = bounded(target, cut, alphabet, length, seconds)
-    _print("bound", shown, lines, as_json)
+    _known(form, ["latex"])
+    said = bound_of(target, cut, alphabet, length, seconds)
+    _print(said, [bound(said)] if form else lines_of(said), as_json)
 
 
 @app.command()
@@ -327,16 +398,21 @@ def audit(
     prefix_caching: Annotated[bool, typer.Option(help="vllm: keeps states at block boundaries.")] = True,
     async_scheduling: Annotated[bool, typer.Option(help="vllm: two steps are under way at a time.")] = True,
     draft_layers: Annotated[int, typer.Option(help="vllm: layers that a drafter (MTP) adds.", min=0)] = 0,
-    card: Annotated[Path | None, typer.Option(help="A file for a picture of it: .svg or .html.")] = None,
+    card: Annotated[
+        Path | None, typer.Option(help="A file for a picture of it: .svg, .png, .pdf or .html.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """From a model's config to its cache in bytes, its state and its limits; several side by side.
 
     Example: limen audit examples/configs/gpt_oss_120b.json --context 131072
     """
-    from limen.audits import Request
+    from limen.audits import Request, load
+    from limen.audits import audit as read
+    from limen.audits.report import AuditsReport
     from limen.core import quantities
-    from limen.render.audit import audited
+    from limen.render.audit import lines_of, side_by_side
+    from limen.render.card import card_ready, save_card
 
     request = Request(
         quantities.tokens(context),
@@ -364,10 +440,16 @@ def audit(
         state_dtype=state_dtype,
         engine=engine,
     )
-    shown, lines = audited(paths, request, card)
-    _print("audit", shown, lines, as_json)
-    failed = any(one["failures"] for one in shown.get("models", [shown]))
-    raise typer.Exit(1 if failed else 0)
+    if card is not None:
+        card_ready(card, len(paths))
+    found = tuple(read(*load(path), request).report for path in paths)
+    if card is not None:
+        save_card(card, found)
+    if len(found) == 1:
+        _print(found[0], lines_of(found[0]), as_json)
+    else:
+        _print(AuditsReport(models=found), side_by_side(found), as_json)
+    raise typer.Exit(1 if any(one.failures for one in found) else 0)
 
 
 @app.command()
@@ -391,7 +473,7 @@ def protocol(
     save: Annotated[
         Path | None, typer.Option(help="A folder for the model and the certificate; a search goes on there.")
     ] = None,
-    picture: Annotated[Path | None, typer.Option(help="An SVG file for the exchange.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="A file for the exchange: .svg, .png or .pdf.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -399,17 +481,40 @@ def protocol(
 
     Example: limen protocol "composition(m=4,n1=4)" "linear(h=1,d=4),softmax(h=2,d=4)"
     """
-    from limen.render.protocol import Request, played
+    from limen.conversation.play import ProtocolRequest
+    from limen.render.protocol import lines_of
 
-    request = Request(task, architecture, players, arithmetic, model, seed)
+    request = ProtocolRequest(task, architecture, players, arithmetic, model, seed)
     if decompose:
-        from limen.render.decomposition import decomposed
+        from limen.decompositions import decompose as search
+        from limen.render.decomposition import lines_of as search_lines
 
-        shown, lines, good = decomposed(request, rows, seconds, save)
-    else:
-        shown, lines, good = played(request, save, picture)
-    _print("protocol", shown, lines, as_json)
-    raise typer.Exit(0 if good else 1)
+        found = search(request, rows, seconds, save)
+        _print(found, search_lines(found), as_json)
+        raise typer.Exit(0 if found.found else 1)
+    said = _played(request, save, picture)
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(0 if said.holds else 1)
+
+
+def _played(request: ProtocolRequest, folder: Path | None, picture: Path | None) -> ProtocolReport:
+    """Holds the conversation and writes what was asked for; what cannot be written is refused before."""
+    from limen.conversation.play import play
+    from limen.core.certificate import encode
+    from limen.model.files import ready, save
+    from limen.render.exchange import exchange_picture
+    from limen.render.svg import picture_ready, save_picture
+
+    if folder is not None:
+        ready(folder, _CERTIFICATE)
+    if picture is not None:
+        picture_ready(picture)
+    played = play(request)
+    if folder is not None:
+        save(played.model, folder, (_CERTIFICATE, encode(played.transcript)))
+    if picture is not None:
+        save_picture(picture, exchange_picture(played.report))
+    return played.report
 
 
 @app.command()
@@ -431,15 +536,36 @@ def table(
 
     Example: limen table --row linear --column eva
     """
-    from limen.render.evidence import tabled
+    from limen.render.table import FORMATS, printed
     from limen.tables.cell import EvidenceError
 
+    _known(form, FORMATS)
     try:
-        shown, lines = tabled(row or [], column or [], full, out, form)
+        said = _tabled(row or [], column or [], full, out)
     except EvidenceError as error:
         typer.echo(f"limen: the evidence does not hold: {error}", err=True)
         raise typer.Exit(1) from error
-    _print("table", shown, lines, as_json)
+    lines = [FORMATS[form](said)] if form else [*printed(said), "", f"report: {said.page}"]
+    _print(said, lines, as_json)
+
+
+def _tabled(rows: list[str], columns: list[str], full: bool, out: Path) -> TableReport:
+    """Builds the table and writes the folder, once everything has been checked."""
+    import msgspec
+    from msgspec.structs import replace
+
+    from limen.render.page.page import page
+    from limen.render.progress import cells_bar
+    from limen.tables.build import PAGE, REPORT, build, refuse, write
+    from limen.tables.curves import curves
+
+    refuse(out)
+    with cells_bar() as progress:
+        table = build(rows, columns, full, progress)
+    said = table.report
+    content = msgspec.json.format(said.to_json().encode(), indent=1)
+    write(table, out, {REPORT: content, PAGE: page(said, curves(table.columns))})
+    return replace(said, page=str(out / PAGE))
 
 
 @app.command("check")
@@ -458,20 +584,37 @@ def check_(
     Example: limen check weights/certificate.json
     """
     from limen.checks.reader import all_checked, checked
-    from limen.render.check import exit_code, lines_of
+    from limen.render.check import folder_lines
 
-    if certificate.is_dir() and model is not None:
+    if not certificate.is_dir():
+        said = checked(certificate, model or certificate.parent)
+        _print(said, [said.headline], as_json)
+        raise typer.Exit(0 if said.valid else 1)
+    if model is not None:
         raise BadInput("--model is for one certificate; those of a folder have their models beside them")
-    shown = (
-        all_checked(certificate)
-        if certificate.is_dir()
-        else checked(certificate, model or certificate.parent)
-    )
-    _print("check", shown, lines_of(shown), as_json)
-    raise typer.Exit(exit_code(shown))
+    found = all_checked(certificate)
+    _print(found, folder_lines(found), as_json)
+    raise typer.Exit(2 if found.malformed else 0 if found.valid else 1)
 
 
-def _print(kind: str, fields: Mapping[str, Any], lines: list[str], as_json: bool) -> None:
+@app.command("schema")
+def schema_(
+    name: Annotated[str, typer.Argument(help=f"A command: {', '.join(SCHEMAS)}.")],
+) -> None:
+    """The JSON Schema of what a command prints with --json.
+
+    Example: limen schema decide
+    """
+    from limen.schemas import schema_of
+
+    typer.echo(json.dumps(schema_of(name), ensure_ascii=False, indent=1))
+
+
+def _known(form: str | None, known: Iterable[str]) -> None:
+    if form is not None and form not in known:
+        raise unknown("format", form, known)
+
+
+def _print(said: Report, lines: list[str], as_json: bool) -> None:
     """For scripts or for people."""
-    shown = json.dumps({"schema": f"limen/{kind}/1", **fields}, ensure_ascii=False)
-    typer.echo(shown if as_json else "\n".join(lines))
+    typer.echo(said.to_json() if as_json else "\n".join(lines))

@@ -7,9 +7,11 @@ accepted both sides, one of them would be wrong, and that is an error, not a ver
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 from limen import machines as machine
 from limen import placement as fits
@@ -19,12 +21,14 @@ from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound, Fits, Machine
 from limen.core.construction import Construction, constructions_for
 from limen.core.errors import BadInput, counted, unknown
+from limen.core.folder import content_of, write_whole
 from limen.core.kernel import Accepted, accept
-from limen.core.quantities import many
+from limen.core.quantities import many, percent
 from limen.core.smallest import smallest
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, NoStatement, Theorem
 from limen.core.verdict import Argued, Flip, Verdict
+from limen.model.files import HEADER, WEIGHTS
 
 Way = Accepted | Argued | str  # evidence, or a proof on paper, or why it is neither
 
@@ -36,7 +40,7 @@ def theorems() -> tuple[tuple[str, Theorem], ...]:
 
 
 @dataclass(frozen=True)
-class Found:
+class Known:
     """Everything known about one case: what each theorem says, and why each way to do it is (not) one."""
 
     bounds: dict[str, Bound | NoStatement]
@@ -70,32 +74,23 @@ class Found:
         """The theorems about this task that do not exclude it, and the ways that are none."""
         about = [name for name, theorem in theorems() if theorem.needs(task)]
         said = [(name, self.bounds[name]) for name in about]
-        silent = [f"{name}: {_said(b)}" for name, b in said if isinstance(b, Bound) or not b.elsewhere]
+        silent = [f"{name}: {said_of(b)}" for name, b in said if isinstance(b, Bound) or not b.elsewhere]
         return *silent, *(f"{name}: {way}" for name, way in self.ways.items() if isinstance(way, str))
 
 
-def decide(
-    task: Task,
-    architecture: Architecture,
-    steps: int = 0,
-    over: str | None = None,
-    more: tuple[Construction, ...] = (),
-) -> Verdict:
-    """The verdict, the size from which on it is CANNOT, and the highest accuracy on inputs that are drawn.
-
-    `more` are constructions to try besides those that the catalogue has for the task.
-    """
+def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | None = None) -> Verdict:
+    """The verdict, the size from which on it is CANNOT, and the highest accuracy on inputs that are drawn."""
     counted(steps)
     size = over or task.grows
     if size not in task.sizes:
         raise unknown(f"size of {task}", size, task.sizes)
     ceiling = _ceiling(task, architecture, steps)
-    found = Found(_bounds(task, architecture, steps), _ways(task, architecture, steps, more), ceiling)
+    found = Known(_bounds(task, architecture, steps), _ways(task, architecture, steps), ceiling)
     cannot, can = found.cannot, found.can
     if cannot and can:
         raise AssertionError(f"{task}, {architecture}: {cannot.says} and {can[1].says} contradict each other")
     by, evidence = (None, cannot) if cannot else can or (None, None)
-    ruled_out = smallest(task, size, lambda t: _excluded(t, architecture, steps), known=cannot is not None)
+    flips = smallest(task, size, lambda t: _excluded(t, architecture, steps), known=cannot is not None)
     return Verdict(
         task.spelled,
         architecture.spelled,
@@ -106,10 +101,34 @@ def decide(
         () if evidence else found.argued,
         next(iter(found.inequalities), None),
         () if evidence else found.remarks(task),
-        ruled_out and Flip(size, *ruled_out),
+        flips and Flip(size, *flips),
         ceiling,
         None if evidence or found.argued else believed(task, architecture, steps),
+        asked=(str(task), str(architecture)),
     )
+
+
+def ruled_out(
+    task: Task, architecture: Architecture, steps: int = 0, by: Iterable[str] | None = None
+) -> Accepted | None:
+    """The evidence of CANNOT alone, by any theorem, or by one of those that are named by their ids."""
+    if by is not None:
+        known = dict(theorems())
+        return Known({name: known[name].bound(task, architecture, steps) for name in by}, {}).cannot
+    found = Known(_bounds(task, architecture, steps), {}).cannot
+    return found or Known({}, {}, _ceiling(task, architecture, steps)).cannot
+
+
+def built(task: Task, architecture: Architecture, steps: int = 0) -> Accepted | None:
+    """The evidence of CAN alone: the first construction that does it, or the machine that counting gives."""
+    found = Known({}, _ways(task, architecture, steps)).can
+    return found and found[1]
+
+
+def excluding(theorem: Theorem, task: Task, architecture: Architecture) -> Bound | None:
+    """What a theorem claims to rule out, for searches; what counts is what `ruled_out` then finds."""
+    said = theorem.bound(task, architecture)
+    return said if isinstance(said, Bound) and said.excludes else None
 
 
 def _bounds(task: Task, architecture: Architecture, steps: int) -> dict[str, Bound | NoStatement]:
@@ -123,9 +142,7 @@ def _excluded(task: Task, architecture: Architecture, steps: int) -> bool:
     return _ceiling(task, architecture, steps) is not None
 
 
-def _ways(
-    task: Task, architecture: Architecture, steps: int, more: tuple[Construction, ...]
-) -> dict[str, Way]:
+def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:
     """Constructions up to the first that does it; else the machine that counting gives, if bits are said."""
     ways: dict[str, Way] = {}
     known = []
@@ -134,8 +151,8 @@ def _ways(
             known.append(lookup("constructions", name, Construction).within(task, architecture))
         except BadInput as error:  # it does not exist at these sizes
             ways[name] = str(error)
-    for construction in (*known, *more):
-        way = ways[str(construction)] = _tried(construction, architecture, steps)
+    for construction in known:
+        way = ways[str(construction)] = tried(construction, architecture, steps)
         if isinstance(way, Accepted):
             return ways
     if any(part.bits is not None for layer in architecture.layers for part in layer.parts if not part.full):
@@ -144,7 +161,8 @@ def _ways(
     return ways
 
 
-def _tried(construction: Construction, architecture: Architecture, steps: int) -> Way:
+def tried(construction: Construction, architecture: Architecture, steps: int) -> Way:
+    """The evidence of CAN by one construction, or a proof on paper, or why it is neither."""
     try:
         offered = fits.offer(construction, architecture, steps)
         return offered if isinstance(offered, str) else fits.evidence(offered, architecture)
@@ -164,7 +182,8 @@ def _ratio(b: Bound) -> float:
     return math.log2((b.has_bits or 0) + 1) - math.log2((b.needs_bits or 0) + 1)
 
 
-def _said(b: Bound | NoStatement) -> str:
+def said_of(b: Bound | NoStatement) -> str:
+    """Both sides of an inequality, or why there is none."""
     if isinstance(b, NoStatement):
         return b.reason
     if b.accuracy is not None:
@@ -177,7 +196,7 @@ def _said(b: Bound | NoStatement) -> str:
 def _reason(evidence: Accepted | None, by: str | None, argued: tuple[Argued, ...]) -> str:
     match evidence and evidence.certificate:
         case Bound() as b:
-            return f"{b.theorem}: {_said(b)}"
+            return f"{b.theorem}: {said_of(b)}"
         case Fits() as f:
             margin = float(Fraction(f.margin))
             return f"{by} fits, with a margin of at least {margin:.3g} on every input in {f.precision}"
@@ -188,9 +207,11 @@ def _reason(evidence: Accepted | None, by: str | None, argued: tuple[Argued, ...
     return "no theorem rules it out, and no construction fits"
 
 
-def percent(accuracy: float) -> str:
-    """Rounded up, so that it stays a bound."""
-    for unit in (1e3, 1e4, 1e5, 1e6):  # more digits near certainty
-        if (up := math.ceil(accuracy * unit)) < unit:
-            return f"{up / unit * 100:g} %"
-    return "100 %"
+def keep(evidence: Accepted, path: Path) -> None:
+    """The certificate, and beside it the weights that it is about; another model's are not overwritten."""
+    for name, content in zip((HEADER, WEIGHTS), evidence.files or (), strict=False):
+        other = path.parent / name
+        if other.exists() and content_of(other) != content:
+            raise BadInput(f"{other} is another model's: name a file in another folder")
+        write_whole(other, content)
+    write_whole(path, evidence.content)

@@ -6,13 +6,17 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from limen.core.architecture import Architecture, Layer, Part
 from limen.core.catalogue import identifier
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput, counted
 from limen.core.graph import Component, Graph, Level
+from limen.core.quantities import PRACTICAL, plural, thought
+from limen.core.report import Report
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.mixers.linear import Linear
@@ -21,7 +25,6 @@ from limen.theorems.composition_depth import smallest
 from limen.theorems.composition_depth.inequality import levels_of
 
 _LOOKED_AT = 20_000  # layers, of all the stacks that are compared with this one
-PRACTICAL = 2**40  # tokens: a longer text is nobody's
 # What a change of one layer does: it is removed, a recurrent layer comes before it, or it is moved forward.
 LOSS = "removing it costs one hop"
 INSERTED = "a recurrent layer before it adds one hop"
@@ -29,7 +32,7 @@ MOVED = "moving it before the second softmax layer adds one hop"
 _NEAR, _LOUD = 2, 2**10  # more hops are certified in no practical text where replies have so many bits
 
 
-class Stop(NamedTuple):
+class Stop(msgspec.Struct, frozen=True):
     """A layer on the way, and what has been reached after it."""
 
     layer: int
@@ -37,9 +40,54 @@ class Stop(NamedTuple):
     holds: str
 
 
+class Change(msgspec.Struct, frozen=True):
+    """A layer, and what becomes of the hops if it is changed."""
+
+    layer: int
+    effect: str  # LOSS, INSERTED or MOVED
+
+    @property
+    def removed(self) -> bool:
+        return self.effect == LOSS
+
+    @property
+    def inserted(self) -> bool:
+        return self.effect == INSERTED
+
+
+class Certified(msgspec.Struct, frozen=True, kw_only=True):
+    """So many hops, one too many, are ruled out from n tokens on; or the reason why nothing is known."""
+
+    hops: int
+    n: int | None = None  # where it can be written down
+    log2_n: float | None = None
+    task: str | UnsetType | None = UNSET
+    reason: str | UnsetType = UNSET
+    heard_bits: int | UnsetType = UNSET  # fewer than an answer has: that alone rules it out, at any depth
+    answer_bits: int | UnsetType = UNSET
+
+
+class DepthReport(Report, frozen=True, kw_only=True, tag="limen/depth/1"):
+    """How many hops a stack chains, by which layers, and from which length on not one more."""
+
+    architecture: str
+    steps: int
+    hops: int
+    plain_hops: int
+    hops_per_step: int
+    path: tuple[Stop, ...]
+    saves: tuple[Change, ...]
+    certified: Certified
+    note: str = "hops: what one value a reply can do; that it is no more is asymptotic and worst case"
+
+    @property
+    def headline(self) -> str:
+        return f"{self.architecture}: {plural(self.hops, 'hop')}{thought(self.steps)}"
+
+
 def depth(
-    architecture: Architecture, steps: int, numbers: Sequence[int] | None = None, far: bool = True
-) -> dict[str, Any]:
+    architecture: Architecture, steps: int = 0, numbers: Sequence[int] | None = None, far: bool = True
+) -> DepthReport:
     """Of a stack whose layers have numbers of their own, where some are given.
 
     Without `far` no length beyond all practice is searched for: that takes seconds.
@@ -51,17 +99,16 @@ def depth(
             raise BadInput(f"layer {i}, {layer}, reads later tokens: the depth rule is about decoders")
     graph = Graph.of(architecture, 1)
     κ, φ = graph.κ, graph.φ
-    return {
-        "architecture": str(architecture),
-        "steps": steps,
-        "hops": κ + steps * φ,
-        "plain_hops": max(κ + steps * φ, 2 ** _doublings(graph) - 2),
-        "hops_per_step": φ,
-        "path": [stop._replace(layer=numbers[stop.layer])._asdict() for stop in _path(architecture, graph)],
-        "saves": [{"layer": numbers[i], "effect": effect} for i, effect in _saves(architecture, κ)],
-        "certified": _certified(architecture, κ + steps * φ + 1, steps, far),
-        "note": "hops: what one value a reply can do; that it is no more is asymptotic and worst case",
-    }
+    return DepthReport(
+        architecture=str(architecture),
+        steps=steps,
+        hops=κ + steps * φ,
+        plain_hops=max(κ + steps * φ, 2 ** _doublings(graph) - 2),
+        hops_per_step=φ,
+        path=tuple(Stop(numbers[s.layer], s.mixer, s.holds) for s in _path(architecture, graph)),
+        saves=tuple(Change(numbers[i], effect) for i, effect in _saves(architecture, κ)),
+        certified=_certified(architecture, κ + steps * φ + 1, steps, far),
+    )
 
 
 def _doublings(graph: Graph) -> int:
@@ -160,21 +207,25 @@ def _moved(layer: Layer, after: int, by: int, j: int) -> Layer:
     return Layer(tuple(parts))
 
 
-def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> dict[str, Any]:
+def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> Certified:
     near = far or hops <= _NEAR or _whispers(architecture)
     found = smallest(architecture, hops, steps) if near else None
     if found is None:
         why = levels_of(architecture, 2**20, hops, steps)
-        nothing = {"hops": hops, "n": None, "log2_n": None}
         if isinstance(why, NoStatement):
-            return nothing | {"reason": why.reason}
-        return nothing | ({"reason": "no size is certified"} if near else {"task": None})
+            return Certified(hops=hops, reason=why.reason)
+        return (
+            Certified(hops=hops, reason="no size is certified") if near else Certified(hops=hops, task=None)
+        )
     if not far and found.n is not None and found.n > PRACTICAL:
-        return {"hops": hops, "n": None, "log2_n": found.log2_n, "task": None}
+        return Certified(hops=hops, log2_n=found.log2_n, task=None)
     task = None if found.bound is None else found.bound.task
     log2_n = found.log2_n if math.isfinite(found.log2_n) else None
-    shown = {"hops": hops, "n": found.n, "log2_n": log2_n, "task": task}
-    return shown | (_heard(architecture, found.bound) if found.bound else {})
+    heard = _heard(architecture, found.bound) if found.bound else None
+    heard_bits, answer_bits = heard or (UNSET, UNSET)
+    return Certified(
+        hops=hops, n=found.n, log2_n=log2_n, task=task, heard_bits=heard_bits, answer_bits=answer_bits
+    )
 
 
 def _whispers(architecture: Architecture) -> bool:
@@ -183,11 +234,11 @@ def _whispers(architecture: Architecture) -> bool:
     return any(bits is not None and bits < _LOUD for bits in replies)
 
 
-def _heard(architecture: Architecture, bound: Bound) -> dict[str, int]:
+def _heard(architecture: Architecture, bound: Bound) -> tuple[int, int] | None:
     """Where an answer has more bits than the last token ever hears: that alone rules it out, at any depth."""
     tables = chain(Task.parse(bound.task))
     bits = None if tables is None else levels_of(architecture, tables.length, tables.L, bound.steps)
     if tables is None or bits is None or isinstance(bits, NoStatement):
-        return {}
+        return None
     heard, answer = sum(bits.ω) + sum(bits.σ), tables.N(tables.L - 1).bit_length() - 1
-    return {"heard_bits": heard, "answer_bits": answer} if heard < answer else {}
+    return (heard, answer) if heard < answer else None

@@ -8,6 +8,7 @@ worked out here, from their text; the claim brings the free sizes of the proof a
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -15,9 +16,11 @@ from limen.core.architecture import Architecture
 from limen.core.catalogue import beside, ids, module_of
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput, shortened, unknown
+from limen.core.folder import write_whole
 from limen.core.proof import Claim, heading
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
+from limen.core.verdict import DecideReport, Verdict
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
 from limen.theorems import WRITTEN, Case, Form, Stated, Unwritten
@@ -127,6 +130,21 @@ def written(claim: Claim, said: Stated) -> str:
         f"Proof. {said.proof}. vm_compute. reflexivity. Qed.\n"
         "Print Assumptions verdict.\n"
     )
+
+
+def proved(verdict: Verdict, path: Path) -> DecideReport:
+    """Its report, the proof of a CANNOT written to a file, or with the reason why there is none."""
+    if path.suffix != ".v":
+        raise BadInput(f"a Coq file must be named *.v, got {path}")
+    bound = verdict.evidence and verdict.evidence.certificate
+    claim = claimed(bound) if isinstance(bound, Bound) else NoStatement("only a CANNOT has one")
+    said = claim if isinstance(claim, NoStatement) else formal(claim)
+    if isinstance(said, NoStatement):
+        return replace(verdict.report, proof_missing=said.reason)
+    assert isinstance(claim, Claim)  # something was said of it
+    write_whole(path, written(claim, said).encode())
+    by = f"{claim.form} of proofs/{forms()[claim.form].modules.split()[-1]}.v"
+    return replace(verdict.report, proof=str(path), proof_by=by)
 
 
 def judge(claim: Claim, said: Stated, module: str) -> str:

@@ -2,35 +2,77 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import lazy_loader
+import msgspec
+import numpy as np
+
 from limen.core.catalogue import identifier
-from limen.core.certificate import Run, Solves
-from limen.core.construction import Construction
+from limen.core.certificate import Run, Solves, encode
+from limen.core.construction import Construction, construct
 from limen.core.errors import BadInput, unknown
+from limen.core.kernel import Accepted, accept
 from limen.core.numbers import Precision, Significand
+from limen.core.report import Report, Result
+from limen.core.task import Task
+from limen.core.verdict import answer_of
 from limen.core.weights import tensors
 from limen.model import exhaustive
-from limen.model.files import digest
+from limen.model.attention import HeadMap, attention
+from limen.model.files import digest, save
 from limen.model.last import reads_only_the_embedding
 from limen.model.model import Model
-from limen.model.run import batch_size, inputs, payable, run
-from limen.placement import Offer, frame_of, solves
+from limen.model.run import batch_size, inputs, payable, run, runnable
+from limen.placement import Offer, files_of, frame_of, solves
 
 if TYPE_CHECKING:
-    from limen.core.task import Task
+    import torch
+else:
+    torch = lazy_loader.load("torch")
 
+RUN, CERTIFICATE = "run.json", "certificate.json"  # what is saved beside the weights
+_DRAWN = 96  # tokens that can still be told apart in a picture
 _FEW = 2**16  # inputs that are all run through without being asked
 _TOKENS = 2**21  # tokens worth drawing when nobody says how many inputs
 
 
-@dataclass(frozen=True)
-class Solution:
+class SolveReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
+    """A solution as plain data."""
+
+    task: str
+    construction: str
+    precision: str
+    tried: int
+    wrong: int
+    exhaustive: bool
+    margin: float | None  # the least seen; null where there is one answer only
+    certified: float | None
+    predicted: float | None
+    layers: int
+    heads: int
+    width: int
+    head_dim: int
+    steps: int
+    seconds: float
+    correct: bool
+    standing: str
+
+    @property
+    def headline(self) -> str:
+        return f"{self.task} by {self.construction}, {self.precision}: {self.wrong} of {self.tried:,} wrong"
+
+
+@dataclass(frozen=True, repr=False)
+class Solution(Result):
     """What a construction is and what its run showed."""
 
     task: str
@@ -40,7 +82,6 @@ class Solution:
     wrong: int
     exhaustive: bool
     margin: float
-    certified: float | None  # on every input, derived by the kernel from the weights
     predicted: float | None  # on every input, by the construction's own proof: argued, not checked
     layers: int
     heads: int
@@ -48,6 +89,13 @@ class Solution:
     head_dim: int
     steps: int
     seconds: float
+    proof: Accepted | None  # that it is right on every input
+
+    @property
+    def certified(self) -> float | None:
+        """The least margin on every input, derived by the kernel from the weights."""
+        found = self.proof and self.proof.certificate
+        return float(Fraction(found.margin)) if isinstance(found, Solves) else None
 
     @property
     def correct(self) -> bool:
@@ -58,9 +106,19 @@ class Solution:
         """What is known: right on every input, by the kernel; each was run; a sample was; wrong."""
         if not self.correct:
             return "wrong"
-        if self.certified is not None:
-            return "can"
+        if self.proof is not None:
+            return answer_of(self.proof).value
         return "every input run" if self.exhaustive else "built, sampled"
+
+    @property
+    def headline(self) -> str:
+        return self.report.headline
+
+    @property
+    def report(self) -> SolveReport:
+        said = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "proof"}
+        said |= {"margin": None if self.margin == inf else self.margin, "certified": self.certified}
+        return SolveReport(**said, correct=self.correct, standing=self.standing)
 
 
 def solve(
@@ -90,7 +148,6 @@ def solve(
     payable(model, task, construction.steps, total)
     drawn = inputs(task, None if every else how, seed, batch_size(model, task, construction.steps))
     seen = run(model, task, precision, drawn, construction.steps, lambda more: progress(more, total))
-    proof = proved(construction, str(precision), encoder)
     mixers = [part.mixer for layer in model.frame.architecture.layers for part in layer.parts]
     solution = Solution(
         task=str(task),
@@ -100,13 +157,13 @@ def solve(
         wrong=seen.wrong,
         exhaustive=every,
         margin=seen.margin,
-        certified=float(Fraction(proof.margin)) if proof is not None else None,
         predicted=construction.margin(precision),
         layers=len(model.frame.architecture.layers),
         heads=max(getattr(m, "h", 1) for m in mixers),
         width=model.frame.width,
         head_dim=max(max(getattr(m, "d", 0), getattr(m, "d_k", None) or 0) for m in mixers),
         steps=construction.steps,
+        proof=proved(construction, str(precision), encoder),
         seconds=time.perf_counter() - start,
     )
     return solution, model
@@ -119,10 +176,12 @@ def _worth_drawing(task: Task, model: Model) -> int:
     return max(2, min(128, _TOKENS // work))
 
 
-def proved(construction: Construction, precision: str, encoder: bool = False) -> Solves | None:
+def proved(construction: Construction, precision: str, encoder: bool = False) -> Accepted | None:
     """The certificate that the kernel accepts: right on every input."""
-    proof = solves(Offer(construction, encoder, precision))
-    return proof if isinstance(proof, Solves) else None
+    offered = Offer(construction, encoder, precision)
+    proof = solves(offered)
+    found = accept(proof, files_of(offered)) if isinstance(proof, Solves) else None
+    return found if isinstance(found, Accepted) else None
 
 
 def certificate(solution: Solution, model: Model, seed: int) -> Run:
@@ -139,13 +198,108 @@ def certificate(solution: Solution, model: Model, seed: int) -> Run:
     )
 
 
+def saved(solution: Solution, model: Model, folder: Path, seed: int) -> None:
+    """The model, what its run showed, and beside it what is proved, or again what was seen."""
+    seen = encode(certificate(solution, model, seed))
+    proof = seen if solution.proof is None else solution.proof.content
+    save(model, folder, (RUN, seen), (CERTIFICATE, proof))
+
+
 @dataclass(frozen=True)
-class Least:
+class Looks:
+    """Where the positions of a construction's model look on one hard input, and what its stream holds."""
+
+    title: str
+    width: int
+    columns: tuple[tuple[str, int], ...]
+    tokens: tuple[int, ...]  # with those that it wrote itself
+    maps: tuple[HeadMap, ...]
+
+
+def looks(construction: Construction, seed: int) -> Looks:
+    """Refused, before anything is run, where nobody could tell the tokens apart."""
+    n = construction.task.length + construction.steps
+    if n > _DRAWN:
+        raise BadInput(f"a picture shows at most {_DRAWN} tokens, {construction.task} has {n}")
+    model = Model.of(construction)
+    tokens = torch.as_tensor(construction.task.sample(np.random.default_rng(seed), 1, hard=True)[0][0])
+    if construction.steps:
+        tokens = torch.cat([tokens, model.decode(tokens, construction.steps)])
+    return Looks(
+        f"{construction.task} by {construction}",
+        model.frame.width,
+        construction.columns.sizes,
+        tuple(tokens.tolist()),
+        attention(model, tokens),
+    )
+
+
+class Least(msgspec.Struct, frozen=True):
     """The least precision or width that still works at one size."""
 
     task: str
     works: int | None  # every tried input is right from here on
     predicted: int | None  # and here on every input there is, by the construction's own proof
+
+
+class LeastReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
+    """The least precision or width that works, at the task's size and at smaller ones."""
+
+    task: str
+    construction: str
+    smallest: str  # precision or width
+    rows: tuple[Least, ...]
+
+    @property
+    def headline(self) -> str:
+        return f"{self.construction}: least {self.smallest} for {self.task}"
+
+    @property
+    def works(self) -> bool:
+        """Whether one was found at every size."""
+        return all(row.works is not None for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What is asked for, as text."""
+
+    task: str
+    by: str | None = None
+    precision: str = "float32"
+    check: str | None = None  # exhaustive, or how many plain and as many hard inputs
+    seed: int = 0
+
+    @property
+    def construction(self) -> Construction:
+        return construct(Task.parse(self.task), self.by)
+
+    @property
+    def how(self) -> int | None:
+        """How many inputs to draw; None: not said, or all."""
+        if self.check in (None, "exhaustive"):
+            return None
+        if not re.fullmatch("[0-9]{1,18}", str(self.check)):
+            raise BadInput(f"--check must be exhaustive or a number of inputs, got {self.check}")
+        return int(str(self.check))
+
+    def run(self, progress: Callable[[int, int], None] = lambda more, total: None) -> tuple[Solution, Model]:
+        """The weights, run."""
+        every = self.check == "exhaustive"
+        how, precision = self.how, runnable(self.precision)
+        return solve(self.construction, precision, how, every=every, seed=self.seed, progress=progress)
+
+    def least(self, smallest: str, over: str | None) -> LeastReport:
+        """The least precision, or the least width in this precision."""
+        construction, precision = self.construction, runnable(self.precision)
+        if smallest == "precision":
+            rows = smallest_precision(construction, self.how, self.seed, over)
+        elif smallest == "width":
+            rows = smallest_width(construction, precision, self.how, self.seed, over)
+        else:
+            raise BadInput(f"--smallest must be precision or width, got {smallest}")
+        task, by = str(construction.task), str(construction)
+        return LeastReport(task=task, construction=by, smallest=smallest, rows=tuple(rows))
 
 
 Knob = Callable[[Construction, int], tuple[Construction, Precision]]  # what to run at one setting

@@ -14,17 +14,17 @@ import lazy_loader
 import numpy as np
 from numpy.typing import NDArray
 
+from limen.conversation.converse import converse
+from limen.conversation.sums import Integers
+from limen.conversation.transcript import arithmetic
 from limen.core.errors import BadInput
 from limen.core.graph import Graph
+from limen.core.heads import join, split
 from limen.core.mixer import Streaming
 from limen.core.task import Tokens
-from limen.mixers._heads import join, split
 from limen.mixers.softmax import Softmax
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, Place
-from limen.protocols._conversation import converse
-from limen.protocols._sums import Integers
-from limen.protocols._transcript import arithmetic
 from limen.tasks.composition import Composition
 
 if TYPE_CHECKING:

@@ -10,17 +10,17 @@ import lazy_loader
 import numpy as np
 
 from limen.adversary.told_alike import ARITHMETIC
+from limen.conversation.sums import Arithmetic, Content
+from limen.conversation.transcript import arithmetic
 from limen.core.certificate import Collision
+from limen.core.heads import split
+from limen.core.highest import highest
 from limen.core.task import Task, Tokens
-from limen.mixers._heads import split
-from limen.mixers._masked import highest
 from limen.mixers.block_sparse import BlockSparse
 from limen.model import exhaustive
 from limen.model.arithmetic import computing_in
 from limen.model.files import digest
 from limen.model.model import Model
-from limen.protocols._sums import Arithmetic, Content
-from limen.protocols._transcript import arithmetic
 
 if TYPE_CHECKING:
     import torch

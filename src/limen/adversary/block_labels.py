@@ -12,12 +12,12 @@ import numpy as np
 from limen.adversary.block_cut import collision, only_layer, said_bytes, told
 from limen.adversary.told_alike import ARITHMETIC
 from limen.checks.collision import check_collision
+from limen.conversation.transcript import arithmetic
 from limen.core.certificate import Collision
+from limen.core.heads import split
 from limen.core.task import Task, Tokens
-from limen.mixers._heads import split
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model
-from limen.protocols._transcript import arithmetic
 from limen.tasks.nearest_neighbor import NearestNeighbor
 
 if TYPE_CHECKING:

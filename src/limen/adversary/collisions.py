@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import lazy_loader
 import numpy as np
 
-from limen.checks.collision import check_collision, own_arithmetic
+from limen.checks.collision import check_collision, own_arithmetic, streams
 from limen.core.certificate import Collision
+from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Task, Tokens
 from limen.model import exhaustive
 from limen.model.files import digest
 from limen.model.model import Model
+from limen.model.predictor import Predictor
 
 if TYPE_CHECKING:
     import torch
@@ -28,19 +31,41 @@ _TOKENS = 2**16  # that are looked at together, about; so of long texts fewer
 _LONG = 2**12  # tokens of a text from which on only one continuation is looked at
 
 
-def collision(task: Task, model: Model, t: int, views: Callable[[Tokens], list[bytes]]) -> Collision | None:
-    """Two prefixes of t ≤ cut tokens, of the same view, that the model takes for each other."""
-    inputs = _inputs(task, t, np.random.default_rng(0))
-    groups: dict[bytes, list[int]] = {}
-    for i, view in enumerate(views(inputs[:, :t])):
-        groups.setdefault(view, []).append(i)
-    for group in groups.values():
-        for i, j in _pairs(group):
-            parts = _told_apart(task, inputs[i], inputs[j], t)
-            found = None if parts is None else collided(task, model, *parts)
-            if found is not None and check_collision(found, model) is None:
-                return found
-    return None
+@dataclass(frozen=True)
+class Collisions(Strategy):
+    """Two prefixes of t ≤ cut tokens, of the same view, that the model takes for each other.
+
+    What is seen of a prefix is the model's state after it, bit by bit, unless a theorem knows better.
+    """
+
+    t: int | None = None  # the task's own cut
+    views: Callable[[Tokens], list[bytes]] | None = None
+
+    needs: ClassVar[Access] = Access.WEIGHTS
+
+    def refuses(self, task: Task, model: Predictor) -> str | None:
+        if not isinstance(model, Model):
+            return "it looks at the states of a limen model"
+        return None if self.views or streams(model) else "some layer of the model keeps every token"
+
+    def search(self, task: Task, model: Predictor) -> Searched[Collision]:
+        if not isinstance(model, Model) or self.refuses(task, model) is not None:
+            return Searched(None)
+        t = task.cut if self.t is None else self.t
+        inputs = _inputs(task, t, np.random.default_rng(0))
+        seen = states(model, inputs[:, :t]) if self.views is None else self.views(inputs[:, :t])
+        groups: dict[bytes, list[int]] = {}
+        for i, view in enumerate(seen):
+            groups.setdefault(view, []).append(i)
+        pairs = (pair for group in groups.values() for pair in _pairs(group))
+        return Searched(next(filter(None, (_found(task, model, inputs, t, *pair) for pair in pairs)), None))
+
+
+def _found(task: Task, model: Model, inputs: Tokens, t: int, i: int, j: int) -> Collision | None:
+    """The two, if an end is seen with which their answers differ and the checker finds the outputs alike."""
+    parts = _told_apart(task, inputs[i], inputs[j], t)
+    found = None if parts is None else collided(task, model, *parts)
+    return found if found is not None and check_collision(found, model) is None else None
 
 
 def collided(task: Task, model: Model, left: Tokens, right: Tokens, suffix: Tokens) -> Collision:

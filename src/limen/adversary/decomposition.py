@@ -15,8 +15,8 @@ on which every token below z_L has the same vectors.  A class that leads nowhere
 one; and since one input is enough to break one model, single assignments of the players below are tried last.
 
 The proof guarantees a class by counting; a concrete model is broken far earlier.  Where nothing is found,
-nothing is said.  All numbers are integers (`protocols/_sums.py`): a trained model is quantised first, and the
-pair is about the quantised model.
+nothing is said.  All numbers are integers (`conversation/sums.py`): a trained model is quantised first, and
+the pair is about the quantised model.
 """
 
 from __future__ import annotations
@@ -24,20 +24,23 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import lazy_loader
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from limen.adversary._talk import Heard, Pair, Talk
 from limen.core.certificate import Collision
 from limen.core.errors import BadInput
+from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Task, Tokens
 from limen.model.files import digest
 from limen.model.model import Model
+from limen.model.predictor import Predictor
 from limen.tasks.composition import Composition
 
 if TYPE_CHECKING:
@@ -48,7 +51,7 @@ else:
 _BRANCHES = 4  # classes that are tried at each step
 
 
-class Step(NamedTuple):
+class Fixing(msgspec.Struct, frozen=True):
     """One fixing: what was fixed, how many tables there were and are left, and the bits that it may cost."""
 
     level: int
@@ -60,7 +63,7 @@ class Step(NamedTuple):
     bits: int
 
 
-class Level(NamedTuple):
+class LevelEnd(msgspec.Struct, frozen=True):
     """What level l ends with: |Z_l| tables that reach |I_l| values, out of a class of so many."""
 
     level: int
@@ -72,42 +75,45 @@ class Level(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class Decomposed(Searched[Collision]):
     """How far the decomposition came, and the pair if there is one."""
 
-    steps: tuple[Step, ...]
-    levels: tuple[Level, ...]
-    collision: Collision | None
+    steps: tuple[Fixing, ...]
+    levels: tuple[LevelEnd, ...]
     rounds: int
     seconds: float
 
 
 @dataclass(frozen=True)
-class Decomposition:
+class Decomposition(Strategy):
     """At most `rows` tables of a level at a time, for at most so many seconds; in integer arithmetic."""
 
     rows: int = 50_000
     seconds: float = 60.0
     seed: int = 0
     arithmetic: str = "integers(f=1,top=2,window=2)"
+    first: int = 0  # round: those before were done
 
-    def search(
-        self, task: Task, model: Model, first: int = 0, progress: Callable[[int], None] = lambda done: None
-    ) -> Found:
-        """Round after round with other samples, from `first` on; one round where all tables are seen."""
-        if not isinstance(task, Composition):
-            raise BadInput(f"the decomposition is about composition, not {task}")
-        start, rounds = time.perf_counter(), first
+    needs: ClassVar[Access] = Access.WEIGHTS
+
+    def refuses(self, task: Task, model: Predictor) -> str | None:
+        other = f"the decomposition is about composition, not {task}"
+        return None if isinstance(task, Composition) else other
+
+    def search(self, task: Task, model: Predictor) -> Decomposed:
+        """Round after round with other samples; one round where all tables are seen."""
+        if not isinstance(task, Composition) or not isinstance(model, Model):
+            raise BadInput(self.refuses(task, model) or "the decomposition is about a limen model")
+        start, rounds = time.perf_counter(), self.first
         while True:
             talk = Talk.of(task, model, self.arithmetic)
             rng = np.random.default_rng([self.seed, rounds])
             steps, levels, pair = _round(talk, rng, self.rows, start + self.seconds)
             rounds += 1
-            progress(rounds)
             spent = time.perf_counter() - start
             if pair is not None or levels[-1].exhaustive or spent > self.seconds:
                 collision = None if pair is None else _certificate(talk, self.arithmetic, pair)
-                return Found(tuple(steps), tuple(levels), collision, rounds, spent)
+                return Decomposed(collision, tuple(steps), tuple(levels), rounds, spent)
 
 
 def _certificate(talk: Talk, how: str, pair: Pair) -> Collision:
@@ -124,7 +130,7 @@ def _certificate(talk: Talk, how: str, pair: Pair) -> Collision:
 
 def _round(
     talk: Talk, rng: np.random.Generator, rows: int, deadline: float
-) -> tuple[list[Step], list[Level], Pair | None]:
+) -> tuple[list[Fixing], list[LevelEnd], Pair | None]:
     """Chooses Z_1 … Z_{L-1}, then looks for two z_L."""
     task, steps, levels = talk.task, [], []
     above = {l: rng.permutation(task.N(l - 1)) for l in range(1, task.L + 1)}  # the tables not yet chosen
@@ -141,23 +147,27 @@ def _round(
         below = _joined(chosen, below)
         above[l] = chosen[0]
         reached = len(np.unique(task.hops(_whole(task, above, below, l))[:, l]))
-        levels.append(Level(l, len(tables), every, len(kept), len(chosen), reached))
+        levels.append(LevelEnd(l, len(tables), every, len(kept), len(chosen), reached))
     tables, every = _tables(task, task.L, rng, rows)
     heard, members = talk.speaker(tables), np.arange(len(tables))
     entries = np.unique(_entries(task, task.L, below))
-    said, left = list[Step](), len(tables)
+    said, left = list[Fixing](), len(tables)
     for kept, said in _classes(talk, heard, below, task.L, members, deadline):
         left = len(kept)
         if (pair := _told_alike(talk, tables[kept], entries, below)) is not None:
-            return [*steps, *said], [*levels, Level(task.L, len(tables), every, left, 2, len(entries))], pair
-    levels.append(Level(task.L, len(tables), every, left, 0, len(entries)))
+            return (
+                [*steps, *said],
+                [*levels, LevelEnd(task.L, len(tables), every, left, 2, len(entries))],
+                pair,
+            )
+    levels.append(LevelEnd(task.L, len(tables), every, left, 0, len(entries)))
     # One input suffices to break one model: all classes at once, for one assignment after the other.
     for row in rng.permutation(len(below)):
         alone = below[row : row + 1]
         entry = _entries(task, task.L, alone)
         for kept in talk.alike(heard, alone):
             if (pair := _told_alike(talk, tables[kept], entry, alone)) is not None:
-                return [*steps, *said], [*levels, Level(task.L, len(tables), every, len(kept), 2, 1)], pair
+                return [*steps, *said], [*levels, LevelEnd(task.L, len(tables), every, len(kept), 2, 1)], pair
         if time.perf_counter() > deadline:
             break
     return [*steps, *said], levels, None
@@ -220,13 +230,13 @@ def _told_alike(talk: Talk, tables: Tokens, entries: NDArray[np.int64], below: T
 
 def _classes(
     talk: Talk, heard: Heard, below: Tokens, level: int, members: NDArray[np.int64], deadline: float
-) -> Iterator[tuple[NDArray[np.int64], list[Step]]]:
+) -> Iterator[tuple[NDArray[np.int64], list[Fixing]]]:
     """Classes of tables after which everybody below is told the same, the largest first, depth first."""
     x = talk.embed(below, heard.tokens)
 
     def refined(
-        i: int, x: torch.Tensor, members: NDArray[np.int64], said: list[Step]
-    ) -> Iterator[tuple[NDArray[np.int64], list[Step]]]:
+        i: int, x: torch.Tensor, members: NDArray[np.int64], said: list[Fixing]
+    ) -> Iterator[tuple[NDArray[np.int64], list[Fixing]]]:
         if i == talk.depth(level) or len(members) < 2:
             yield members, said
             return
@@ -235,7 +245,7 @@ def _classes(
         keys, bits, what = talk.told(heard, i, x, members, only_w=level == 1 and talk.L > 1)
         for inverse in _largest(keys):
             kept = members[inverse]
-            step = Step(level, i, what, len(members), len(kept), len(np.unique(keys)), bits)
+            step = Fixing(level, i, what, len(members), len(kept), len(np.unique(keys)), bits)
             yield from refined(i + 1, talk.after(heard, i, x, np.full(len(x), kept[0])), kept, [*said, step])
 
     yield from refined(0, x, members, [])

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import lazy_loader
 import numpy as np
 
+from limen.conversation.converse import Said, converse
+from limen.conversation.transcript import arithmetic
 from limen.core.certificate import Collision
+from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Task, Tokens
 from limen.model import exhaustive
 from limen.model.files import digest
 from limen.model.model import Model
-from limen.protocols._conversation import Said, converse
-from limen.protocols._transcript import arithmetic
+from limen.model.predictor import Predictor
 
 if TYPE_CHECKING:
     import torch
@@ -27,30 +30,36 @@ _ALL = 2**13  # inputs up to which all are run
 _DRAWN = 48  # beginnings otherwise, and so many ends for each
 
 
-def told_alike(task: Task, model: Model) -> Collision | None:
+@dataclass(frozen=True)
+class ToldAlike(Strategy):
     """Two inputs with the same end after whose beginnings the same is said, but another answer is right."""
+
+    needs: ClassVar[Access] = Access.WEIGHTS
+
+    def search(self, task: Task, model: Predictor) -> Searched[Collision]:
+        if not isinstance(model, Model):
+            return Searched(None)
+        batches = _inputs(task, np.random.default_rng(0))
+        return Searched(next(filter(None, (_pair(task, model, inputs) for inputs in batches)), None))
+
+
+def _pair(task: Task, model: Model, inputs: Tokens) -> Collision | None:
     t, rule = task.cut, arithmetic(ARITHMETIC)
-    for inputs in _inputs(task, np.random.default_rng(0)):
-        talk = converse(model, torch.as_tensor(inputs), [range(t), range(t, task.length)], rule)
-        said = _bytes(talk.said, len(inputs))
-        answers = np.asarray(task.answer(inputs)).reshape(len(inputs), -1)
-        groups: dict[bytes, list[int]] = {}
-        for i, row in enumerate(inputs):
-            groups.setdefault(row[t:].tobytes() + said[i], []).append(i)
-        for group in groups.values():
-            for i, j in pairwise(group):
-                if (answers[i] != answers[j]).any():
-                    left, right = (tuple(map(int, inputs[k][:t])) for k in (i, j))
-                    suffix = tuple(map(int, inputs[i][t:]))
-                    return Collision(
-                        task=str(task),
-                        left=left,
-                        right=right,
-                        suffix=suffix,
-                        arithmetic=ARITHMETIC,
-                        weights=digest(model),
-                    )
-    return None
+    talk = converse(model, torch.as_tensor(inputs), [range(t), range(t, task.length)], rule)
+    said = _bytes(talk.said, len(inputs))
+    answers = np.asarray(task.answer(inputs)).reshape(len(inputs), -1)
+    groups: dict[bytes, list[int]] = {}
+    for i, row in enumerate(inputs):
+        groups.setdefault(row[t:].tobytes() + said[i], []).append(i)
+    pairs = (pair for group in groups.values() for pair in pairwise(group))
+    found = next(((i, j) for i, j in pairs if (answers[i] != answers[j]).any()), None)
+    if found is None:
+        return None
+    left, right = (tuple(map(int, inputs[k][:t])) for k in found)
+    suffix = tuple(map(int, inputs[found[0]][t:]))
+    return Collision(
+        task=str(task), left=left, right=right, suffix=suffix, arithmetic=ARITHMETIC, weights=digest(model)
+    )
 
 
 def _bytes(said: list[Said], count: int) -> list[bytes]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 import lazy_loader
 import numpy as np
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 
 from limen.adversary.collisions import collided
 from limen.core.certificate import Collision
-from limen.core.task import Tokens
+from limen.core.strategy import Access, Searched, Strategy
+from limen.core.task import Task, Tokens
 from limen.model.model import Model
+from limen.model.predictor import Predictor
 from limen.tasks.two_sum import TwoSum
 
 if TYPE_CHECKING:
@@ -30,11 +33,44 @@ _MORE = 64  # places that are looked at beyond those that are opened
 _TRIES = 8  # a message may be rounded otherwise when many are computed at once: then the next one
 
 
-class Pair(NamedTuple):
+class Alike(NamedTuple):
     """Two contents of one place that send the same message: v is in the second, not in the first."""
 
     without: Tokens
     containing: Tokens
+
+
+Places = Iterable[tuple[int, Iterable[tuple[int, Alike]]]]  # where a place starts, and v with its pairs
+
+
+@dataclass(frozen=True)
+class Unseen(Strategy):
+    """Goes from place to place, each with its pairs, until some v has more of them than can be opened.
+
+    Which places there are and how many are opened is said by the proof that ends so.
+    """
+
+    opened: int
+    places: Places
+
+    needs: ClassVar[Access] = Access.WEIGHTS
+
+    def refuses(self, task: Task, model: Predictor) -> str | None:
+        return None if isinstance(task, TwoSum) and isinstance(model, Model) else "it is about 2-Sum"
+
+    def search(self, task: Task, model: Predictor) -> Searched[Collision]:
+        if not isinstance(task, TwoSum) or not isinstance(model, Model):
+            return Searched(None)
+        ambiguous: dict[int, dict[int, Alike]] = defaultdict(dict)  # v -> where the place starts -> its pair
+        tries = 0
+        for start, pairs in islice(self.places, self.opened + _MORE):
+            for v, pair in pairs:
+                ambiguous[v].setdefault(start, pair)
+                if len(ambiguous[v]) > self.opened:
+                    found, tries = _switched(task, model, v, ambiguous[v]), tries + 1
+                    if found is not None or tries == _TRIES:
+                        return Searched(found)
+        return Searched(None)
 
 
 def only_mixer(task: TwoSum, model: Model, kind: type[Kind]) -> Kind | None:
@@ -55,23 +91,7 @@ def classes(messages: torch.Tensor) -> list[NDArray[np.int64]]:
     return [members for members in found if len(members) > 1]
 
 
-def refuted(
-    task: TwoSum, model: Model, opened: int, places: Iterable[tuple[int, Iterable[tuple[int, Pair]]]]
-) -> Collision | None:
-    """Goes from place to place, each with its pairs, until some v has more of them than can be opened."""
-    ambiguous: dict[int, dict[int, Pair]] = defaultdict(dict)  # v -> where the place starts -> its pair
-    tries = 0
-    for start, pairs in islice(places, opened + _MORE):
-        for v, pair in pairs:
-            ambiguous[v].setdefault(start, pair)
-            if len(ambiguous[v]) > opened:
-                found, tries = _switched(task, model, v, ambiguous[v]), tries + 1
-                if found is not None or tries == _TRIES:
-                    return found
-    return None
-
-
-def _switched(task: TwoSum, model: Model, v: int, pairs: Mapping[int, Pair]) -> Collision | None:
+def _switched(task: TwoSum, model: Model, v: int, pairs: Mapping[int, Alike]) -> Collision | None:
     """Two inputs with different answers and the same logits, given pairs for v by the place where they start.
 
     All places hold what is without v, and so does the rest; then one place after the other is switched.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log2
 
+import msgspec
 import numpy as np
 
 from limen.bounds import matrix
@@ -13,20 +14,22 @@ from limen.bounds.stranger import Function, ask
 from limen.core.bits import Count
 from limen.core.catalogue import ids, lookup
 from limen.core.errors import BadInput
+from limen.core.report import Report
 from limen.core.task import Task
 from limen.core.theorem import Need, Theorem
 
 COUNTED = "counted"  # where a number of rows comes from, if not from a formula
+_SPELT = 4096  # bits of a number that is written out
 _FEW = 2**15  # inputs of a task of the catalogue that are counted beside the closed form
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(msgspec.Struct, frozen=True):
     """How log₂ #rows grew over some lengths: read off, not proved."""
 
     rows: dict[int, int]  # of each length
     formula: str
     deviation: float  # the largest, in bits
+    label: str = "a fit, not a bound"
 
 
 @dataclass(frozen=True)
@@ -52,19 +55,62 @@ class Counted:
         return max(self.rank_bits or 0, self.fooling_bits or 0)
 
 
-@dataclass(frozen=True)
-class Bounded:
-    """Rows at a cut, what the matrix shows where it was built, and what follows: (theorem, need)."""
+class Asking(msgspec.Struct, frozen=True):
+    """What a theorem asks of every architecture of some kind: an inequality, and its side in bits."""
+
+    theorem: str
+    mixer: str
+    inequality: str
+    bits: int | None
+
+    @classmethod
+    def of(cls, theorem: str, need: Need) -> Asking:
+        return cls(theorem, need.mixer, need.inequality, need.bits)
+
+
+class BoundReport(Report, frozen=True, kw_only=True, tag="limen/bound/1"):
+    """Prefixes to tell apart at a cut, what the matrix shows where it was built, and what follows."""
 
     task: str
     cut: int
-    rows: Count | None
-    counted: Counted | None
-    needs: tuple[tuple[str, Need], ...]
+    rows: int | None  # where it can be written down
+    bits: int | None
+    formula: str | None
+    exact: bool | None
+    exhaustive: bool  # every input was looked at; the fields up to `fooling_bits` say what was seen
+    counted: int | None = None
+    counted_exact: bool | None = None
+    rank: int | None = None
+    rank_bits: int | None = None
+    fooling: int | None = None
+    fooling_bits: int | None = None
+    needs: tuple[Asking, ...]
     fit: Fit | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        known = "no closed form is known" if self.bits is None else f"{self.bits:,} bits pass the cut"
+        return f"{self.task}, cut after t = {self.cut:,} tokens: {known}"
 
 
-def bound(task: Task, cut: int | None = None) -> Bounded:
+def bound_of(
+    target: str, cut: int | None, alphabet: int | None, length: int | None, seconds: float | int
+) -> BoundReport:
+    """As the command line asks: for a task of the catalogue or for FILE.py:NAME."""
+    if ":" in target:
+        function = Function.parse(target, alphabet, length)
+        if cut is None:
+            raise BadInput(f"{function} takes --cut T: how many tokens are read before the rest asks")
+        return bound_function(function, cut, seconds)
+    if (alphabet, length) != (None, None):
+        raise BadInput(
+            f"{target} has its own alphabet and length; --alphabet and --length are for FILE.py:NAME"
+        )
+    return bound(Task.parse(target), cut)
+
+
+def bound(task: Task, cut: int | None = None) -> BoundReport:
     """From the closed form, the theorems of the catalogue and, where the inputs are few, the matrix."""
     t = task.cut if cut is None else cut
     if not 0 < t < task.length:
@@ -76,10 +122,10 @@ def bound(task: Task, cut: int | None = None) -> Bounded:
         needs = (*needs, _carried(rows))
     if task.asks == 1:
         needs = (*needs, *_exchanged(counted, task.vocab))
-    return Bounded(str(task), t, rows, counted, needs)
+    return _report(str(task), t, rows, counted, needs)
 
 
-def bound_function(function: Function, cut: int, seconds: float | int) -> Bounded:
+def bound_function(function: Function, cut: int, seconds: float | int) -> BoundReport:
     """From the matrix alone, which the function fills in a process of its own within so many seconds."""
     asked = ask(function, cut, seconds)
     counted = counts(asked.entries)
@@ -87,7 +133,35 @@ def bound_function(function: Function, cut: int, seconds: float | int) -> Bounde
     fit = fitted(lengths | {asked.length: matrix.distinct_rows(asked.entries)})
     rows = counted.rows
     needs = _carried(rows), _summed(rows), *_exchanged(counted, asked.alphabet)
-    return Bounded(str(function), cut, rows, counted, needs, fit)
+    return _report(str(function), cut, rows, counted, needs, fit)
+
+
+def _report(
+    task: str,
+    cut: int,
+    rows: Count | None,
+    counted: Counted | None,
+    needs: tuple[Asking, ...],
+    fit: Fit | None = None,
+) -> BoundReport:
+    return BoundReport(
+        task=task,
+        cut=cut,
+        rows=rows.value if rows and rows.bits <= _SPELT else None,
+        bits=getattr(rows, "bits", None),
+        formula=getattr(rows, "formula", None),
+        exact=getattr(rows, "exact", None),
+        exhaustive=counted is not None,
+        counted=counted.rows.value if counted else None,
+        counted_exact=counted.rows.exact if counted else None,
+        rank=getattr(counted, "rank", None),
+        rank_bits=getattr(counted, "rank_bits", None),
+        fooling=getattr(counted, "fooling", None),
+        fooling_bits=getattr(counted, "fooling_bits", None),
+        needs=needs,
+        fit=fit,
+        remarks=counted.remarks if counted else (),
+    )
 
 
 def counts(A: Entries) -> Counted:
@@ -127,30 +201,31 @@ def fitted(rows: dict[int, int]) -> Fit | None:
     return Fit(dict(sorted(rows.items())), formula, straight if near else steeper)
 
 
-def _stated(task: Task) -> tuple[tuple[str, Need], ...]:
+def _stated(task: Task) -> tuple[Asking, ...]:
     """What each theorem of the catalogue asks."""
     found = ((name, lookup("theorems", name, Theorem)().needs(task)) for name in ids("theorems"))
-    return tuple((name, need) for name, needs in found for need in needs)
+    return tuple(Asking.of(name, need) for name, needs in found for need in needs)
 
 
-def _carried(rows: Count) -> tuple[str, Need]:
+def _carried(rows: Count) -> Asking:
     """Whoever reads once carries the row."""
-    return "streaming_state", Need("any recurrence", f"state bits ≥ {_log(rows)}", rows.bits)
+    return Asking("streaming_state", "any recurrence", f"state bits ≥ {_log(rows)}", rows.bits)
 
 
-def _summed(rows: Count) -> tuple[str, Need]:
+def _summed(rows: Count) -> Asking:
     """A softmax layer read at a token that does not depend on the input tells the row by its sums."""
     reader = "one softmax layer, read at a token that all inputs share"
-    return "one_layer_cut", Need(reader, f"h(d+2)p ≥ {_log(rows)}", rows.bits)
+    return Asking("one_layer_cut", reader, f"h(d+2)p ≥ {_log(rows)}", rows.bits)
 
 
-def _exchanged(counted: Counted | None, vocab: int) -> tuple[tuple[str, Need], ...]:
+def _exchanged(counted: Counted | None, vocab: int) -> tuple[Asking, ...]:
     """Where the last token asks, the prefix is told of it and replies with its sums; nothing if vacuous."""
     asking = _bits(vocab)
     if counted is None or counted.two_way <= asking:
         return ()
     inequality = f"h(d+2)p + {asking} ≥ max(log₂ rank, log₂ fooling set)"
-    return (("one_layer_cut", Need("one softmax layer, the last token asks", inequality, counted.two_way)),)
+    asker = "one softmax layer, the last token asks"
+    return (Asking("one_layer_cut", asker, inequality, counted.two_way),)
 
 
 def _log(rows: Count) -> str:

@@ -41,7 +41,7 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Replies:
     """What a function said: its matrix at the cut, and at smaller lengths that it takes."""
 
     alphabet: int
@@ -50,7 +50,7 @@ class Asked:
     smaller: dict[int, Entries]
 
 
-def ask(function: Function, cut: int, seconds: float | int) -> Asked:
+def ask(function: Function, cut: int, seconds: float | int) -> Replies:
     """Runs the function on every input; whatever goes wrong is one clear line.
 
     Smaller lengths are tried with the same share of their tokens before the cut, or else as many after it.
@@ -68,7 +68,7 @@ def ask(function: Function, cut: int, seconds: float | int) -> Asked:
         if "error" in reply:
             raise BadInput(f"{function}: {reply['error']}")
         matrices = dict(sorted(_read(path, reply["alphabet"]) for path in Path(folder).glob("*.bin")))
-    return Asked(reply["alphabet"], reply["length"], matrices.pop(reply["length"]), matrices)
+    return Replies(reply["alphabet"], reply["length"], matrices.pop(reply["length"]), matrices)
 
 
 def _run(function: Function, cut: int, seconds: float | int, folder: Path) -> int | None:

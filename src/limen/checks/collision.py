@@ -8,6 +8,8 @@ import lazy_loader
 import numpy as np
 
 from limen.checks.tried import same_weights
+from limen.conversation.converse import converse
+from limen.conversation.transcript import arithmetic
 from limen.core.certificate import Collision
 from limen.core.errors import BadInput
 from limen.core.mixer import Streaming
@@ -15,8 +17,6 @@ from limen.core.task import Task, Tokens
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model
 from limen.model.run import payable, runnable
-from limen.protocols._conversation import converse
-from limen.protocols._transcript import arithmetic
 
 if TYPE_CHECKING:
     import torch

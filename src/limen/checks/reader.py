@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
-from typing import Any
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from limen.checks.collision import check_collision, own_arithmetic
 from limen.checks.coq import check_proof
@@ -14,13 +17,50 @@ from limen.core.errors import BadInput
 from limen.core.folder import content_of
 from limen.core.kernel import check
 from limen.core.quantities import thought
+from limen.core.report import Report
 from limen.model.files import HEADER, WEIGHTS, load
 from limen.model.model import Model
 
+
+class CheckReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
+    """Whether a certificate holds and why; robust: on every input, not on some that were drawn.
+
+    Of a folder's files one that is no certificate has no `valid`, and its kind is malformed.
+    """
+
+    file: str | UnsetType = UNSET  # of a folder
+    valid: bool | None
+    robust: bool | None
+    kind: str
+    reason: str
+
+    @property
+    def headline(self) -> str:
+        return f"{self.kind}: {WORDS[self.valid]}. {self.reason}"
+
+
+class FolderReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
+    """Every certificate below a folder."""
+
+    valid: bool
+    certificates: tuple[CheckReport, ...]
+
+    @property
+    def headline(self) -> str:
+        counts = Counter(WORDS[one.valid] for one in self.certificates)
+        return ", ".join(f"{count:,} {word}" for word, count in counts.items())
+
+    @property
+    def malformed(self) -> bool:
+        """Whether one of them is no certificate."""
+        return any(one.valid is None for one in self.certificates)
+
+
+WORDS = {True: "valid", False: "NOT valid", None: "NOT a certificate"}
 _OTHERS = (HEADER, "report.json", "progress.json")  # what else limen writes into such folders
 
 
-def checked(path: Path, folder: Path) -> dict[str, Any]:
+def checked(path: Path, folder: Path) -> CheckReport:
     """Whether the certificate holds, for the model in that folder if it is about one, and why."""
     if not path.is_file():
         raise BadInput(f"there is no certificate at {path}")
@@ -28,34 +68,31 @@ def checked(path: Path, folder: Path) -> dict[str, Any]:
         return _proof_checked(path)
     content = content_of(path)
     certificate = decode(content)
-    kind = type(certificate).__struct_config__.tag
+    kind = str(type(certificate).__struct_config__.tag)
     if isinstance(certificate, Bound | Solves | Machine):
         files = [folder / HEADER, folder / WEIGHTS]
         there = all(file.is_file() for file in files)
         found = check(content, (content_of(files[0]), content_of(files[1])) if there else None)
-        return {"valid": found.valid, "robust": found.valid, "kind": kind, "reason": found.says}
+        return CheckReport(valid=found.valid, robust=found.valid, kind=kind, reason=found.says)
     reason, said = _run_again(certificate, load(folder))
     every = not isinstance(certificate, Run) or certificate.exhaustive
-    return {
-        "valid": reason is None,
-        "robust": reason is None and every,
-        "kind": kind,
-        "reason": reason or said,
-    }
+    holds = reason is None
+    return CheckReport(valid=holds, robust=holds and every, kind=kind, reason=reason or said)
 
 
-def all_checked(folder: Path) -> dict[str, Any]:
+def all_checked(folder: Path) -> FolderReport:
     """Every certificate below a folder, each with the model beside it; what is none is said and counted."""
-    said: list[dict[str, Any]] = []
+    said: list[CheckReport] = []
     for path in sorted(p for p in folder.rglob("*.json") if p.name not in _OTHERS):
         name = str(path.relative_to(folder))
         try:
-            said.append({"file": name, **checked(path, path.parent)})
+            said.append(replace(checked(path, path.parent), file=name))
         except BadInput as error:
-            said.append({"file": name, "valid": None, "kind": "malformed", "reason": str(error)})
+            none = CheckReport(file=name, valid=None, robust=None, kind="malformed", reason=str(error))
+            said.append(none)
     if not said:
         raise BadInput(f"{folder}: there is no certificate below it")
-    return {"valid": all(one["valid"] for one in said), "certificates": said}
+    return FolderReport(valid=all(one.valid for one in said), certificates=tuple(said))
 
 
 def _run_again(
@@ -82,8 +119,8 @@ def _run_again(
             return check_transcript(c, model), said
 
 
-def _proof_checked(path: Path) -> dict[str, Any]:
-    """The fields of `limen check` for a Coq file."""
+def _proof_checked(path: Path) -> CheckReport:
+    """A Coq file."""
     try:
         text = content_of(path).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -91,4 +128,5 @@ def _proof_checked(path: Path) -> dict[str, Any]:
     claim, reason = check_proof(text)
     by = f"{claim.architecture}{thought(claim.steps)}"
     said = f"Coq proves, from no axioms, that {claim.task} cannot be done with the bits of {by}"
-    return {"valid": reason is None, "robust": reason is None, "kind": "proof", "reason": reason or said}
+    holds = reason is None
+    return CheckReport(valid=holds, robust=holds, kind="proof", reason=reason or said)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from limen.checks.tried import same_weights
+from limen.conversation.transcript import transcript
 from limen.core.certificate import Transcript
 from limen.core.protocol import shares
 from limen.core.task import Player, Task
 from limen.model.model import Model
-from limen.protocols._transcript import transcript
 
 
 def check_transcript(certificate: Transcript, model: Model) -> str | None:

@@ -29,9 +29,9 @@ from typing import ClassVar, NamedTuple
 
 from flint import arb
 
-from limen.constructions._columns import Columns
 from limen.constructions._features import SHUT
 from limen.constructions._margins import Roundoff
+from limen.core.columns import Columns
 from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
 from limen.core.numbers import Float, Precision

@@ -132,7 +132,7 @@ def _closest(N: int, k: int) -> int:
 
 
 @dataclass(frozen=True)
-class Residues:
+class ResidueAddresses:
     """Positions 0 … N-1 by their residues modulo the first primes, one-hot: looking back is linear, a turn.
 
     Positions below Π p that agree in every residue are equal (Chinese remainder theorem), so different ones

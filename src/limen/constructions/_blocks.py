@@ -20,12 +20,12 @@ from typing import Any
 from flint import arb
 
 from limen.constructions._addresses import BinaryWords
-from limen.constructions._columns import Columns
 from limen.constructions._features import found
 from limen.constructions._lookup import C, blur, digits_margin, roundoff, stray
 from limen.constructions._margins import certified, holds, in_balls
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision

@@ -32,10 +32,10 @@ from limen.constructions._margins import Roundoff
 from limen.constructions._weights import identity
 from limen.core.architecture import Architecture
 from limen.core.errors import BadInput
+from limen.core.features import FeatureMap
 from limen.core.mixer import Mixer
 from limen.core.weights import Array, Weights
 from limen.mixers._delta import DeltaRule
-from limen.mixers._features import FeatureMap
 from limen.mixers.gated_linear import GatedLinear
 from limen.mixers.linear import Linear
 from limen.mixers.log_linear import LogLinear

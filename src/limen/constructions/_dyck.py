@@ -28,11 +28,11 @@ import numpy as np
 from flint import arb
 
 from limen.constructions._additive import Additive, AnchoredMemory, Sum, machine
-from limen.constructions._columns import Columns
 from limen.constructions._features import SHUT
 from limen.constructions._margins import Roundoff, certified, holds, in_balls
 from limen.constructions._weights import bits_for, digits, zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Array, Weights

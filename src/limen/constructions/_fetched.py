@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from flint import arb
 
-from limen.constructions._columns import Columns
 from limen.constructions._lookup import blur, rounded, stray
 from limen.constructions._margins import Roundoff
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.weights import Weights
 from limen.model.embedding import Code, Codes, Segment

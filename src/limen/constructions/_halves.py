@@ -38,12 +38,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import arb
 
-from limen.constructions._columns import Columns
 from limen.constructions._features import SHUT, linear_keys
 from limen.constructions._margins import Roundoff, certified, copied, in_balls, retrieved
 from limen.constructions._weights import bits_for, identity, zeros
 from limen.constructions._words import decide, decided, fill_words, oppose, word, word_tables
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.task import Task

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limen.constructions._columns import Columns
 from limen.constructions._cosines import FAR, Cosines
 from limen.constructions._margins import Roundoff, certified, in_balls, lower, retrieved
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Weights

@@ -23,7 +23,6 @@ from typing import Any
 from flint import arb
 
 from limen.constructions._addresses import BinaryWords, RandomWords, Words
-from limen.constructions._columns import Columns
 from limen.constructions._margins import Roundoff, certified, in_balls, lower
 from limen.constructions._weights import (
     binary,
@@ -35,6 +34,7 @@ from limen.constructions._weights import (
     zeros,
 )
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.errors import at_least
 from limen.core.numbers import Float, Precision

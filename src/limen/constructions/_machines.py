@@ -22,7 +22,7 @@ Step = tuple[str, int, Move]  # the next state, the symbol written, the move
 
 
 @dataclass(frozen=True)
-class Machine:
+class TuringMachine:
     """Starts in the first state on the blank after a word of n digits, and halts in the last.
 
     `time` bounds its steps for words of n digits; the head stays between the blanks around the word.
@@ -43,7 +43,7 @@ def _over_digits(state: str, move: Move) -> dict[tuple[str, int], Step]:
 
 
 # The carry eats the last ones; then back to the first digit.
-INCREMENT = Machine(
+INCREMENT = TuringMachine(
     ("start", "carry", "back", "halt"),
     {
         ("start", BLANK): ("carry", BLANK, Move.LEFT),
@@ -58,7 +58,7 @@ INCREMENT = Machine(
 
 # Erase the last digit, then the first if it is the same, until nothing is left: m digits take
 # R(m) = 2m+1 + R(m-2) = (m+1)(m+2)/2 steps, with R(0) = 1 and R(1) = 3.
-PALINDROME = Machine(
+PALINDROME = TuringMachine(
     ("right", "last", "left0", "left1", "first0", "first1", "halt"),
     {
         ("right", BLANK): ("last", BLANK, Move.LEFT),

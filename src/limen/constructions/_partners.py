@@ -24,11 +24,11 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from limen.constructions._columns import Columns
 from limen.constructions._margins import Read, Roundoff, holds, retrieved
 from limen.constructions._residues import Residues
 from limen.constructions._weights import bits_for, identity
 from limen.constructions._words import fill_words, oppose, word, word_tables
+from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
 from limen.model.embedding import Code, Codes, Segment

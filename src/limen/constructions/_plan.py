@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Plan(NamedTuple):
+class HopPlan(NamedTuple):
     """Who asks for which level in which softmax layer; level 0 is token z_0, level L+1 token w."""
 
     softmax: tuple[int, ...]  # the layers that have softmax heads
@@ -17,7 +17,7 @@ class Plan(NamedTuple):
     hops: tuple[int, ...]  # w, and each step, ends with i_hops
 
 
-def plan(stack: str, L: int) -> Plan:
+def plan(stack: str, L: int) -> HopPlan:
     """The last pass ends with i_L in the last softmax layer, and so backwards: idle layers come first.
 
     >>> plan("LFF", 2)  # z_0 is carried to w, which then hops twice
@@ -37,4 +37,4 @@ def plan(stack: str, L: int) -> Plan:
     z_0 = [0] * φ
     if carry is not None and carry > softmax[0]:
         z_0[0], passes[0][0] = 1, L + 1
-    return Plan(softmax, carry, (tuple(z_0), *map(tuple, passes)), hops)
+    return HopPlan(softmax, carry, (tuple(z_0), *map(tuple, passes)), hops)

@@ -18,15 +18,15 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from limen.constructions._columns import Columns
 from limen.constructions._margins import Roundoff, certified, retrieved
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Float, Precision
 from limen.core.weights import Weights
 from limen.model.embedding import Code, Codes, Segment
-from limen.model.local import Function
+from limen.model.local import Pointwise
 from limen.model.model import Frame
 from limen.tasks.sparse_average import SparseAverage
 
@@ -112,7 +112,7 @@ class SetQuery(Construction):
             at.width,
             self.task.answers,
             Codes(at.width, tables, (z, y)),
-            (Function(self._ask), None),
+            (Pointwise(self._ask), None),
         )
 
     def _ask(self, x: torch.Tensor) -> torch.Tensor:

@@ -14,9 +14,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
-from limen.constructions._columns import Columns
 from limen.constructions._lookup import C
 from limen.constructions._weights import binary, bits_for, digits, fill_tables, identity, zeros
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.weights import Weights
 from limen.model.embedding import Code

@@ -23,12 +23,12 @@ from typing import Any
 
 from flint import arb
 
-from limen.constructions._addresses import BinaryWords, Residues
-from limen.constructions._columns import Columns
+from limen.constructions._addresses import BinaryWords, ResidueAddresses
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import certified, in_balls
 from limen.constructions._weights import identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
@@ -45,8 +45,8 @@ class CgramBySoftmax(Construction):
     task: Cgram = Cgram()
 
     @property
-    def position(self) -> Residues:
-        return Residues(self.task.length)
+    def position(self) -> ResidueAddresses:
+        return ResidueAddresses(self.task.length)
 
     @property
     def symbol(self) -> BinaryWords:

@@ -33,7 +33,6 @@ from typing import Any
 
 from flint import arb
 
-from limen.constructions._columns import Columns
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import certified, in_balls
 from limen.constructions._weights import (
@@ -46,6 +45,7 @@ from limen.constructions._weights import (
     zeros,
 )
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Weights

@@ -37,12 +37,12 @@ from typing import Any
 from flint import arb
 
 from limen.constructions._carries import Carry, Trip, WindowCarry, carry_of, plain
-from limen.constructions._columns import Columns
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import Roundoff, certified, in_balls, settled
-from limen.constructions._plan import Plan, plan
+from limen.constructions._plan import HopPlan, plan
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
@@ -97,7 +97,7 @@ class CompositionByStack(Construction):
         return "F" * (self.task.L + 1) if self.stack is None else self.stack
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> HopPlan:
         return plan(self.letters, self.task.L)
 
     @property

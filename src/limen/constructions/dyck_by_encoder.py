@@ -26,13 +26,13 @@ from itertools import product
 
 import numpy as np
 
-from limen.constructions._columns import Columns
 from limen.constructions._depths import KINDS, STEP, C, SoftmaxDyck
 from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._net import Net
 from limen.constructions._weights import bits_for, digits, identity, zeros
 from limen.constructions._words import oppose
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.errors import at_least
 from limen.core.numbers import Precision
 from limen.core.task import Task
@@ -59,7 +59,9 @@ class DyckByEncoder(SoftmaxDyck):
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> DyckByEncoder:
         """The largest power of two for which the keys fit, if its per-position function is not too large."""
-        keys = [p.mixer.key_size for l in architecture.layers for p in l.parts if isinstance(p.mixer, Softmax)]
+        keys = [
+            p.mixer.key_size for l in architecture.layers for p in l.parts if isinstance(p.mixer, Softmax)
+        ]
         ways = [cls(task=task, R=R) for R in (128, 64, 32, 16, 8, 4, 2)]  # type: ignore[arg-type]
         fits = (c for c in ways if c.key_size <= min(keys, default=0) and len(c.U) ** c.G <= _GATES)
         return next(fits, ways[0])

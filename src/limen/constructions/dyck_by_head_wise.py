@@ -21,13 +21,13 @@ from dataclasses import KW_ONLY, dataclass
 from flint import arb
 
 from limen.constructions._additive import A
-from limen.constructions._columns import Columns
 from limen.constructions._depths import KINDS, SoftmaxDyck
 from limen.constructions._features import SHUT, linear_keys
 from limen.constructions._margins import Roundoff, certified, holds, in_balls
 from limen.constructions._net import Net
 from limen.constructions._weights import zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task

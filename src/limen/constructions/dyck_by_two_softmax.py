@@ -26,12 +26,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.constructions._columns import Columns
 from limen.constructions._depths import C, SoftmaxDyck
 from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._net import Net
 from limen.constructions._weights import zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.weights import Weights

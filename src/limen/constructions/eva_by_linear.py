@@ -16,10 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from limen.constructions._columns import Columns
 from limen.constructions._margins import whole
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Weights

@@ -28,10 +28,10 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from limen.constructions._columns import Columns
 from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Weights

@@ -16,13 +16,13 @@ from typing import Any
 
 from flint import arb
 
-from limen.constructions._columns import Columns
 from limen.constructions._cosines import FAR, Cosines
 from limen.constructions._lookup import C, blur, digits_margin, noise, roundoff, stray
 from limen.constructions._margins import certified, in_balls, lower, retrieved
 from limen.constructions._thought import OneThought
 from limen.constructions._weights import binary_tables, identity
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
 from limen.model.embedding import Code, Codes, Segment

@@ -24,11 +24,11 @@ from typing import Any
 
 from flint import arb
 
-from limen.constructions._columns import Columns
 from limen.constructions._cosines import FAR, Cosines
 from limen.constructions._margins import Roundoff, certified, in_balls, lower, off_mass, retrieved
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Weights

@@ -19,12 +19,12 @@ from typing import Any
 
 from flint import arb
 
-from limen.constructions._columns import Columns
 from limen.constructions._lookup import C, blur, digits_margin, noise, roundoff, stray
 from limen.constructions._margins import certified, in_balls
 from limen.constructions._thought import OneThought
 from limen.constructions._weights import binary, binary_tables, bits_for, identity
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.weights import Weights

@@ -18,13 +18,13 @@ from typing import Any
 
 from flint import arb
 
-from limen.constructions._columns import Columns
 from limen.constructions._convolution import look_back, look_back_text
 from limen.constructions._features import found
 from limen.constructions._lookup import C, blur, digits_margin, noise, roundoff, stray
 from limen.constructions._margins import certified, in_balls
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.task import Task

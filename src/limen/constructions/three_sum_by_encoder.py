@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpz
 
-from limen.constructions._columns import Columns
 from limen.constructions._lookup import blur, stray
 from limen.constructions._margins import Roundoff, certified, holds, in_balls, retrieved
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, identity, zeros
 from limen.constructions._words import decide, decided
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Weights

@@ -32,11 +32,11 @@ import numpy as np
 from flint import arb
 
 from limen.constructions._adders import carry
-from limen.constructions._columns import Columns
-from limen.constructions._machines import MACHINES, SYMBOLS, Machine
+from limen.constructions._machines import MACHINES, SYMBOLS, TuringMachine
 from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
@@ -56,7 +56,7 @@ class TuringByRecurrence(Construction):
     task: Turing = Turing()
 
     @property
-    def machine(self) -> Machine:
+    def machine(self) -> TuringMachine:
         return MACHINES[self.task.program]
 
     @property

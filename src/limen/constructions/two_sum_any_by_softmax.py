@@ -19,12 +19,12 @@ from typing import Any
 
 from flint import arb
 
-from limen.constructions._columns import Columns
 from limen.constructions._margins import certified, in_balls, retrieved
 from limen.constructions._partners import Partners
 from limen.constructions._weights import zeros
 from limen.constructions._words import decide, decided
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Weights

@@ -21,12 +21,12 @@ from typing import Any
 
 from flint import arb
 
-from limen.constructions._columns import Columns
 from limen.constructions._margins import Roundoff, certified, in_balls, retrieved
 from limen.constructions._residues import Residues
 from limen.constructions._weights import identity, zeros
 from limen.constructions._words import decide, decided
 from limen.core.architecture import Architecture
+from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Weights

@@ -15,7 +15,7 @@ from functools import cached_property
 from limen.core.catalogue import identifier, lookup
 from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
-from limen.core.text import Call, build, parse_stack, spell, spell_stack
+from limen.core.text import Call, build, parse_stack, remembered, spell, spell_stack
 
 _SERIES = ", or layers in series, as linear(state_bits=…),softmax(reply_bits=…)"
 P = 16  # bits per number where the text does not say: what models store
@@ -113,9 +113,7 @@ class Architecture:
     @classmethod
     def parse(cls, text: str) -> Architecture:
         """Reads the text form; `str` gives it back."""
-        stack = parse_stack(text)
-        layers = {id(calls): Layer(tuple(map(_part, calls))) for calls in {id(c): c for c in stack}.values()}
-        return cls(tuple(layers[id(calls)] for calls in stack))  # what is repeated is made once
+        return cls(_layers(text))
 
     def state_bits(self, n: int) -> int | None:
         """Bits that cross a cut after n tokens, all layers together; None if some layer keeps every token."""
@@ -147,6 +145,13 @@ class Architecture:
 
     def __str__(self) -> str:
         return self.text
+
+
+@remembered
+def _layers(text: str) -> tuple[Layer, ...]:
+    stack = parse_stack(text)
+    layers = {id(calls): Layer(tuple(map(_part, calls))) for calls in {id(c): c for c in stack}.values()}
+    return tuple(layers[id(calls)] for calls in stack)  # what is repeated is made once
 
 
 def _part(call: Call) -> Part:

@@ -17,7 +17,7 @@ from limen.core.text import Call, build, parse_call, word
 from limen.core.weights import Weights
 
 if TYPE_CHECKING:
-    from limen.constructions._columns import Columns
+    from limen.core.columns import Columns
     from limen.model.model import Frame
 
 _FIRST = ("_by_softmax", "_by_stack", "_by_code")  # where a task has one of these, it is the plainest

@@ -6,9 +6,18 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import accumulate
 
+import msgspec
+
 from limen.core.architecture import Architecture
 from limen.core.errors import BadInput
 from limen.core.task import Player, Task
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """A player by its name, and how many tokens it holds."""
+
+    name: str
+    tokens: int
 
 
 @dataclass(frozen=True)

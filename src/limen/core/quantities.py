@@ -7,10 +7,41 @@ import re
 
 from limen.core.errors import BadInput
 
+PRACTICAL = 2**40  # tokens: a longer text is nobody's
+ASYMPTOTIC = "impossible only in the limit; no realistic context is ruled out"  # of a bound beyond it
+
 _MEMORY = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _MEMORY |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _TOKENS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_TOKEN_BITS = 64  # of a number of tokens: nobody means more
+WHOLE = r"[0-9]+(?:\^[0-9]+|e[0-9]+|[kKMG](?![A-Za-z0-9_]))?"  # 4096, 2^20, 1e6, 128k
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*([a-zA-Z]*)")
+
+
+def whole(text: str, bits: int) -> int | None:
+    """An integer as WHOLE has it; None if it has more bits than these.
+
+    >>> whole("2^20", 64), whole("1e6", 64), whole("128k", 64), whole("9^4096", 64)
+    (1048576, 1000000, 131072, None)
+    """
+    factor, base, exponent = 1, text, "1"
+    if "^" in text:
+        base, exponent = text.split("^")
+    elif "e" in text:
+        base, (digits, exponent) = "10", text.split("e")
+        factor = _digits(digits, bits)
+    elif text[-1].lower() in _TOKENS:
+        base, factor = text[:-1], _TOKENS[text[-1].lower()]
+    b, e = _digits(base, bits), _digits(exponent, bits)
+    if (b.bit_length() - 1) * e > bits:  # the power has so many bits, or more
+        return None
+    value: int = factor * b**e
+    return value if value.bit_length() <= bits else None
+
+
+def _digits(text: str, bits: int) -> int:
+    """A number written out; one with very many digits counts as 2^bits."""
+    return int(text) if len(text) <= bits // 3 else 1 << bits
 
 
 def memory(text: str) -> int:
@@ -25,10 +56,12 @@ def memory(text: str) -> int:
 def tokens(text: str) -> int:
     """A length: k is 1,024.
 
-    >>> tokens("128k"), tokens("1M"), tokens("4096")
-    (131072, 1048576, 4096)
+    >>> tokens("128k"), tokens("1M"), tokens("4096"), tokens("2^17"), tokens("1.5k")
+    (131072, 1048576, 4096, 131072, 1536)
     """
-    return _size(text, _TOKENS, "a number of tokens, such as 4096, 128k or 1M")
+    if re.fullmatch(WHOLE, text.strip()) and (size := whole(text.strip(), _TOKEN_BITS)) is not None:
+        return size
+    return _size(text, _TOKENS, "a number of tokens, such as 4096, 128k, 1M, 2^20 or 1e6")
 
 
 def _size(text: str, units: dict[str, int], expected: str) -> int:
@@ -49,6 +82,18 @@ def many(count: int) -> str:
     ('1,234', 'about 2^199.316')
     """
     return f"{count:,}" if count.bit_length() <= 64 else f"about 2^{math.log2(count):.6g}"
+
+
+def percent(share: float) -> str:
+    """Rounded up, so that it stays a bound.
+
+    >>> percent(0.5), percent(0.99999999)
+    ('50 %', '100 %')
+    """
+    for unit in (1e3, 1e4, 1e5, 1e6):  # more digits near certainty
+        if (up := math.ceil(share * unit)) < unit:
+            return f"{up / unit * 100:g} %"
+    return "100 %"
 
 
 def plural(count: int, what: str) -> str:

@@ -1,20 +1,41 @@
-"""How notebooks show a value.  Who can draw one says so here; without that a notebook shows its repr."""
+"""How values are drawn.  Who can draw a kind of value says so here, by the name of its class.
+
+So values know nothing of pages and papers, and whoever draws them loads nothing that computes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-T = TypeVar("T")
+from limen.core.errors import BadInput
 
-_DRAWN_BY: dict[type, Callable[[Any], str]] = {}
+Drawing = Callable[[Any], str]
+
+_HTML: dict[str, Drawing] = {}
+_LATEX: dict[str, Drawing] = {}
 
 
-def draws(kind: type[T], function: Callable[[T], str]) -> None:
-    """From now on values of this kind are drawn by the function, as HTML."""
-    _DRAWN_BY[kind] = function
+def draws(name: str, in_html: Drawing, in_latex: Drawing | None = None) -> None:
+    """From now on values of the class with this name are drawn so."""
+    _HTML[name] = in_html
+    if in_latex is not None:
+        _LATEX[name] = in_latex
 
 
 def html(value: object) -> str | None:
     """HTML by whoever draws the value's kind or one above it; None where nobody does."""
-    return next((_DRAWN_BY[kind](value) for kind in type(value).__mro__ if kind in _DRAWN_BY), None)
+    draw = _found(_HTML, value)
+    return None if draw is None else draw(value)
+
+
+def latex(value: object) -> str:
+    """The value as a table for a paper."""
+    draw = _found(_LATEX, value)
+    if draw is None:
+        raise BadInput(f"a {type(value).__name__} has no LaTeX; known: {', '.join(sorted(_LATEX)) or 'none'}")
+    return draw(value)
+
+
+def _found(drawings: dict[str, Drawing], value: object) -> Drawing | None:
+    return next((drawings[kind.__name__] for kind in type(value).__mro__ if kind.__name__ in drawings), None)

@@ -1,6 +1,7 @@
 """A task: what is to be computed, as plain token ids in and an integer out."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple, TypeAlias
 
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 from limen.core.bits import Count
 from limen.core.catalogue import identifier, lookup
 from limen.core.errors import BadInput, shortened, unknown
-from limen.core.text import Call, build, parse_call, spell
+from limen.core.text import Call, build, parse_call, remembered, spell
 
 Tokens: TypeAlias = NDArray[np.int64]  # (*batch, length)
 Answers: TypeAlias = NDArray[np.int64]  # (*batch,), or (*batch, asks) where several answers are due
+Said: TypeAlias = Mapping[str, int | bool | str]  # what a text says of sizes
 
 
 _LONGEST = 2**24  # tokens of an input that is drawn
@@ -103,8 +105,15 @@ class Task(ABC):
     @staticmethod
     def parse(text: str) -> "Task":
         """Reads the text form, as in `eva(n=512)`; `str` gives it back."""
-        call = parse_call(text)
-        return build(lookup("tasks", call.name, Task), call)
+        return _parsed(text)
+
+    @classmethod
+    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+        """What a text says, and the sizes that it leaves out where those grow with what it says.
+
+        A size that is left out must not stay tiny beside a large one, so that the task stays as hard.
+        """
+        return dict(said)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -174,9 +183,24 @@ class Task(ABC):
         return spell(self)
 
 
+@remembered
+def _parsed(text: str) -> Task:
+    call = parse_call(text)
+    cls = lookup("tasks", call.name, Task)
+    return build(cls, Call(call.name, cls.completed(call.arguments)))
+
+
 def balanced(rng: Generator, count: int) -> Answers:
     """Yes and no in equal numbers (up to one), starting with either."""
     return (np.arange(count, dtype=np.int64) + rng.integers(2)) % 2
+
+
+def filled(said: Said, of: str, **sizes: Callable[[int], int]) -> dict[str, int | bool | str]:
+    """What is said, and each of these sizes that is not said as a function of the size `of`, if that is."""
+    base = said.get(of)
+    if type(base) is not int or base < 1:
+        return dict(said)
+    return {name: size(base) for name, size in sizes.items() if name not in said} | dict(said)
 
 
 def distinct(rng: Generator, count: int, n: int, of: int) -> Tokens:

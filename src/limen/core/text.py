@@ -8,15 +8,17 @@
     call  := name ["(" key "=" value {"," key "=" value} ")"]
 
 A name is an id of the catalogue or `file.py:Name` (`own.py`).  One parser reads tasks, architectures and
-precisions; `spell` and `spell_stack` print what it parsed.  A value is an integer (also `2^20`), true, false,
-a word, or a call, which is passed on as its text.  A tuple field `n` is written n1=…, n2=….
+precisions; `spell` and `spell_stack` print what it parsed.  A value is an integer (also `2^20`, `128k`,
+`1M`, `1e6`), true, false, a word, or a call, which is passed on as its text.  A tuple field `n` is written
+n1=…, n2=….
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from functools import cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -24,12 +26,13 @@ from numpy.typing import NDArray
 
 from limen.core.catalogue import identifier
 from limen.core.errors import BadInput, unknown
-from limen.core.own import NAMED
+from limen.core.own import NAMED, named
+from limen.core.quantities import WHOLE, whole
 
 T = TypeVar("T")
 
 _TOKEN = re.compile(
-    rf"\s*(?:(?P<word>{NAMED}|[A-Za-z_][A-Za-z0-9_]*)|(?P<int>-?[0-9]+(?:\^[0-9]+)?)|(?P<mark>[(),=*|]))",
+    rf"\s*(?:(?P<word>{NAMED}|[A-Za-z_][A-Za-z0-9_]*)|(?P<int>-?{WHOLE})|(?P<mark>[(),=*|]))",
     re.ASCII,
 )
 _LONGEST = 4096  # layers in a parsed stack, and characters in a text: nobody means more
@@ -61,6 +64,12 @@ def parse_stack(text: str) -> Stack:
     stack = reader.stack()
     reader.end()
     return stack
+
+
+def remembered(read: Callable[[str], T]) -> Callable[[str], T]:
+    """The same texts are read again and again, so what they say is kept; not where a file has the say."""
+    kept = lru_cache(maxsize=1024)(read)
+    return lambda text: read(text) if named(text) else kept(text)
 
 
 class _Reader:
@@ -157,12 +166,10 @@ class _Reader:
 
 
 def _integer(text: str, where: str) -> int:
-    base, exponent = (int(part) for part in (text if "^" in text else f"{text}^1").split("^"))
-    fits = (base.bit_length() - 1) * exponent <= _LARGEST_BITS  # the power has so many bits, or more
-    value: int = base**exponent if fits else 1 << _LARGEST_BITS
-    if value.bit_length() > _LARGEST_BITS:
+    value = whole(text.removeprefix("-"), _LARGEST_BITS)
+    if value is None:
         raise BadInput(f"{where[:80]!r}: the number {text[:20]}… has more than {_LARGEST_BITS} bits")
-    return value
+    return -value if text.startswith("-") else value
 
 
 def build(cls: type[T], call: Call, **given: Any) -> T:
@@ -266,3 +273,13 @@ def _alike(layers: list[str]) -> NDArray[np.int32]:
         same = codes[at] == codes[at:]
         alike[at, : len(same)] = np.where(same, 1 + alike[at + 1, : len(same)], 0)
     return alike
+
+
+def left_out(*asked: tuple[str, object]) -> tuple[str, ...]:
+    """The sizes, `name=value`, that texts leave to their defaults, given what each text was read as."""
+    found: list[str] = []
+    for text, meant in asked:
+        given = set(re.findall(r"(\w+)\s*=", text))
+        sizes = dict.fromkeys(re.findall(r"\w+=[^,()|*]+", str(meant)))
+        found += [size for size in sizes if size.partition("=")[0] not in given]
+    return tuple(found)

@@ -8,7 +8,8 @@ from enum import StrEnum
 from limen.core.certificate import Bound, Fits, Machine
 from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
-from limen.core.shown import html
+from limen.core.quantities import thought
+from limen.core.report import Report, Result
 from limen.core.theorem import Ceiling
 
 
@@ -59,8 +60,47 @@ class Flip:
     below: int | None
 
 
-@dataclass(frozen=True)
-class Verdict:
+def answer_of(evidence: Accepted | None) -> Answer:
+    """CANNOT by a bound, CAN by weights or by counting, otherwise OPEN: said here and nowhere else."""
+    if evidence is None:
+        return Answer.OPEN
+    return Answer.CANNOT if isinstance(evidence.certificate, Bound) else Answer.CAN
+
+
+class DecideReport(Report, frozen=True, kw_only=True, tag="limen/decide/1"):
+    """A verdict as plain data."""
+
+    task: str
+    architecture: str
+    steps: int
+    verdict: Answer
+    theorem: str | None  # of the nearest inequality, whether or not it says CANNOT, as both its sides
+    construction: str | None
+    needs_bits: int | None
+    has_bits: int | None
+    flips_at: int | None
+    flips_size: str | None
+    flips_below: int | None
+    ceiling: float | None
+    ceiling_distribution: str | None
+    ceiling_reason: str | None
+    argued: tuple[Argued, ...]
+    believed: str | None  # of what is open: the conjecture that says no
+    reason: str
+    remarks: tuple[str, ...]
+    certificate: Bound | Fits | Machine | None
+    defaults: tuple[str, ...] = ()  # sizes that the texts left out, and what they then are
+    proof: str | None = None  # the Coq file that was written
+    proof_by: str | None = None  # by which theorem of which file
+    proof_missing: str | None = None  # why none was written, though it was asked for
+
+    @property
+    def headline(self) -> str:
+        return f"{self.verdict.upper()}  {self.task}  by  {self.architecture}{thought(self.steps)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict(Result):
     """What is known of a task, an architecture and some steps of chain of thought.
 
     The answer is not stored: it is what the accepted certificate says.
@@ -78,6 +118,7 @@ class Verdict:
     flips: Flip | None = None
     ceiling: Ceiling | None = None
     believed: Conjecture | None = None  # of what is open: who says no without a proof
+    asked: tuple[str, str] | None = None  # the task and the architecture as people write them
 
     def __post_init__(self) -> None:
         if self.evidence is None:
@@ -94,10 +135,39 @@ class Verdict:
 
     @property
     def answer(self) -> Answer:
-        """CANNOT by a bound, CAN by weights or by counting, otherwise OPEN."""
-        if self.evidence is None:
-            return Answer.OPEN
-        return Answer.CANNOT if isinstance(self.evidence.certificate, Bound) else Answer.CAN
+        return answer_of(self.evidence)
 
-    def _repr_html_(self) -> str | None:
-        return html(self)
+    @property
+    def headline(self) -> str:
+        return self.report.headline
+
+    @property
+    def report(self) -> DecideReport:
+        nearest, flips, ceiling = self.nearest, self.flips, self.ceiling  # each may be missing
+        task, architecture = self.asked or (self.task, self.architecture)
+        return DecideReport(
+            task=task,
+            architecture=architecture,
+            steps=self.steps,
+            verdict=self.answer,
+            theorem=getattr(nearest, "theorem", None),
+            construction=self.construction,
+            needs_bits=getattr(nearest, "needs_bits", None),
+            has_bits=getattr(nearest, "has_bits", None),
+            flips_at=getattr(flips, "at", None),
+            flips_size=getattr(flips, "size", None),
+            flips_below=getattr(flips, "below", None),
+            ceiling=getattr(ceiling, "accuracy", None),
+            ceiling_distribution=getattr(ceiling, "distribution", None),
+            ceiling_reason=getattr(ceiling, "reason", None),
+            argued=self.argued,
+            believed=str(self.believed) if self.believed else None,
+            reason=self.reason,
+            remarks=self.remarks,
+            certificate=self._certificate,
+        )
+
+    @property
+    def _certificate(self) -> Bound | Fits | Machine | None:
+        found = self.evidence and self.evidence.certificate
+        return found if isinstance(found, Bound | Fits | Machine) else None

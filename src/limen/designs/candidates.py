@@ -15,9 +15,9 @@ from itertools import product
 from typing import NamedTuple
 
 from limen.core.architecture import Architecture, Layer, Part
+from limen.core.features import FeatureMap
 from limen.core.mixer import Mixer
 from limen.designs.wish import Wish
-from limen.mixers._features import FeatureMap
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.linear import Linear

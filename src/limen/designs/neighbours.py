@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from limen.core.architecture import Architecture, Layer, Part
+from limen.core.heads import Headed
 from limen.core.mixer import Mixer
 from limen.designs.candidates import WINDOWS
-from limen.mixers._heads import Headed
 from limen.mixers.mamba2 import Mamba2
 from limen.mixers.softmax import Softmax
 from limen.mixers.window import Window

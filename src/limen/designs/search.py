@@ -12,27 +12,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from limen import decisions
 from limen.core.architecture import Architecture
 from limen.core.kernel import Accepted
+from limen.core.quantities import plural
+from limen.core.report import Result
 from limen.core.task import Task
-from limen.decisions import Found, theorems
+from limen.core.verdict import Answer, answer_of
 from limen.designs.candidates import Candidate, candidates
 from limen.designs.cost import Cost, cost
 from limen.designs.neighbours import Neighbour, neighbours, smaller_states, without_full
 from limen.designs.verdicts import Standing, bound_of, built, hoped, ruled_out, shallow
 from limen.designs.wish import Wish
 
+if TYPE_CHECKING:
+    from limen.designs.report import DesignReport
+
 
 class Judged(NamedTuple):
-    """How a task stands in a stack; CAN with the construction and what the kernel accepted."""
+    """How a task stands in a stack that no theorem rules out; with weights, what the kernel accepted."""
 
     task: Task
-    standing: Standing
+    shallow: bool = False  # the stack has fewer hops than the task
     construction: str | None = None
     evidence: Accepted | None = None
+
+    @property
+    def standing(self) -> Standing:
+        if answer_of(self.evidence) is Answer.CAN:
+            return Standing.CAN
+        return Standing.SHALLOW if self.shallow else Standing.OPEN
 
 
 class Priced(NamedTuple):
@@ -43,7 +56,7 @@ class Priced(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class FrontRow:
     """A stack of the front, one standing a task."""
 
     architecture: Architecture
@@ -75,7 +88,7 @@ class Fate:
     """What becomes of a neighbour: ruled out, or how the tasks stand there."""
 
     change: str
-    outcome: Row | Killed
+    outcome: FrontRow | Killed
 
 
 @dataclass(frozen=True)
@@ -91,18 +104,30 @@ class Floor:
         return -(-self.bits // 8)
 
 
-@dataclass(frozen=True)
-class Design:
+@dataclass(frozen=True, repr=False)
+class Design(Result):
     """The front, cheapest cache first; what would be on it but for a theorem; what every stack needs."""
 
     wish: Wish
     looked_at: tuple[Priced, ...]
-    front: tuple[Row, ...]
+    front: tuple[FrontRow, ...]
     killed: tuple[Killed, ...]
     floors: tuple[Floor, ...]
 
     @property
-    def affordable(self) -> tuple[Row, ...]:
+    def headline(self) -> str:
+        wished = " and ".join(map(str, self.wish.tasks))
+        return f"{wished}: {plural(len(self.affordable), 'stack')} of {len(self.looked_at):,} looked at"
+
+    @cached_property
+    def report(self) -> DesignReport:
+        """With what becomes of the neighbours, which takes as long as the search."""
+        from limen.designs.report import report
+
+        return report(self)
+
+    @property
+    def affordable(self) -> tuple[FrontRow, ...]:
         """What of the front is within the budget."""
         return tuple(row for row in self.front if _affordable(self.wish, row.cost))
 
@@ -119,7 +144,7 @@ def design(wish: Wish) -> Design:
     """Searches; nothing is random."""
     priced = [(c, cost(c.architecture, wish.width, wish.context)) for c in candidates(wish)]
     priced.sort(key=lambda pair: pair[1])  # stable: of equal costs the plainer order first
-    front: list[Row] = []
+    front: list[FrontRow] = []
     killed: list[Killed] = []
     everything = (Standing.CAN,) * len(wish.tasks)
     for candidate, price in priced:
@@ -137,14 +162,14 @@ def design(wish: Wish) -> Design:
     return Design(wish, looked_at, tuple(front), tuple(killed), floors)
 
 
-def with_row(front: list[Row], row: Row) -> list[Row]:
+def with_row(front: list[FrontRow], row: FrontRow) -> list[FrontRow]:
     """The front of these and one more: it stays out if one beats it, else those go that it beats."""
     if any(other.beats(row.cost, row.standings) for other in front):
         return front
     return [*(other for other in front if not row.beats(other.cost, other.standings)), row]
 
 
-def _promising(wish: Wish, candidate: Candidate, price: Cost, front: list[Row]) -> bool:
+def _promising(wish: Wish, candidate: Candidate, price: Cost, front: list[FrontRow]) -> bool:
     """Whether it would be on the front if no theorem spoke.
 
     A linear layer put first must be of use: let a task stand better, or escape a theorem.
@@ -155,7 +180,7 @@ def _promising(wish: Wish, candidate: Candidate, price: Cost, front: list[Row]) 
     return not any(row.beats(price, hope) for row in front)
 
 
-def judge(tasks: tuple[Task, ...], architecture: Architecture, price: Cost) -> Row | Killed:
+def judge(tasks: tuple[Task, ...], architecture: Architecture, price: Cost) -> FrontRow | Killed:
     """Theorems first; then what is built, and what is too shallow in long texts."""
     for task in tasks:
         if (evidence := ruled_out(task, architecture)) is not None:
@@ -163,13 +188,13 @@ def judge(tasks: tuple[Task, ...], architecture: Architecture, price: Cost) -> R
     judged = []
     for task in tasks:
         if (found := built(task, architecture)) is not None:
-            judged.append(Judged(task, Standing.CAN, *found))
+            judged.append(Judged(task, False, *found))
         else:
-            judged.append(Judged(task, Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN))
-    return Row(architecture, price, tuple(judged))
+            judged.append(Judged(task, shallow(task, architecture)))
+    return FrontRow(architecture, price, tuple(judged))
 
 
-def fates(wish: Wish, row: Row) -> list[Fate]:
+def fates(wish: Wish, row: FrontRow) -> list[Fate]:
     """What becomes of each neighbour; of ever smaller states the first that is ruled out."""
     found = [_fate(wish, neighbour) for neighbour in neighbours(row.architecture)]
     if any(fate.outcome.architecture == without_full(row.architecture) and _dead(fate) for fate in found):
@@ -201,8 +226,7 @@ def too_few(task: Task, bits: int) -> Accepted | None:
     All that later tokens know of earlier ones is what is kept: so the stack as a whole is a recurrence of so
     many bits, and `streaming_state`, which asks nothing else, speaks of it.
     """
-    said = dict(theorems())["streaming_state"].bound(task, Architecture.parse(f"linear(state_bits={bits})"))
-    return Found({"streaming_state": said}, {}).cannot
+    return decisions.ruled_out(task, Architecture.parse(f"linear(state_bits={bits})"), by=["streaming_state"])
 
 
 def _affordable(wish: Wish, price: Cost) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from functools import cache
 
+from limen import decisions
 from limen.core.architecture import Architecture, Layer
 from limen.core.catalogue import lookup
 from limen.core.certificate import Bound
@@ -12,10 +13,9 @@ from limen.core.construction import Construction, constructions_for
 from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
 from limen.core.task import Task
-from limen.decisions import Found, theorems
 from limen.mixers.linear import Linear
 from limen.mixers.softmax import Softmax
-from limen.placement import Offer, evidence, offer
+from limen.placement import Offer, offer
 from limen.tasks.facts import chain
 from limen.theorems.composition_depth.inequality import Levels, levels_of
 
@@ -31,16 +31,14 @@ class Standing(IntEnum):
 
 @cache
 def ruled_out(task: Task, architecture: Architecture) -> Accepted | None:
-    """The accepted certificate of a theorem that says cannot, with the widest gap."""
-    said = {name: theorem.bound(task, architecture) for name, theorem in theorems()}
-    return Found(said, {}).cannot
+    """The evidence of CANNOT."""
+    return decisions.ruled_out(task, architecture)
 
 
 def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None:
-    """A construction that fits, and its certificate that the kernel accepted."""
+    """A construction, and the evidence that it does the task there."""
     for construction in _constructions(task, _usable(architecture)):
-        offered = offer(construction, architecture, steps=0)
-        if isinstance(offered, Offer) and isinstance(found := evidence(offered, architecture), Accepted):
+        if isinstance(found := decisions.tried(construction, architecture, steps=0), Accepted):
             return str(construction), found
     return None
 

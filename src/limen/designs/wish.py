@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from limen.core.errors import BadInput
 from limen.core.smallest import smallest
 from limen.core.task import Task
-from limen.tasks._families import FAMILIES, LEAST
+from limen.families import FAMILIES, LEAST
 
 STEP = 64  # widths are multiples of the smaller head
 

@@ -16,7 +16,7 @@ from limen.hf.attention import FIELDS, Heads, attention, heads
 from limen.hf.fields import Fields
 from limen.hf.reader import Reader, Stages
 from limen.hf.short_conv import convolution
-from limen.hf.stack import SUMS, Bits, Block, Columns, Fixed, Kept, Use
+from limen.hf.stack import SUMS, Bits, Block, FixedRows, Kept, LastColumns, Use
 from limen.mixers.conv_softmax import ConvSoftmax
 
 _YUAN = 3  # tokens that two convolutions over two see
@@ -26,8 +26,8 @@ _KINDS = {"hybrid": "full_attention", "hybrid_sliding": "sliding_attention"}
 def _zaya(f: Fields, i: int, kind: str, bits: Bits) -> Block:
     which = heads(f)
     past = f.integer("cca_time0") + f.integer("cca_time1") - 2
-    columns = Kept(Use.CONVOLUTION, (which.h + which.h_kv) * which.d, Fixed(past))
-    delayed = Kept(Use.CONVOLUTION, which.h_kv * which.d // 2, Fixed())
+    columns = Kept(Use.CONVOLUTION, (which.h + which.h_kv) * which.d, FixedRows(past))
+    delayed = Kept(Use.CONVOLUTION, which.h_kv * which.d // 2, FixedRows())
     return _behind(attention(f, i, kind, bits, which), which, past + 1, (columns, delayed))
 
 
@@ -37,7 +37,7 @@ def _inkling(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     h, h_kv, d = (f.integer(f"{swa}{name}") for name in names)
     which, c, width = Heads(h, h_kv, d, d), f.integer("conv_kernel_size"), f.integer("hidden_size")
     columns = Kept(
-        Use.CONVOLUTION, which.row, Columns(c), wide=True, pieces=((which.h_kv, which.d + which.d_v),)
+        Use.CONVOLUTION, which.row, LastColumns(c), wide=True, pieces=((which.h_kv, which.d + which.d_v),)
     )
     behind = _behind(attention(f, i, kind, bits, which), which, c, (columns,))
     after = convolution("convolution", width, c, bits, wide=True)
@@ -49,13 +49,13 @@ def _baichuan(f: Fields, i: int, kind: str, bits: Bits) -> Block:
     h = f.integer(f"{swa}attention_heads")
     d = f.size("head_dim") or f.integer("hidden_size") // h
     which, c = Heads(h, f.size_or(f"{swa}key_value_heads", h), d, d), f.integer("conv_window")
-    columns = Kept(Use.CONVOLUTION, which.row, Fixed(c - 1), pieces=((which.h_kv, which.d + which.d_v),))
+    columns = Kept(Use.CONVOLUTION, which.row, FixedRows(c - 1), pieces=((which.h_kv, which.d + which.d_v),))
     return _behind(attention(f, i, kind, bits, which), which, c, (columns,))
 
 
 def _yuan(f: Fields, i: int, kind: str, bits: Bits) -> Block:
     which = heads(f)
-    inputs = Kept(Use.CONVOLUTION, f.integer("hidden_size"), Fixed(_YUAN - 1))
+    inputs = Kept(Use.CONVOLUTION, f.integer("hidden_size"), FixedRows(_YUAN - 1))
     return _behind(attention(f, i, kind, bits, which), which, _YUAN, (inputs,))
 
 

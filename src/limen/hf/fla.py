@@ -18,14 +18,14 @@ from limen.hf.attention import Heads, full, window
 from limen.hf.fields import Fields
 from limen.hf.mamba import Pieces, behind_convolution
 from limen.hf.reader import Reader, Stages
-from limen.hf.stack import Bits, Block, Fixed, Kept, Use, recurrence
+from limen.hf.stack import Bits, Block, FixedRows, Kept, Use, recurrence
 from limen.mixers.delta import Delta
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear
 from limen.mixers.mamba import Mamba
 
 
-class Sizes(NamedTuple):
+class FlaSizes(NamedTuple):
     """h heads of d_k × d_v; queries and keys come in h_k heads, keys and values in h_kv."""
 
     h: int
@@ -42,21 +42,21 @@ _MIXERS: dict[str, Mixer] = {
 }
 
 
-def _sizes(f: Fields) -> Sizes:
+def _sizes(f: Fields) -> FlaSizes:
     width = f.integer("hidden_size")
     if f.model_type == "gated_deltanet":
         h_k, d_k = f.integer("num_heads"), f.integer("head_dim")
         h = f.size_or("num_v_heads", h_k)
-        return Sizes(h, d_k, int(d_k * f.number("expand_v")), h_k, h)
+        return FlaSizes(h, d_k, int(d_k * f.number("expand_v")), h_k, h)
     if f.model_type in ("hgrn2", "rwkv7"):
         said = f.size("expand_ratio" if f.model_type == "hgrn2" else "head_dim")
         h = f.integer("num_heads") if said is None else width // said
         values = f.size_or("value_dim", width)
-        return Sizes(h, said or width // h, values // h, h, h)
+        return FlaSizes(h, said or width // h, values // h, h, h)
     h = f.integer("num_heads")
     d_k, d_v = (int(width * f.number(name)) // h for name in ("expand_k", "expand_v"))
     kv = f.size_or("num_kv_heads", h)
-    return Sizes(h, d_k, d_v, h, kv)
+    return FlaSizes(h, d_k, d_v, h, kv)
 
 
 def _recurrence(f: Fields, bits: Bits) -> Block:
@@ -70,9 +70,9 @@ def _recurrence(f: Fields, bits: Bits) -> Block:
         channels = (h_k, d_k), (keys, d_k), (h_kv, d_v)
         return behind_convolution(f.model_type, mixer, state, (channels, f.integer("conv_size")), bits)
     numbers = sum(heads * size for heads, size in state)
-    kept = [Kept(Use.RECURRENT, numbers, Fixed(), wide=True, pieces=state)]
+    kept = [Kept(Use.RECURRENT, numbers, FixedRows(), wide=True, pieces=state)]
     if f.model_type in ("rwkv6", "rwkv7"):
-        kept.append(Kept(Use.CONVOLUTION, 2 * f.integer("hidden_size"), Fixed()))
+        kept.append(Kept(Use.CONVOLUTION, 2 * f.integer("hidden_size"), FixedRows()))
     return recurrence(f.model_type, mixer, tuple(kept), bits, (("heads", h), ("state_numbers", numbers)))
 
 

@@ -26,7 +26,7 @@ _KDA = ("kimi_linear", "bailing_hybrid")
 _INSIDE = ("num_heads", "head_dim", "short_conv_kernel_size", "full_attn_layers")  # linear_attn_config
 
 
-class Sizes(NamedTuple):
+class DeltaSizes(NamedTuple):
     h_k: int
     h_v: int
     d_k: int
@@ -34,20 +34,24 @@ class Sizes(NamedTuple):
     c: int
 
 
-def sizes(f: Fields) -> Sizes:
+def sizes(f: Fields) -> DeltaSizes:
     if f.model_type == "bailing_hybrid":
         h = f.size_or("linear_num_heads", f.integer("num_attention_heads"))
         d = f.size_or("linear_head_dim", f.integer("head_dim"))
-        return Sizes(h, h, d, d, f.size_or("linear_conv_kernel_dim", f.integer("short_conv_kernel_size")))
+        return DeltaSizes(
+            h, h, d, d, f.size_or("linear_conv_kernel_dim", f.integer("short_conv_kernel_size"))
+        )
     if f.model_type == "kimi_linear":
         inner = f.nested("linear_attn_config", _INSIDE)
         h = inner.size_or("num_heads", f.integer("linear_num_heads"))
         d = inner.size_or("head_dim", f.integer("linear_head_dim"))
-        return Sizes(h, h, d, d, inner.size_or("short_conv_kernel_size", f.integer("linear_conv_kernel_dim")))
+        return DeltaSizes(
+            h, h, d, d, inner.size_or("short_conv_kernel_size", f.integer("linear_conv_kernel_dim"))
+        )
     heads = f.integer("num_attention_heads")
     h_k = f.size_or("linear_num_key_heads", heads)
     d_k = f.size("linear_key_head_dim") or 3 * f.integer("hidden_size") // (4 * h_k)  # OLMo: ¾ of the width
-    return Sizes(
+    return DeltaSizes(
         h_k,
         f.size_or("linear_num_value_heads", heads),
         d_k,

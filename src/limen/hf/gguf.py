@@ -59,7 +59,7 @@ _TYPES = {  # numbers of a block, and its bytes
 }
 
 
-class Header(dict[str, Any]):
+class GGUFConfig(dict[str, Any]):
     """The config; and how many numbers its tensors hold, in how many bytes, where all of them are there."""
 
     parameters: int | None = None
@@ -67,7 +67,7 @@ class Header(dict[str, Any]):
 
 
 @dataclass
-class _Reader:
+class _Bytes:
     data: mmap.mmap
     where: str
     at: int = 0
@@ -137,18 +137,18 @@ class _Reader:
         return [self.one(kind) for _ in range(count)]
 
 
-def header(path: Path, where: str) -> Header:
+def header(path: Path, where: str) -> GGUFConfig:
     """Of a file whose metadata describe a decoder that the readers know."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _header(_Reader(data, where))
+            return _header(_Bytes(data, where))
     except (OSError, ValueError) as error:
         if isinstance(error, BadInput):
             raise
         raise BadInput(f"{where}: cannot be read as a GGUF file: {error}") from error
 
 
-def _header(r: _Reader) -> Header:
+def _header(r: _Bytes) -> GGUFConfig:
     if r.take(4) != _MAGIC:
         raise r.wrong("not a GGUF file: it does not begin with GGUF")
     version = r.one(4)
@@ -159,13 +159,13 @@ def _header(r: _Reader) -> Header:
     for _ in range(pairs):
         key = r.text()
         found[key] = r.value(r.one(4))
-    config = Header(config_of(found, r.where))
+    config = GGUFConfig(config_of(found, r.where))
     if found.get("split.count", 1) in (0, 1):
         config.parameters, config.weights = _weights(r, tensors)
     return config
 
 
-def _weights(r: _Reader, tensors: int) -> tuple[int | None, int | None]:
+def _weights(r: _Bytes, tensors: int) -> tuple[int | None, int | None]:
     """Numbers and bytes; no bytes where a type is not known."""
     numbers, size, known = 0, 0, True
     for _ in range(tensors):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from limen.hf.attention import FIELDS, heads, window
 from limen.hf.fields import Fields
 from limen.hf.reader import Reader, Stages
-from limen.hf.stack import Bits, Fixed, Kept, Use, recurrence
+from limen.hf.stack import Bits, FixedRows, Kept, Use, recurrence
 from limen.mixers.gated_linear import GatedLinear
 
 
@@ -13,8 +13,10 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     if kind == "full_attention":  # "attention" in the config, and always of a window
         return ((window(heads(f), f.integer("sliding_window", 2), bits),),)
     width, c = f.size_or("lru_width", f.integer("hidden_size")), f.integer("conv1d_width")
-    columns = Kept(Use.CONVOLUTION, width, Fixed(c - 1))  # of transformers' models the one that keeps no more
-    kept = Kept(Use.RECURRENT, width, Fixed(), wide=True), columns
+    columns = Kept(
+        Use.CONVOLUTION, width, FixedRows(c - 1)
+    )  # of transformers' models the one that keeps no more
+    kept = Kept(Use.RECURRENT, width, FixedRows(), wide=True), columns
     sizes = (("state_numbers", width), ("convolution", c))
     return ((recurrence("gated recurrence", GatedLinear(), kept, bits, sizes),),)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from limen.hf.attention import FIELDS, attention, heads
 from limen.hf.fields import Fields
 from limen.hf.reader import ATTENTION, Reader, Stages
-from limen.hf.stack import Bits, Fixed, Kept, Use, recurrence
+from limen.hf.stack import Bits, FixedRows, Kept, Use, recurrence
 from limen.mixers.gated_linear import GatedLinear
 
 _BAILING = "bailing_moe_linear"
@@ -22,7 +22,7 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     which = heads(f)
     state = which.h * which.d * which.d
     pieces = ((which.h, which.d * which.d),)
-    kept = Kept(Use.RECURRENT, state, Fixed(), wide=f.model_type == _BAILING, pieces=pieces)
+    kept = Kept(Use.RECURRENT, state, FixedRows(), wide=f.model_type == _BAILING, pieces=pieces)
     return ((recurrence("lightning attention", GatedLinear(), (kept,), bits, (("state_numbers", state),)),),)
 
 

@@ -11,7 +11,7 @@ from limen.hf.attention import FIELDS as ATTENTION
 from limen.hf.attention import Heads, attention, full
 from limen.hf.fields import Fields
 from limen.hf.reader import Reader, Stages
-from limen.hf.stack import Bits, Block, Columns, Fixed, Kept, Use, recurrence
+from limen.hf.stack import Bits, Block, FixedRows, Kept, LastColumns, Use, recurrence
 from limen.mixers.mamba import Mamba
 
 Pieces = tuple[tuple[int, int], ...]  # (heads, numbers a head)
@@ -22,8 +22,8 @@ def behind_convolution(what: str, mixer: Mixer, state: Pieces, conv: tuple[Piece
     channels, c = conv
     numbers = _numbers(state)
     kept = (
-        Kept(Use.RECURRENT, numbers, Fixed(), wide=True, pieces=state),
-        Kept(Use.CONVOLUTION, _numbers(channels), Columns(c), pieces=channels),
+        Kept(Use.RECURRENT, numbers, FixedRows(), wide=True, pieces=state),
+        Kept(Use.CONVOLUTION, _numbers(channels), LastColumns(c), pieces=channels),
     )
     return recurrence(what, mixer, kept, bits, (("state_numbers", numbers), ("convolution", c)))
 

@@ -17,7 +17,7 @@ from limen.hf.stack import Bits, Block
 from limen.mixers.mamba2 import Mamba2
 
 
-class Names(NamedTuple):
+class SizeNames(NamedTuple):
     """What a type calls the sizes."""
 
     h: str
@@ -28,15 +28,15 @@ class Names(NamedTuple):
     expand: str
 
 
-_BAMBA = Names(
+_BAMBA = SizeNames(
     "mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv", "mamba_expand"
 )
 _NAMES = {
-    "mamba2": Names("num_heads", "head_dim", "state_size", "n_groups", "conv_kernel", "expand"),
-    "nemotron_h": Names(
+    "mamba2": SizeNames("num_heads", "head_dim", "state_size", "n_groups", "conv_kernel", "expand"),
+    "nemotron_h": SizeNames(
         "mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel", "expand"
     ),
-    "zamba2": Names(
+    "zamba2": SizeNames(
         "n_mamba_heads", "mamba_headdim", "mamba_d_state", "mamba_ngroups", "mamba_d_conv", "mamba_expand"
     ),
     "bamba": _BAMBA,
@@ -66,7 +66,7 @@ def _of_fla(f: Fields) -> bool:
     return f.model_type == "mamba2" and "num_heads" not in f.config and any(s in f.config for s in switches)
 
 
-def _channels(f: Fields, names: Names) -> int:
+def _channels(f: Fields, names: SizeNames) -> int:
     return f.size("mamba_d_ssm") or int(f.number(names.expand) * f.integer("hidden_size"))
 
 

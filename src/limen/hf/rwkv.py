@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from limen.hf.fields import Fields
 from limen.hf.reader import Reader, Stages
-from limen.hf.stack import Bits, Fixed, Kept, Use, recurrence
+from limen.hf.stack import Bits, FixedRows, Kept, Use, recurrence
 from limen.mixers.gated_linear import GatedLinear
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     width = f.integer("hidden_size")
     state, shift = 3 * f.size_or("attention_hidden_size", width), 2 * width
-    kept = Kept(Use.RECURRENT, state, Fixed(), wide=True), Kept(Use.CONVOLUTION, shift, Fixed())
+    kept = Kept(Use.RECURRENT, state, FixedRows(), wide=True), Kept(Use.CONVOLUTION, shift, FixedRows())
     return ((recurrence("rwkv", GatedLinear(), kept, bits, (("state_numbers", state),)),),)
 
 

@@ -8,7 +8,7 @@ from math import ceil
 from limen.hf.fields import Fields
 from limen.hf.parameters import Experts, NotCounted, Says, Shape, says
 from limen.hf.rare_shapes import RARE
-from limen.hf.stack import Block, Columns, Fixed, ModelLayer, Use
+from limen.hf.stack import Block, FixedRows, LastColumns, ModelLayer, Use
 
 FIELDS = (
     *("intermediate_multiple_size", "qk_dim_factor", "v_dim_factor", "ffn_proj_factor", "add_out_norm"),
@@ -127,7 +127,9 @@ def _kept(block: Block, use: Use) -> tuple[int, int]:
     """Numbers of a row, and rows that a convolution sees."""
     kept = next(k for k in block.kept if k.use is use)
     rows = kept.rows
-    return kept.numbers, rows.c if isinstance(rows, Columns) else rows.r if isinstance(rows, Fixed) else 0
+    return kept.numbers, rows.c if isinstance(rows, LastColumns) else rows.r if isinstance(
+        rows, FixedRows
+    ) else 0
 
 
 def delta(f: Fields, layer: ModelLayer) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from limen.hf.attention import FIELDS, attention
 from limen.hf.fields import Fields
 from limen.hf.reader import Reader, Stages
-from limen.hf.stack import Bits, Block, Columns, Kept, Use, recurrence
+from limen.hf.stack import Bits, Block, Kept, LastColumns, Use, recurrence
 from limen.mixers.linear import Linear
 
 
 def convolution(what: str, channels: int, c: int, bits: Bits, wide: bool = False) -> Block:
     """In theory a recurrence whose state are the c-1 last columns."""
-    kept = Kept(Use.CONVOLUTION, channels, Columns(c), wide, pieces=((channels, 1),))
+    kept = Kept(Use.CONVOLUTION, channels, LastColumns(c), wide, pieces=((channels, 1),))
     return recurrence(what, Linear(), (kept,), bits, (("convolution", c),))
 
 

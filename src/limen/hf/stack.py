@@ -59,7 +59,7 @@ class LastTokens:
 
 
 @dataclass(frozen=True)
-class Columns:
+class LastColumns:
     """The columns that a convolution over c tokens still needs."""
 
     c: int
@@ -70,7 +70,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Fixed:
+class FixedRows:
     """Always the same."""
 
     r: int = 1
@@ -116,7 +116,7 @@ class LastBlock:
         return self.r if n >= self.r else 0
 
 
-Rows = EveryToken | LastTokens | Columns | Fixed | EveryBlock | OpenBlock | LastBlock
+Rows = EveryToken | LastTokens | LastColumns | FixedRows | EveryBlock | OpenBlock | LastBlock
 
 
 class Use(StrEnum):

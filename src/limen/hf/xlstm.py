@@ -11,7 +11,7 @@ from math import ceil
 
 from limen.hf.fields import Fields
 from limen.hf.reader import Reader, Stages
-from limen.hf.stack import Bits, Fixed, Kept, Use, recurrence
+from limen.hf.stack import Bits, FixedRows, Kept, Use, recurrence
 from limen.mixers.gated_linear import GatedLinear
 
 _ROUND = 64
@@ -23,7 +23,7 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
         ceil(width * f.number(factor) / _ROUND) * _ROUND // h for factor in ("qk_dim_factor", "v_dim_factor")
     )
     state = h * (d_k * d_v + d_k + 1)
-    kept = Kept(Use.RECURRENT, state, Fixed())
+    kept = Kept(Use.RECURRENT, state, FixedRows())
     return ((recurrence("mlstm", GatedLinear(), (kept,), bits, (("heads", h), ("state_numbers", state))),),)
 
 

@@ -18,9 +18,9 @@ from limen.laws.law import Law, require
 from limen.model import exhaustive
 from limen.model.files import load, save
 from limen.model.last import last_logits
-from limen.model.local import Function
+from limen.model.local import Pointwise
 from limen.model.model import Model
-from limen.model.run import Count, batch_size, inputs, run
+from limen.model.run import Tried, batch_size, inputs, run
 from limen.solutions import certificate, solve
 
 _DRAWN = 64  # plain inputs, and as many hard ones, where there are too many for each to be run
@@ -42,7 +42,7 @@ def laws(construction: Construction) -> tuple[Law, ...]:
 
 
 def _savable(construction: Construction) -> bool:
-    return not any(isinstance(local, Function) for local in construction.frame().locals)
+    return not any(isinstance(local, Pointwise) for local in construction.frame().locals)
 
 
 def _whole(construction: Construction) -> bool:
@@ -73,7 +73,7 @@ def _right(construction: Construction, precision: Precision) -> None:
         require(fair, f"{precision}: the margin is said to be {certified:.4g}, {seen.margin:.4g} was seen")
 
 
-def _run(construction: Construction, precision: Precision) -> Count:
+def _run(construction: Construction, precision: Precision) -> Tried:
     task, model = construction.task, Model.of(construction)
     how = None if exhaustive.count(task) <= MOST else _DRAWN
     drawn = inputs(task, how, 0, batch_size(model, task, construction.steps))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.mixers._heads import spread
+from limen.core.heads import spread
 
 if TYPE_CHECKING:
     import jaxtyping as jt

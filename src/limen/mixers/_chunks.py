@@ -19,8 +19,9 @@ CHUNK = 32  # a power of two; best or tied for every mixer when measured on CPU
 
 def cut(x: jt.Num[torch.Tensor, "*batch n m"]) -> jt.Num[torch.Tensor, "*batch chunks chunk m"]:
     """Zero tokens fill the last chunk: they come last, so in a causal mixer nobody sees them."""
-    padded = torch.nn.functional.pad(x, (0, 0, 0, -x.shape[-2] % CHUNK))
-    return padded.reshape(*x.shape[:-2], -1, CHUNK, x.shape[-1])
+    missing = -x.shape[-2] % CHUNK
+    filled = torch.nn.functional.pad(x, (0, 0, 0, missing)) if missing else x
+    return filled.reshape(*x.shape[:-2], -1, CHUNK, x.shape[-1])
 
 
 def glue(y: jt.Num[torch.Tensor, "*batch chunks chunk m"], n: int) -> jt.Num[torch.Tensor, "*batch {n} m"]:
@@ -38,4 +39,12 @@ def carry(
     for Φ_c, added_c in zip(Φ.unbind(-3)[:-1], added.unbind(-3)[:-1], strict=True):
         S = act(Φ_c, S) + added_c
         before.append(S)
+    return torch.stack(before, -3)
+
+
+def summed(added: jt.Num[torch.Tensor, "*batch chunks r d"]) -> jt.Num[torch.Tensor, "*batch chunks r d"]:
+    """The same where a chunk only adds."""
+    before = [torch.zeros_like(added[..., 0, :, :])]
+    for added_c in added.unbind(-3)[:-1]:
+        before.append(before[-1] + added_c)
     return torch.stack(before, -3)

@@ -1,18 +1,6 @@
-r"""The (gated) delta rule: what `delta`, `gated_delta` and `log_linear` share.
+r"""What the delta rules share: their sizes, their projections, what they carry.
 
-    S_t = (I - k_te_tᵀ)α_tS_{t-1} + k_tv_tᵀ,     y_t = q_tᵀS_t
-
-A token writes under the key k_t and erases under the key e_t: in the delta rule e_t has length 1 and
-k_t = β_te_t; a rule that only adds has no e.  Over a chunk the rule is linear in the values v and in the
-state S before the chunk.  What token i really writes is u_i = v_i - e_iᵀα_iS_{i-1}, and S_{i-1} holds the
-earlier u_j, decayed: (I + A)u = v - E S with A_ij = ⟨e_i,k_j⟩ decayed, j < i.  So, with P_ij = ⟨q_i,k_j⟩
-decayed, j ≤ i, with Q and E the q and e decayed since the chunk's start, K the k decayed to its end and α
-the decay of the whole chunk,
-
-    y  = P u + Q S = M v + (Q - M E)S          M = P (I + A)⁻¹
-    S' = Kᵀu + α S = N v + (αI - N E)S         N = Kᵀ(I + A)⁻¹
-
-and one triangular solve gives M and N (the UT transform of [yang2024delta], solved from the right).
+In the terms of `_rule.py` q and e have length 1, and a token writes under k_t = β_te_t.
 """
 
 from __future__ import annotations
@@ -23,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
+from limen.core.heads import Headed, split
 from limen.core.weights import Shapes
-from limen.mixers._chunks import carry, cut, glue
 from limen.mixers._conv import convolve
-from limen.mixers._decay import decay
-from limen.mixers._heads import Headed, split
+from limen.mixers._loops import Looped
+from limen.mixers._rule import widened
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -39,18 +27,13 @@ else:
 _EPSILON = 1e-6
 
 
-def widened(x: jt.Float[torch.Tensor, "*shape"]) -> jt.Float[torch.Tensor, "*shape"]:
-    """At least float32, for what half precision cannot hold or torch does not offer in it."""
-    return x.to(torch.promote_types(x.dtype, torch.float32))
-
-
 def unit(x: jt.Float[torch.Tensor, "*batch d"]) -> jt.Float[torch.Tensor, "*batch d"]:
     """The direction of x; 0 stays 0."""
     length = (widened(x).square().sum(-1, keepdim=True) + _EPSILON).sqrt()
     return (x / length).to(x.dtype)
 
 
-class Memory(NamedTuple):
+class DeltaMemory(NamedTuple):
     """The matrix each head keeps, and the rows that the short convolution still needs."""
 
     S: jt.Float[torch.Tensor, "*batch h d_k d"]
@@ -58,7 +41,7 @@ class Memory(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DeltaRule(Headed):
+class DeltaRule(Looped, Headed):
     """The sizes of a delta rule behind a causal convolution over c tokens (1: none), and what it carries."""
 
     _: KW_ONLY
@@ -76,9 +59,9 @@ class DeltaRule(Headed):
     def state_bits(self, n: int, p: int) -> int:
         return (self.h * self.key_size * self.d + (self.c - 1) * self.channels) * p
 
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Memory:
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> DeltaMemory:
         zeros = w["K"].new_zeros
-        return Memory(
+        return DeltaMemory(
             zeros((*batch, self.h, self.key_size, self.d)), zeros((*batch, self.c - 1, self.channels))
         )
 
@@ -97,49 +80,3 @@ def projected(
     q, k, v = (split(part, h) for part in parts)
     β = split((x @ w["B"] + w["b"]).sigmoid(), h)
     return seen, (unit(q), unit(k), v, β)
-
-
-class Chunks(NamedTuple):
-    """Each chunk as a linear map: (y, S') = (M, N)v + (Q, Φ)S; Φ is a number where nothing is erased."""
-
-    M: jt.Float[torch.Tensor, "*batch chunks chunk chunk"]
-    N: jt.Float[torch.Tensor, "*batch chunks d_k chunk"]
-    Q: jt.Float[torch.Tensor, "*batch chunks chunk d_k"]
-    Φ: jt.Float[torch.Tensor, "*batch chunks _ _"]
-
-
-def chunk_maps(
-    q: jt.Float[torch.Tensor, "*batch chunks chunk d_k"],
-    k: jt.Float[torch.Tensor, "*batch chunks chunk d_k"],
-    e: jt.Float[torch.Tensor, "*batch chunks chunk d_k"] | None,
-    g: jt.Float[torch.Tensor, "*batch chunks chunk 1"],
-) -> Chunks:
-    """The maps of all chunks from their queries, keys, erasing keys and logarithms of gates."""
-    left = decay(g)
-    M, N = (q @ k.mT) * left.pairs, (k * left.to_end).mT
-    Q = q * left.since_start
-    if e is None:
-        return Chunks(M, N, Q, left.whole)
-    A = (e @ k.mT) * left.pairs  # the solve takes only what is below the diagonal
-    both = torch.linalg.solve_triangular(
-        A, torch.cat([M, N], -2), upper=False, left=False, unitriangular=True
-    )
-    M, N = both.split([M.shape[-2], N.shape[-2]], -2)
-    e = e * left.since_start
-    unchanged = torch.eye(k.shape[-1], dtype=k.dtype, device=k.device)
-    return Chunks(M, N, Q - M @ e, left.whole * unchanged - N @ e)
-
-
-def chunked(
-    q: jt.Float[torch.Tensor, "*batch n d_k"],
-    k: jt.Float[torch.Tensor, "*batch n d_k"],
-    e: jt.Float[torch.Tensor, "*batch n d_k"],
-    v: jt.Float[torch.Tensor, "*batch n d"],
-    g: jt.Float[torch.Tensor, "*batch n 1"],
-) -> jt.Float[torch.Tensor, "*batch n d"]:
-    """The outputs y of the rule, chunk by chunk."""
-    n, dtype = v.shape[-2], v.dtype
-    q, k, e, v, g = (cut(widened(part)) for part in (q, k, e, v, g))  # (*batch, chunks, chunk, ·)
-    M, N, Q, Φ = chunk_maps(q, k, e, g)
-    y = M @ v + Q @ carry(torch.matmul, Φ, N @ v)
-    return glue(y, n).to(dtype)

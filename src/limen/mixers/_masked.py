@@ -14,9 +14,9 @@ else:
     jt = lazy_loader.load("jaxtyping")
     torch = lazy_loader.load("torch")
 
-# Measured: smaller blocks or fewer rows cost more in overhead than they save in work.
-_BLOCK = 16  # tokens that `attend_ends` takes together, at least
-_ROWS = 128  # queries that `attend_fused` takes together
+# Queries taken together. Measured: fewer cost more in overhead than they save in work.
+_ROWS = 128  # in `attend_fused`
+_NEAR = 64  # in `attend_ends`
 
 
 def attend(
@@ -63,7 +63,9 @@ def fused(
     n×n memory and 14 to 21 times as long.
     """
     d, most = v.shape[-1], max(q.shape[-1], v.shape[-1])
-    q, k, v = (torch.nn.functional.pad(x, (0, most - x.shape[-1])) for x in (q, k, v))
+    q, k, v = (
+        x if x.shape[-1] == most else torch.nn.functional.pad(x, (0, most - x.shape[-1])) for x in (q, k, v)
+    )
     return torch.nn.functional.scaled_dot_product_attention(
         q, k, v, attn_mask=visible, is_causal=causal, scale=1.0
     )[..., :d]
@@ -72,7 +74,13 @@ def fused(
 def ends(n: int, first: int, last: int, device: torch.device) -> jt.Bool[torch.Tensor, "{n} {n}"]:
     """Token i sees the tokens 0 … first-1 and i-last+1 … i, none later than itself."""
     j = torch.arange(n, device=device)
-    age = j.unsqueeze(-1) - j
+    return _at_an_end(j, j, first, last)
+
+
+def _at_an_end(
+    i: jt.Int64[torch.Tensor, " n"], j: jt.Int64[torch.Tensor, " m"], first: int, last: int
+) -> jt.Bool[torch.Tensor, "n m"]:
+    age = i.unsqueeze(-1) - j
     return (age >= 0) & ((j < first) | (age < last))
 
 
@@ -83,38 +91,15 @@ def attend_ends(
     first: int,
     last: int,
 ) -> jt.Float[torch.Tensor, "*batch h n d"]:
-    """`attend` through `ends` in O(n·(first + last)).
-
-    A block of C ≥ last tokens reads itself, the block before and the first tokens.
-    """
-    n, C = q.shape[-2], max(last, _BLOCK)
-    if first + 2 * C >= n:  # every block would read everything
-        return attend_fused(q, k, v, ends(n, first, last, q.device))
-    b = math.ceil(n / C)
-    i = torch.arange(b * C, device=q.device).reshape(b, C, 1)
-    near = i[:, :1] - C + torch.arange(2 * C, device=q.device)  # (b, 1, 2C): the tokens of two blocks
-    far = torch.arange(first, device=q.device)
-    visible = torch.cat([far <= i - last, (near >= 0) & (near > i - last) & (near <= i)], dim=-1)
-
-    def read(x: torch.Tensor) -> torch.Tensor:  # (*batch, h, n, d) -> (*batch, h, b, first + 2C, d)
-        blocks = torch.nn.functional.pad(x, (0, 0, C, b * C - n)).unflatten(-2, (b + 1, C))
-        start = x[..., :first, :].unsqueeze(-3).expand(*x.shape[:-2], b, first, -1)
-        return torch.cat([start, blocks[..., :-1, :, :], blocks[..., 1:, :, :]], dim=-2)
-
-    q_blocks = torch.nn.functional.pad(q, (0, 0, 0, b * C - n)).unflatten(-2, (b, C))
-    return attend(q_blocks, read(k), read(v), visible).flatten(-3, -2)[..., :n, :]
-
-
-def highest(
-    scores: jt.Float[torch.Tensor, "*batch n m"], k: int, among: jt.Bool[torch.Tensor, "n m"]
-) -> jt.Bool[torch.Tensor, "*batch n m"]:
-    """The k highest scores of each row (all, if fewer are allowed), the leftmost ones on ties.
-
-    `topk` alone breaks ties as it likes, and differently for other m: then a token would read
-    other tokens in a longer text.
-    """
-    scores = scores.masked_fill(~among, -math.inf)
-    level = scores.topk(min(k, scores.shape[-1]), dim=-1).values[..., -1:]
-    above, tied = scores > level, scores == level
-    room = k - above.sum(-1, keepdim=True)
-    return (above | (tied & (tied.cumsum(-1) <= room))) & among
+    """`attend` through `ends` in O(n·(first + last)): some queries at a time, with the tokens they see."""
+    q_, k_, v_ = (x.reshape(-1, *x.shape[-3:]) for x in (q, k, v))
+    n, y = q.shape[-2], []
+    for at in range(0, n, _NEAR):
+        stop, low = min(at + _NEAR, n), max(at - last + 1, 0)
+        i, j = (torch.arange(*end, device=q.device) for end in ((at, stop), (low, stop)))
+        k_j, v_j = (x[..., low:stop, :] for x in (k_, v_))
+        if far := min(first, low):
+            j = torch.cat([torch.arange(far, device=q.device), j])
+            k_j, v_j = (torch.cat([x[..., :far, :], near], -2) for x, near in ((k_, k_j), (v_, v_j)))
+        y.append(fused(q_[..., at:stop, :], k_j, v_j, _at_an_end(i, j, first, last)))
+    return torch.cat(y, -2).reshape(*q.shape[:-1], v.shape[-1])

@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
+from limen.core.heads import Headed, join, split, split_t
+from limen.core.highest import highest
 from limen.core.weights import random_weights
 from limen.mixers._cache import Cache, empty
-from limen.mixers._heads import Headed, join, split, split_t
-from limen.mixers._masked import attend, attend_fused, highest
+from limen.mixers._chosen import attend_blocks, leading
+from limen.mixers._masked import attend, attend_fused
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 else:
     jt = lazy_loader.load("jaxtyping")
     torch = lazy_loader.load("torch")
+
+_GATHER = 512  # tokens from which on reading the selected blocks alone is quicker; measured
+_ROWS = 512  # tokens whose scores are held at a time
 
 
 class Blocked(NamedTuple):
@@ -68,15 +73,36 @@ class BlockSparse(Headed):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         q, k, v = (split(x @ w[name], self.h) for name in "QKV")  # (*batch, h, n, d)
-        compressed, visible = self._look(q, self.messages(w, k, v), x.shape[-2])
-        return self.gate(w, x, compressed, attend(q, k, v, visible))
+        i = torch.arange(x.shape[-2], device=x.device).unsqueeze(-1)
+        compressed, scores, earlier = self._look(q, self.messages(w, k, v), i)
+        return self.gate(w, x, compressed, attend(q, k, v, self._visible(scores, earlier, i)))
 
     def fast(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        return self.masked(w, x) if x.shape[-2] < _GATHER else self.gathered(w, x)
+
+    def masked(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        """All tokens are compared, and those not selected are masked: the quicker way for short texts."""
         q, k, v = (split(x @ w[name], self.h) for name in "QKV")
-        compressed, visible = self._look(q, self.messages(w, k, v), x.shape[-2])
-        return self.gate(w, x, compressed, attend_fused(q, k, v, visible))
+        i = torch.arange(x.shape[-2], device=x.device).unsqueeze(-1)
+        compressed, scores, earlier = self._look(q, self.messages(w, k, v), i)
+        return self.gate(w, x, compressed, attend_fused(q, k, v, self._visible(scores, earlier, i)))
+
+    def gathered(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        """Only selected blocks are read: O(n·(n/B + k·B)), and some rows of scores held at a time."""
+        q, k, v = (split(x @ w[name], self.h) for name in "QKV")
+        messages, seen = self.messages(w, k, v), []
+        for i in torch.arange(x.shape[-2], device=x.device).unsqueeze(-1).split(_ROWS):
+            complete = Cache(*(part[..., : (int(i[-1]) + 1) // self.B, :] for part in messages))
+            compressed, scores, earlier = self._look(q[..., i[:, 0], :], complete, i)
+            seen.append((compressed, *self._selected(scores.masked_fill(~earlier, -math.inf), i)))
+        compressed, blocks, valid = (torch.cat(parts, x.ndim - 1) for parts in zip(*seen, strict=True))
+        return self.gate(w, x, compressed, attend_blocks(q, k, v, blocks, valid))
 
     def messages(
         self,
@@ -91,20 +117,42 @@ class BlockSparse(Headed):
         return Cache((pool_k @ k_blocks).squeeze(-2), (pool_v @ v_blocks).squeeze(-2))
 
     def _look(
-        self, q: jt.Float[torch.Tensor, "*batch h r d_k"], messages: Cache, n: int
-    ) -> tuple[jt.Float[torch.Tensor, "*batch h r d"], jt.Bool[torch.Tensor, "*batch h r {n}"]]:
-        """For the last r of n tokens: y^cmp, and which tokens y^sel reads."""
-        i = torch.arange(n - q.shape[-2], n, device=q.device).unsqueeze(-1)  # (r, 1)
+        self, q: jt.Float[torch.Tensor, "*batch h r d_k"], messages: Cache, i: jt.Int64[torch.Tensor, "r 1"]
+    ) -> tuple[
+        jt.Float[torch.Tensor, "*batch h r d"],
+        jt.Float[torch.Tensor, "*batch h r m"],
+        jt.Bool[torch.Tensor, "r m"],
+    ]:
+        """For the tokens i: y^cmp, the scores of the blocks, and which blocks are earlier than their own."""
         j = torch.arange(messages.pairs, device=q.device)
         scores = q @ messages.k.mT  # (*batch, h, r, m)
-        pending = j >= (i + 1) // self.B
+        ready = (i + 1) // self.B
+        pending = (j >= ready) & (ready > 0)  # before the first block is ready, α may be anything
         α = scores.masked_fill(pending, -math.inf).softmax(-1)
-        compressed = α.masked_fill(pending, 0) @ messages.v  # while all are pending α is 0/0
-        selected = torch.nn.functional.pad(highest(scores, self.k, among=j < i // self.B), (0, 1))
-        selected = selected.repeat_interleave(self.B, dim=-1)[..., :n]  # (*batch, h, r, n)
-        token = torch.arange(n, device=q.device)
-        own = (token // self.B == i // self.B) & (token <= i)
-        return compressed, selected | own
+        compressed = (α @ messages.v).masked_fill(ready == 0, 0)
+        return compressed, scores, j < i // self.B
+
+    def _visible(
+        self,
+        scores: jt.Float[torch.Tensor, "*batch h r m"],
+        earlier: jt.Bool[torch.Tensor, "r m"],
+        i: jt.Int64[torch.Tensor, "r 1"],
+    ) -> jt.Bool[torch.Tensor, "*batch h r n"]:
+        """Which tokens y^sel reads; the last one of i is the last one there is."""
+        token = torch.arange(int(i[-1]) + 1, device=scores.device)
+        selected = torch.nn.functional.pad(highest(scores, self.k, among=earlier), (0, 1))
+        selected = selected.repeat_interleave(self.B, dim=-1)[..., : len(token)]  # (*batch, h, r, n)
+        return selected | ((token // self.B == i // self.B) & (token <= i))
+
+    def _selected(
+        self, scores: jt.Float[torch.Tensor, "*batch h r m"], i: jt.Int64[torch.Tensor, "r 1"]
+    ) -> tuple[jt.Int64[torch.Tensor, "*batch h r s"], jt.Bool[torch.Tensor, "*batch h r s {self.B}"]]:
+        """The blocks with the highest scores and the own one, and which of their tokens y^sel reads."""
+        earlier, valid = leading(scores, self.k)
+        own = (i // self.B).expand(*earlier.shape[:-1], 1)
+        past = (torch.arange(self.B, device=i.device) <= i % self.B).unsqueeze(-2)  # (r, 1, B)
+        valid = valid.unsqueeze(-1).expand(*valid.shape, self.B)
+        return torch.cat([earlier, own], -1), torch.cat([valid, past.expand(*own.shape, self.B)], -2)
 
     def gate(
         self,
@@ -132,8 +180,10 @@ class BlockSparse(Headed):
             new = self.messages(w, tokens.k[..., -self.B :, :], tokens.v[..., -self.B :, :])
             messages = messages.append(new.k.squeeze(-2), new.v.squeeze(-2))
         q = q.unsqueeze(-2)  # (*batch, h, 1, d_k)
-        compressed, visible = self._look(q, messages, tokens.pairs)
-        y = self.gate(w, x_t.unsqueeze(-2), compressed, attend(q, *tokens, visible))
+        i = torch.tensor([[tokens.pairs - 1]], device=q.device)
+        compressed, scores, earlier = self._look(q, messages, i)
+        read = attend(q, *tokens, self._visible(scores, earlier, i))
+        y = self.gate(w, x_t.unsqueeze(-2), compressed, read)
         return Blocked(tokens, messages), y.squeeze(-2)
 
     @classmethod

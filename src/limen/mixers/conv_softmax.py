@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
+from limen.core.heads import Headed, join, split
 from limen.mixers._cache import Cache, empty
 from limen.mixers._conv import convolve, nothing_seen
-from limen.mixers._heads import Headed, join, split
-from limen.mixers._masked import attend
+from limen.mixers._masked import attend, fused
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -63,7 +63,7 @@ class ConvSoftmax(Headed):
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         _, (q, k, v) = self._projected(w, x, nothing_seen(w["conv"], x.shape[:-2]))
         q_, k_, v_ = (part.reshape(-1, *part.shape[-3:]) for part in (q, k, v))  # the kernel wants one axis
-        y = torch.nn.functional.scaled_dot_product_attention(q_, k_, v_, is_causal=True, scale=1.0)
+        y = fused(q_, k_, v_, causal=True)
         return join(y.reshape(*q.shape[:-1], self.d)) @ w["O"]
 
     def _projected(

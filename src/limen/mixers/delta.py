@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.mixers._delta import DeltaRule, Memory, chunked, projected
-from limen.mixers._heads import join
+from limen.core.heads import join
+from limen.mixers._delta import DeltaMemory, DeltaRule, projected
+from limen.mixers._loops import Loops
+from limen.mixers._rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -44,18 +46,18 @@ class Delta(DeltaRule):
             y.append(q @ S)  # (*batch, h, 1, d)
         return join(torch.cat(y, -2)) @ w["O"]
 
-    def fast(
-        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    def run(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         _, (q, k, v, β) = projected(w, x, self.h, self.start(w, x.shape[:-2]).seen)
-        return join(chunked(q, β * k, k, v, torch.zeros_like(β))) @ w["O"]
+        return join(loops.rule(Tokens(q, β * k, v, e=k))) @ w["O"]
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Memory, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Memory, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: DeltaMemory, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[DeltaMemory, jt.Float[torch.Tensor, "*batch width"]]:
         seen, (q, k, v, β) = projected(w, x_t.unsqueeze(-2), self.h, state.seen)  # (*batch, h, 1, ·)
         S = state.S - β * k.mT @ (k @ state.S - v)
-        return Memory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
+        return DeltaMemory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[Delta, ...]:

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
+from limen.core.heads import join, split
 from limen.core.weights import Shapes, random_weights
 from limen.mixers._decay import initial_time_steps, time_step
-from limen.mixers._delta import DeltaRule, Memory, chunked, projected
-from limen.mixers._heads import join, split
+from limen.mixers._delta import DeltaMemory, DeltaRule, projected
+from limen.mixers._loops import Loops
+from limen.mixers._rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -55,11 +57,11 @@ class GatedDelta(DeltaRule):
             y.append(q @ S)  # (*batch, h, 1, d)
         return join(torch.cat(y, -2)) @ w["O"]
 
-    def fast(
-        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    def run(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         _, (q, k, v, β) = projected(w, x, self.h, self.start(w, x.shape[:-2]).seen)
-        return join(chunked(q, β * k, k, v, self._log_gate(w, x))) @ w["O"]
+        return join(loops.rule(Tokens(q, β * k, v, e=k, g=self._log_gate(w, x)))) @ w["O"]
 
     def _log_gate(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
@@ -68,13 +70,13 @@ class GatedDelta(DeltaRule):
         return split(g, self.h)
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Memory, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Memory, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: DeltaMemory, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[DeltaMemory, jt.Float[torch.Tensor, "*batch width"]]:
         x = x_t.unsqueeze(-2)
         seen, (q, k, v, β) = projected(w, x, self.h, state.seen)  # (*batch, h, 1, ·)
         S = self._log_gate(w, x).exp() * state.S
         S = S - β * k.mT @ (k @ S - v)
-        return Memory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
+        return DeltaMemory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[GatedDelta, ...]:

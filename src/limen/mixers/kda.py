@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
+from limen.core.heads import join, split
 from limen.core.weights import Shapes, random_weights
 from limen.mixers._decay import initial_time_steps
-from limen.mixers._delta import DeltaRule, Memory, projected
-from limen.mixers._heads import join, split
+from limen.mixers._delta import DeltaMemory, DeltaRule, projected
+from limen.mixers._loops import Loops
+from limen.mixers._rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -49,7 +51,7 @@ class Kda(DeltaRule):
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         S, seen = self.start(w, x.shape[:-2])
         _, tokens = projected(w, x, self.h, seen)
-        α = self._gates(w, x)
+        α = self._log_gates(w, x).exp()
         y = []
         for q, k, v, β, α_t in zip(*(part.split(1, -2) for part in (*tokens, α)), strict=True):
             S = α_t.mT * S  # (*batch, h, d_k, d)
@@ -57,20 +59,26 @@ class Kda(DeltaRule):
             y.append(q @ S)  # (*batch, h, 1, d)
         return join(torch.cat(y, -2)) @ w["O"]
 
-    def _gates(
+    def run(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
+    ) -> jt.Float[torch.Tensor, "*batch n width"]:
+        _, (q, k, v, β) = projected(w, x, self.h, self.start(w, x.shape[:-2]).seen)
+        return join(loops.rule(Tokens(q, β * k, v, e=k, g=self._log_gates(w, x)))) @ w["O"]
+
+    def _log_gates(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch h n d_k"]:
         Δ = split(torch.nn.functional.softplus(x @ w["T"] + w["t"]), self.h)
-        return (-w["A"].exp().unsqueeze(-1).unsqueeze(-1) * Δ).exp()
+        return -w["A"].exp().unsqueeze(-1).unsqueeze(-1) * Δ
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Memory, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Memory, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: DeltaMemory, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[DeltaMemory, jt.Float[torch.Tensor, "*batch width"]]:
         x = x_t.unsqueeze(-2)
         seen, (q, k, v, β) = projected(w, x, self.h, state.seen)  # (*batch, h, 1, ·)
-        S = self._gates(w, x).mT * state.S
+        S = self._log_gates(w, x).exp().mT * state.S
         S = S - β * k.mT @ (k @ S - v)
-        return Memory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
+        return DeltaMemory(S, seen), (join(q @ S) @ w["O"]).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[Kda, ...]:

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.mixers._chunks import cut, glue
-from limen.mixers._features import ELU1, FeatureMap
-from limen.mixers._heads import Headed, join, split
+from limen.core.features import ELU1, FeatureMap
+from limen.core.heads import Headed, join, split
+from limen.mixers._loops import Looped, Loops
 from limen.mixers._normaliser import divided, with_ones
+from limen.mixers._rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -35,7 +36,7 @@ class Sums(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Linear(Headed):
+class Linear(Looped, Headed):
     """h heads with values of size d and queries and keys of size d_k (d unless said), seen through phi."""
 
     reads_kv_alone = True
@@ -57,14 +58,10 @@ class Linear(Headed):
         q, k, v = self._tokens(w, x)
         return self._output(w, (q @ k.mT).tril() @ v)
 
-    def fast(
-        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
+    def run(
+        self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Num[torch.Tensor, "*batch n width"]:
-        q, k, v = (cut(part) for part in self._tokens(w, x))  # (*batch, h, chunks, chunk, ·)
-        S = (k[..., :-1, :, :].mT @ v[..., :-1, :, :]).cumsum(-3)
-        S = torch.nn.functional.pad(S, (0, 0, 0, 0, 1, 0))  # before each chunk
-        y = (q @ k.mT).tril() @ v + q @ S
-        return self._output(w, glue(y, x.shape[-2]))
+        return self._output(w, loops.rule(Tokens(*self._tokens(w, x))))
 
     def _tokens(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]

@@ -25,13 +25,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import lazy_loader
 
 from limen.core.errors import BadInput, at_least
+from limen.core.features import ELU1
+from limen.core.heads import Headed, join, split
 from limen.core.weights import Shapes, random_weights
-from limen.mixers._chunks import CHUNK, cut, glue
 from limen.mixers._decay import initial_time_steps, time_step
-from limen.mixers._delta import chunk_maps, unit, widened
-from limen.mixers._features import ELU1
-from limen.mixers._heads import Headed, join, split
+from limen.mixers._delta import unit
+from limen.mixers._levels import level_table
+from limen.mixers._loops import Looped, Loops
 from limen.mixers._normaliser import divided, with_ones
+from limen.mixers._rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -43,32 +45,16 @@ else:
 _GATES = {"linear": "", "mamba2": "TtA", "gated_delta": "BbTtA"}
 
 
-class Levels(NamedTuple):
+class Stretches(NamedTuple):
     """The matrices each head keeps, newest stretch first, after n tokens; the newest is the last token."""
 
     S: jt.Float[torch.Tensor, "*batch h d_k live e"]
     n: int
 
 
-class Tokens(NamedTuple):
-    """S ← (I - keᵀ)αS + kvᵀ, with g = ln α; e = 0 where the rule only adds."""
-
-    q: jt.Float[torch.Tensor, "*batch h n d_k"]
-    k: jt.Float[torch.Tensor, "*batch h n d_k"]
-    e: jt.Float[torch.Tensor, "*batch h n d_k"]
-    v: jt.Float[torch.Tensor, "*batch h n e"]
-    g: jt.Float[torch.Tensor, "*batch h n 1"]
-
-
 def _levels(t: int) -> list[int]:
     """The levels of what came before time t, newest first: one for each bit of t that is set."""
     return [bit + 1 for bit in range(t.bit_length()) if t >> bit & 1]
-
-
-def _level_table(n: int, device: torch.device) -> jt.Int64[torch.Tensor, "{n} {n}"]:
-    """bit_length(t xor j): the exponent of a float is the bit length of the integer in it."""
-    t = torch.arange(n, device=device)
-    return torch.frexp((t[:, None] ^ t).double()).exponent.long()
 
 
 def _merged(
@@ -84,12 +70,12 @@ def _merged(
 def _kept(
     S: jt.Float[torch.Tensor, "*batch d_k m"],
     k: jt.Float[torch.Tensor, "*batch 1 d_k"],
-    e: jt.Float[torch.Tensor, "*batch 1 d_k"],
-    g: jt.Float[torch.Tensor, "*batch 1 1"],
+    e: jt.Float[torch.Tensor, "*batch 1 d_k"] | None,
+    g: jt.Float[torch.Tensor, "*batch 1 1"] | None,
 ) -> jt.Float[torch.Tensor, "*batch d_k m"]:
     """(I - keᵀ)αS: what one token leaves of the state."""
-    S = g.exp() * S
-    return S - k.mT @ (e @ S)
+    S = S if g is None else g.exp() * S
+    return S if e is None else S - k.mT @ (e @ S)
 
 
 def _weighed(
@@ -100,7 +86,7 @@ def _weighed(
 
 
 @dataclass(frozen=True)
-class LogLinear(Headed):
+class LogLinear(Looped, Headed):
     """h heads with values of size d and queries and keys of size d_k (d unless said).
 
     `levels` levels, counting the token itself, reach 2^(levels-1) tokens.
@@ -127,7 +113,7 @@ class LogLinear(Headed):
         return self.projections(width) | {name: gates[name] for name in _GATES[self.over]} | levels
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        """Levels start out nearly alike, around λ = 1, and forgetting slow."""
+        """Stretches start out nearly alike, around λ = 1, and forgetting slow."""
         w = random_weights(self.shapes(width), generator, dtype)
         steps = {"t": initial_time_steps(self.h, generator, dtype)} if "t" in w else {}
         return w | {"l": torch.full_like(w["l"], math.log(math.e - 1))} | steps
@@ -138,49 +124,32 @@ class LogLinear(Headed):
         """M_tj, what token j gives to y_t under the plain rule, is found by running it on unit vectors."""
         n = x.shape[-2]
         self._check(n)
-        (q, k, e, v, g), λ = self._tokens(w, x), self._λ(w, x)
-        units = torch.eye(n, dtype=x.dtype, device=x.device)
+        tokens, λ = self._tokens(w, x), self._λ(w, x)
+        units = tokens._replace(v=torch.eye(n, dtype=x.dtype, device=x.device))
         S, rows = x.new_zeros((*x.shape[:-2], self.h, self.key_size, n)), []
-        for q_t, k_t, e_t, g_t, unit_t in zip(
-            *(part.split(1, -2) for part in (q, k, e, g, units)), strict=True
-        ):
+        for t in range(n):
+            q_t, k_t, unit_t, e_t, g_t = units.at(t)
             S = _kept(S, k_t, e_t, g_t) + k_t.mT @ unit_t
             rows.append(q_t @ S)
         M = torch.cat(rows, -2)  # (*batch, h, n, n)
-        Λ = λ.gather(-1, _level_table(n, x.device).expand(M.shape))
-        return self._output(w, (Λ * M) @ v)
+        Λ = λ.gather(-1, level_table(n, x.device).expand(M.shape))
+        return self._output(w, (Λ * M) @ tokens.v)
 
-    def fast(
-        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    def run(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        n = x.shape[-2]
-        self._check(n)
-        q, k, e, v, g, λ = (cut(widened(part)) for part in (*self._tokens(w, x), self._λ(w, x)))
-        erases = self.over == "gated_delta"
-        M, N, Q, Φ = chunk_maps(q, k, e if erases else None, g)
-        act = torch.matmul if erases else torch.mul
-        table = _level_table(CHUNK, x.device).clamp(max=self.levels - 1)  # higher ones are of padding only
-        y = (λ.gather(-1, table.expand(M.shape)) * M) @ v  # (*batch, h, chunks, chunk, e)
-        chunks = zip(*(part.unbind(-3) for part in (y, λ, N @ v, Q, Φ)), strict=True)
-        S, out = v.new_zeros((*v.shape[:-3], self.key_size, 0, self.value_size)), []
-        for c, (y_c, λ_c, added, Q_c, Φ_c) in enumerate(chunks):
-            S = _merged(S, c)  # (*batch, h, d_k, live, e)
-            side_by_side, live = S.flatten(-2), S.shape[-2:]
-            at = [CHUNK.bit_length() - 1 + level for level in _levels(c)]
-            out.append(y_c + _weighed(λ_c[..., at], (Q_c @ side_by_side).unflatten(-1, live)))
-            S = torch.cat([added.unsqueeze(-2), act(Φ_c, side_by_side).unflatten(-1, live)], -2)
-        return self._output(w, glue(torch.stack(out, -3), n).to(x.dtype))
+        self._check(x.shape[-2])
+        return self._output(w, loops.levels(self._tokens(w, x), self._λ(w, x)))
 
     def _tokens(self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]) -> Tokens:
         q, k, v = (split(x @ w[name], self.h) for name in "QKV")
         if self.over == "linear":
-            nothing = torch.zeros_like(k)
-            return Tokens(ELU1.fn(q), ELU1.fn(k), nothing, with_ones(v), nothing[..., :1])
+            return Tokens(ELU1.fn(q), ELU1.fn(k), with_ones(v))
         Δ, g = (split(part, self.h) for part in time_step(w, x))
         if self.over == "mamba2":
-            return Tokens(q, Δ * k, torch.zeros_like(k), v, g)
+            return Tokens(q, Δ * k, v, g=g)
         q, k, β = unit(q), unit(k), split((x @ w["B"] + w["b"]).sigmoid(), self.h)
-        return Tokens(q, β * k, k, v, g)
+        return Tokens(q, β * k, v, e=k, g=g)
 
     def _λ(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
@@ -201,21 +170,21 @@ class LogLinear(Headed):
         live = (n - 1).bit_count() + 1 if n else 0
         return live * self.h * self.key_size * self.value_size * p
 
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Levels:
-        return Levels(w["K"].new_zeros((*batch, self.h, self.key_size, 0, self.value_size)), 0)
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Stretches:
+        return Stretches(w["K"].new_zeros((*batch, self.h, self.key_size, 0, self.value_size)), 0)
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Levels, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Levels, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: Stretches, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[Stretches, jt.Float[torch.Tensor, "*batch width"]]:
         t = state.n
         self._check(t + 1)
         x = x_t.unsqueeze(-2)
-        (q, k, e, v, g), λ = self._tokens(w, x), self._λ(w, x)  # (*batch, h, 1, ·)
+        (q, k, v, e, g), λ = self._tokens(w, x), self._λ(w, x)  # (*batch, h, 1, ·)
         S = _merged(state.S, t)
         S = _kept(S.flatten(-2), k, e, g).unflatten(-1, S.shape[-2:])
         S = torch.cat([(k.mT @ v).unsqueeze(-2), S], -2)  # (*batch, h, d_k, live, e)
         y = _weighed(λ[..., [0, *_levels(t)]], (q @ S.flatten(-2)).unflatten(-1, S.shape[-2:]))
-        return Levels(S, t + 1), self._output(w, y).squeeze(-2)
+        return Stretches(S, t + 1), self._output(w, y).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[LogLinear, ...]:

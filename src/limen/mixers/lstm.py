@@ -27,7 +27,7 @@ else:
     torch = lazy_loader.load("torch")
 
 
-class Cell(NamedTuple):
+class LSTMState(NamedTuple):
     """What is shown and what is kept."""
 
     h: jt.Float[torch.Tensor, "*batch d"]
@@ -78,13 +78,13 @@ class Lstm(Streaming):
     def state_bits(self, n: int, p: int) -> int | None:
         return 2 * self.d * p
 
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Cell:
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> LSTMState:
         zero = w["W"].new_zeros((*batch, self.d))
-        return Cell(h=zero, c=zero)
+        return LSTMState(h=zero, c=zero)
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Cell, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Cell, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: LSTMState, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[LSTMState, jt.Float[torch.Tensor, "*batch width"]]:
         state = _turn(state, x_t @ w["U"] + w["b"] + state.h @ w["W"])
         return state, state.h @ w["O"]
 
@@ -93,7 +93,7 @@ class Lstm(Streaming):
         return cls(), cls(d=1), cls(d=7)
 
 
-def _turn(state: Cell, gates: jt.Float[torch.Tensor, "*batch four_d"]) -> Cell:
+def _turn(state: LSTMState, gates: jt.Float[torch.Tensor, "*batch four_d"]) -> LSTMState:
     i, f, g, o = gates.chunk(4, dim=-1)
     c = f.sigmoid() * state.c + i.sigmoid() * g.tanh()
-    return Cell(h=o.sigmoid() * c.tanh(), c=c)
+    return LSTMState(h=o.sigmoid() * c.tanh(), c=c)

@@ -32,7 +32,7 @@ else:
     torch = lazy_loader.load("torch")
 
 
-class Memory(NamedTuple):
+class MambaMemory(NamedTuple):
     """The numbers each channel keeps, and the rows that the convolution still needs."""
 
     h: jt.Float[torch.Tensor, "*batch d s"]
@@ -153,19 +153,19 @@ class Mamba(Streaming):
     def state_bits(self, n: int, p: int) -> int:
         return self.d * (self.s + self.c - 1) * p
 
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Memory:
-        return Memory(w["A"].new_zeros((*batch, self.d, self.s)), nothing_seen(w["conv"], batch))
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> MambaMemory:
+        return MambaMemory(w["A"].new_zeros((*batch, self.d, self.s)), nothing_seen(w["conv"], batch))
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Memory, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Memory, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: MambaMemory, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[MambaMemory, jt.Float[torch.Tensor, "*batch width"]]:
         x = x_t.unsqueeze(-2)
         seen, u = self._convolved(w, state.seen, x)  # (*batch, 1, d)
         Δ, B, C = self._ports(w, u.squeeze(-2))
         α, added = self._cell(w, u.squeeze(-2), Δ, B)
         h = α * state.h + added
         y = (h @ C.unsqueeze(-1)).mT  # (*batch, 1, d)
-        return Memory(h, seen), self._output(w, x, u, y).squeeze(-2)
+        return MambaMemory(h, seen), self._output(w, x, u, y).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[Mamba, ...]:

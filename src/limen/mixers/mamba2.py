@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import lazy_loader
 
 from limen.core.errors import at_least
+from limen.core.heads import join, split
 from limen.core.mixer import Streaming
 from limen.core.weights import random_weights
-from limen.mixers._chunks import carry, cut, glue
+from limen.mixers import _rule
 from limen.mixers._conv import convolve, nothing_seen
-from limen.mixers._decay import decay, initial_time_steps, time_step
-from limen.mixers._heads import join, split
+from limen.mixers._decay import initial_time_steps, time_step
+from limen.mixers._loops import Looped, Loops
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -35,14 +36,14 @@ else:
 _EPSILON = 1e-5
 
 
-class Memory(NamedTuple):
+class Mamba2Memory(NamedTuple):
     """The matrix each head keeps, and the rows that the convolution still needs."""
 
     S: jt.Float[torch.Tensor, "*batch h s d"]
     seen: jt.Float[torch.Tensor, "*batch past channels"]
 
 
-class Tokens(NamedTuple):
+class Mamba2Tokens(NamedTuple):
     """What a sequence is to the recurrence, after the convolution; B and C serve all heads."""
 
     u: jt.Float[torch.Tensor, "*batch h n d"]
@@ -53,7 +54,7 @@ class Tokens(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Mamba2(Streaming):
+class Mamba2(Looped, Streaming):
     """h heads of d channels, a state of s numbers a channel, and a convolution of c."""
 
     h: int = 2
@@ -106,25 +107,22 @@ class Mamba2(Streaming):
             y.append(C @ S)  # (*batch, h, 1, d)
         return self._output(w, x, tokens.u, torch.cat(y, -2))
 
-    def fast(
-        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    def run(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        _, tokens = self._tokens(w, self.start(w, x.shape[:-2]).seen, x)
-        u, B, C, Δ, g = (cut(part) for part in tokens)  # (*batch, h or 1, chunks, chunk, ·)
-        v, left = Δ * u, decay(g)
-        S = carry(torch.mul, left.whole, B.mT @ (left.to_end * v))  # (*batch, h, chunks, s, d)
-        y = ((C @ B.mT) * left.pairs) @ v + left.since_start * (C @ S)
-        return self._output(w, x, tokens.u, glue(y, x.shape[-2]))
+        _, (u, B, C, Δ, g) = self._tokens(w, self.start(w, x.shape[:-2]).seen, x)
+        return self._output(w, x, u, loops.rule(_rule.Tokens(C, B, Δ * u, g=g)))
 
     def _tokens(
         self, w: Mapping[str, torch.Tensor], seen: torch.Tensor, x: jt.Float[torch.Tensor, "*batch n width"]
-    ) -> tuple[jt.Float[torch.Tensor, "*batch past channels"], Tokens]:
+    ) -> tuple[jt.Float[torch.Tensor, "*batch past channels"], Mamba2Tokens]:
         """What the convolution has seen then, and its output with the gates."""
         seen, uBC = convolve(seen, torch.cat([x @ w[name] for name in "XBC"], -1), w["conv"])
         uBC = torch.nn.functional.silu(uBC + w["conv_bias"])
         u, B, C = uBC.split([self.h * self.d, self.s, self.s], -1)
         Δ, g = time_step(w, x)
-        return seen, Tokens(split(u, self.h), split(B, 1), split(C, 1), split(Δ, self.h), split(g, self.h))
+        u, Δ, g = (split(part, self.h) for part in (u, Δ, g))
+        return seen, Mamba2Tokens(u, split(B, 1), split(C, 1), Δ, g)
 
     def _output(
         self,
@@ -139,16 +137,18 @@ class Mamba2(Streaming):
     def state_bits(self, n: int, p: int) -> int:
         return (self.h * self.d * self.s + (self.c - 1) * self.channels) * p
 
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Memory:
-        return Memory(w["A"].new_zeros((*batch, self.h, self.s, self.d)), nothing_seen(w["conv"], batch))
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Mamba2Memory:
+        return Mamba2Memory(
+            w["A"].new_zeros((*batch, self.h, self.s, self.d)), nothing_seen(w["conv"], batch)
+        )
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Memory, x_t: jt.Float[torch.Tensor, "*batch width"]
-    ) -> tuple[Memory, jt.Float[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: Mamba2Memory, x_t: jt.Float[torch.Tensor, "*batch width"]
+    ) -> tuple[Mamba2Memory, jt.Float[torch.Tensor, "*batch width"]]:
         x = x_t.unsqueeze(-2)
         seen, (u, B, C, Δ, g) = self._tokens(w, state.seen, x)  # (*batch, h or 1, 1, ·)
         S = g.exp() * state.S + B.mT @ (Δ * u)
-        return Memory(S, seen), self._output(w, x, u, C @ S).squeeze(-2)
+        return Mamba2Memory(S, seen), self._output(w, x, u, C @ S).squeeze(-2)
 
     @classmethod
     def examples(cls) -> tuple[Mamba2, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -153,22 +153,44 @@ class Codes(Embedding):
     def embed(
         self, w: Mapping[str, torch.Tensor], tokens: jt.Int[torch.Tensor, "*batch n"], start: int
     ) -> jt.Num[torch.Tensor, "*batch n width"]:
-        n = tokens.shape[-1]
+        x = w[self.tables[0][0]].new_zeros((*tokens.shape, self.width))
+        for code, here, row in self.written(tokens, start):
+            table = w[code.table]  # (rows, columns)
+            x[..., here, code.column : code.column + table.shape[1]] += table[row]
+        return x
+
+    def written(
+        self, tokens: jt.Int[torch.Tensor, "*batch n"], start: int, read: torch.Tensor | None = None
+    ) -> Iterator[tuple[Code, slice, torch.Tensor]]:
+        """Each code, which of the tokens it writes, and the row of its table for each: (*batch, m) or (m,).
+
+        Codes that write no column of those that are `read` are left out.
+        """
+        n, first = tokens.shape[-1], 0
         if start + n > self.length:
             raise BadInput(f"{start + n} tokens: this model has positions for {self.length}")
-        x = w[self.tables[0][0]].new_zeros((*tokens.shape, self.width))
-        first = 0
+        sizes = {name: (rows, columns) for name, rows, columns in self.tables}
         for segment in self.segments:
             low, high = max(first, start), min(first + segment.count, start + n)
             here = slice(low - start, high - start)
             for code in segment.codes if low < high else ():
-                table = w[code.table]  # (rows, columns)
-                place = torch.arange(low - first, high - first, device=tokens.device)
-                value = tokens[..., here] if code.of == "token" else place
-                rows = table[value // code.div % len(table)]
-                x[..., here, code.column : code.column + table.shape[1]] += rows
+                rows, columns = sizes[code.table]
+                if read is not None and not read[code.column : code.column + columns].any():
+                    continue
+                value = (
+                    tokens[..., here]
+                    if code.of == "token"
+                    else torch.arange(low - first, high - first, device=tokens.device)
+                )
+                yield code, here, _row(value, code.div, rows)
             first += segment.count
-        return x
+
+
+def _row(value: jt.Int[torch.Tensor, "*n"], div: int, rows: int) -> jt.Int[torch.Tensor, "*n"]:
+    """value // div % rows; a shift and a mask, where they do, take a third of the time."""
+    if div.bit_count() == rows.bit_count() == 1:
+        return value >> div.bit_length() - 1 & rows - 1
+    return value // div % rows
 
 
 def parse_embedding(text: str) -> Embedding:

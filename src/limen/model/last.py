@@ -6,8 +6,8 @@ position's query,
 
     ⟨q, x_j W_K⟩ = ⟨q W_Kᵀ, x_j⟩,        Σ_j α_j (x_j W_V) = (Σ_j α_j x_j) W_V
 
-so W_K goes into the query, W_V comes after the sum, and the tokens are embedded chunk by chunk.  A model that
-cannot be read this way is run whole.
+so W_K goes into the query, W_V comes after the sum, and the tokens are embedded chunk by chunk, or not at all
+where they are written by codes (`coded.py`).  A model that cannot be read this way is run whole.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.mixers.softmax import Softmax
+from limen.model import coded
+from limen.model.arithmetic import rounds_each_operation
+from limen.model.embedding import Codes
 from limen.model.model import Model, Place
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ else:
     torch = lazy_loader.load("torch")
 
 CHUNK = 2**15  # tokens embedded at once
+CODED = 2**17  # tokens whose codes are looked up at once
 
 
 def last_logits(
@@ -44,7 +48,7 @@ def last_logits(
         K, V = (part.repeat_interleave(mixer.group, dim=-2) for part in (K, V))  # (width, h, d)
         q = torch.einsum("bw,whd->bhd", x, Q)
         query = torch.einsum("bhd,whd->bhw", q, K)  # W_K absorbed
-        seen = _attended(model, tokens, query)  # (batch, h, width)
+        seen = _attended(model, tokens, query, (w["V"] != 0).any(-1))  # (batch, h, width)
         return torch.einsum("bhw,whd->bhd", seen, V).flatten(-2) @ w["O"]
 
     x = model.embedded(tokens[..., -1:], tokens.shape[-1] - 1).squeeze(-2)  # (batch, width)
@@ -52,22 +56,47 @@ def last_logits(
 
 
 def _attended(
+    model: Model,
+    tokens: jt.Int[torch.Tensor, "batch n"],
+    query: jt.Float[torch.Tensor, "batch h width"],
+    read: jt.Bool[torch.Tensor, " width"],
+) -> jt.Float[torch.Tensor, "batch h width"]:
+    """Σ_j softmax(⟨query, x_j⟩) x_j over all tokens, in the columns that are read; two passes of chunks."""
+    embedding, w = model.frame.embedding, model.parts["embedding"]
+    if not isinstance(embedding, Codes) or rounds_each_operation():  # then a sum must be one operation
+        return _by_vectors(model, tokens, query)
+    chunks = _chunks(tokens, CODED)
+    scores = [coded.scores(embedding, w, tokens[..., c], c.start, query) for c in chunks]
+    α = torch.cat(scores, -1).softmax(-1)  # (batch, h, n)
+    sums = [coded.averaged(embedding, w, tokens[..., c], c.start, α[..., c], read) for c in chunks]
+    return torch.stack(sums).sum(0).to(query.dtype)
+
+
+def _by_vectors(
     model: Model, tokens: jt.Int[torch.Tensor, "batch n"], query: jt.Float[torch.Tensor, "batch h width"]
 ) -> jt.Float[torch.Tensor, "batch h width"]:
-    """Σ_j softmax(⟨query, x_j⟩) x_j over the embedded tokens, two passes of chunks."""
-    n = tokens.shape[-1]
-    chunks = [slice(at, min(at + CHUNK, n)) for at in range(0, n, CHUNK)]
-    scores = torch.cat([query @ model.embedded(tokens[..., c], c.start).mT for c in chunks], -1)
-    α = scores.softmax(-1)  # (batch, h, n)
+    chunks = _chunks(tokens, CHUNK)
+    scores = [query @ model.embedded(tokens[..., c], c.start).mT for c in chunks]
+    α = torch.cat(scores, -1).softmax(-1)  # (batch, h, n)
     total = torch.zeros_like(query, dtype=torch.promote_types(query.dtype, torch.float32))
     for c in chunks:  # a matrix product in 16 bits accumulates in float32, so the sum of products does too
         total = total + α[..., c] @ model.embedded(tokens[..., c], c.start)
     return total.to(query.dtype)
 
 
+def _chunks(tokens: jt.Int[torch.Tensor, "batch n"], size: int) -> list[slice]:
+    n = tokens.shape[-1]
+    return [slice(at, min(at + size, n)) for at in range(0, n, size)]
+
+
 def reads_only_the_embedding(model: Model) -> bool:
-    """Whether every layer is one full attention whose keys and values no earlier layer touches."""
+    """Whether every layer is one full attention whose keys and values no earlier layer touches.
+
+    Nor may a number of the embedding be infinite: times a zero it would be NaN in the whole model alone.
+    """
     frame = model.frame
+    if not all(bool(table.isfinite().all()) for table in model.parts["embedding"].values()):
+        return False
     written = torch.zeros(frame.width, dtype=torch.bool)
     for i, layer in enumerate(frame.architecture.layers):
         alone = len(layer.parts) == 1 and type(layer.parts[0].mixer) is Softmax

@@ -74,7 +74,7 @@ class Mlp(Local):
 
 
 @dataclass(frozen=True)
-class Function(Local):
+class Pointwise(Local):
     """Any Python function of a position's vector; it has no weights and cannot be saved."""
 
     of: Callable[[torch.Tensor], torch.Tensor]

@@ -33,7 +33,7 @@ from limen.core.weights import Shapes, random_weights, tensors
 from limen.model.arithmetic import rounds_each_operation
 from limen.model.embedding import Codes, Embedding
 from limen.model.local import Local
-from limen.model.readout import Linear, Readout
+from limen.model.readout import Affine, Readout
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -58,7 +58,7 @@ class Frame:
     _: KW_ONLY
     norm: bool = False
     residual: bool = True
-    readout: Readout = field(default_factory=Linear)
+    readout: Readout = field(default_factory=Affine)
 
     def __post_init__(self) -> None:
         at_least(self, width=1, answers=1)

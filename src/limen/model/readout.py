@@ -12,6 +12,7 @@ import lazy_loader
 from limen.core.errors import at_least, unknown
 from limen.core.text import build, parse_call, spell
 from limen.core.weights import Shapes
+from limen.model.arithmetic import rounds_each_operation
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 else:
     jt = lazy_loader.load("jaxtyping")
     torch = lazy_loader.load("torch")
+
+_LOW = 10  # digits of an answer that are summed apart from those above
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Readout(ABC):
 
 
 @dataclass(frozen=True)
-class Linear(Readout):
+class Affine(Readout):
     """x U + u."""
 
     def shapes(self, width: int, answers: int) -> Shapes:
@@ -55,7 +58,8 @@ class Binary(Readout):
     """The answer stands in binary, least digit first, in `bits` columns from `first` on, each about 0 or 1.
 
     logit_a = Σ_b (2a_b - 1)(2x_b - 1): two answers that differ in one digit are 2|2x_b - 1| apart.
-    There are no weights, so a million answers cost nothing to store.
+    There are no weights, so a million answers cost nothing to store; and sums over the low digits are made
+    once for all high ones.
     """
 
     first: int
@@ -70,19 +74,29 @@ class Binary(Readout):
     def logits(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch width"], answers: int
     ) -> jt.Num[torch.Tensor, "*batch {answers}"]:
-        a = torch.arange(answers, device=x.device)
-        digits = torch.arange(self.bits, device=x.device).unsqueeze(-1)
-        signs = (2 * (a >> digits & 1) - 1).to(x.dtype)  # (bits, answers)
-        return (2 * x[..., self.first : self.first + self.bits] - 1) @ signs
+        y = 2 * x[..., self.first : self.first + self.bits] - 1
+        if self.bits <= _LOW or rounds_each_operation():  # then the sum must be one operation
+            return _sums(y, answers)
+        wide = torch.promote_types(y.dtype, torch.float32) if y.is_floating_point() else y.dtype
+        low, high = y.to(wide).tensor_split([_LOW], -1)  # the low digits, or all, and those above
+        both = _sums(high, -(-answers >> _LOW)).unsqueeze(-1) + _sums(low, 1 << _LOW).unsqueeze(-2)
+        return both.flatten(-2)[..., :answers].to(x.dtype)
 
     def __str__(self) -> str:
         return spell(self, name="binary")
 
 
+def _sums(y: jt.Num[torch.Tensor, "*batch bits"], numbers: int) -> jt.Num[torch.Tensor, "*batch {numbers}"]:
+    """Σ_b (2a_b - 1)y_b for a = 0 … numbers-1."""
+    a = torch.arange(numbers, device=y.device)
+    digits = torch.arange(y.shape[-1], device=y.device).unsqueeze(-1)
+    return y @ (2 * (a >> digits & 1) - 1).to(y.dtype)
+
+
 def parse_readout(text: str) -> Readout:
     """Reads what `str` wrote."""
     call = parse_call(text)
-    known: dict[str, type[Readout]] = {"linear": Linear, "binary": Binary}
+    known: dict[str, type[Readout]] = {"linear": Affine, "binary": Binary}
     if call.name not in known:
         raise unknown("readout", call.name, known)
     return build(known[call.name], call)

@@ -30,7 +30,7 @@ _WORK = 2**40  # numbers that are computed, about: an hour
 
 
 @dataclass(frozen=True)
-class Count:
+class Tried:
     """What a run showed; `margin` is the least (right logit - best wrong logit)."""
 
     tried: int
@@ -102,7 +102,7 @@ def run(
     batches: Iterable[Tokens],
     steps: int = 0,
     progress: Callable[[int], None] = lambda done: None,
-) -> Count:
+) -> Tried:
     """Answers of the model, in this precision, against the task's definition."""
     counted(steps)
     model = model.to(precision)
@@ -117,7 +117,7 @@ def run(
         tried, wrong = tried + len(tokens), wrong + int((gap <= 0).sum())
         margin = min(margin, float(gap.amin()))
         progress(len(tokens))
-    return Count(tried, wrong, margin)
+    return Tried(tried, wrong, margin)
 
 
 def logits(model: Model, task: Task, tokens: torch.Tensor, steps: int) -> torch.Tensor:

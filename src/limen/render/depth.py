@@ -3,75 +3,76 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING
 
-from limen.core.quantities import plural
-from limen.depths import INSERTED, LOSS, MOVED, PRACTICAL
+from msgspec import UNSET
 
-ASYMPTOTIC = "impossible only in the limit; no realistic context is ruled out"
+from limen.core.quantities import ASYMPTOTIC, PRACTICAL, plural
+
+if TYPE_CHECKING:
+    from limen.depths import Certified, Change, DepthReport, Stop
+
+WORST = "This is about the worst case: a random input may be easier, and shorter texts are not ruled out."
 _SHOWN = 4  # stretches of a path that are told
 
 
-def lines_of(shown: dict[str, Any]) -> list[str]:
-    """For people."""
-    hops, steps, certified = shown["hops"], shown["steps"], shown["certified"]
-    further = "further " if steps else ""
-    adds = f"each {further}step of chain of thought adds {shown['hops_per_step']}"
-    thought = f" with {plural(steps, 'step')} of chain of thought" if steps else " in one pass"
+def lines_of(said: DepthReport) -> list[str]:
+    """All of it."""
+    certified = said.certified
+    further = "further " if said.steps else ""
+    adds = f"each {further}step of chain of thought adds {said.hops_per_step}"
+    thought = f" with {plural(said.steps, 'step')} of chain of thought" if said.steps else " in one pass"
     lines = [
-        shown["architecture"],
-        f"{plural(hops, 'hop')}{thought}; {adds}",
-        f"  Plain chains, in which no hop depends on the question: {_hops(shown['plain_hops'])}.",
-        f"  One pass: {_told(shown['path'])}.",
+        said.architecture,
+        f"{plural(said.hops, 'hop')}{thought}; {adds}",
+        f"  Plain chains, in which no hop depends on the question: {_hops(said.plain_hops)}.",
+        f"  One pass: {_told(said.path)}.",
     ]
-    for effect, group in groupby(shown["saves"], key=lambda save: save["effect"]):
-        lines.append(f"  {_changed(effect, [save['layer'] for save in group])}")
-    if "reason" in certified:
-        return [*lines, f"  For one hop more no bound is known: {certified['reason']}."]
+    for _, group in groupby(said.saves, key=lambda change: change.effect):
+        lines.append(f"  {_changed(list(group))}")
+    if certified.reason:
+        return [*lines, f"  For one hop more no bound is known: {certified.reason}."]
     lines += [f"  {_beyond(certified)}", f"  {WORST}"]
-    if "heard_bits" in certified:
-        heard, answer = certified["heard_bits"], certified["answer_bits"]
+    if certified.heard_bits is not UNSET:
+        heard, answer = certified.heard_bits, certified.answer_bits
         told = f"An answer has {answer} bits there and the last token hears only {heard}"
         lines.append(f"  {told}: this, not depth, is what rules it out.")
     return lines
 
 
-WORST = "This is about the worst case: a random input may be easier, and shorter texts are not ruled out."
+def _changed(changes: list[Change]) -> str:
+    """What the same change of any of these layers does."""
+    layers = _layers([change.layer for change in changes])
+    if changes[0].removed:
+        return f"Removing {'' if len(changes) == 1 else 'any one of '}{layers} costs one hop."
+    if changes[0].inserted:
+        return f"A recurrent layer before {layers} would add one hop."
+    return f"Moving {layers} before the second layer with softmax heads would add one hop."
 
 
-def _changed(effect: str, layers: list[int]) -> str:
-    """What a change of these layers does."""
-    if effect == LOSS:
-        return f"Removing {'' if len(layers) == 1 else 'any one of '}{_layers(layers)} costs one hop."
-    told = {
-        INSERTED: "A recurrent layer before {} would add one hop.",
-        MOVED: "Moving {} before the second layer with softmax heads would add one hop.",
-    }
-    return told[effect].format(_layers(layers))
-
-
-def _beyond(certified: dict[str, Any]) -> str:
+def _beyond(certified: Certified) -> str:
     """Where one hop more is ruled out: from a length on that texts have, or asymptotically."""
-    n, log2_n, many = certified["n"], certified["log2_n"], certified["hops"]
+    n, log2_n, many = certified.n, certified.log2_n, certified.hops
     hops = f"{many} question-dependent {'hop is' if many == 1 else 'hops are'}"
     if n is not None and n <= PRACTICAL:
-        return f"{hops} impossible in long texts: certified from {n:,} tokens on, {certified['task']}."
+        return f"{hops} impossible in long texts: certified from {n:,} tokens on, {certified.task}."
     if n is not None:
-        return f"{hops} {ASYMPTOTIC}. Certified from {_large(n)} tokens on, {certified['task']}."
+        return f"{hops} {ASYMPTOTIC}. Certified from {_large(n)} tokens on, {certified.task}."
     proved = "" if log2_n is None else f" Proved from about 2^{log2_n:.4g} tokens on."
     return f"{hops} {ASYMPTOTIC}.{proved}"
 
 
-def _told(path: list[dict[str, Any]]) -> str:
+def _told(path: Sequence[Stop]) -> str:
     """Stretches of stops that are equally far apart, in the same kind of mixer."""
-    stretches: list[list[dict[str, Any]]] = []
+    stretches: list[list[Stop]] = []
     for stop in path:
         last = stretches[-1] if stretches else []
         if (
             last
-            and stop["mixer"] == last[0]["mixer"]
-            and (len(last) == 1 or stop["layer"] - last[-1]["layer"] == last[1]["layer"] - last[0]["layer"])
+            and stop.mixer == last[0].mixer
+            and (len(last) == 1 or stop.layer - last[-1].layer == last[1].layer - last[0].layer)
         ):
             last.append(stop)
         else:
@@ -81,11 +82,11 @@ def _told(path: list[dict[str, Any]]) -> str:
     return "; ".join(few)
 
 
-def _stretch(stops: list[dict[str, Any]]) -> str:
+def _stretch(stops: list[Stop]) -> str:
     first, last = stops[0], stops[-1]
-    holds = first["holds"] if len(stops) == 1 else f"{first['holds']} … {last['holds']}"
+    holds = first.holds if len(stops) == 1 else f"{first.holds} … {last.holds}"
     find = "finds" if len(stops) == 1 else "find"
-    return f"{_layers([stop['layer'] for stop in stops])} ({first['mixer']}) {find} {holds}"
+    return f"{_layers([stop.layer for stop in stops])} ({first.mixer}) {find} {holds}"
 
 
 def _layers(layers: list[int]) -> str:

@@ -1,164 +1,59 @@
-"""`limen design` for people: the wish, the front, what kills the neighbours; as lines, JSON and a picture."""
+"""`limen design` for people: the wish, the front, what kills the neighbours."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import msgspec
+from limen.core.quantities import percent, plural
+from limen.core.verdict import Answer
 
-from limen.core.architecture import Architecture
-from limen.core.catalogue import identifier
-from limen.core.folder import ready_file, write_whole
-from limen.core.graph import Graph
-from limen.core.kernel import Accepted
-from limen.core.text import spell_stack
-from limen.decisions import percent
-from limen.designs import Design, Wish, design
-from limen.designs.candidates import LETTERS, MIXED, letter
-from limen.designs.search import Fate, Judged, Killed, Row, fates
-from limen.designs.verdicts import Standing, bound_of
-from limen.render.front import front_picture
+if TYPE_CHECKING:
+    from limen.designs.report import DesignReport, PricedStack, RuledOut, RuledOutStack, TaskVerdict
 
-_LONG = 48  # layers up to which a strip shows each one
-_WORDS = {Standing.CAN: "can", Standing.OPEN: "open", Standing.SHALLOW: "open*"}
 _NOTE = "* fewer hops than the task has: ruled out in long enough texts, certified for none of this length"
 _COUNTED = (
     "for one sequence in 16-bit numbers; every head keeps its own keys and values",
     "FLOPs: 2 for each multiply-add of a matrix product, an MLP of 4·width in every layer included",
 )
+_PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
-def designed(wish: Wish, picture: Path | None) -> tuple[dict[str, Any], list[str], bool]:
-    """The fields, the lines, and whether anything is left."""
-    if picture is not None:
-        ready_file(picture)
-    found = design(wish)
-    rows = found.affordable
-    around = [fates(wish, row) for row in rows]
-    if picture is not None:
-        write_whole(picture, front_picture(found).encode())
-    forbidden = found.forbidden
-    return _fields(found, around, forbidden), _lines(found, around, forbidden), bool(rows)
-
-
-def _fields(found: Design, around: list[list[Fate]], forbidden: Accepted | None) -> dict[str, Any]:
-    wish = found.wish
-    return {
-        "tasks": [str(task) for task in wish.tasks],
-        "context": wish.context,
-        "layers": wish.layers,
-        "width": wish.width,
-        "budget": wish.budget,
-        "feasible": bool(found.affordable),
-        "looked_at": len(found.looked_at),
-        "front": [
-            _row_fields(wish, row) | {"neighbours": [_fate_fields(fate) for fate in near]}
-            for row, near in zip(found.affordable, around, strict=True)
-        ],
-        "cheapest": _row_fields(wish, found.front[0]) if found.front else None,
-        "ruled_out": [_killed_fields(killed) for killed in found.killed],
-        "floors": [
-            {"task": str(floor.task), "bytes": floor.bytes, "certificate": _certificate(floor.evidence)}
-            for floor in found.floors
-        ],
-        "forbidden_by": _bound_fields(forbidden) if forbidden else None,
-    }
-
-
-def _row_fields(wish: Wish, row: Row) -> dict[str, Any]:
-    return {
-        "architecture": str(row.architecture),
-        "strip": _strip(row.architecture),
-        "hops": Graph.of(row.architecture, wish.context).κ,
-        "cache_bytes": row.cost.cache_bytes,
-        "prefill_flops": row.cost.prefill,
-        "decode_flops": row.cost.decode,
-        "verdicts": [_judged_fields(judged) for judged in row.judged],
-    }
-
-
-def _judged_fields(judged: Judged) -> dict[str, Any]:
-    return {
-        "task": str(judged.task),
-        "verdict": "can" if judged.standing is Standing.CAN else "open",
-        "shallow": judged.standing is Standing.SHALLOW,
-        "construction": judged.construction,
-        "certificate": judged.evidence and _certificate(judged.evidence),
-    }
-
-
-def _fate_fields(fate: Fate) -> dict[str, Any]:
-    out = fate.outcome
-    return {
-        "change": fate.change,
-        "architecture": str(out.architecture),
-        "ruled_out_by": _bound_fields(out.evidence) if isinstance(out, Killed) else None,
-        "verdicts": [_judged_fields(judged) for judged in out.judged] if isinstance(out, Row) else None,
-    }
-
-
-def _killed_fields(killed: Killed) -> dict[str, Any]:
-    return {
-        "architecture": str(killed.architecture),
-        "cache_bytes": killed.cost.cache_bytes,
-        "prefill_flops": killed.cost.prefill,
-        "decode_flops": killed.cost.decode,
-        "ruled_out_by": _bound_fields(killed.evidence),
-    }
-
-
-def _bound_fields(evidence: Accepted) -> dict[str, Any]:
-    bound = bound_of(evidence)
-    return {
-        "theorem": bound.theorem,
-        "task": bound.task,
-        "needs_bits": bound.needs_bits,
-        "has_bits": bound.has_bits,
-        "certificate": _certificate(evidence),
-    }
-
-
-def _certificate(evidence: Accepted) -> Any:
-    return msgspec.to_builtins(evidence.certificate)
-
-
-def _lines(found: Design, around: list[list[Fate]], forbidden: Accepted | None) -> list[str]:
-    wish, rows = found.wish, found.affordable
-    budget = "" if wish.budget is None else f", at most {wish.budget:,} bytes kept"
+def lines_of(said: DesignReport) -> list[str]:
+    """All of it."""
+    budget = "" if said.budget is None else f", at most {said.budget:,} bytes kept"
     lines = [
-        f"{' and '.join(map(str, wish.tasks))}",
-        f"{wish.layers} {'layer' if wish.layers == 1 else 'layers'} of width {wish.width:,}, "
-        f"{wish.context:,} tokens{budget}",
-        *_floor(found),
-        f"{len(found.looked_at):,} stacks looked at",
+        f"{' and '.join(said.tasks)}",
+        f"{plural(said.layers, 'layer')} of width {said.width:,}, {said.context:,} tokens{budget}",
+        *_floor(said),
+        f"{said.looked_at:,} stacks looked at",
         "",
     ]
-    lines += _front(rows) if rows else _nothing(found, forbidden)
-    if neighbours := _neighbours(rows, around):
+    lines += _front(said, said.front) if said.front else _nothing(said)
+    if neighbours := _neighbours(said.front):
         lines += ["", "what kills the neighbours", *neighbours]
-    if cheaper := _cheaper([killed for killed in found.killed if _within(wish, killed)]):
-        lines += ["", "ruled out, else they would be above" if rows else "what rules them out", *cheaper]
+    within = [one for one in said.ruled_out if said.budget is None or one.cache_bytes <= said.budget]
+    if cheaper := _cheaper(within):
+        head = "ruled out, else they would be above" if said.front else "what rules them out"
+        lines += ["", head, *cheaper]
     return lines
 
 
-def _floor(found: Design) -> list[str]:
+def _floor(said: DesignReport) -> list[str]:
     """Of all tasks the one that needs most."""
-    if not found.floors:
+    if not said.floors:
         return []
-    most = max(found.floors, key=lambda floor: floor.bits)
-    said = f"{bound_of(most.evidence).theorem}: {most.task} needs {most.bits:,} bits"
-    return [f"every stack, whatever its layers, keeps at least {most.bytes:,} bytes ({said})"]
+    most = max(said.floors, key=lambda floor: floor.bits)
+    needs = f"{most.certificate.theorem}: {most.task} needs {most.bits:,} bits"
+    return [f"every stack, whatever its layers, keeps at least {most.bytes:,} bytes ({needs})"]
 
 
-def _front(rows: Sequence[Row]) -> list[str]:
-    table = [("", "cache", "prefill", "decode", *_names(rows[0]), "")]
+def _front(said: DesignReport, rows: Sequence[PricedStack]) -> list[str]:
+    table = [("", "cache", "prefill", "decode", *(one.name for one in rows[0].verdicts), "")]
     for i, row in enumerate(rows, 1):
-        price = _bytes(row.cost.cache_bytes), _short(row.cost.prefill), _short(row.cost.decode)
-        marks = (_WORDS[standing] for standing in row.standings)
-        table.append((str(i), *price, *marks, _strip(row.architecture)))
+        price = _bytes(row.cache_bytes), _short(row.prefill_flops), _short(row.decode_flops)
+        table.append((str(i), *price, *map(_mark, row.verdicts), row.strip))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = []
     for i, cells in enumerate(table):
@@ -168,108 +63,93 @@ def _front(rows: Sequence[Row]) -> list[str]:
         ]
         lines.append("  ".join(aligned).rstrip())
         lines += [f"{'':{widths[0]}}  {rows[i - 1].architecture}"] if i else []
-    shallow = any(Standing.SHALLOW in row.standings for row in rows)
-    return [*lines, "", _legend(rows), *([_NOTE] if shallow else []), *_COUNTED]
+    shallow = any(one.shallow for row in rows for one in row.verdicts)
+    used = [f"{sign} {name}" for sign, name in said.letters.items() if any(sign in row.strip for row in rows)]
+    return [*lines, "", ", ".join(used), *([_NOTE] if shallow else []), *_COUNTED]
 
 
-def _nothing(found: Design, forbidden: Accepted | None) -> list[str]:
+def _mark(one: TaskVerdict) -> str:
+    return f"{one.verdict}{'*' if one.shallow else ''}"
+
+
+def _nothing(said: DesignReport) -> list[str]:
     """Why nothing is left, and what would have to be paid."""
-    wish = found.wish
-    if wish.budget is None:
+    if said.budget is None:
         return ["NOTHING IS LEFT: every stack looked at is ruled out"]
-    within = [priced for priced in found.looked_at if priced.cost.cache_bytes <= wish.budget]
-    lines = [f"NOTHING IS LEFT within {wish.budget:,} bytes"]
-    if forbidden is not None:
-        lines.append(f"  {_said(forbidden)}, whatever the layers")
-    elif within:
-        lines.append(f"  all {len(within):,} stacks looked at that keep no more are ruled out")
+    lines = [f"NOTHING IS LEFT within {said.budget:,} bytes"]
+    if said.forbidden_by is not None:
+        lines.append(f"  {_by(said.forbidden_by)}, whatever the layers")
+    elif said.within_budget:
+        lines.append(f"  all {said.within_budget:,} stacks looked at that keep no more are ruled out")
     else:
-        least = found.looked_at[0].cost.cache_bytes
-        lines.append(f"  no theorem says so: of the stacks looked at, the smallest keeps {least:,} bytes")
-    if not found.front:
+        least = f"of the stacks looked at, the smallest keeps {said.least_bytes:,} bytes"
+        lines.append(f"  no theorem says so: {least}")
+    if said.cheapest is None:
         return [*lines, "  and beyond it every stack looked at is ruled out, too"]
-    return [*lines, "the cheapest that is not ruled out:", *_front(found.front[:1])]
+    return [*lines, "the cheapest that is not ruled out:", *_front(said, [said.cheapest])]
 
 
-def _within(wish: Wish, killed: Killed) -> bool:
-    return wish.budget is None or killed.cost.cache_bytes <= wish.budget
-
-
-def _neighbours(rows: Sequence[Row], around: list[list[Fate]]) -> list[str]:
+def _neighbours(rows: Sequence[PricedStack]) -> list[str]:
     """Each ruled-out neighbour once, with the rows whose neighbour it is; then the others by what is lost."""
-    dead: dict[tuple[str, Architecture], list[int]] = defaultdict(list)
-    evidence: dict[Architecture, Accepted] = {}
+    dead: dict[tuple[str, str], list[int]] = defaultdict(list)
+    why: dict[str, RuledOut] = {}
     spared: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for i, (row, near) in enumerate(zip(rows, around, strict=True), 1):
-        for fate in near:
-            if isinstance(fate.outcome, Killed):
-                dead[fate.change, fate.outcome.architecture].append(i)
-                evidence[fate.outcome.architecture] = fate.outcome.evidence
+    for i, row in enumerate(rows, 1):
+        for near in row.neighbours:
+            if near.ruled_out_by is not None:
+                dead[near.change, near.architecture].append(i)
+                why[near.architecture] = near.ruled_out_by
             else:
-                spared[fate.change, _lost(row, fate.outcome)].append(i)
+                spared[near.change, _lost(row.verdicts, near.verdicts or ())].append(i)
     lines = []
     for (change, architecture), places in dead.items():
-        lines += [f"  {change} ({_places(places)}): {architecture}", f"    {_said(evidence[architecture])}"]
+        lines += [f"  {change} ({_places(places)}): {architecture}", f"    {_by(why[architecture])}"]
     return [
         *lines,
         *(f"  {change} ({_places(at)}): not ruled out{lost}" for (change, lost), at in spared.items()),
     ]
 
 
-def _lost(row: Row, other: Row) -> str:
-    """The tasks that stand less well there."""
-    tasks = zip(_names(row), row.standings, other.standings, strict=True)
-    lost = [f"{name} {_WORDS[then]}" for name, now, then in tasks if then < now]
+def _lost(here: Sequence[TaskVerdict], there: Sequence[TaskVerdict]) -> str:
+    """The tasks that stand less well there: can, then open, then open with too few hops."""
+    pairs = zip(here, there, strict=True)
+    lost = [f"{then.name} {_mark(then)}" for now, then in pairs if _rank(then) < _rank(now)]
     return f", but then {', '.join(lost)}" if lost else ""
 
 
-def _names(row: Row) -> list[str]:
-    """The tasks by their ids, with their sizes where two have the same."""
-    ids = [identifier(judged.task) for judged in row.judged]
-    return [name if ids.count(name) == 1 else str(j.task) for name, j in zip(ids, row.judged, strict=True)]
+def _rank(one: TaskVerdict) -> tuple[bool, bool]:
+    return one.verdict is Answer.CAN, not one.shallow
 
 
 def _places(rows: Sequence[int]) -> str:
     return f"of {', '.join(map(str, rows))}"
 
 
-def _cheaper(killed: Sequence[Killed]) -> list[str]:
+def _cheaper(ruled_out: Sequence[RuledOutStack]) -> list[str]:
     """By theorem and task: how many, and the one that comes nearest."""
-    groups: dict[tuple[str, str], list[Killed]] = defaultdict(list)
-    for one in killed:
-        bound = bound_of(one.evidence)
-        groups[bound.theorem, bound.task].append(one)
+    groups: dict[tuple[str, str], list[RuledOutStack]] = defaultdict(list)
+    for one in ruled_out:
+        groups[one.ruled_out_by.theorem, one.ruled_out_by.task].append(one)
     lines = []
     for group in groups.values():
-        nearest = max(group, key=lambda one: (bound_of(one.evidence).has_bits or 0, one.cost))
+        nearest = max(group, key=_nearness)
         others = f"{len(group):,} stacks, the nearest " if len(group) > 1 else ""
-        lines.append(f"  {others}{nearest.architecture}, {_bytes(nearest.cost.cache_bytes)}")
-        lines.append(f"    {_said(nearest.evidence)}")
+        lines.append(f"  {others}{nearest.architecture}, {_bytes(nearest.cache_bytes)}")
+        lines.append(f"    {_by(nearest.ruled_out_by)}")
     return lines
 
 
-def _said(evidence: Accepted) -> str:
+def _nearness(one: RuledOutStack) -> tuple[int, int, int, int]:
+    return one.ruled_out_by.has_bits or 0, one.cache_bytes, one.prefill_flops, one.decode_flops
+
+
+def _by(ruled_out: RuledOut) -> str:
     """The theorem, and both sides where it has them."""
-    bound = bound_of(evidence)
+    bound = ruled_out.certificate
     if bound.accuracy is not None:
-        return (
-            f"{bound.theorem}: {bound.task}, at most {percent(bound.accuracy)} right ({bound.distribution})"
-        )
+        most = f"at most {percent(bound.accuracy)} right ({bound.distribution})"
+        return f"{bound.theorem}: {bound.task}, {most}"
     return f"{bound.theorem}: {bound.task} needs {bound.needs_bits:,} bits, there are {bound.has_bits:,}"
-
-
-def _strip(architecture: Architecture) -> str:
-    """A letter a layer, in fours; repetitions counted where the layers are many."""
-    letters = [letter(layer) for layer in architecture.layers]
-    if len(letters) > _LONG:
-        return spell_stack(letters)
-    return " ".join("".join(letters[i : i + 4]) for i in range(0, len(letters), 4))
-
-
-def _legend(rows: Sequence[Row]) -> str:
-    used = {letter(layer) for row in rows for layer in row.architecture.layers}
-    names = {sign: identifier(mixer) for mixer, sign in LETTERS.items()} | {MIXED: "heads of two kinds"}
-    return ", ".join(f"{sign} {name}" for sign, name in names.items() if sign in used)
 
 
 def _bytes(count: int) -> str:
@@ -283,6 +163,3 @@ def _short(count: int) -> str:
     while value >= 999.5 and scale < len(_PREFIXES) - 1:
         value, scale = value / 1000, scale + 1
     return f"{value:.3g} {_PREFIXES[scale]}"
-
-
-_PREFIXES = ("", "k", "M", "G", "T", "P", "E")

@@ -1,40 +1,66 @@
-"""Tables, verdicts and certificates as a notebook shows them: small HTML, readable in light and dark."""
+"""Results as a notebook shows them: small HTML, readable in light and dark."""
 
 from __future__ import annotations
 
 from html import escape
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from limen.audits import Audit
 from limen.core.certificate import Certificate
 from limen.core.shown import draws
-from limen.core.verdict import Answer, Verdict
-from limen.render.audit import shown
+from limen.core.verdict import Answer
+from limen.render import bound, check, decide, decomposition, depth, design, latex, protocol, show, solve
 from limen.render.card import card
+from limen.render.exchange import exchange_picture
+from limen.render.front import front_picture
 from limen.render.table import SIGN, short
-from limen.tables.cell import Cell, Table
-from limen.tables.columns import COLUMNS
-from limen.tables.rows import ROWS
+from limen.render.table import latex as table_latex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from limen.audits.report import AuditReport, AuditsReport
+    from limen.checks.reader import CheckReport
+    from limen.conversation.play import ProtocolReport
+    from limen.core.verdict import DecideReport
+    from limen.designs.report import DesignReport
+    from limen.tables.report import CellReport, TableReport
 
 _COLOUR = {Answer.CAN: "#1b9e5a", Answer.CANNOT: "#d4452b", Answer.OPEN: "#8a8f98"}
 _SHOWN = 120  # characters of a field of a certificate
 
 
 def register() -> None:
-    """Whoever returns these to a notebook asks for them to be drawn."""
-    draws(Verdict, verdict)
-    draws(Certificate, certificate)
-    draws(Table, table)
-    draws(Audit, audit)
+    """Whoever returns results to a notebook asks for them to be drawn."""
+    draws("Certificate", certificate)
+    draws("DecideReport", verdict, latex.verdict)
+    draws("BoundReport", _text(bound.lines_of), latex.bound)
+    draws("TableReport", table, table_latex)
+    draws("AuditReport", audit)
+    draws("AuditsReport", audits)
+    draws("DesignReport", stacks)
+    draws("ProtocolReport", exchange)
+    draws("CheckReport", checked)
+    draws("FolderReport", _text(check.folder_lines))
+    draws("DecomposeReport", _text(decomposition.lines_of))
+    draws("DepthReport", _text(depth.lines_of))
+    draws("SolveReport", _text(solve.lines_of))
+    draws("LeastReport", _text(solve.least_lines))
+    draws("TaskReport", _text(show.task_lines))
+    draws("StackReport", _text(show.stack_lines))
+    draws("CatalogueReport", _text(lambda said: show.catalogue_lines(said, proofs=False)))
 
 
-def verdict(found: Verdict) -> str:
-    lines = [_coloured(found.answer, f"{SIGN[found.answer]} {found.answer.upper()}"), escape(found.reason)]
-    lines += [f"<small>{escape(remark)}</small>" for remark in found.remarks]
-    if found.flips is not None:
-        lines.append(f"<small>ruled out from {found.flips.size} = {found.flips.at:,} on</small>")
-    return f"<div>{'<br>'.join(lines)}</div>"
+def _text(lines: Callable[..., Sequence[str]]) -> Callable[[object], str]:
+    """What the command line prints, as it stands there."""
+    return lambda said: f"<pre>{escape(chr(10).join(lines(said)))}</pre>"
+
+
+def verdict(said: DecideReport) -> str:
+    first, *others = decide.lines_of(said)
+    head = _coloured(said.verdict, f"{SIGN[said.verdict]} {first}")
+    return f"<div>{'<br>'.join([head, *(f'<small>{escape(line)}</small>' for line in others)])}</div>"
 
 
 def certificate(found: Certificate) -> str:
@@ -44,23 +70,39 @@ def certificate(found: Certificate) -> str:
     return f"<table>{rows}</table>"
 
 
-def table(found: Table) -> str:
-    head = "".join(f"<th>{escape(COLUMNS[c].title)}</th>" for c in found.columns)
+def table(said: TableReport) -> str:
+    head = "".join(f"<th>{escape(column.title)}</th>" for column in said.columns)
     body = "".join(
-        f"<tr><th style='text-align:left'>{escape(ROWS[r].name)}</th>"
-        + "".join(f"<td>{_signed(found[r, c])}</td>" for c in found.columns)
+        f"<tr><th style='text-align:left'>{escape(row.name)}</th>"
+        + "".join(f"<td>{_signed(cell)}</td>" for cell in row.cells)
         + "</tr>"
-        for r in found.rows
+        for row in said.rows
     )
     return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def audit(found: Audit) -> str:
-    return card([shown(found)])
+def audit(said: AuditReport) -> str:
+    return card([said])
 
 
-def _signed(cell: Cell) -> str:
-    return f"<span title='{escape(cell.reason, quote=True)}'>{_coloured(cell.answer, short(cell))}</span>"
+def audits(said: AuditsReport) -> str:
+    return card(said.models)
+
+
+def stacks(said: DesignReport) -> str:
+    return front_picture(said) + _text(design.lines_of)(said)
+
+
+def exchange(said: ProtocolReport) -> str:
+    return exchange_picture(said) + _text(protocol.lines_of)(said)
+
+
+def checked(said: CheckReport) -> str:
+    return f"<div>{escape(said.headline)}</div>"
+
+
+def _signed(cell: CellReport) -> str:
+    return f"<span title='{escape(cell.reason, quote=True)}'>{_coloured(cell.verdict, short(cell))}</span>"
 
 
 def _coloured(answer: Answer, text: str) -> str:

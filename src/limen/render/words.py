@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from limen.core.certificate import Bound
 
 
@@ -11,16 +9,6 @@ def inequality(bound: Bound) -> str:
     """Which inequality of its theorem a bound is, and at which free sizes; empty where there is one alone."""
     chosen = ", ".join(f"{name} = {size:,}" for name, size in bound.sizes.items())
     return " ".join(filter(None, (bound.route and f"inequality {bound.route}", chosen and f"at {chosen}")))
-
-
-def left_out(*asked: tuple[str, object]) -> str:
-    """Which sizes a text leaves to their defaults, and what they then are; empty where it gives all."""
-    said = []
-    for text, meant in asked:
-        given = set(re.findall(r"(\w+)\s*=", text))
-        found = dict.fromkeys(re.findall(r"\w+=[^,()|*]+", str(meant)))
-        said += [size for size in found if size.partition("=")[0] not in given]
-    return f"not given, so small defaults: {', '.join(said)}" if said else ""
 
 
 def in_bytes(count: int) -> str:

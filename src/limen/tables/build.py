@@ -10,8 +10,9 @@ from pathlib import Path
 from limen.core.certificate import encode
 from limen.core.errors import unknown
 from limen.core.folder import ready_folder, refuse_foreign, write_folder
+from limen.core.verdict import Answer
 from limen.model.files import HEADER, WEIGHTS, model_files
-from limen.tables.cell import Cell, Table
+from limen.tables.cell import Cell, EvidenceTable
 from limen.tables.columns import COLUMNS
 from limen.tables.evidence import cell
 from limen.tables.rows import ROWS
@@ -23,8 +24,8 @@ def build(
     rows: Iterable[str] = (),
     columns: Iterable[str] = (),
     full: bool = False,
-    progress: Callable[[Cell, int, int], None] = lambda cell, done, total: None,
-) -> Table:
+    progress: Callable[[str, Answer, int, int], None] = lambda name, answer, done, total: None,
+) -> EvidenceTable:
     """All rows and columns unless some are named; column by column, since a column shares its runs."""
     start = time.perf_counter()
     chosen = tuple(_named("row", rows, ROWS)), tuple(_named("column", columns, COLUMNS))
@@ -32,9 +33,9 @@ def build(
     total = len(chosen[0]) * len(chosen[1])
     for column in chosen[1]:
         for row in chosen[0]:
-            cells[row, column] = cell(ROWS[row], COLUMNS[column], full)
-            progress(cells[row, column], len(cells), total)
-    return Table(*chosen, cells, full, time.perf_counter() - start)
+            made = cells[row, column] = cell(ROWS[row], COLUMNS[column], full)
+            progress(f"{ROWS[row].name} · {COLUMNS[column].title}", made.answer, len(cells), total)
+    return EvidenceTable(*chosen, cells, full, time.perf_counter() - start)
 
 
 def _named(what: str, names: Iterable[str], known: Iterable[str]) -> list[str]:
@@ -46,7 +47,7 @@ def _named(what: str, names: Iterable[str], known: Iterable[str]) -> list[str]:
     return [name for name in known if name in wanted or not wanted]
 
 
-def write(table: Table, folder: Path, pages: dict[str, bytes]) -> None:
+def write(table: EvidenceTable, folder: Path, pages: dict[str, bytes]) -> None:
     """Certificates, models and pages, the pages last; what else the folder holds stays as it is."""
     refuse(folder)
     write_folder(folder, chain(_evidence(table), pages.items()))
@@ -58,7 +59,7 @@ def refuse(folder: Path) -> None:
     refuse_foreign(folder, REPORT, REPORT, PAGE)
 
 
-def _evidence(table: Table) -> Iterator[tuple[str, bytes]]:
+def _evidence(table: EvidenceTable) -> Iterator[tuple[str, bytes]]:
     """Each file once, though cells share some."""
     seen = set()
     for made in table.cells.values():

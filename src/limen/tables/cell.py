@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from limen.core.certificate import Witness
 from limen.core.kernel import Files
 from limen.core.proof import Claim
-from limen.core.shown import html
+from limen.core.report import Result
 from limen.core.task import Task
 from limen.core.verdict import Answer
 
 if TYPE_CHECKING:
     from limen.model.model import Model
+    from limen.tables.report import TableReport
 
 
 class EvidenceError(Exception):
@@ -74,8 +76,8 @@ class Cell:
         return self.proof is not None and Task.parse(self.proof.task) == Task.parse(self.task)
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, repr=False)
+class EvidenceTable(Result):
     """Cells by row and column, in the order of the table."""
 
     rows: tuple[str, ...]
@@ -84,8 +86,15 @@ class Table:
     full: bool
     seconds: float
 
-    def _repr_html_(self) -> str | None:
-        return html(self)
+    @property
+    def headline(self) -> str:
+        return self.report.headline
+
+    @cached_property
+    def report(self) -> TableReport:
+        from limen.tables.report import report
+
+        return report(self)
 
     def __getitem__(self, at: tuple[str, str]) -> Cell:
         return self.cells[at]

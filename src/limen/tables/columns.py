@@ -15,7 +15,7 @@ class Column:
     `confused` is the size on which two inputs are looked for that a small model takes for each other, `run`
     one at which weights are run on drawn inputs, `large` the one for a full table.  `grows` gives the task at
     the scale 2^k, to see how a bound grows; `upper`, where a construction is certified only for other shapes.
-    `ways`: constructions that are tried besides those that `decide` thinks of.
+    `ways`: constructions that are run on every input besides those that `decide` thinks of.
     """
 
     id: str

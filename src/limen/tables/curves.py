@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import msgspec
 
-import numpy as np
-
+from limen.conversation.play import ProtocolReport, played
 from limen.core.architecture import Architecture
-from limen.core.certificate import Bound, Transcript
+from limen.core.certificate import Bound
 from limen.core.construction import construct
 from limen.core.graph import Graph
 from limen.core.numbers import Significand
-from limen.core.task import Player, Task
+from limen.core.task import Task
 from limen.decisions import theorems
-from limen.protocols._transcript import most_bits, transcript
 from limen.protocols.hand_over import HandOver
 from limen.solutions import solve
 from limen.tables.columns import COLUMNS
@@ -40,25 +38,61 @@ _STACKS = {
 _TALK = ("composition(m=4,n1=2)", "linear(h=1,d=2,p=4),softmax(h=1,d=2,p=4)")
 
 
-def bits_over_n(columns: tuple[str, ...]) -> list[dict[str, Any]]:
+class BitsPoint(msgspec.Struct, frozen=True):
+    """What a task of n tokens needs, and what an architecture of the table holds."""
+
+    task: str
+    row: str
+    n: int
+    needs: int
+    has: int
+    theorem: str
+
+
+class HopsPoint(msgspec.Struct, frozen=True):
+    """Hops of one pass with so many layers that have softmax heads."""
+
+    stack: str
+    full: int
+    hops: int
+
+
+class PrecisionPoint(msgspec.Struct, frozen=True):
+    """The share of right answers with every operation rounded to so many significant bits."""
+
+    construction: str
+    task: str
+    bits: int
+    accuracy: float
+    argued: bool
+
+
+class Curves(msgspec.Struct, frozen=True):
+    """What the charts of the page show."""
+
+    bits: tuple[BitsPoint, ...]
+    hops: tuple[HopsPoint, ...]
+    precision: tuple[PrecisionPoint, ...]
+    talk: ProtocolReport
+
+
+def curves(columns: tuple[str, ...]) -> Curves:
+    """For these columns of the table."""
+    return Curves(bits_over_n(columns), hops_over_layers(), accuracy_over_precision(), conversation())
+
+
+def bits_over_n(columns: tuple[str, ...]) -> tuple[BitsPoint, ...]:
     """Where one theorem limits a row: what a task needs, and what the row holds, at n = 2^4 … 2^25."""
     found = []
     for column in columns:
+        title = COLUMNS[column].title
         for row in ROWS.values():
             for k in _SCALES:
                 bound = _widest(COLUMNS[column].grown(k), row.architecture, row.steps)
-                if bound is not None:
-                    found.append(
-                        {
-                            "task": COLUMNS[column].title,
-                            "row": row.name,
-                            "n": 2**k,
-                            "needs": bound.needs_bits,
-                            "has": bound.has_bits,
-                            "theorem": bound.theorem,
-                        }
-                    )
-    return found
+                if bound is not None and bound.needs_bits is not None and bound.has_bits is not None:
+                    sides = bound.needs_bits, bound.has_bits
+                    found.append(BitsPoint(title, row.name, 2**k, *sides, bound.theorem))
+    return tuple(found)
 
 
 def _widest(task: Task, architecture: Architecture, steps: int) -> Bound | None:
@@ -72,39 +106,30 @@ def _widest(task: Task, architecture: Architecture, steps: int) -> Bound | None:
     return max(stated, key=lambda b: (b.needs_bits or 0) / (b.has_bits or 1), default=None)
 
 
-def accuracy_over_precision() -> list[dict[str, Any]]:
+def accuracy_over_precision() -> tuple[PrecisionPoint, ...]:
     """Every operation rounded to t significant bits; half of the inputs are hard; and what is certified."""
     found = []
     for text, by in _ROUNDED:
         construction = construct(Task.parse(text), by)
+        name = str(construction).replace("_", " ")
         for t in _PRECISIONS:
             solution, _ = solve(construction, Significand(t), _TRIED)
-            found.append(
-                {
-                    "construction": str(construction).replace("_", " "),
-                    "task": text,
-                    "bits": t,
-                    "accuracy": 1 - solution.wrong / solution.tried,
-                    "argued": solution.predicted is not None,
-                }
-            )
-    return found
+            right = 1 - solution.wrong / solution.tried
+            found.append(PrecisionPoint(name, text, t, right, solution.predicted is not None))
+    return tuple(found)
 
 
-def hops_over_layers() -> list[dict[str, Any]]:
+def hops_over_layers() -> tuple[HopsPoint, ...]:
     """κ of stacks with F layers that have softmax heads."""
-    return [
-        {"stack": name, "full": F, "hops": Graph.of(Architecture.parse(text.format(F=F)), 1).κ}
+    return tuple(
+        HopsPoint(name, F, Graph.of(Architecture.parse(text.format(F=F)), 1).κ)
         for name, text in _STACKS.items()
         for F in range(1, 9)
-    ]
+    )
 
 
-def conversation() -> tuple[Transcript, tuple[Player, ...], tuple[int, ...]]:
-    """A hybrid with random weights run as the players of the proof; bits allowed, message by message."""
+def conversation() -> ProtocolReport:
+    """A hybrid with random weights run as the players of the proof."""
     task, architecture = Task.parse(_TALK[0]), Architecture.parse(_TALK[1])
-    model = small(task, architecture, seed=0)
     players = HandOver().players(task, architecture)
-    tokens = task.sample(np.random.default_rng(0), 1)[0][0]
-    said, _ = transcript(model, task, tokens, players, "integers")
-    return said, players, tuple(most_bits(m, players, model, "integers") for m in said.messages)
+    return played(small(task, architecture, seed=0), task, "hand_over", players, "integers", 0).report

@@ -27,10 +27,9 @@ from limen.core.kernel import Accepted
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
-from limen.decisions import decide
+from limen.decisions import decide, tried
 from limen.forms import claimed_from
 from limen.placement import Offer, offer
-from limen.placement import evidence as derived
 from limen.solutions import solve
 from limen.tables import words
 from limen.tables.cell import Cell, Evidence, EvidenceError
@@ -100,7 +99,7 @@ def _decided(row: Row, column: Column) -> Decided:
     first: Decided | None = None
     for text in column.at:
         task = Task.parse(text)
-        verdict = _verdict(task, row, column)
+        verdict = _verdict(task, row)
         if verdict.answer is not Answer.OPEN:
             return Decided(task, verdict)
         if first is None or (verdict.argued and not first.verdict.argued):
@@ -109,7 +108,7 @@ def _decided(row: Row, column: Column) -> Decided:
     if first.verdict.argued:
         return first
     later = _ruled_out(first, row)
-    return first if later is None else Decided(later, _verdict(later, row, column))
+    return first if later is None else Decided(later, _verdict(later, row))
 
 
 def _ruled_out(first: Decided, row: Row) -> Task | None:
@@ -121,10 +120,9 @@ def _ruled_out(first: Decided, row: Row) -> Task | None:
     return None if flips is None else first.task.resized(flips.size, flips.at)
 
 
-def _verdict(task: Task, row: Row, column: Column) -> Verdict:
-    more = tuple(construct(task, by) for by in column.ways)
+def _verdict(task: Task, row: Row) -> Verdict:
     try:
-        return decide(task, row.architecture, row.steps, more=more)
+        return decide(task, row.architecture, row.steps)
     except AssertionError as error:  # a theorem and a construction contradict each other
         raise EvidenceError(str(error)) from error
 
@@ -261,8 +259,7 @@ def _thinking(row: Row, found: Decided) -> list[str]:
         return []
     said = []
     for way in ways(found.task):
-        offered = offer(way, row.architecture, way.steps) if way.steps else ""
-        if isinstance(offered, Offer) and isinstance(derived(offered, row.architecture), Accepted):
+        if way.steps and isinstance(tried(way, row.architecture, way.steps), Accepted):
             said.append(f"with {way.steps:,} steps of chain of thought it can: {way} fits")
     return said
 

@@ -11,11 +11,12 @@ from limen.core.certificate import Bound
 from limen.core.construction import Construction
 from limen.core.task import Task
 from limen.core.theorem import Theorem
+from limen.decisions import built
 from limen.placement import Offer, offer
 from limen.tables import growth
-from limen.tables.cell import Formula
+from limen.tables.cell import EvidenceError, Formula
 from limen.tables.columns import Column
-from limen.tables.papers import CLAIMS
+from limen.tables.papers import CLAIMS, Exempt
 from limen.tables.rows import Row
 from limen.tables.weights import ways
 from limen.tasks.composition import Composition
@@ -89,7 +90,26 @@ def _compared(row: Row, column: Column, formula: Formula) -> Formula:
     claim = CLAIMS.get((row.id, column.id))
     if claim is None or not claim.order or formula.order is None:
         return formula
-    mark = "corrected" if claim.corrected else growth.compared(formula.order, claim.order)
-    return replace(
-        formula, mark=mark, paper=f"{claim.order} {claim.cite}", note=claim.corrected or claim.note
-    )
+    mark, note = growth.compared(formula.order, claim.order), claim.note
+    if claim.exempt is not None and corrected(claim.order, claim.exempt):
+        mark, note = "corrected", claim.exempt.says
+    return replace(formula, mark=mark, paper=f"{claim.order} {claim.cite}", note=note)
+
+
+@cache
+def corrected(order: str, exempt: Exempt) -> bool:
+    """Whether all the cases are done, with bits that grow more slowly than the papers' order asks."""
+    bits: dict[float, int] = {}
+    for k in exempt.scales:
+        task, stack = Task.parse(exempt.task(k)), Architecture.parse(exempt.stack(k))
+        if built(task, stack) is None:
+            raise EvidenceError(f"{task} by {stack} is said to be done, though {order}; nothing shows it")
+        bits[float(k)] = _held(stack, task.length)
+    enough = growth.grows_no_faster_than(bits)
+    return enough is not None and growth.compared(f"Ω({enough})", order) == "weaker"
+
+
+def _held(architecture: Architecture, n: int) -> int:
+    """Bits of all states, and of all replies to one query."""
+    parts = [part for layer in architecture.layers for part in layer.parts]
+    return sum((part.reply_bits if part.full else part.state_bits(n)) or 0 for part in parts)

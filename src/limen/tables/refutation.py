@@ -16,8 +16,10 @@ import lazy_loader
 import numpy as np
 
 from limen.adversary.decomposition import Decomposition
-from limen.adversary.told_alike import ARITHMETIC, told_alike
+from limen.adversary.told_alike import ARITHMETIC, ToldAlike
 from limen.checks.collision import check_collision
+from limen.conversation.converse import converse
+from limen.conversation.transcript import arithmetic
 from limen.core.architecture import Architecture
 from limen.core.catalogue import lookup
 from limen.core.certificate import Collision
@@ -25,8 +27,6 @@ from limen.core.task import Task, Tokens
 from limen.core.theorem import Theorem
 from limen.model.embedding import Table
 from limen.model.model import Frame, Model
-from limen.protocols._conversation import converse
-from limen.protocols._transcript import arithmetic
 from limen.tasks.composition import Composition
 
 if TYPE_CHECKING:
@@ -94,10 +94,11 @@ def small(task: Task, architecture: Architecture, seed: int) -> Model:
 
 def _searched(theorem: str, task: Task, model: Model) -> tuple[Collision, str] | None:
     if theorem == "composition_depth" and isinstance(task, Composition):
-        pair = Decomposition(rows=4096, seconds=4.0, arithmetic=ARITHMETIC).search(task, model).collision
-        return None if pair is None else (pair, "the indistinguishable decomposition")
+        proof = Decomposition(rows=4096, seconds=4.0, arithmetic=ARITHMETIC).search(task, model)
+        return None if proof.witness is None else (proof.witness, "the indistinguishable decomposition")
     by_the_proof = lookup("theorems", theorem, Theorem)().refute(task, model)
     if by_the_proof is not None:
         return by_the_proof, f"refute of {theorem}"
-    pair = told_alike(task, model)
-    return None if pair is None else (pair, "the conversation of the proof, its messages compared")
+    pair = ToldAlike().search(task, model).witness
+    said = "the conversation of the proof, its messages compared"
+    return None if pair is None else (pair, said)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
-from limen.core.task import Answers, Task, Tokens
+from limen.core.task import Answers, Said, Task, Tokens, filled
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,14 @@ class Cgram(Task):
     n: int = 8
     c: int = 3
     V: int = 4
+
+    @classmethod
+    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+        """V a power of two with V^(c-1) > n: contexts enough that one may occur once."""
+        c = said.get("c", cls.c)
+        if type(c) is not int or c < 2:
+            return dict(said)
+        return filled(said, "n", V=lambda n: 2 ** -(-n.bit_length() // (c - 1)))
 
     def __post_init__(self) -> None:
         at_least(self, n=2, c=2, V=2)

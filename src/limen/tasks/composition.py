@@ -14,6 +14,7 @@ pointer doubling.
 """
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,10 +22,11 @@ from flint import fmpz
 from numpy.random import Generator
 
 from limen.core.bits import Count
-from limen.core.errors import at_least
-from limen.core.task import Answers, Player, Task, Tokens, distinct
+from limen.core.errors import BadInput, at_least
+from limen.core.task import Answers, Player, Said, Task, Tokens, distinct
 
 UNIFORM = "every entry of every table, z_0 and w independent and uniform"  # the plain inputs
+MOST_HOPS = 64  # that a text gives by L alone
 _WRITTEN = 32  # N up to which a number of about N^N is written out
 
 
@@ -40,6 +42,19 @@ class Composition(Task):
 
     m: int = 4
     n: tuple[int, ...] = ()
+
+    @classmethod
+    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+        """`L=3` alone stands for n1=2,n2=2: the smallest sizes at which every hop depends on the question."""
+        if "L" not in said:
+            return dict(said)
+        rest, L = {name: value for name, value in said.items() if name != "L"}, said["L"]
+        parts = [name for name in rest if re.fullmatch(r"n[1-9][0-9]*", name)]
+        if type(L) is not int or not 1 <= L <= MOST_HOPS:
+            raise BadInput(f"composition: L must be an integer from 1 to {MOST_HOPS}, got {L}")
+        if parts and len(parts) != L - 1:
+            raise BadInput(f"composition: L={L} goes with n1 … n{L - 1}, {len(parts)} of them are given")
+        return rest if parts else rest | {f"n{l}": 2 for l in range(1, L)}
 
     def __post_init__(self) -> None:
         at_least(self, m=1, n=1)

@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from limen.core.bits import Count
 from limen.core.errors import at_least
-from limen.core.task import Answers, Task, Tokens, balanced
+from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
 from limen.tasks._counts import binomial
 
 
@@ -27,6 +27,11 @@ class Counting(Task):
 
     n: int = 5
     S: int = 3
+
+    @classmethod
+    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+        """S = n: as many symbols as tokens."""
+        return filled(said, "n", S=lambda n: max(n, 2))
 
     def __post_init__(self) -> None:
         at_least(self, n=1, S=2)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
-from limen.core.task import Answers, Task, Tokens, balanced
+from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
 
 _WRITTEN = 2**14  # bits of a number of rows that is written out
 
@@ -31,6 +31,11 @@ class Dyck(Task):
     n: int = 8
     k: int = 2
     D: int = 2
+
+    @classmethod
+    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+        """D = n/2: as deep as n brackets go."""
+        return filled(said, "n", D=lambda n: max(n // 2, 1))
 
     def __post_init__(self) -> None:
         at_least(self, n=2, k=1, D=1)

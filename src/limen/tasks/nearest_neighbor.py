@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
-from limen.core.task import Answers, Task, Tokens, balanced
+from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
 
 _SURE = 1e-9  # cosines further apart than this are told apart in float64
 
@@ -38,6 +38,14 @@ class NearestNeighbor(Task):
     n: int = 4
     D: int = 3
     g: int = 4
+
+    @classmethod
+    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+        """g a power of two with g^D ≥ 16n, up to 512: points enough that few are drawn twice."""
+        D = said.get("D", cls.D)
+        if type(D) is not int or D < 2:
+            return dict(said)
+        return filled(said, "n", g=lambda n: min(2 ** -(-((n - 1).bit_length() + 4) // D), 512))
 
     def __post_init__(self) -> None:
         at_least(self, n=1, D=2, g=1)

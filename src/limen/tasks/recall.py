@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
-from limen.core.task import Answers, Task, Tokens, different, distinct
+from limen.core.task import Answers, Said, Task, Tokens, different, distinct, filled
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,11 @@ class Recall(Task):
     V: int = 16
     _: KW_ONLY
     q: int = 1
+
+    @classmethod
+    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+        """V = 2n, the least: a key and a value for each pair."""
+        return filled(said, "n", V=lambda n: 2 * n)
 
     def __post_init__(self) -> None:
         at_least(self, n=1, V=2, q=1)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
-from limen.core.task import Answers, Task, Tokens, balanced, different, distinct
+from limen.core.task import Answers, Said, Task, Tokens, balanced, different, distinct, filled
 from limen.tasks._counts import binomial
 
 
@@ -37,6 +37,11 @@ class Retrieval(Task):
     V: int = 2
     _: KW_ONLY
     absent: bool = False
+
+    @classmethod
+    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+        """D = ⌈log₂n⌉ + 1: twice as many keys as there are pairs."""
+        return filled(said, "n", D=lambda n: (n - 1).bit_length() + 1)
 
     def __post_init__(self) -> None:
         at_least(self, n=1, D=1, V=1)

@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from limen.core.bits import Count
 from limen.core.errors import at_least
-from limen.core.task import Answers, Task, Tokens, balanced
+from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
 from limen.tasks._counts import subsets
 
 
@@ -28,6 +28,11 @@ class TwoSum(Task):
 
     n: int = 4
     M: int = 7
+
+    @classmethod
+    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+        """M = n²: as many numbers as pairs."""
+        return filled(said, "n", M=lambda n: max(n * n, 3))
 
     def __post_init__(self) -> None:
         at_least(self, n=1, M=3)

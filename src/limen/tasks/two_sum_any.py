@@ -16,7 +16,7 @@ from numpy.random import Generator
 
 from limen.core.bits import Count
 from limen.core.errors import at_least
-from limen.core.task import Answers, Task, Tokens, balanced
+from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
 from limen.tasks._counts import largest, signed_subsets
 from limen.tasks._pairs import draw, exists
 
@@ -31,6 +31,11 @@ class TwoSumAny(Task):
 
     n: int = 4
     M: int = 7
+
+    @classmethod
+    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+        """M = n²: as many numbers as pairs."""
+        return filled(said, "n", M=lambda n: max(n * n, 3))
 
     def __post_init__(self) -> None:
         at_least(self, n=2, M=3)

@@ -20,7 +20,7 @@ from limen.theorems._stated import stated
 from limen.theorems._statement import WRITTEN, Sizes
 
 
-class Lookup(NamedTuple):
+class LookupSizes(NamedTuple):
     """After n values below V one of them is asked for; s bits are known of the first t values then."""
 
     s: int
@@ -70,7 +70,7 @@ def comparison(task: Task) -> Comparison | NoStatement:
     return NoStatement(f"{identifier(task)} does not compare two strings")
 
 
-def chosen(found: Lookup | NoStatement) -> Sizes | NoStatement:
+def chosen(found: LookupSizes | NoStatement) -> Sizes | NoStatement:
     if isinstance(found, NoStatement):
         return found
     fraction = between(found.s, found.t, found.V)

@@ -26,7 +26,7 @@ MODULES = "streaming_state log_linear_state rows"
 NAMES = ("sum", "three", "recall", "count")
 
 
-class Words(NamedTuple):
+class WordSizes(NamedTuple):
     """Cut after t tokens: k symbols of V; the task's two sizes, its name in Coq, and its question."""
 
     t: int
@@ -37,11 +37,11 @@ class Words(NamedTuple):
     question: str
 
 
-def words(name: str, task: Task, t: int) -> Words | NoStatement:
+def words(name: str, task: Task, t: int) -> WordSizes | NoStatement:
     """The words that the task tells apart at a cut after at most t tokens."""
     match name, task:
         case "sum", TwoSum(n=n, M=M) if t := min(t, n):
-            return Words(
+            return WordSizes(
                 t,
                 t,
                 (M - 1) // t,
@@ -51,22 +51,26 @@ def words(name: str, task: Task, t: int) -> Words | NoStatement:
             )
         case "three", ThreeSum(n=n, M=M) if (k := min(t, n) - 1) > 0:
             question = f"whether two of {n} numbers below {M} make a sum of 0 with it"
-            return Words(k + 1, k, (M + 1) // 3 // k, (n, M), "three_sums", question)
+            return WordSizes(k + 1, k, (M + 1) // 3 // k, (n, M), "three_sums", question)
         case "recall", Recall(n=n, V=V, q=1):
             k = min(t // 2, n)
-            return Words(2 * k, k, V, (n, V), "recalls", f"which of {V} values stood behind any of {n} keys")
+            return WordSizes(
+                2 * k, k, V, (n, V), "recalls", f"which of {V} values stood behind any of {n} keys"
+            )
         case "recall", NearestNeighbor(n=n) if task.directions >= n:  # a point asks for its own label
             k = min(t // 2, n)
-            return Words(2 * k, k, 2, (n, 2), "recalls", f"which of 2 labels stood behind any of {n} points")
+            return WordSizes(
+                2 * k, k, 2, (n, 2), "recalls", f"which of 2 labels stood behind any of {n} points"
+            )
         case "count", Counting(n=n, S=S) if S > 1:
             t = min(t, n)
-            return Words(
+            return WordSizes(
                 t, S - 1, 1 + t // (S - 1), (n, S), "counts", f"how often any of {S} symbols stood among {n}"
             )
     return NoStatement(f"{identifier(task)} is not stated in Coq as {name}")
 
 
-def told(name: str, case: Case, merging: bool) -> tuple[int, Words] | NoStatement:
+def told(name: str, case: Case, merging: bool) -> tuple[int, WordSizes] | NoStatement:
     """The bits at the cut, and the words."""
     t = power_of_two(case.task) if merging else case.task.cut
     found = words(name, case.task, t)

@@ -85,7 +85,7 @@ def _average(task: Task, state: int, t: int) -> Accuracy | NoStatement:
         return Accuracy(min(1.0, math.nextafter(float(mean.upper()), 2)), drawn)
 
 
-class Lookup(NamedTuple):
+class UniformLookup(NamedTuple):
     """One of n independent uniform symbols of A is asked for, each as likely; m of them before a cut."""
 
     m: int
@@ -100,23 +100,23 @@ _HALVES = (
 )
 
 
-def lookup(task: Task, t: int) -> Lookup | None:
+def lookup(task: Task, t: int) -> UniformLookup | None:
     """The plain random inputs of the tasks that draw them so; keys, where there are any, tell nothing."""
     match task:
         case Eva(n=n):
-            return Lookup(t, n, n, "f(0) … f(n-1) and x independent and uniform")
+            return UniformLookup(t, n, n, "f(0) … f(n-1) and x independent and uniform")
         case Index(n=n, S=S):
-            return Lookup(t, n, S, "s_0 … s_{n-1} and p independent and uniform")
+            return UniformLookup(t, n, S, "s_0 … s_{n-1} and p independent and uniform")
         case Retrieval(n=n, V=V, absent=False):
-            return Lookup(t, n, V, f"n different keys, values independent and uniform, {_ONE}")
+            return UniformLookup(t, n, V, f"n different keys, values independent and uniform, {_ONE}")
         case Recall(n=n, V=V, q=1):  # a value after each key
-            return Lookup(t // 2, n, V - V // 2, f"{_HALVES}, {_ONE}")
+            return UniformLookup(t // 2, n, V - V // 2, f"{_HALVES}, {_ONE}")
         case Composition(m=m, n=()) | Facts(m=m, n=()):
-            return Lookup(t, m, m, "every entry of z_1 and z_0 independent and uniform")
+            return UniformLookup(t, m, m, "every entry of z_1 and z_0 independent and uniform")
         case Composition() | Facts() if t <= (
             N := answered(task)
         ):  # an entry of z_L, wherever the chain leads
-            return Lookup(t, N, N, UNIFORM)
+            return UniformLookup(t, N, N, UNIFORM)
     return None
 
 

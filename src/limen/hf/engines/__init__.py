@@ -7,7 +7,7 @@ from pkgutil import iter_modules
 
 from limen.core.errors import unknown
 from limen.hf.engines.asked import Asked
-from limen.hf.engines.engine import Dtypes, Engine, Said
+from limen.hf.engines.engine import AskedDtypes, Dtypes, Engine
 from limen.hf.engines.plan import Plan
 
 _NOT = ("asked", "engine", "plan")
@@ -26,4 +26,4 @@ def engine(name: str) -> Engine:
     return found
 
 
-__all__ = ["Asked", "Dtypes", "Engine", "Plan", "Said", "engine", "engines"]
+__all__ = ["Asked", "AskedDtypes", "Dtypes", "Engine", "Plan", "engine", "engines"]

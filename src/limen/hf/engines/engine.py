@@ -17,7 +17,7 @@ PAGE_LIKE = (Use.KV, Use.INDEX)
 INDEXED = ("deepseek_v32", "glm_moe_dsa")  # types whose index keys vLLM and SGLang keep in 8 bits
 
 
-class Said(NamedTuple):
+class AskedDtypes(NamedTuple):
     """The precisions that the user asks for."""
 
     kv: str | None = None
@@ -64,7 +64,7 @@ class Engine:
             return stack.tensors
         return [*_counted((_every(kept), times) for kept, times in stack.tensors).items()]
 
-    def dtypes(self, said: Said, declared: Declared, model_type: str) -> Dtypes:
+    def dtypes(self, said: AskedDtypes, declared: Declared, model_type: str) -> Dtypes:
         """In the order: as asked, as declared, as the engine does it by itself."""
         model = declared.model or "bfloat16"
         kv = said.kv or (declared.kv if self.follows else None) or self.kv(model)

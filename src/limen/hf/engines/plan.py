@@ -7,7 +7,7 @@ from typing import NamedTuple
 from limen.hf.engines.asked import Asked
 
 
-class Kind(NamedTuple):
+class LayerKind(NamedTuple):
     """Layers that are allocated alike: bytes a token of keys, or bytes of a state."""
 
     what: str  # "full", "window", "chunk" or "state"
@@ -21,7 +21,7 @@ class Plan(NamedTuple):
     block: int  # tokens
     page: int  # bytes of a block in one layer
     layers: int  # of a group
-    groups: tuple[tuple[Kind, int], ...]  # how many groups of each kind
+    groups: tuple[tuple[LayerKind, int], ...]  # how many groups of each kind
 
     @property
     def block_bytes(self) -> int:
@@ -33,11 +33,11 @@ class Plan(NamedTuple):
         """Whether prefixes can be cached: by default not where nothing but states is kept."""
         return any(kind.what != "state" for kind, _ in self.groups)
 
-    def tokens(self, kind: Kind) -> int:
+    def tokens(self, kind: LayerKind) -> int:
         """Of one page; a page that rows do not fill exactly holds a block of them and is padded."""
         return self.block if self.page % kind.size else self.page // kind.size
 
-    def of_kind(self, kind: Kind, n: int, asked: Asked) -> int:
+    def of_kind(self, kind: LayerKind, n: int, asked: Asked) -> int:
         """Blocks of one group for one request."""
         if kind.what == "state":
             return 1 + asked.speculative + (asked.prefix_caching and self.cached)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from limen.hf.dtypes import Declared
 from limen.hf.engines.asked import Asked
 from limen.hf.engines.engine import Dtypes, Engine
-from limen.hf.stack import Columns, EveryToken, Kept, LastTokens, Stack
+from limen.hf.stack import EveryToken, Kept, LastColumns, LastTokens, Stack
 
 
 class Transformers(Engine):
@@ -28,7 +28,7 @@ class Transformers(Engine):
             return kept.rows.copies * min(n, kept.rows.W - 1) * asked.sequences
         if isinstance(kept.rows, EveryToken):
             return kept.rows.copies * n * asked.sequences
-        if isinstance(kept.rows, Columns):
+        if isinstance(kept.rows, LastColumns):
             return kept.rows.c * self.states(asked)
         return super().rows(kept, n, asked)
 

@@ -28,8 +28,8 @@ from fractions import Fraction
 from limen.hf.dtypes import Declared
 from limen.hf.engines.asked import Asked
 from limen.hf.engines.engine import INDEXED, PAGE_LIKE, Dtypes, Engine, index_width
-from limen.hf.engines.plan import Kind, Plan
-from limen.hf.stack import Bits, Columns, EveryBlock, Kept, LastTokens, Stack, Use
+from limen.hf.engines.plan import LayerKind, Plan
+from limen.hf.stack import Bits, EveryBlock, Kept, LastColumns, LastTokens, Stack, Use
 
 _LATENT = 128
 _FLOAT32 = ("nemotron_h", "kimi_linear", "bailing_hybrid")  # whose states are, unless declared
@@ -66,9 +66,9 @@ class VLLM(Engine):
             return None
         return _grouped(counts, most, asked.block, latent)
 
-    def _counts(self, stack: Stack, asked: Asked, bits: Bits) -> Counter[Kind]:
+    def _counts(self, stack: Stack, asked: Asked, bits: Bits) -> Counter[LayerKind]:
         """Layers of each kind, a drafter's among them."""
-        counts: Counter[Kind] = Counter()
+        counts: Counter[LayerKind] = Counter()
         for kept, times in stack.kept:
             for kind in self._kinds(kept, asked, bits):
                 counts[kind] += times
@@ -85,7 +85,7 @@ class VLLM(Engine):
         drafted = self._drafting(stack) if asked.draft_layers else ()
         return [(kept, times + asked.draft_layers * (kept in drafted)) for kept, times in stack.tensors]
 
-    def _kinds(self, kept: tuple[Kept, ...], asked: Asked, bits: Bits) -> list[Kind]:
+    def _kinds(self, kept: tuple[Kept, ...], asked: Asked, bits: Bits) -> list[LayerKind]:
         keys = [k for k in kept if k.use in PAGE_LIKE]
         states = [k for k in kept if k.use not in PAGE_LIKE]
         found = []
@@ -93,10 +93,10 @@ class VLLM(Engine):
             size = int(sum((self.width(k, asked, bits) for k in keys), Fraction(0)) / 8)
             window = next((k.rows for k in keys if isinstance(k.rows, LastTokens)), None)
             what = "full" if window is None else "chunk" if window.chunk else "window"
-            found.append(Kind(what, size, window.W if window else 0))
+            found.append(LayerKind(what, size, window.W if window else 0))
         if states:
             held = (self._columns(k, asked) * self.width(k, asked, bits) for k in states)
-            found.append(Kind("state", int(sum(held, Fraction(0)) / 8)))
+            found.append(LayerKind("state", int(sum(held, Fraction(0)) / 8)))
         return found
 
     def width(self, kept: Kept, asked: Asked, bits: Bits) -> Fraction:
@@ -104,11 +104,11 @@ class VLLM(Engine):
         return index_width(kept) if dsa else super().width(kept, asked, bits)
 
     def _columns(self, kept: Kept, asked: Asked) -> int:
-        return kept.rows.needed(0) + (asked.speculative if isinstance(kept.rows, Columns) else 0)
+        return kept.rows.needed(0) + (asked.speculative if isinstance(kept.rows, LastColumns) else 0)
 
     def rows(self, kept: Kept, n: int, asked: Asked) -> int:
         """One state a sequence; what blocks take beyond the rows themselves is padding."""
-        if isinstance(kept.rows, Columns):
+        if isinstance(kept.rows, LastColumns):
             return self._columns(kept, asked) * asked.sequences
         return kept.rows.needed(n) * asked.sequences
 
@@ -136,13 +136,13 @@ class VLLM(Engine):
         return said
 
 
-def _states(counts: Counter[Kind], n: int) -> Plan | None:
+def _states(counts: Counter[LayerKind], n: int) -> Plan | None:
     """Without attention a block is a state, however long the text."""
     size = max((kind.size for kind in counts), default=0)
     return Plan(n, size, counts.total(), tuple((kind, 1) for kind in counts)) if size else None
 
 
-def _grouped(counts: Counter[Kind], most: int, least_block: int, latent: bool) -> Plan:
+def _grouped(counts: Counter[LayerKind], most: int, least_block: int, latent: bool) -> Plan:
     """A block of keys holds a state; a group has the layers of the rarest kind, or of the largest if near."""
     state = max((kind.size for kind in counts if kind.what == "state"), default=0)
     align = max(least_block, _LATENT) if latent and state else least_block
@@ -153,7 +153,7 @@ def _grouped(counts: Counter[Kind], most: int, least_block: int, latent: bool) -
     return Plan(block, block * most, layers, groups)
 
 
-def _alike(counts: Counter[Kind]) -> Kind | None:
+def _alike(counts: Counter[LayerKind]) -> LayerKind | None:
     """All layers as one, where all need the same tokens but rows of several sizes."""
     if len(counts) == 1 or len({(kind.what, kind.W) for kind in counts}) > 1:
         return None

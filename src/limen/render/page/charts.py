@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
+import msgspec
+
+if TYPE_CHECKING:
+    from limen.conversation.play import CountedMessage
+    from limen.tables.curves import BitsPoint, HopsPoint, PrecisionPoint
 
 _COLUMNS = alt.ExprRef("width < 480 ? 1 : 3")  # of a legend: on a phone one below the other
 _PALETTE = ["#4269d0", "#d4572b", "#2f9e77", "#b8860b", "#a463c9", "#c2438a", "#5b8ea8", "#7a6a53"]
 
 
-def bits(points: list[dict[str, Any]]) -> dict[str, Any]:
+def bits(points: Sequence[BitsPoint]) -> dict[str, Any]:
     """What a task needs against what each architecture holds; a menu chooses the task."""
-    tasks = list(dict.fromkeys(p["task"] for p in points))
+    tasks = list(dict.fromkeys(p.task for p in points))
     chosen = alt.param(name="task", value=tasks[0], bind=alt.binding_select(options=tasks, name="Task "))
-    base = alt.Chart(_data(points)).transform_filter("datum.task == task")
+    base = alt.Chart(_data(msgspec.to_builtins(points))).transform_filter("datum.task == task")
     n = alt.X(
         "n:Q",
         scale=alt.Scale(type="log", base=2),
@@ -53,10 +59,10 @@ def bits(points: list[dict[str, Any]]) -> dict[str, Any]:
     return _spec((needed + held).add_params(chosen), 340)
 
 
-def precision(points: list[dict[str, Any]]) -> dict[str, Any]:
+def precision(points: Sequence[PrecisionPoint]) -> dict[str, Any]:
     """How many significant bits weights need before they are right."""
-    points = [p | {"standing": "argued for every input" if p["argued"] else "tried"} for p in points]
-    base = alt.Chart(_data(points)).encode(
+    standing = {True: {"standing": "argued for every input"}, False: {"standing": "tried"}}
+    base = alt.Chart(_data([msgspec.to_builtins(p) | standing[p.argued] for p in points])).encode(
         alt.X(
             "bits:Q",
             title="significant bits of every operation",
@@ -82,10 +88,10 @@ def precision(points: list[dict[str, Any]]) -> dict[str, Any]:
     return _spec(base.mark_line(strokeWidth=2, opacity=0.7) + dots, 320)
 
 
-def hops(points: list[dict[str, Any]]) -> dict[str, Any]:
+def hops(points: Sequence[HopsPoint]) -> dict[str, Any]:
     """The hierarchy as a picture: hops of one pass against layers with softmax heads."""
-    order = list(dict.fromkeys(p["stack"] for p in points))
-    base = alt.Chart(_data(points)).encode(
+    order = list(dict.fromkeys(p.stack for p in points))
+    base = alt.Chart(_data(msgspec.to_builtins(points))).encode(
         alt.X("full:O", title="layers with softmax heads", axis=alt.Axis(labelAngle=0)),
         alt.Y("hops:Q", title="hops in one pass", axis=alt.Axis(tickMinStep=1)),
         alt.Color(
@@ -101,8 +107,17 @@ def hops(points: list[dict[str, Any]]) -> dict[str, Any]:
     return _spec(base.mark_bar(cornerRadiusEnd=3), 300)
 
 
-def messages(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def messages(said: Sequence[CountedMessage]) -> dict[str, Any]:
     """Bits of each message, and how many the theorem counts."""
+    rows = [
+        {
+            "message": f"layer {m.layer}: {m.sender} → {m.receiver}",
+            "what": m.what,
+            "bits": m.bits,
+            "most": m.bits_formula,
+        }
+        for m in said
+    ]
     base = alt.Chart(_data(rows)).encode(
         alt.Y("message:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
     )
@@ -125,7 +140,7 @@ def messages(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return _spec(said + most, 26 * len(rows))
 
 
-def _data(values: list[dict[str, Any]]) -> alt.InlineData:
+def _data(values: Any) -> alt.InlineData:
     return alt.InlineData(values=values)
 
 

@@ -7,61 +7,44 @@ import html
 import json
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import accumulate, pairwise
 from math import log
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from limen import __version__
 from limen.core.certificate import Collision, encode
-from limen.core.task import Task
-from limen.render.exchange import exchange_picture, whose
+from limen.render.exchange import exchange_picture
 from limen.render.page import charts
-from limen.render.table import MARK, SIGN, certificates, powers
-from limen.tables import curves
-from limen.tables.cell import Cell, Evidence, Table
-from limen.tables.columns import COLUMNS
-from limen.tables.rows import ROWS
+from limen.render.table import MARK, SIGN, powers
+
+if TYPE_CHECKING:
+    from limen.tables.curves import Curves
+    from limen.tables.report import CellReport, EvidenceReport, TableReport
 
 
-def page(table: Table) -> bytes:
+def page(said: TableReport, curves: Curves) -> bytes:
     """HTML, with nothing to fetch."""
     import vl_convert
 
-    said, players, most = curves.conversation()
     specs = {
-        "bits": charts.bits(curves.bits_over_n(table.columns)),
-        "hops": charts.hops(curves.hops_over_layers()),
-        "precision": charts.precision(curves.accuracy_over_precision()),
-        "messages": charts.messages(
-            [
-                {
-                    "message": f"layer {m.layer}: {m.sender} → {m.receiver}",
-                    "what": m.what,
-                    "bits": m.bits,
-                    "most": allowed,
-                }
-                for m, allowed in zip(said.messages, most, strict=True)
-            ]
-        ),
+        "bits": charts.bits(curves.bits),
+        "hops": charts.hops(curves.hops),
+        "precision": charts.precision(curves.precision),
+        "messages": charts.messages(curves.talk.messages),
     }
-    marks = {c.formula.mark for c in table.cells.values() if c.formula}
+    marks = {cell.formula.mark for cell in said.cells if cell.formula}
     shown = _template().render(
+        said=said,
         style=Markup(_text("style.css")),
-        rows=[ROWS[r] for r in table.rows],
-        columns=[COLUMNS[c] for c in table.columns],
-        cells=table.cells,
-        count={a: sum(c.answer == a for c in table.cells.values()) for a in ("can", "cannot", "open")}
-        | {"argued": sum(c.argued for c in table.cells.values())}
-        | {"believed": sum(bool(c.believed) for c in table.cells.values())},
-        certificates=certificates(table),
-        seconds=f"{table.seconds:.0f}",
-        full=table.full,
+        seconds=f"{said.seconds:.0f}",
         sign={str(answer): sign for answer, sign in SIGN.items()},
         mark=MARK,
-        marked=bool(marks - {"", "confirmed"}),
-        talk=whose(said),
-        exchange=_data("image/svg+xml", exchange_picture(said, players).encode()),
+        marked=bool(marks - {None, "confirmed"}),
+        talk=f"{curves.talk.task} by {curves.talk.architecture}",
+        exchange=_data("image/svg+xml", exchange_picture(curves.talk).encode()),
         powers=powers,
         bars=bars,
         pair=pair,
@@ -98,7 +81,7 @@ class Bars:
     has_text: str
 
 
-def bars(cell: Cell) -> Bars | None:
+def bars(cell: CellReport) -> Bars | None:
     """Of a cell that is ruled out by bits."""
     numbers = cell.evidence[0].numbers if cell.evidence else {}
     needs, has = numbers.get("needs_bits"), numbers.get("has_bits")
@@ -107,23 +90,22 @@ def bars(cell: Cell) -> Bars | None:
     return Bars(100, 100 * log(has + 1) / log(needs + 1), f"{needs:,} bits", f"{has:,} bits")
 
 
-def pair(evidence: Evidence) -> Markup:
+def pair(evidence: EvidenceReport) -> Markup:
     """The two inputs that a model takes for each other, with the tokens marked that differ."""
-    certificate = evidence.certificate
+    certificate, ends = evidence.certificate, [0, *accumulate(evidence.players or ())]
     assert isinstance(certificate, Collision)
-    players = Task.parse(certificate.task).players()
     told = []
     for side, other in ((certificate.left, certificate.right), (certificate.right, certificate.left)):
         whole, against = (*side, *certificate.suffix), (*other, *certificate.suffix)
         words = [f"<mark>{a}</mark>" if a != b else str(a) for a, b in zip(whole, against, strict=True)]
-        told.append(" | ".join(" ".join(words[p.tokens.start : p.tokens.stop]) for p in players))
+        told.append(" | ".join(" ".join(words[start:stop]) for start, stop in pairwise(ends)))
     left, right = (html.escape(str(evidence.numbers[f"{side}_answer"])) for side in ("left", "right"))
     arrow = '<span class="to">right answer</span>'
     return Markup(f"{told[0]} &nbsp; {arrow} {left}<br>{told[1]} &nbsp; {arrow} {right}<br>"
                   '<span class="to">what the model says: the same</span>')  # fmt: skip
 
 
-def download(evidence: Evidence) -> str:
+def download(evidence: EvidenceReport) -> str:
     """The certificate inside the page."""
     return _data("application/json", encode(evidence.certificate))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 import numpy as np
 
-from limen.adversary.unseen import Pair, classes, only_mixer, refuted
+from limen.adversary.unseen import Alike, Unseen, classes, only_mixer
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
 from limen.core.proof import Formal
@@ -79,7 +79,7 @@ class BlockMessages(Theorem):
         contents = np.random.default_rng(0).integers(task.M, size=(_CONTENTS, mixer.B))
         starts = reversed(range(0, task.n - mixer.B + 1, mixer.B))
         blocks = ((start, _ambiguous(contents, _messages(model, contents, start))) for start in starts)
-        return refuted(task, model, mixer.h * mixer.k, blocks)
+        return Unseen(mixer.h * mixer.k, blocks).search(task, model).witness
 
 
 _INEQUALITIES = (
@@ -98,11 +98,11 @@ def _messages(model: Model, contents: Tokens, start: int) -> torch.Tensor:
     return torch.cat([numbers.flatten(1) for numbers in state.layers[0][0].messages], -1)
 
 
-def _ambiguous(contents: Tokens, messages: torch.Tensor) -> Iterator[tuple[int, Pair]]:
+def _ambiguous(contents: Tokens, messages: torch.Tensor) -> Iterator[tuple[int, Alike]]:
     """Values that are in one content but not in another one with the same message."""
     for members in classes(messages):
         rows = contents[members[:_MEMBERS]]
         for v in np.unique(rows):
             there = (rows == v).any(-1)
             if not there.all():
-                yield int(v), Pair(rows[~there][0], rows[there][0])
+                yield int(v), Alike(rows[~there][0], rows[there][0])

@@ -23,7 +23,7 @@ _WRITTEN = 2**12  # bits of a sum of binomials that is written out as an integer
 _CUTS = 256  # how often the cells of rates of false alarms are cut: the ceiling is then some 10⁻³ too high
 
 
-class Blocks(NamedTuple):
+class SparseLayers(NamedTuple):
     """Block-sparse layers: `whole` blocks of B tokens in 0..M-1, then `rest` tokens and the query.
 
     In layer r a token opens at most κ_r blocks besides its own, and a block sends a message of w_r bits.
@@ -76,7 +76,7 @@ def inequality(case: Case) -> Sides | Accuracy | NoStatement:
     return _ROUTES[case.route](blocks)
 
 
-def _blocks(case: Case) -> Blocks | NoStatement:
+def _blocks(case: Case) -> SparseLayers | NoStatement:
     if not isinstance(case.task, TwoSum) or case.steps or case.sizes:
         return OTHER
     parts = [alone(layer, BlockSparse) for layer in case.architecture.layers]
@@ -87,7 +87,7 @@ def _blocks(case: Case) -> Blocks | NoStatement:
         )
     B = mixers[0].B
     p = [P if part is None or part.p is None else part.p for part in parts]
-    return Blocks(
+    return SparseLayers(
         B,
         case.task.M,
         *divmod(case.task.n, B),
@@ -96,7 +96,7 @@ def _blocks(case: Case) -> Blocks | NoStatement:
     )
 
 
-def _positions(blocks: Blocks) -> Sides | NoStatement:
+def _positions(blocks: SparseLayers) -> Sides | NoStatement:
     """One layer:  2^w ≥ Σ_{i≤B} C(D,i),  D = ⌈M(1 - κ/b)⌉;  without the empty set if D = M."""
     B, M = blocks.B, blocks.M
     if len(blocks.w) > 1:
@@ -105,7 +105,7 @@ def _positions(blocks: Blocks) -> Sides | NoStatement:
     return Sides(needs=_subset_bits(D, int(D == M), B, M), has=blocks.w[0])
 
 
-def _depth(blocks: Blocks) -> Sides | NoStatement:
+def _depth(blocks: SparseLayers) -> Sides | NoStatement:
     """Any number of layers:  W ≥ B·log₂(1/ρ),  ρ = Γ/b + (bB + B)/M."""
     B, M, b = blocks.B, blocks.M, blocks.whole
     above, below = blocks.Γ * M + b * (b + 1) * B, b * M  # ρ as a fraction
@@ -116,7 +116,7 @@ def _depth(blocks: Blocks) -> Sides | NoStatement:
     return Sides(needs=max(1, needs), has=blocks.W)  # 1: ρ < 1 was seen in integers
 
 
-def _average(blocks: Blocks) -> Accuracy | NoStatement:
+def _average(blocks: SparseLayers) -> Accuracy | NoStatement:
     """Half yes, half no:  d((1 - ε)·TPR ‖ ε + (1 - ε)·FPR + (ΓB + rest)/n) ≤ bW/n,  ε = n/M.
 
     d(p‖q) ≤ u gives p - q ≤ √(u·ln2/2) (Pinsker), and with it an accuracy that does not depend on FPR; it is
@@ -143,7 +143,7 @@ _HALF_YES = (  # not uniform: there "no" is nearly always right
     "half no, half yes: q uniform, every token uniform among the values but -q, and for yes "
     "-q put at a uniform place"
 )
-_ROUTES: dict[str, Callable[[Blocks], Sides | Accuracy | NoStatement]] = {
+_ROUTES: dict[str, Callable[[SparseLayers], Sides | Accuracy | NoStatement]] = {
     "positions": _positions,
     "depth": _depth,
     "average": _average,

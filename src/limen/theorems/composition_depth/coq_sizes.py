@@ -12,7 +12,7 @@ from limen.theorems._coq_lookups import between
 from limen.theorems._statement import WRITTEN, Sizes
 from limen.theorems.composition_depth.coq_cover import free as covered
 from limen.theorems.composition_depth.coq_hops import Thinker, TwoLayers, one_full_holds, sandwich, two_hops
-from limen.theorems.composition_depth.coq_stages import Kind
+from limen.theorems.composition_depth.coq_stages import StageKind
 from limen.theorems.composition_depth.search import each_w
 from limen.theorems.composition_depth.search_stages import free
 
@@ -77,7 +77,7 @@ def sandwich_sizes(case: Case) -> Sizes | NoStatement:
     )
 
 
-def stage_sizes(case: Case, kind: Kind) -> Sizes | NoStatement:
+def stage_sizes(case: Case, kind: StageKind) -> Sizes | NoStatement:
     found = kind.bits(case)
     if isinstance(found, NoStatement):
         return found

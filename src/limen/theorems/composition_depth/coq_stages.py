@@ -14,7 +14,7 @@ from limen.theorems.composition_depth.coq_hops import plain
 from limen.theorems.composition_depth.stages import Stage, Wires, by_stages, logarithms
 
 
-class Stack(NamedTuple):
+class CoqStack(NamedTuple):
     """A stack of φ layers with full heads: w bits a reply at most, s bits of all states together."""
 
     κ: int
@@ -29,7 +29,7 @@ def hops(case: Case) -> Composition | NoStatement:
     return NoStatement("it is stated in Coq for a composition") if tables is None else tables
 
 
-def stack(case: Case) -> Stack | NoStatement:
+def stack(case: Case) -> CoqStack | NoStatement:
     """The bits of a stack in which each layer reads the one before; a convolution counts as a layer."""
     graph = plain(case)
     if isinstance(graph, NoStatement):
@@ -39,10 +39,10 @@ def stack(case: Case) -> Stack | NoStatement:
         if c.full:
             replies[c.layer] = replies.get(c.layer, 0) + (c.bits or 0)
     s = sum(c.bits or 0 for c in graph.components if not c.full)
-    return Stack(graph.κ, len(replies), max(replies.values(), default=0), s)
+    return CoqStack(graph.κ, len(replies), max(replies.values(), default=0), s)
 
 
-class Kind(NamedTuple):
+class StageKind(NamedTuple):
     """What a theorem asks of a stack; `raw`: replies to raw queries are counted, too."""
 
     raw: bool
@@ -73,10 +73,10 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "cannot_hop_hybrid": Kind(raw=False, thinks=False),
-    "cannot_hop": Kind(raw=True, thinks=False),
-    "cannot_hop_thinking_hybrid": Kind(raw=False, thinks=True),
-    "cannot_hop_thinking": Kind(raw=True, thinks=True),
+    "cannot_hop_hybrid": StageKind(raw=False, thinks=False),
+    "cannot_hop": StageKind(raw=True, thinks=False),
+    "cannot_hop_thinking_hybrid": StageKind(raw=False, thinks=True),
+    "cannot_hop_thinking": StageKind(raw=True, thinks=True),
 }
 
 

@@ -15,7 +15,7 @@ from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import Facts
 from limen.theorems._case import Accuracy, Case, Sides
-from limen.theorems.composition_depth.sharp import SHARP, Stack, Unmet, bits, full_first, linear_first
+from limen.theorems.composition_depth.sharp import SHARP, SharpStack, Unmet, bits, full_first, linear_first
 from limen.theorems.composition_depth.sharp_floats import (
     A1,
     A2,
@@ -40,8 +40,8 @@ from limen.theorems.composition_depth.sharp_floats import (
 class Reading(NamedTuple):
     """A stack in series: full parts first, and linear parts first."""
 
-    full: Stack
-    linear: Stack
+    full: SharpStack
+    linear: SharpStack
 
     @classmethod
     def of(cls, architecture: Architecture, n: int) -> Reading | None:
@@ -52,10 +52,10 @@ class Reading(NamedTuple):
             return None
         return cls(full_first(layers), linear_first(layers))
 
-    def stack(self, route: Route) -> Stack:
+    def stack(self, route: Route) -> SharpStack:
         """The way round that serves the route, with numbers that floats can hold."""
         stack = self.linear if route.upper else self.full
-        return Stack(min(stack.β, LARGEST), tuple(min(S_t, LARGEST) for S_t in stack.S))
+        return SharpStack(min(stack.β, LARGEST), tuple(min(S_t, LARGEST) for S_t in stack.S))
 
     def exact(self, L: int) -> list[Route]:
         """The inequalities for L tables; where one implies another, the one that says more."""
@@ -129,14 +129,14 @@ def _rank(sides: Sides | Accuracy) -> tuple[bool, bool, float]:
     return sides.has >= sides.needs, False, min(sides.has, much) / sides.needs if sides.needs else math.inf
 
 
-def _filled(case: Case, task: Composition, route: Route, stack: Stack) -> Iterator[Case]:
+def _filled(case: Case, task: Composition, route: Route, stack: SharpStack) -> Iterator[Case]:
     """The case with the best free sizes; where these are too small to be rounded, those for more bits.
 
     Each inequality is monotone in the bits: what holds with more of them holds with fewer, sizes unchanged.
     """
     tables = _tables(task, route)
     for eighths in _MORE_BITS if route.free else _MORE_BITS[:1]:
-        there = Stack(-(-stack.β * eighths // 8), tuple(-(-S_t * eighths // 8) for S_t in stack.S))
+        there = SharpStack(-(-stack.β * eighths // 8), tuple(-(-S_t * eighths // 8) for S_t in stack.S))
         u = _best(lambda u, there=there: route.at(tables, there, u).margin, route.free)  # type: ignore[misc]
         found = route.at(tables, there, u)
         if not all(np.isfinite(size).all() for size in found.sizes.values()):

@@ -43,7 +43,7 @@ def require(met: bool, reason: str) -> None:
         raise Unmet(reason)
 
 
-class Bits(NamedTuple):
+class LayerBits(NamedTuple):
     """Of one layer: a reply, all states, and the convolutions that its queries pass before."""
 
     reply: int | None  # None: no full part
@@ -51,7 +51,7 @@ class Bits(NamedTuple):
     shift: int
 
 
-class Stack(NamedTuple):
+class SharpStack(NamedTuple):
     """F full layers of at most β bits a reply, S[t] bits of linear state after t of them, t = 0..F."""
 
     β: int
@@ -62,7 +62,7 @@ class Stack(NamedTuple):
         return len(self.S) - 1
 
 
-def full_first(layers: list[Bits]) -> Stack:
+def full_first(layers: list[LayerBits]) -> SharpStack:
     """The stack in series; of a layer with both kinds of parts the full ones first."""
     S = [0]
     for layer in layers:
@@ -70,24 +70,24 @@ def full_first(layers: list[Bits]) -> Stack:
             S[-1] += layer.shift
             S.append(0)
         S[-1] += layer.state
-    return Stack(_reply(layers), tuple(S))
+    return SharpStack(_reply(layers), tuple(S))
 
 
-def linear_first(layers: list[Bits]) -> Stack:
+def linear_first(layers: list[LayerBits]) -> SharpStack:
     """The stack in series; of a layer with both kinds of parts the linear ones first."""
     S = [0]
     for layer in layers:
         S[-1] += layer.shift + layer.state
         if layer.reply is not None:
             S.append(0)
-    return Stack(_reply(layers), tuple(S))
+    return SharpStack(_reply(layers), tuple(S))
 
 
-def _reply(layers: list[Bits]) -> int:
+def _reply(layers: list[LayerBits]) -> int:
     return max((layer.reply for layer in layers if layer.reply is not None), default=0)
 
 
-def bits(architecture: Architecture, n: int) -> list[Bits]:
+def bits(architecture: Architecture, n: int) -> list[LayerBits]:
     """What each layer has on texts of n tokens, whatever cut is looked at.
 
     Shared keys and values need no word: a token's keys may be any function of all that it held before.
@@ -99,14 +99,16 @@ def bits(architecture: Architecture, n: int) -> list[Bits]:
     return [of[layer] for layer in architecture.layers]
 
 
-def _layer(layer: Layer, n: int) -> Bits:
+def _layer(layer: Layer, n: int) -> LayerBits:
     full = [part for part in layer.parts if part.full]
     require(not any(part.mixer.sees_future for part in layer.parts), f"{layer} reads tokens that come later")
     replies = [part.reply_bits for part in full]
     known = [reply for reply in replies if reply is not None]
     require(len(known) == len(replies), f"the replies of {layer} have no fixed size")
     states = [most_bits(part, n) or 0 for part in layer.parts if not part.full]
-    return Bits(sum(known) if full else None, sum(states), sum(part.query_state_bits or 0 for part in full))
+    return LayerBits(
+        sum(known) if full else None, sum(states), sum(part.query_state_bits or 0 for part in full)
+    )
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class Setting:
     """What an inequality is about: the tables asked about, the layers, the free sizes."""
 
     tables: Composition
-    layers: list[Bits]
+    layers: list[LayerBits]
     sizes: Mapping[str, int]
     drawn: str = UNIFORM  # the inputs of an average case
 

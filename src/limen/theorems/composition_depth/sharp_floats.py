@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from limen.theorems.composition_depth.sharp import Stack
+from limen.theorems.composition_depth.sharp import SharpStack
 
 Floats = NDArray[np.float64]
 
@@ -48,13 +48,13 @@ class Route:
     tables: int
     upper: bool
     free: int
-    relaxed: Callable[[Tables, Stack, Floats], Found]
+    relaxed: Callable[[Tables, SharpStack, Floats], Found]
 
     def hops(self, L: int) -> dict[str, int]:
         """The size that says which of L tables are asked about."""
         return {"hops": self.tables} if self.tables < L and not self.upper else {}
 
-    def at(self, tables: Tables, stack: Stack, u: Floats) -> Found:
+    def at(self, tables: Tables, stack: SharpStack, u: Floats) -> Found:
         """The margin is nan where the sizes make no sense."""
         with np.errstate(all="ignore"):
             return self.relaxed(tables, stack, u)
@@ -65,19 +65,19 @@ def between(u: Floats, low: Floats | float | int, high: Floats | float | int) ->
     return np.asarray(np.floor(low * np.maximum(high / low, 1) ** u * _MORE))
 
 
-def _a1(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _a1(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     return Found(_margin(n1 * m, m * n1, n1 * stack.β + sum(stack.S)), {})
 
 
-def _a2(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _a2(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     S_0 = stack.S[0]
     Th = 1 + np.floor(m * 2 ** (-S_0 / m) / _MORE)
     return Found(_margin(n1 * Th, m * n1, S_0 + n1 * stack.β), {"Th": Th})
 
 
-def _a3(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _a3(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     x1 = between(u[:, 0], 1, m)
     x0 = np.ceil(m / x1)
@@ -85,7 +85,7 @@ def _a3(tables: Tables, stack: Stack, u: Floats) -> Found:
     return Found(_margin(n1 * np.minimum(x0 * x1, m), m * n1, has), {"x0": x0, "x1": x1})
 
 
-def _a4(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _a4(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     β, (S_0, S_1) = stack
     k = between(u[:, 0], 0.5, np.minimum(m - 1, m * 2 ** (-S_0 / m)))
@@ -112,7 +112,7 @@ def _log2_binomial(N: Floats, k: Floats) -> Floats:
     return np.asarray(entropy - 0.5 * np.log2(2 * np.pi * k * (1 - k / N)))
 
 
-def _b1(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _b1(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     y = between(u[:, 0], 1, m)
     x0 = y * np.floor(between(u[:, 1], y, m) / y)
@@ -122,7 +122,7 @@ def _b1(tables: Tables, stack: Stack, u: Floats) -> Found:
     return Found(_margin(n1 * J, m * n1, has), {"x0": x0, "y": y, "b": b, "J": J})
 
 
-def _b2(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _b2(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     β, S_2 = stack.β, stack.S[2]
     k, w1 = between(u[:, 0], 0.5, m - 1), between(u[:, 2], 1, n1)
@@ -133,7 +133,7 @@ def _b2(tables: Tables, stack: Stack, u: Floats) -> Found:
     return Found(_margin(w1 * (k + 1), m * n1, has), {"x0": x0, "x1": x1, "w1": w1, "Th": k + 1})
 
 
-def _d(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _d(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1, n2) = tables
     β, (S_0, S_1, S_2) = stack
     N1, w1, w2 = m * n1, between(u[:, 0], 1, n1), between(u[:, 1], 1, n2)
@@ -160,7 +160,7 @@ def _margin(entries: Floats, N: Floats, has: Floats | float | int) -> Floats:
     return np.asarray(np.log2(entries * np.log2(N) / has))
 
 
-def _lf(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _lf(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     """Below 1 if p* = 2^(-S_0/m) is beyond reach."""
     m, (n1,) = tables
     S_0 = stack.S[0]
@@ -168,7 +168,7 @@ def _lf(tables: Tables, stack: Stack, u: Floats) -> Found:
     return Found(_short(p, m * n1, (S_0 / n1 + stack.β) / m), {})
 
 
-def _lf_split(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _lf_split(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     """Below 1 if all but the heavy share is beyond reach."""
     m, (n1,) = tables
     S_0 = stack.S[0]
@@ -177,7 +177,7 @@ def _lf_split(tables: Tables, stack: Stack, u: Floats) -> Found:
     return Found(_short(p, m * n1, (S_0 / n1 + stack.β * 2 ** (c4 / 4)) / m), {"c4": c4})
 
 
-def _b3(tables: Tables, stack: Stack, u: Floats) -> Found:
+def _b3(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     """Below 1 if for some v the distance is at most v and 1 - v is beyond reach."""
     m, (n1,) = tables
     v, β = u[:, 0], stack.β
@@ -197,7 +197,7 @@ def _entropy(p: Floats) -> Floats:
     return np.asarray(np.where(inside, -q * np.log2(q) - (1 - q) * np.log2(1 - q), 0))
 
 
-def lightest(tables: Tables, stack: Stack) -> int:
+def lightest(tables: Tables, stack: SharpStack) -> int:
     """4c for the c that bounds the accuracy best: the heavy share and the highest p for the light one."""
     m, (n1,) = tables
     if not np.isfinite(m * n1):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from limen.adversary.collisions import collision, states
+from limen.adversary.collisions import Collisions, states
 from limen.checks.collision import streams
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
 from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
-from limen.mixers.log_linear import Levels
+from limen.mixers.log_linear import Stretches
 from limen.model.model import Model, State
 from limen.model.predictor import Predictor
 from limen.theorems._case import Case
@@ -84,11 +84,12 @@ class LogLinearState(Theorem):
     def refute(self, task: Task, model: Predictor) -> Collision | None:
         if not (isinstance(model, Model) and streams(model)):
             return None
-        return collision(
-            task, model, power_of_two(task), lambda prefixes: states(model, prefixes, known=_merged)
-        )
+        seen = Collisions(power_of_two(task), lambda prefixes: states(model, prefixes, known=_merged))
+        return seen.search(task, model).witness
 
 
 def _merged(state: State) -> tuple[tuple[Any, ...], ...]:
     """What the token after 2^r others reads: the levels added up."""
-    return tuple(tuple(s.S.sum(-2) if isinstance(s, Levels) else s for s in layer) for layer in state.layers)
+    return tuple(
+        tuple(s.S.sum(-2) if isinstance(s, Stretches) else s for s in layer) for layer in state.layers
+    )

@@ -7,20 +7,20 @@ from functools import partial
 from limen.core.catalogue import identifier
 from limen.core.theorem import NoStatement
 from limen.theorems._case import Case
-from limen.theorems._coq_lookups import Lookup, chosen, comparison, has, values
+from limen.theorems._coq_lookups import LookupSizes, chosen, comparison, has, values
 from limen.theorems._coq_trees import trees
 from limen.theorems._coq_words import MODULES, NAMES, average, form
 from limen.theorems._statement import Form, Stated, exceeds, nat, nothing_free
 from limen.theorems._states import power_of_two
 
 
-def merging(case: Case) -> Lookup | NoStatement:
+def merging(case: Case) -> LookupSizes | NoStatement:
     """A lookup by log-linear attention: cut after the last 2^r tokens."""
     asked, t = values(case.task), power_of_two(case.task)
     if asked is None or t > asked[0]:
         return NoStatement(f"{identifier(case.task)} is not stated in Coq for log-linear attention")
     s = has("log_linear_state", case)
-    return s if isinstance(s, NoStatement) else Lookup(s, *asked, t)
+    return s if isinstance(s, NoStatement) else LookupSizes(s, *asked, t)
 
 
 def _evaluate_log_linear(case: Case) -> Stated | NoStatement:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.adversary.collisions import collision, states
-from limen.checks.collision import streams
+from limen.adversary.collisions import Collisions
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
 from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
-from limen.model.model import Model
 from limen.model.predictor import Predictor
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
@@ -66,6 +64,4 @@ class StreamingState(Theorem):
         return Ceiling.of(average, "streaming_state: the state has too few bits for all that may be asked")
 
     def refute(self, task: Task, model: Predictor) -> Collision | None:
-        if not (isinstance(model, Model) and streams(model)):
-            return None
-        return collision(task, model, task.cut, lambda prefixes: states(model, prefixes))
+        return Collisions().search(task, model).witness

@@ -7,19 +7,19 @@ from functools import partial
 from limen.core.catalogue import identifier
 from limen.core.theorem import NoStatement
 from limen.theorems._case import Case
-from limen.theorems._coq_lookups import Lookup, chosen, comparison, has, values
+from limen.theorems._coq_lookups import LookupSizes, chosen, comparison, has, values
 from limen.theorems._coq_trees import trees
 from limen.theorems._coq_words import MODULES, NAMES, average, form
 from limen.theorems._statement import Form, Stated, exceeds, nat, nothing_free
 
 
-def recurrence(case: Case) -> Lookup | NoStatement:
+def recurrence(case: Case) -> LookupSizes | NoStatement:
     """A lookup by a recurrence: cut where the values end."""
     asked = values(case.task)
     if asked is None:
         return NoStatement(f"{identifier(case.task)} is not stated in Coq as a lookup")
     s = has("streaming_state", case, {"t": asked[0]})
-    return s if isinstance(s, NoStatement) else Lookup(s, *asked, asked[0])
+    return s if isinstance(s, NoStatement) else LookupSizes(s, *asked, asked[0])
 
 
 def _evaluate(case: Case) -> Stated | NoStatement:

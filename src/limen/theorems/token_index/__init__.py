@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 import numpy as np
 
-from limen.adversary.unseen import Pair, classes, only_mixer, refuted
+from limen.adversary.unseen import Alike, Unseen, classes, only_mixer
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
 from limen.core.task import Task, Tokens
@@ -52,7 +52,7 @@ class TokenIndex(Theorem):
             return None
         values = np.arange(task.M) if task.M <= _VALUES else _drawn(task.M)
         places = ((place, _sharing(values, _keys(model, values, place))) for place in reversed(range(task.n)))
-        return refuted(task, model, mixer.k, places)
+        return Unseen(mixer.k, places).search(task, model).witness
 
 
 def _drawn(M: int) -> Tokens:
@@ -67,8 +67,8 @@ def _keys(model: Model, values: Tokens, place: int) -> torch.Tensor:
     return keys.squeeze(-2)
 
 
-def _sharing(values: Tokens, keys: torch.Tensor) -> Iterator[tuple[int, Pair]]:
+def _sharing(values: Tokens, keys: torch.Tensor) -> Iterator[tuple[int, Alike]]:
     """Values that have their key in common with another one, and that one."""
     for members in classes(keys):
         for v, x in zip(values[members], np.roll(values[members], 1), strict=True):
-            yield int(v), Pair(np.array([x]), np.array([v]))
+            yield int(v), Alike(np.array([x]), np.array([v]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.adversary.collisions import collision
+from limen.adversary.collisions import Collisions
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
 from limen.core.task import Task
@@ -36,6 +36,5 @@ class WindowGlobal(Theorem):
         view = sight(model.frame.architecture)
         if isinstance(view, NoStatement) or (t := out_of_sight(task, view)) < 1:
             return None
-        return collision(
-            task, model, t, lambda prefixes: [row.tobytes() for row in prefixes[:, : view.first]]
-        )
+        seen = Collisions(t, lambda prefixes: [row.tobytes() for row in prefixes[:, : view.first]])
+        return seen.search(task, model).witness

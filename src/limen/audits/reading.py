@@ -13,23 +13,24 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput
 from limen.core.folder import content_of
-from limen.core.kernel import Accepted, accept
-from limen.core.shown import html
+from limen.core.report import Result
 from limen.core.strict_json import read_object
 from limen.core.task import Task
-from limen.core.theorem import Theorem
-from limen.decisions import theorems
+from limen.decisions import excluding, ruled_out, said_of, theorems
+from limen.families import FAMILIES, LEAST
 from limen.hf import read, type_of
 from limen.hf.dtypes import BITS, Declared, declared, dtype
-from limen.hf.engines import Asked, Dtypes, Engine, Plan, Said, engine
+from limen.hf.engines import Asked, AskedDtypes, Dtypes, Engine, Plan, engine
 from limen.hf.stack import Bits, Kept, LastTokens, Stack, Use
-from limen.tasks._families import FAMILIES, LEAST
+
+if TYPE_CHECKING:
+    from limen.audits.report import AuditReport
 
 _MOST = 2**40  # the largest n that is looked at
 
@@ -49,9 +50,9 @@ class Request(Asked):
     needs: tuple[str, ...] = ()  # tasks that must not be ruled out
 
     @property
-    def said(self) -> Said:
+    def said(self) -> AskedDtypes:
         names = (self.kv_dtype, self.conv_dtype, self.state_dtype)
-        return Said(*(None if name in (None, "auto") else dtype(name, "option") for name in names))
+        return AskedDtypes(*(None if name in (None, "auto") else dtype(name, "option") for name in names))
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ class Limit:
     bound: Bound
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(Result):
     """One model under one request."""
 
     source: str
@@ -75,8 +76,16 @@ class Audit:
     limits: tuple[Limit, ...]
     stored: int | None = None  # bytes of the tensors in a file, where its header was read
 
-    def _repr_html_(self) -> str | None:
-        return html(self)
+    @property
+    def headline(self) -> str:
+        cache = f"{self.cache_bytes:,} bytes of cache for {self.request.context:,} tokens"
+        return f"{self.source}: {self.stack.model_type}, {len(self.stack.layers)} layers, {cache}"
+
+    @cached_property
+    def report(self) -> AuditReport:
+        from limen.audits.report import report
+
+        return report(self)
 
     @cached_property
     def engine(self) -> Engine:
@@ -280,12 +289,10 @@ class Audit:
             found.append(f"{took} do not fit into {request.memory:,}")
         for text in request.needs:
             task = Task.parse(text)
-            for name, theorem in theorems():
-                bound = _excluded(theorem, task, self.stack.architecture)
-                if bound is not None and isinstance(accept(bound), Accepted):
-                    needs = f"it needs {bound.needs_bits:,} bits and has {bound.has_bits:,}"
-                    found.append(f"{task} is ruled out by {name}: {needs}")
-                    break
+            if (evidence := ruled_out(task, self.stack.architecture)) is not None:
+                bound = evidence.certificate
+                assert isinstance(bound, Bound)  # nothing else rules out
+                found.append(f"{task} is ruled out by {bound.theorem}: {said_of(bound)}")
         return found
 
     @cached_property
@@ -348,23 +355,18 @@ def limits(architecture: Architecture) -> tuple[Limit, ...]:
 def _limit(name: str, family: Callable[[int], Task], architecture: Architecture) -> Limit | None:
     """The least n at which one of the theorems rules it out; what one does at some n, it does beyond."""
     least: Limit | None = None
-    for _, theorem in theorems():
+    for theorem, proof in theorems():
         low, high = LEAST - 1, least.n - 1 if least else _MOST  # another theorem must do it earlier
-        bound = _excluded(theorem, family(high), architecture)
-        if bound is None:
+        if excluding(proof, family(high), architecture) is None:
             continue
         while high - low > 1:
             middle = (low + high) // 2
-            excluded = _excluded(theorem, family(middle), architecture)
-            low, high, bound = (middle, high, bound) if excluded is None else (low, middle, excluded)
-        if isinstance(accept(bound), Accepted):
-            least = Limit(name, high, bound)
+            excluded = excluding(proof, family(middle), architecture)
+            low, high = (middle, high) if excluded is None else (low, middle)
+        evidence = ruled_out(family(high), architecture, by=[theorem])
+        if evidence is not None and isinstance(evidence.certificate, Bound):
+            least = Limit(name, high, evidence.certificate)
     return least
-
-
-def _excluded(theorem: Theorem, task: Task, architecture: Architecture) -> Bound | None:
-    bound = theorem.bound(task, architecture)
-    return bound if isinstance(bound, Bound) and bound.excludes else None
 
 
 def load(path: str) -> tuple[Mapping[str, Any], str]:

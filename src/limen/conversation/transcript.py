@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 import numpy as np
 
+from limen.conversation.converse import Said, converse
+from limen.conversation.sums import Arithmetic, Floats, Integers
 from limen.core.certificate import Message, Transcript
 from limen.core.errors import BadInput, unknown
 from limen.core.numbers import Fixed, Precision
@@ -16,8 +18,6 @@ from limen.core.task import Player, Task, Tokens
 from limen.core.text import Call, build, parse_call
 from limen.model.files import digest
 from limen.model.model import Model
-from limen.protocols._conversation import Said, converse
-from limen.protocols._sums import Arithmetic, Floats, Integers
 
 if TYPE_CHECKING:
     import torch

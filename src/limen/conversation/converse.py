@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 import lazy_loader
 
+from limen.conversation.sums import Arithmetic, Content
 from limen.core.errors import BadInput
+from limen.core.heads import join, split
+from limen.core.highest import highest
 from limen.core.mixer import Mixer, Streaming
-from limen.mixers._heads import join, split
-from limen.mixers._masked import highest
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.softmax import Softmax
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, Place
-from limen.protocols._sums import Arithmetic, Content
 
 if TYPE_CHECKING:
     import torch

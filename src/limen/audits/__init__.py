@@ -1,0 +1,5 @@
+"""A real model's config -> its cache in bytes, its state, its limits; and all of it as plain data."""
+
+from limen.audits.reading import Audit, Limit, Request, architecture_of, audit, limits, load
+
+__all__ = ["Audit", "Limit", "Request", "architecture_of", "audit", "limits", "load"]

@@ -1,0 +1,176 @@
+"""Plays a model as players' messages, beside the same network run as usual: `limen protocol`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import lazy_loader
+import msgspec
+import numpy as np
+
+from limen.conversation.sums import Floats
+from limen.conversation.transcript import arithmetic, most_bits, transcript
+from limen.core.architecture import Architecture
+from limen.core.catalogue import ids, lookup
+from limen.core.certificate import Message, Transcript
+from limen.core.errors import BadInput, unknown
+from limen.core.protocol import Holder, Protocol, shares
+from limen.core.report import Report
+from limen.core.task import Player, Task
+from limen.model.embedding import Table
+from limen.model.files import load
+from limen.model.model import Frame, Model
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+_WIDTH = 16  # of a random model
+_MOST = 2000  # tokens: the parties compare every query with every token before it
+
+
+class CountedMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """What one player told another, its bits, and how many the theorem's formula allows."""
+
+    sender: str
+    receiver: str
+    layer: int
+    part: int
+    what: str
+    tokens: int
+    numbers: int
+    bits: int
+    bits_formula: int
+    epoch: int | None  # of the layers in which queries are answered, numbered from 1
+
+
+class ProtocolReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1"):
+    """A conversation beside the network run as usual: whether the outputs are equal, and all its bits."""
+
+    task: str
+    architecture: str
+    protocol: str
+    arithmetic: str
+    exact: bool  # integers; floats are added up in another order
+    equal: bool
+    max_deviation: float
+    bits_measured: int
+    bits_formula: int
+    players: tuple[Holder, ...]
+    messages: tuple[CountedMessage, ...]
+
+    @property
+    def headline(self) -> str:
+        bits = f"{self.bits_measured:,} bits said, {self.bits_formula:,} allowed"
+        return f"{self.task} by {self.architecture}, {len(self.players)} players: {bits}"
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is the same network, and no more is said than the theorem counts."""
+        return (self.equal or not self.exact) and self.bits_measured <= self.bits_formula
+
+
+@dataclass(frozen=True)
+class ProtocolRequest:
+    """What is asked for, as text."""
+
+    task: str
+    architecture: str | None = None
+    players: str | None = None
+    arithmetic: str = "integers"
+    model: Path | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Played:
+    """A conversation, the model that held it and its certificate."""
+
+    report: ProtocolReport
+    model: Model
+    transcript: Transcript
+
+
+def play(request: ProtocolRequest) -> Played:
+    """With the model of a folder, or with one that has random weights."""
+    task = Task.parse(request.task)
+    if task.length > _MOST:
+        raise BadInput(f"{task} has {task.length} tokens; a conversation is held over at most {_MOST}")
+    task.drawable()
+    model = model_of(request, task)
+    protocol, players = _players(request.players, task, model.frame.architecture)
+    return played(model, task, protocol, players, request.arithmetic, request.seed)
+
+
+def played(model: Model, task: Task, protocol: str, players: Sequence[Player], how: str, seed: int) -> Played:
+    """In integers the network run as usual is one party alone; in floats it is `logits`, up to rounding."""
+    rule = arithmetic(how)
+    exact = not isinstance(rule, Floats)
+    tokens = task.sample(np.random.default_rng(seed), 1)[0][0]
+    said, outputs = transcript(model, task, tokens, players, how)
+    everything = (Player("everything", range(task.length)),)
+    with torch.no_grad():
+        rounded = model.to(rule.precision)
+        got = rounded.read(outputs)
+        if exact:
+            usual = rounded.read(transcript(model, task, tokens, everything, how)[1])
+        else:
+            usual = rounded.logits(torch.as_tensor(tokens))
+    messages = _counted(said, players, model, how)
+    report = ProtocolReport(
+        task=str(task),
+        architecture=str(model.frame.architecture),
+        protocol=protocol,
+        arithmetic=how,
+        exact=exact,
+        equal=bool((got == usual).all()),
+        max_deviation=float((got - usual).abs().max()),
+        bits_measured=sum(message.bits for message in messages),
+        bits_formula=sum(message.bits_formula for message in messages),
+        players=tuple(Holder(p.name, len(p.tokens)) for p in players),
+        messages=messages,
+    )
+    return Played(report, model, said)
+
+
+def model_of(request: ProtocolRequest, task: Task) -> Model:
+    """The model of a folder, or one with random weights."""
+    if request.model is not None:
+        return load(request.model)
+    if request.architecture is None:
+        raise BadInput("protocol needs an architecture, or --model and the folder of a model")
+    table = Table(task.vocab, task.length)
+    frame = Frame(Architecture.parse(request.architecture), _WIDTH, task.answers, table)
+    return frame.random(torch.Generator().manual_seed(request.seed), torch.float64)
+
+
+def _players(said: str | None, task: Task, architecture: Architecture) -> tuple[str, tuple[Player, ...]]:
+    """The protocol by its id, or how many tokens each player holds; the theorems' own unless said."""
+    if said is not None and re.fullmatch("[0-9,]{1,4000}", said):
+        return "own", shares(task, tuple(int(n) for n in said.split(",") if n))
+    if said is not None and said not in ids("protocols"):
+        raise unknown("protocol", said, ids("protocols"))
+    known = {name: lookup("protocols", name, Protocol)() for name in ids("protocols")}
+    speaking = [name for name, protocol in known.items() if protocol.speaks(architecture)]
+    name = said or next(iter(speaking), "two_party")
+    return name, known[name].players(task, architecture)
+
+
+def _counted(
+    said: Transcript, players: Sequence[Player], model: Model, how: str
+) -> tuple[CountedMessage, ...]:
+    """Each message with its formula, and with the epoch of the theorems."""
+    asked = sorted({m.layer for m in said.messages if m.what != "state"})
+    epochs = {layer: epoch for epoch, layer in enumerate(asked, 1)}
+
+    def counted(m: Message) -> CountedMessage:
+        fields = {name: getattr(m, name) for name in m.__struct_fields__ if name != "digest"}
+        most = most_bits(m, players, model, how)
+        return CountedMessage(**fields, bits_formula=most, epoch=epochs.get(m.layer))
+
+    return tuple(map(counted, said.messages))

@@ -1,0 +1,30 @@
+"""The highest scores of a row: what an index chooses."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+def highest(
+    scores: jt.Float[torch.Tensor, "*batch n m"], k: int, among: jt.Bool[torch.Tensor, "n m"]
+) -> jt.Bool[torch.Tensor, "*batch n m"]:
+    """The k highest scores of each row (all, if fewer are allowed), the leftmost ones on ties.
+
+    `topk` alone breaks ties as it likes, and differently for other m: then a token would read
+    other tokens in a longer text.
+    """
+    scores = scores.masked_fill(~among, -math.inf)
+    level = scores.topk(min(k, scores.shape[-1]), dim=-1).values[..., -1:]
+    above, tied = scores > level, scores == level
+    room = k - above.sum(-1, keepdim=True)
+    return (above | (tied & (tied.cumsum(-1) <= room))) & among

@@ -1,0 +1,56 @@
+"""What a command answers: plain data, the JSON that `--json` prints, and all that `render/` is told.
+
+Each kind is a frozen Struct that stands beside the code that computes it; its tag is the schema's name.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import msgspec
+
+from limen.core.shown import html, latex
+
+
+class Result:
+    """A line in a console, HTML in a notebook, JSON for scripts, LaTeX for papers."""
+
+    @property
+    @abstractmethod
+    def headline(self) -> str:
+        """What it says, in one line."""
+
+    @property
+    @abstractmethod
+    def report(self) -> Report:
+        """All of it, as plain data."""
+
+    def to_json(self) -> str:
+        """One object, as `--json` prints it."""
+        return msgspec.json.encode(self.report).decode()
+
+    def to_latex(self) -> str:
+        """A table with booktabs; verdicts, bounds and tables have one."""
+        return latex(self.report)
+
+    def __repr__(self) -> str:
+        return f"<{self.headline}>"
+
+    def _repr_html_(self) -> str | None:
+        return html(self.report)
+
+
+class Report(Result, msgspec.Struct, frozen=True, kw_only=True, tag_field="schema"):
+    """What every kind has: the name of its schema, which its JSON begins with."""
+
+    @property
+    def report(self) -> Report:
+        return self
+
+
+def schema(*kinds: type[Report]) -> dict[str, Any]:
+    """The JSON Schema of a command's answer; a command that answers in several forms has all of them."""
+    forms, components = msgspec.json.schema_components(kinds)
+    which = forms[0] if len(forms) == 1 else {"anyOf": list(forms)}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **which, "$defs": components}

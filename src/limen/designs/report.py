@@ -1,0 +1,217 @@
+"""A design as plain data: the wish, the front, what becomes of its neighbours, what a theorem rules out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from limen.core.architecture import Architecture
+from limen.core.catalogue import identifier
+from limen.core.certificate import Bound, Fits, Machine
+from limen.core.graph import Graph
+from limen.core.kernel import Accepted
+from limen.core.quantities import plural
+from limen.core.report import Report
+from limen.core.text import spell_stack
+from limen.core.verdict import Answer, answer_of
+from limen.designs.candidates import LETTERS, MIXED, letter
+from limen.designs.cost import Cost
+from limen.designs.search import Design, Fate, Floor, FrontRow, Judged, Killed, fates
+from limen.designs.verdicts import bound_of
+from limen.designs.wish import Wish
+
+_LONG = 48  # layers up to which a strip shows each one
+
+
+class RuledOut(msgspec.Struct, frozen=True, kw_only=True):
+    """By which theorem, for which task, and both its sides where it has them."""
+
+    theorem: str
+    task: str
+    needs_bits: int | None
+    has_bits: int | None
+    certificate: Bound
+
+    @classmethod
+    def of(cls, evidence: Accepted) -> RuledOut:
+        b = bound_of(evidence)
+        sides = {"needs_bits": b.needs_bits, "has_bits": b.has_bits}
+        return cls(theorem=b.theorem, task=b.task, **sides, certificate=b)
+
+
+class TaskVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """How a task stands in a stack; shallow: open, and the stack has fewer hops than the task."""
+
+    task: str
+    name: str  # its id, where no other task of the wish has the same
+    verdict: Answer
+    shallow: bool
+    construction: str | None
+    certificate: Fits | Machine | None
+
+
+class NeighbourReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of a stack next to one of the front: ruled out, or how the tasks stand there."""
+
+    change: str
+    architecture: str
+    ruled_out_by: RuledOut | None
+    verdicts: tuple[TaskVerdict, ...] | None
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one sequence."""
+
+    cache_bytes: int
+    prefill_flops: int
+    decode_flops: int
+
+
+class PricedStack(Price, frozen=True, kw_only=True):
+    """A stack of the front, in text and in letters."""
+
+    architecture: str
+    strip: str
+    hops: int
+    verdicts: tuple[TaskVerdict, ...]
+    neighbours: tuple[NeighbourReport, ...] = ()
+
+
+class RuledOutStack(Price, frozen=True, kw_only=True):
+    """A stack that would be on the front, but for a theorem."""
+
+    architecture: str
+    ruled_out_by: RuledOut
+
+
+class FloorReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What every stack keeps for a task, whatever its layers."""
+
+    task: str
+    bits: int
+    bytes: int
+    certificate: Bound
+
+
+class DesignReport(Report, frozen=True, kw_only=True, tag="limen/design/1"):
+    """All of it; the front within the budget, and beyond it the rest."""
+
+    tasks: tuple[str, ...]
+    context: int
+    layers: int
+    width: int
+    budget: int | None
+    feasible: bool
+    looked_at: int
+    within_budget: int  # stacks looked at
+    least_bytes: int  # that one of them keeps
+    front: tuple[PricedStack, ...]
+    beyond: tuple[PricedStack, ...]
+    cheapest: PricedStack | None
+    ruled_out: tuple[RuledOutStack, ...]
+    floors: tuple[FloorReport, ...]
+    forbidden_by: RuledOut | None
+    letters: dict[str, str]  # of the strips
+    prices: tuple[Price, ...]  # of all stacks looked at, each once
+
+    @property
+    def headline(self) -> str:
+        left = f"{plural(len(self.front), 'stack')} of {self.looked_at:,} looked at"
+        return f"{' and '.join(self.tasks)}: {left}"
+
+
+def report(found: Design) -> DesignReport:
+    """The neighbours of what is affordable are judged here: that takes as long as the search."""
+    wish, affordable = found.wish, found.affordable
+    rows = [_row(wish, row) for row in found.front]
+    near = tuple(
+        msgspec.structs.replace(row, neighbours=tuple(_neighbour(wish, fate) for fate in fates(wish, of)))
+        for row, of in zip(rows, affordable, strict=False)
+    )
+    prices = [priced.cost for priced in found.looked_at]
+    return DesignReport(
+        tasks=tuple(map(str, wish.tasks)),
+        context=wish.context,
+        layers=wish.layers,
+        width=wish.width,
+        budget=wish.budget,
+        feasible=bool(affordable),
+        looked_at=len(prices),
+        within_budget=sum(wish.budget is None or price.cache_bytes <= wish.budget for price in prices),
+        least_bytes=prices[0].cache_bytes,
+        front=near,
+        beyond=tuple(rows[len(near) :]),
+        cheapest=rows[0] if rows else None,
+        ruled_out=tuple(map(_killed, found.killed)),
+        floors=tuple(map(_floor, found.floors)),
+        forbidden_by=RuledOut.of(found.forbidden) if found.forbidden else None,
+        letters=_letters(found.front),
+        prices=tuple(Price(**_price(price)) for price in sorted(set(prices))),
+    )
+
+
+def _price(cost: Cost) -> dict[str, Any]:
+    return {"cache_bytes": cost.cache_bytes, "prefill_flops": cost.prefill, "decode_flops": cost.decode}
+
+
+def _row(wish: Wish, row: FrontRow) -> PricedStack:
+    return PricedStack(
+        architecture=str(row.architecture),
+        strip=strip(row.architecture),
+        hops=Graph.of(row.architecture, wish.context).κ,
+        verdicts=_verdicts(wish, row.judged),
+        **_price(row.cost),
+    )
+
+
+def _verdicts(wish: Wish, judged: tuple[Judged, ...]) -> tuple[TaskVerdict, ...]:
+    ids = [identifier(task) for task in wish.tasks]
+    names = [name if ids.count(name) == 1 else str(task) for name, task in zip(ids, wish.tasks, strict=True)]
+    return tuple(_verdict(name, one) for name, one in zip(names, judged, strict=True))
+
+
+def _verdict(name: str, judged: Judged) -> TaskVerdict:
+    found = judged.evidence and judged.evidence.certificate
+    return TaskVerdict(
+        task=str(judged.task),
+        name=name,
+        verdict=answer_of(judged.evidence),
+        shallow=judged.shallow,
+        construction=judged.construction,
+        certificate=found if isinstance(found, Fits | Machine) else None,
+    )
+
+
+def _neighbour(wish: Wish, fate: Fate) -> NeighbourReport:
+    out = fate.outcome
+    return NeighbourReport(
+        change=fate.change,
+        architecture=str(out.architecture),
+        ruled_out_by=RuledOut.of(out.evidence) if isinstance(out, Killed) else None,
+        verdicts=_verdicts(wish, out.judged) if isinstance(out, FrontRow) else None,
+    )
+
+
+def _killed(killed: Killed) -> RuledOutStack:
+    by = RuledOut.of(killed.evidence)
+    return RuledOutStack(architecture=str(killed.architecture), ruled_out_by=by, **_price(killed.cost))
+
+
+def _floor(floor: Floor) -> FloorReport:
+    certificate = bound_of(floor.evidence)
+    return FloorReport(task=str(floor.task), bits=floor.bits, bytes=floor.bytes, certificate=certificate)
+
+
+def strip(architecture: Architecture) -> str:
+    """A letter a layer, in fours; repetitions counted where the layers are many."""
+    letters = [letter(layer) for layer in architecture.layers]
+    if len(letters) > _LONG:
+        return spell_stack(letters)
+    return " ".join("".join(letters[i : i + 4]) for i in range(0, len(letters), 4))
+
+
+def _letters(rows: tuple[FrontRow, ...]) -> dict[str, str]:
+    used = {letter(layer) for row in rows for layer in row.architecture.layers}
+    names = {sign: identifier(mixer) for mixer, sign in LETTERS.items()} | {MIXED: "heads of two kinds"}
+    return {sign: name for sign, name in names.items() if sign in used}

@@ -1,0 +1,133 @@
+r"""Softmax attention to a few chosen tokens, given by their places: work in proportion to their number.
+
+    y_i = Σ_s α_is v_{t_is},     α_i = softmax_s⟨q_i, k_{t_is}⟩          t_i1 … t_ik the tokens that i reads
+
+Σ_s α_s x_{t_s} is torch's `embedding_bag`, which adds up rows of a table without copying them first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import lazy_loader
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+_TILE = 16  # queries that are multiplied with a block at once
+
+
+def attend_chosen(
+    q: jt.Float[torch.Tensor, "*batch r d_k"],
+    k: jt.Float[torch.Tensor, "*batch n d_k"],
+    v: jt.Float[torch.Tensor, "*batch n d"],
+    places: jt.Int64[torch.Tensor, "*batch r s"],
+    valid: jt.Bool[torch.Tensor, "*#batch r s"],
+) -> jt.Float[torch.Tensor, "*batch r d"]:
+    """Of the places of a query only the valid ones count; there is one at least."""
+    n, (r, s) = k.shape[-2], places.shape[-2:]
+    batch = torch.arange(math.prod(places.shape[:-2]), device=q.device)
+    rows = (places.reshape(-1, r, s) + n * batch[:, None, None]).reshape(-1, s)  # of all tables in one
+    scores = dots(q.reshape(-1, q.shape[-1]), k.reshape(-1, k.shape[-1]), rows).reshape(places.shape)
+    α = scores.masked_fill(~valid, -math.inf).softmax(-1)
+    return weighed(α.reshape(-1, s), v.reshape(-1, v.shape[-1]), rows).reshape(*q.shape[:-1], v.shape[-1])
+
+
+def attend_blocks(
+    q: jt.Float[torch.Tensor, "*batch n d_k"],
+    k: jt.Float[torch.Tensor, "*batch n d_k"],
+    v: jt.Float[torch.Tensor, "*batch n d"],
+    blocks: jt.Int64[torch.Tensor, "*batch n s"],
+    valid: jt.Bool[torch.Tensor, "*batch n s B"],
+) -> jt.Float[torch.Tensor, "*batch n d"]:
+    """The same for whole blocks of B tokens, of which only the valid ones count."""
+    (n, d), B = v.shape[-2:], valid.shape[-1]
+    k, v = (torch.nn.functional.pad(x, (0, 0, 0, -n % B)).unflatten(-2, (-1, B)) for x in (k, v))
+    m, batch = k.shape[-3], torch.arange(math.prod(q.shape[:-2]), device=q.device)
+    block = (blocks.reshape(-1, *blocks.shape[-2:]) + m * batch[:, None, None]).flatten(0, 1)  # (rows, s)
+    scores = block_dots(q.reshape(-1, q.shape[-1]), k.reshape(-1, B, k.shape[-1]), block)  # (rows, s, B)
+    α = scores.masked_fill(~valid.reshape(scores.shape), -math.inf).flatten(-2).softmax(-1)
+    rows = (block.unsqueeze(-1) * B + torch.arange(B, device=q.device)).flatten(-2)
+    return weighed(α, v.reshape(-1, d), rows).reshape(*q.shape[:-1], d)
+
+
+def block_dots(
+    q: jt.Float[torch.Tensor, "rows d"],
+    table: jt.Float[torch.Tensor, "blocks B d"],
+    block: jt.Int64[torch.Tensor, "rows s"],
+) -> jt.Float[torch.Tensor, "rows s B"]:
+    """⟨q_i, k⟩ for each k of the chosen blocks, as matrix products: sorted by block, in tiles of queries.
+
+    A block's last tile is filled up with the first query, whose products nobody reads.
+    """
+    flat = block.reshape(-1)
+    order = flat.argsort(stable=True)  # of the pairs of a query and a block
+    count = torch.bincount(flat, minlength=len(table))
+    tiles = -(-count // _TILE)  # of each block
+    before = (tiles.cumsum(0) - tiles) * _TILE - (count.cumsum(0) - count)  # places of fillers before it
+    slot = torch.empty_like(order)
+    slot[order] = torch.arange(len(flat), device=q.device) + before[flat[order]]
+    of = torch.arange(len(table), device=q.device).repeat_interleave(tiles)  # the block of each tile
+    query = flat.new_zeros(len(of) * _TILE)
+    query[slot] = torch.arange(len(flat), device=q.device) // block.shape[-1]
+    tiled = q.index_select(0, query).unflatten(0, (-1, _TILE))
+    products: torch.Tensor = tiled @ table.index_select(0, of).mT  # (tiles, _TILE, B)
+    return products.flatten(0, 1).index_select(0, slot).reshape(*block.shape, -1)
+
+
+def weighed(
+    α: jt.Float[torch.Tensor, "r s"],
+    table: jt.Float[torch.Tensor, "rows d"],
+    rows: jt.Int64[torch.Tensor, "r s"],
+) -> jt.Float[torch.Tensor, "r d"]:
+    """Σ_s α_is table[rows_is]."""
+    return torch.nn.functional.embedding_bag(rows, table, per_sample_weights=α, mode="sum")
+
+
+def dots(
+    q: jt.Float[torch.Tensor, "r d"],
+    table: jt.Float[torch.Tensor, "rows d"],
+    rows: jt.Int64[torch.Tensor, "r s"],
+) -> jt.Float[torch.Tensor, "r s"]:
+    """⟨q_i, table[rows_is]⟩."""
+    from limen.mixers._dots import Dots  # a class of torch's, made when torch is loaded
+
+    found: torch.Tensor = Dots.apply(q, table, rows)  # type: ignore[no-untyped-call]
+    return found
+
+
+def leading(
+    scores: jt.Float[torch.Tensor, "*batch m"], k: int
+) -> tuple[jt.Int64[torch.Tensor, "*batch {k}"], jt.Bool[torch.Tensor, "*batch {k}"]]:
+    """Where the k highest scores of each row stand, the leftmost ones on ties; and which of these count.
+
+    Those above -∞ do, but none of a row with a NaN.  Numpy finds the k-th highest of a row about five times
+    as fast as torch.
+    """
+    found = scores.detach().to(torch.promote_types(scores.dtype, torch.float32))
+    found = torch.nn.functional.pad(found, (0, max(0, k - found.shape[-1])), value=-math.inf)
+    rows, m = found.flatten(0, -2).numpy(), found.shape[-1]
+    highest = np.partition(rows, m - k, axis=-1)[:, m - k :]  # NaN counts as the highest of all
+    level, nan = highest[:, :1], np.isnan(highest).any(-1)
+    among = rows >= level
+    unclear = np.flatnonzero((np.count_nonzero(among, axis=-1) != k) & ~nan)
+    among[unclear] = _leftmost(rows[unclear], level[unclear], k)
+    among[nan] = np.arange(m) < k
+    places = torch.from_numpy(np.flatnonzero(among) % m).reshape(*scores.shape[:-1], k)
+    counts = found.gather(-1, places) > -math.inf
+    counts &= torch.from_numpy(~nan).reshape(*scores.shape[:-1], 1)
+    return torch.where(counts, places, 0), counts
+
+
+def _leftmost(rows: NDArray[Any], level: NDArray[Any], s: int) -> NDArray[np.bool_]:
+    """All numbers above the level, and as many at it, from the left, as make s."""
+    above, tied = rows > level, rows == level
+    room = s - above.sum(-1, keepdims=True)
+    return np.asarray(above | (tied & (tied.cumsum(-1) <= room)))

@@ -1,0 +1,39 @@
+"""Where each position of a model looks on one input: the weights of every softmax head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+from limen.mixers.softmax import Softmax
+from limen.model.model import Model, Place, at_once
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+
+@dataclass(frozen=True)
+class HeadMap:
+    """(n, n) weights of one head; a row is who looks, a column at whom."""
+
+    title: str
+    weights: tuple[tuple[float, ...], ...]
+
+
+def attention(model: Model, tokens: torch.Tensor) -> tuple[HeadMap, ...]:
+    """Head after head, layer after layer."""
+    maps: list[HeadMap] = []
+
+    def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
+        if isinstance(place.mixer, Softmax):
+            for head, α in enumerate(place.mixer.attention(place.weights, seen).unbind(-3)):
+                title = f"layer {place.layer + 1}, head {head + 1}"
+                maps.append(HeadMap(title, tuple(map(tuple, α.tolist()))))
+        return at_once(place, seen)
+
+    model.through(model.embedded(tokens), mix)
+    return tuple(maps)

@@ -1,0 +1,76 @@
+r"""Attention of a few queries to tokens that are written by codes, without making their vectors.
+
+A token's vector is a sum of rows of small tables (`Codes`), so with T a table and r_j the row for token j
+
+    ⟨q, x_j⟩ = Σ_codes (q Tᵀ)[r_j],        Σ_j α_j x_j = Σ_codes (Σ_j α_j e_{r_j}) T
+
+and for each code and token one number is looked up or added.  A million vectors of width 80 would be 12 times
+as many, made anew in each layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+from limen.model.embedding import Codes
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+def scores(
+    codes: Codes,
+    w: Mapping[str, torch.Tensor],
+    tokens: jt.Int[torch.Tensor, "batch n"],
+    start: int,
+    query: jt.Float[torch.Tensor, "batch h width"],
+) -> jt.Float[torch.Tensor, "batch h n"]:
+    """⟨query, x_j⟩ for the tokens from position `start` on, accumulated as a matrix product would."""
+    wide = torch.promote_types(query.dtype, torch.float32)
+    found = query.new_zeros((*query.shape[:-1], tokens.shape[-1]), dtype=wide)
+    for code, here, row in codes.written(tokens, start, (query != 0).flatten(0, -2).any(0)):
+        table = w[code.table].to(wide)  # (rows, columns)
+        part = query[..., code.column : code.column + table.shape[1]].to(wide)
+        if len(table) > row.shape[-1]:
+            found[..., here] += part @ table[row].mT
+        else:
+            found[..., here] += (part @ table.mT).gather(-1, _for_each_head(row, query))
+    return found.to(query.dtype)
+
+
+def averaged(
+    codes: Codes,
+    w: Mapping[str, torch.Tensor],
+    tokens: jt.Int[torch.Tensor, "batch n"],
+    start: int,
+    α: jt.Float[torch.Tensor, "batch h n"],
+    read: jt.Bool[torch.Tensor, " width"],
+) -> jt.Float64[torch.Tensor, "batch h width"]:
+    """Σ_j α_j x_j in the columns that are read, and 0 in others.
+
+    In float64: a plain sum of a million numbers would lose all of float32's digits but a few.
+    """
+    total = α.new_zeros((*α.shape[:-1], codes.width), dtype=torch.float64)
+    for code, here, row in codes.written(tokens, start, read):
+        table = w[code.table].to(torch.float64)
+        columns = slice(code.column, code.column + table.shape[1])
+        mass = α[..., here].to(torch.float64)
+        if len(table) > row.shape[-1]:
+            total[..., columns] += mass @ table[row]
+        else:
+            by_row = mass.new_zeros((*mass.shape[:-1], len(table)))
+            total[..., columns] += by_row.scatter_add_(-1, _for_each_head(row, mass), mass) @ table
+    return total
+
+
+def _for_each_head(
+    row: jt.Int[torch.Tensor, "*batch m"], like: jt.Float[torch.Tensor, "batch h _"]
+) -> jt.Int[torch.Tensor, "batch h m"]:
+    return row.unsqueeze(-2).expand(*like.shape[:-1], row.shape[-1])

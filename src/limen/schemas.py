@@ -1,0 +1,37 @@
+"""Which kinds of report each command answers with; their JSON Schemas: `limen schema`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from limen.core.errors import unknown
+
+# Named, not imported: to say which commands there are takes none of them.
+SCHEMAS = {
+    "list": ("limen.glances:CatalogueReport",),
+    "show": ("limen.glances:TaskReport", "limen.glances:StackReport"),
+    "decide": ("limen.core.verdict:DecideReport",),
+    "depth": ("limen.depths:DepthReport",),
+    "bound": ("limen.bounds.bound:BoundReport",),
+    "solve": ("limen.solutions:SolveReport", "limen.solutions:LeastReport"),
+    "audit": ("limen.audits.report:AuditReport", "limen.audits.report:AuditsReport"),
+    "design": ("limen.designs.report:DesignReport",),
+    "protocol": ("limen.conversation.play:ProtocolReport", "limen.decompositions:DecomposeReport"),
+    "table": ("limen.tables.report:TableReport",),
+    "check": ("limen.checks.reader:CheckReport", "limen.checks.reader:FolderReport"),
+}
+
+
+def schema_of(command: str) -> dict[str, Any]:
+    """The JSON Schema; of a command that answers in several forms any of them will do."""
+    from limen.core.report import schema
+
+    if command not in SCHEMAS:
+        raise unknown("schema", command, SCHEMAS)
+    return schema(*map(_found, SCHEMAS[command]))
+
+
+def _found(name: str) -> Any:
+    module, _, kind = name.partition(":")
+    return getattr(import_module(module), kind)

@@ -1,0 +1,170 @@
+"""What a command answers is plain data with a schema, and all that is shown comes from it."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+from test_cli import limen
+
+from limen import api
+from limen.core.errors import BadInput
+from limen.core.report import Report
+from limen.core.shown import latex
+from limen.render import (
+    audit,
+    bound,
+    check,
+    decide,
+    decomposition,
+    depth,
+    design,
+    protocol,
+    show,
+    solve,
+    table,
+)
+from limen.render.svg import element, save_picture, text
+from limen.schemas import SCHEMAS, schema_of
+
+CONFIGS = sorted(map(str, (Path(__file__).parents[1] / "examples/configs").glob("*.json")))
+PAIR = ("composition(m=2,n1=2)", "softmax(h=1,d=1)", "--decompose")
+
+# For each kind of report a command that answers with it, and how it is shown to people.
+KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
+    "CatalogueReport": (("list", "theorems"), lambda said: show.catalogue_lines(said, proofs=True)),
+    "TaskReport": (("show", "recall(n=2,V=4,q=2)"), show.task_lines),
+    "StackReport": (("show", "2*(softmax|linear),window"), show.stack_lines),
+    "DecideReport": (("decide", "eva", "linear(h=1,d=1,p=2)"), decide.lines_of),
+    "DepthReport": (("depth", "softmax(h=8,d=64),linear"), depth.lines_of),
+    "BoundReport": (("bound", "two_sum(n=3,M=5)"), bound.lines_of),
+    "SolveReport": (("solve", "eva(n=3)"), solve.lines_of),
+    "LeastReport": (("solve", "eva(n=8)", "--smallest", "precision", "--check", "1"), solve.least_lines),
+    "ProtocolReport": (("protocol", "eva(n=4)", "linear(h=1,d=2),softmax(h=1,d=2)"), protocol.lines_of),
+    "DecomposeReport": (("protocol", *PAIR), decomposition.lines_of),
+    "DesignReport": (
+        ("design", "--task", "eva", "--context", "256", "--layers", "2", "--width", "64", "--budget", "4000"),
+        design.lines_of,
+    ),
+    "AuditReport": (("audit", CONFIGS[0], "--engine", "vllm", "--memory", "80GiB"), audit.lines_of),
+    "AuditsReport": (("audit", *CONFIGS), lambda said: audit.side_by_side(said.models)),
+    "TableReport": (
+        ("table", "--row", "linear", "--column", "eva", "--out", "OUT"),
+        lambda said: [*table.lines_of(said, 112, False), "", f"report: {said.page}"],
+    ),
+    "CheckReport": (("check", "OUT/certificates/linear/eva.json"), lambda said: [said.headline]),
+    "FolderReport": (("check", "OUT"), check.folder_lines),
+}
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that `limen table` has written, for `limen check`."""
+    return tmp_path_factory.mktemp("reports") / "out"
+
+
+def kinds() -> dict[str, tuple[str, type[Report]]]:
+    """Every kind of report: the command that answers with it, and its class."""
+    named = [(command, *name.split(":")) for command, names in SCHEMAS.items() for name in names]
+    return {kind: (command, getattr(import_module(module), kind)) for command, module, kind in named}
+
+
+def test_every_command_has_its_kinds_of_report_and_every_kind_a_command_here() -> None:
+    assert set(kinds()) == set(KINDS)
+    assert {command for command, _ in kinds().values()} == {name for (name, *_), _ in KINDS.values()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_json_is_as_its_schema_says_and_holds_all_that_is_shown(kind: str, out: Path) -> None:
+    """What is printed for people is drawn from the JSON alone: read back, it gives the same lines."""
+    command, lines = KINDS[kind]
+    arguments = [argument.replace("OUT", str(out)) for argument in command]
+    for_scripts, for_people = (limen(*arguments, *more).stdout for more in (["--json"], []))
+    jsonschema.validate(json.loads(for_scripts), schema_of(command[0]))
+    said = msgspec.json.decode(for_scripts, type=kinds()[kind][1])
+    assert json.loads(for_scripts)["schema"] == f"limen/{command[0]}/1"
+    timeless = re.compile(r", \d+ s\)")
+    assert timeless.sub("", "\n".join(lines(said))) == timeless.sub("", for_people.rstrip("\n"))
+    assert len(repr(said)) < 400 and "\n" not in repr(said)
+    assert "<" in (said._repr_html_() or "") and json.loads(said.to_json()) == json.loads(for_scripts)
+
+
+def test_a_schema_refuses_what_is_not_so() -> None:
+    said = json.loads(limen("decide", "eva", "linear", "--json").stdout)
+    for wrong in ({"verdict": "maybe"}, {"needs_bits": "many"}, {"schema": "limen/decide/2"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(said | wrong, schema_of("decide"))
+    with pytest.raises(BadInput, match="did you mean 'decide'"):
+        schema_of("decid")
+    assert json.loads(limen("schema", "table").stdout) == schema_of("table")
+
+
+def test_results_of_the_python_functions_are_short_in_a_console_and_whole_in_json() -> None:
+    design_ = api.design(["eva"], 256, layers=2, width=64)
+    for found in (
+        api.decide("eva(n=488)", "linear(h=1,d=16,p=16)"),
+        api.solve("eva(n=3)"),
+        api.audit(CONFIGS[0]),
+        design_,
+    ):
+        assert len(repr(found)) < 400 and found._repr_html_() and json.loads(found.to_json())["schema"]
+    assert repr(api.decide("eva(n=488)", "linear")) == "<CANNOT  eva(n=488)  by  linear(h=2,d=4)>"
+
+
+@pytest.mark.parametrize("found", ["decide", "bound", "table"])
+def test_papers_get_tables_with_booktabs(found: str, out: Path) -> None:
+    if found == "decide":
+        said = latex(api.decide("two_sum(n=1024,M=4096)", "linear").report)
+    elif found == "bound":
+        said = api.bound("two_sum(n=1024,M=4096)").to_latex()
+    else:
+        said = api.table(["linear"], ["eva"]).to_latex()
+    rules = [line for line in said.splitlines() if line.endswith("rule")]
+    assert rules[0] == r"\toprule" and rules[-1] == r"\bottomrule" and "\\hline" not in said
+    assert said.isascii() and said.replace(r"\$", "").count("$") % 2 == 0
+    plain = said.replace(r"\{", "").replace(r"\}", "")
+    assert plain.count("{") == plain.count("}")
+    widths = {line.count(" & ") for line in said.splitlines() if line.endswith(r"\\")}
+    assert len(widths) == 1, "as many cells in every row"
+
+
+def test_only_some_results_have_latex() -> None:
+    with pytest.raises(BadInput, match="a DepthReport has no LaTeX"):
+        api.depth("softmax").to_latex()
+
+
+@pytest.mark.parametrize(("form", "begins"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_a_picture_is_what_its_name_says(form: str, begins: bytes, tmp_path: Path) -> None:
+    path = tmp_path / f"eva.{form}"
+    assert limen("solve", "eva(n=3)", "--picture", str(path)).returncode == 0
+    assert path.read_bytes().startswith(begins)
+
+
+def test_other_pictures_are_refused_before_the_work(tmp_path: Path) -> None:
+    result = limen("solve", "eva(n=3)", "--picture", str(tmp_path / "eva.gif"))
+    assert result.returncode == 2 and "a picture is an .svg, .png or .pdf file" in result.stderr
+
+
+def test_svg_escapes_what_it_is_given(tmp_path: Path) -> None:
+    assert text(1, 2.5, "a<b & c", class_="x") == '<text x="1" y="2.5" class="x">a&lt;b &amp; c</text>'
+    assert element("g", stroke_width=1 / 3, title='"') == '<g stroke-width="0.33" title="&quot;"/>'
+    save_picture(tmp_path / "x.svg", "<svg/>")
+    assert (tmp_path / "x.svg").read_text() == "<svg/>"
+
+
+def test_what_is_shown_loads_nothing_that_computes() -> None:
+    """`render/` at run time: the words of `core/` and itself; the types of reports are for the checker."""
+    code = (
+        "import pkgutil, sys, importlib, limen.render as r\n"
+        "for m in pkgutil.walk_packages(r.__path__, 'limen.render.'): importlib.import_module(m.name)\n"
+        "print(*sorted({'.'.join(m.split('.')[:2]) for m in sys.modules if m.startswith('limen.')}))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert set(loaded.split()) == {"limen.core", "limen.render"}

@@ -1,0 +1,101 @@
+"""Attention to chosen tokens: gathered or masked, it reads the same ones."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limen.core.highest import highest
+from limen.laws.mixer import F64, generic, gradients_of_the_fast_form_are_those_of_the_definition, inputs
+from limen.mixers import block_sparse, top_k
+from limen.mixers._chosen import attend_chosen, block_dots, dots, leading
+from limen.mixers._masked import attend
+from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.top_k import TopK
+
+SPARSE = [*BlockSparse.examples(), *TopK.examples(), BlockSparse(h=2, d=3, B=4, k=9), TopK(h=2, d=3, k=50)]
+each = pytest.mark.parametrize("mixer", SPARSE, ids=str)
+
+
+@each
+@given(
+    n=st.integers(1, 70), batch=st.lists(st.integers(1, 2), max_size=2).map(tuple), rows=st.integers(1, 80)
+)
+def test_what_is_gathered_is_what_is_masked(
+    mixer: BlockSparse | TopK, n: int, batch: tuple[int, ...], rows: int
+) -> None:
+    w, x = generic(mixer), inputs(*batch, n)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (block_sparse, top_k):
+            patch.setattr(module, "_ROWS", rows)
+        found = mixer.gathered(w, x)
+    torch.testing.assert_close(found, mixer.mix(w, x), rtol=0, atol=1e-10)
+
+
+@each
+def test_so_are_the_gradients(mixer: BlockSparse | TopK, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (block_sparse, top_k):
+        monkeypatch.setattr(module, "_GATHER", 0)
+        monkeypatch.setattr(module, "_ROWS", 16)
+    gradients_of_the_fast_form_are_those_of_the_definition(mixer)
+
+
+@each
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+def test_gathering_takes_any_float_type(mixer: BlockSparse | TopK, dtype: torch.dtype) -> None:
+    w, x = generic(mixer, dtype=dtype), inputs(2, 40, dtype=dtype)
+    y = mixer.gathered(w, x)
+    assert y.dtype == dtype and bool(y.isfinite().all())
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([-math.inf, 0.0, 1.0, 2.0]), min_size=6, max_size=6), min_size=1),
+    st.integers(1, 8),
+)
+def test_of_equals_the_leftmost_lead(rows: list[list[float]], k: int) -> None:
+    scores = torch.tensor(rows, dtype=F64)
+    places, valid = leading(scores, k)
+    for row, where, counts in zip(rows, places.tolist(), valid.tolist(), strict=True):
+        best = sorted(range(6), key=lambda j: (-row[j], j))[:k]
+        chosen = [j for j, counted in zip(where, counts, strict=True) if counted]
+        assert len(where) == k and chosen == sorted(j for j in best if row[j] > -math.inf)
+    allowed = scores.isfinite()
+    shown = torch.zeros_like(scores).scatter_add_(-1, places, valid.double()) > 0
+    assert torch.equal(shown, highest(scores, k, among=allowed.new_ones(allowed.shape)) & allowed)
+
+
+def test_a_row_with_a_score_that_is_no_number_leads_nowhere_and_its_output_is_none() -> None:
+    scores = torch.tensor([[0.0, math.nan, 1.0], [0.0, 2.0, 1.0]], dtype=F64)
+    places, valid = leading(scores, 2)
+    assert valid.tolist() == [[False, False], [True, True]] and places[1].tolist() == [1, 2]
+    q, k, v = (torch.randn(n, 2, dtype=F64, generator=torch.Generator().manual_seed(0)) for n in (2, 3, 3))
+    y = attend_chosen(q, k, v, places, valid)
+    assert bool(y[0].isnan().all()) and bool(y[1].isfinite().all())
+
+
+@given(st.integers(1, 9), st.integers(1, 5), st.integers(1, 40), st.integers(0, 99))
+def test_products_with_chosen_rows_and_blocks_are_products(blocks: int, s: int, rows: int, seed: int) -> None:
+    rng = torch.Generator().manual_seed(seed)
+    q, table = (torch.randn(size, generator=rng, dtype=F64) for size in ((rows, 3), (blocks, 4, 3)))
+    block = torch.randint(blocks, (rows, s), generator=rng)
+    wanted = torch.einsum("rd,rsbd->rsb", q, table[block])
+    torch.testing.assert_close(block_dots(q, table, block), wanted)
+    torch.testing.assert_close(dots(q, table[:, 0], block), wanted[..., 0])
+
+
+def test_the_derivatives_of_products_with_chosen_rows() -> None:
+    rng = torch.Generator().manual_seed(0)
+    q, table = (torch.randn(n, 3, generator=rng, dtype=F64).requires_grad_() for n in (5, 4))
+    rows = torch.randint(4, (5, 6), generator=rng)
+    assert torch.autograd.gradcheck(lambda q, table: dots(q, table, rows), (q, table))
+
+
+def test_a_chosen_token_is_attended_to_as_through_a_mask() -> None:
+    rng = torch.Generator().manual_seed(0)
+    q, k, v = (torch.randn(2, 7, d, generator=rng, dtype=F64) for d in (3, 3, 5))
+    places = torch.stack([torch.randperm(7, generator=rng)[:4] for _ in range(14)]).reshape(2, 7, 4)
+    visible = torch.zeros(2, 7, 7, dtype=torch.bool).scatter_(-1, places, True)
+    everything = torch.ones_like(places, dtype=torch.bool)
+    torch.testing.assert_close(attend_chosen(q, k, v, places, everything), attend(q, k, v, visible))
