@@ -88,4 +88,3 @@ Proof.
     rewrite Lz in E. nia.
 Qed.
 End Concrete.
-Print Assumptions concrete_hybrid_errs.

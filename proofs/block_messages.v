@@ -413,7 +413,3 @@ Proof.
     unfold binom_sum in Bd. replace (S (N.to_nat B) - 1) with (N.to_nat B) in Bd by lia.
     simpl seq in H. simpl map in H. simpl list_sum in H. rewrite binom_0 in H. simpl N.to_nat in H. lia.
 Qed.
-
-Print Assumptions block_messages.
-Print Assumptions block_messages_shared.
-Print Assumptions cannot_two_sum.

@@ -81,7 +81,3 @@ Qed.
 (** H = 8 heads of size d = 64 in p = 16 bits, a linear layer before and after:
     beta = H(d+1)p, s = s' = H d(d+1)p, at 2^32.8 tokens. *)
 Example no_8_64_16 := chk_sound 2466390426 2 532480 532480 8320 36118 34142 32 32 eq_refl.
-
-Print Assumptions hybrid_errs.
-Print Assumptions chk_sound.
-Print Assumptions no_8_64_16.

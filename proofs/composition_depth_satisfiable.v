@@ -72,4 +72,3 @@ Proof.
   rewrite Ew, E0, E1, Y. apply app_nth1. rewrite L2. unfold N. nia.
 Qed.
 End Big.
-Print Assumptions big_correct.

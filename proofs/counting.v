@@ -457,3 +457,27 @@ Proof.
   apply in_flat_map. exists a. split; [apply (H 0); lia|]. apply in_map. apply IH; [lia|].
   intros i Hi. apply (H (S i)). lia.
 Qed.
+
+(** ** Sums *)
+Lemma lsum_swap {A B} (g : A -> B -> nat) l l' :
+  lsum (fun a => lsum (g a) l') l = lsum (fun b => lsum (fun a => g a b) l) l'.
+Proof.
+  induction l as [|a l IH].
+  - induction l' as [|b l' IH']; [reflexivity|]. rewrite lsum_cons, <- IH'. reflexivity.
+  - rewrite lsum_cons, IH. clear. induction l' as [|b l' IH]; [reflexivity|]. rewrite !lsum_cons, <- IH. lia.
+Qed.
+Lemma lsum_le {A} (f g : A -> nat) l : (forall a, In a l -> f a <= g a) -> lsum f l <= lsum g l.
+Proof.
+  induction l as [|a l IH]; intros H; [apply le_n|]. rewrite !lsum_cons. apply Nat.add_le_mono; [apply H; left; reflexivity|].
+  apply IH. intros b Hb. apply H. right. exact Hb.
+Qed.
+Lemma lsum_mul {A} k (f : A -> nat) l : lsum (fun a => k * f a) l = k * lsum f l.
+Proof. induction l as [|a l IH]; [unfold lsum; simpl; lia|]. rewrite !lsum_cons, IH. lia. Qed.
+Lemma lsum_add {A} (f g : A -> nat) l : lsum (fun a => f a + g a) l = lsum f l + lsum g l.
+Proof. induction l as [|a l IH]; [reflexivity|]. rewrite !lsum_cons, IH. lia. Qed.
+Lemma lsum_const {A} k (l : list A) : lsum (fun _ => k) l = length l * k.
+Proof. induction l as [|a l IH]; [reflexivity|]. rewrite lsum_cons, IH. reflexivity. Qed.
+Lemma lsum_filter {A} (p : A -> bool) l : lsum (fun a => if p a then 1 else 0) l = length (filter p l).
+Proof. induction l as [|a l IH]; [reflexivity|]. rewrite lsum_cons, IH. simpl. destruct (p a); reflexivity. Qed.
+Lemma lsum_ext {A} (f g : A -> nat) l : (forall a, In a l -> f a = g a) -> lsum f l = lsum g l.
+Proof. intros H. apply Nat.le_antisymm; apply lsum_le; intros a Ha; rewrite H by exact Ha; apply le_n. Qed.

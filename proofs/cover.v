@@ -64,6 +64,20 @@ Proof.
 Qed.
 
 (** ** Blocks *)
+(** Pieces of one length can be taken apart again. *)
+Lemma pieces {A} (f : A -> list nat) c Z : (forall z, In z Z -> length (f z) = c) -> forall Z', length Z = length Z' ->
+  (forall z, In z Z' -> length (f z) = c) -> flat_map f Z = flat_map f Z' -> map f Z = map f Z'.
+Proof.
+  induction Z as [|z Z IH]; intros H [|z' Z'] L H' E; try discriminate; [reflexivity|]. cbn [flat_map map] in *.
+  assert (Lz : length (f z) = length (f z')) by (rewrite H, H' by (left; reflexivity); reflexivity).
+  apply app_eq_app in E. destruct E as [l [[E1 E2]|[E1 E2]]].
+  - assert (l = []) by (apply (f_equal (@length nat)) in E1; rewrite app_length in E1; destruct l; [reflexivity|simpl in E1; lia]).
+    subst l. rewrite app_nil_r in E1. cbn [length] in L. injection L as L. f_equal; [exact E1|].
+    apply IH; [intros; apply H; right; assumption|exact L|intros; apply H'; right; assumption|symmetry; exact E2].
+  - assert (l = []) by (apply (f_equal (@length nat)) in E1; rewrite app_length in E1; destruct l; [reflexivity|simpl in E1; lia]).
+    subst l. rewrite app_nil_r in E1. cbn [length] in L. injection L as L. f_equal; [symmetry; exact E1|].
+    apply IH; [intros; apply H; right; assumption|exact L|intros; apply H'; right; assumption|exact E2].
+Qed.
 Section Blocks.
 Variables m x0 y : nat.
 Hypothesis Hy : y * x0 <= m.
@@ -91,26 +105,6 @@ Proof.
     specialize (B (i / x0) Hb). apply (f_equal (fun l => nth (i mod x0) l 0)) in B.
     rewrite !block_nth in B by (try assumption; apply Nat.mod_upper_bound, P).
     replace (i / x0 * x0 + i mod x0) with i in B by (rewrite (Nat.div_mod i x0 P) at 1; lia). exact B.
-Qed.
-
-(** Pieces of one length can be taken apart again. *)
-Lemma pieces {A} (f : A -> list nat) c Z : (forall z, In z Z -> length (f z) = c) -> forall Z', length Z = length Z' ->
-  (forall z, In z Z' -> length (f z) = c) -> flat_map f Z = flat_map f Z' -> map f Z = map f Z'.
-Proof.
-  induction Z as [|z Z IH]; intros H [|z' Z'] L H' E; try discriminate; [reflexivity|]. cbn [flat_map map] in *.
-  assert (Lz : length (f z) = length (f z')) by (rewrite H, H' by (left; reflexivity); reflexivity).
-  apply app_eq_app in E. destruct E as [l [[E1 E2]|[E1 E2]]].
-  - assert (l = []) by (apply (f_equal (@length nat)) in E1; rewrite app_length in E1; destruct l; [reflexivity|simpl in E1; lia]).
-    subst l. rewrite app_nil_r in E1. cbn [length] in L. injection L as L. f_equal; [exact E1|].
-    apply IH; [intros; apply H; right; assumption|exact L|intros; apply H'; right; assumption|symmetry; exact E2].
-  - assert (l = []) by (apply (f_equal (@length nat)) in E1; rewrite app_length in E1; destruct l; [reflexivity|simpl in E1; lia]).
-    subst l. rewrite app_nil_r in E1. cbn [length] in L. injection L as L. f_equal; [symmetry; exact E1|].
-    apply IH; [intros; apply H; right; assumption|exact L|intros; apply H'; right; assumption|exact E2].
-Qed.
-Lemma flat_map_lengths {A} (f : A -> list nat) c Z : (forall z, In z Z -> length (f z) = c) -> length (flat_map f Z) = length Z * c.
-Proof.
-  induction Z as [|z Z IH]; intros H; [reflexivity|]. cbn [flat_map length]. rewrite app_length, H by (left; reflexivity).
-  rewrite IH by (intros; apply H; right; assumption). lia.
 Qed.
 
 (** ** The lemma *)
@@ -143,7 +137,7 @@ Proof.
     apply in_seq. split; [lia|]. apply (block_below b z); auto.
   - rewrite seq_length. lia.
   - unfold few. apply in_flat_map. exists J. split; [exact HJ|]. apply in_words. split.
-    + rewrite (flat_map_lengths _ x0); [lia|]. intros z Hz. apply block_length; [apply G_word; auto|exact Hb].
+    + rewrite (length_flat_map_const _ x0); [lia|]. intros z Hz. apply block_length; [apply G_word; auto|exact Hb].
     + apply Forall_forall. intros v Hv'. apply IJ. unfold values. rewrite nodup_In. exact Hv'.
 Qed.
 Theorem cover : K ^ x1 * (binom m k * k ^ (x1 * x0)) ^ y < m ^ (x1 * (y * x0)) ->
@@ -181,7 +175,7 @@ Proof.
         + apply in_words. split; [rewrite map_length, seq_length; reflexivity|]. apply Forall_forall. intros w Hw.
           apply in_map_iff in Hw. destruct Hw as [b [<- Hb]]. apply in_seq in Hb. apply in_few; [lia|exact HZ|apply Bad; [lia|exact HZ]].
         + apply in_words in HZ. destruct HZ as [LZ FZ]. rewrite Forall_forall in FZ. apply in_nwords. split.
-          * rewrite (flat_map_lengths _ r), LZ; [reflexivity|auto].
+          * rewrite (length_flat_map_const _ r), LZ; [reflexivity|auto].
           * apply Forall_forall. intros v Hv. apply in_flat_map in Hv. destruct Hv as [z [Hz Hv]].
             destruct (G_word z (FZ z Hz)) as [_ F]. rewrite Forall_forall in F. apply F.
             rewrite <- (firstn_skipn (y * x0) z). apply in_app_iff. auto.
@@ -256,5 +250,3 @@ Proof.
     replace (p * (t * r)) with (t * r * p) by ring. replace (r * (t * q)) with (t * r * q) by ring.
     apply Nat.mul_lt_mono_pos_l; [apply Nat.mul_pos_pos; assumption|exact E].
 Qed.
-Print Assumptions cover.
-Print Assumptions cover_bits.

@@ -188,6 +188,3 @@ Example linear_first n : reach (Linear :: repeat Softmax n) = n + 1.
 Proof.
   unfold reach. destruct (only_full Softmax n eq_refl) as [P _]. unfold phi in *. simpl. rewrite P. reflexivity.
 Qed.
-
-Print Assumptions one_pass.
-Print Assumptions depth_rule.

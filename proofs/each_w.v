@@ -318,4 +318,3 @@ Proof.
   rewrite Nat.pow_add_r. apply Nat.eq_le_incl. ring.
 Qed.
 End EachW.
-Print Assumptions each_w.

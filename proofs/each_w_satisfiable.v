@@ -74,5 +74,3 @@ Proof.
   rewrite told_everything, text_everything. apply (solved_right w z0 z1 z2 []); assumption.
 Qed.
 End Sizes.
-Print Assumptions thinker_can.
-Print Assumptions two_layers_can.

@@ -50,12 +50,6 @@ Definition x0 (i : nat) : X F := e0 F (off + i).
 Definition text (z0 : nat) (z1 z2 : list nat) : list (X F) :=
   wrv (e2 F) 0 z2 ++ wrv (e1 F) 0 z1 ++ [e0 F z0].
 
-Lemma wrv_app' {A} (e : nat -> nat -> A) f g : forall i,
-  wrv e i (f ++ g) = wrv e i f ++ wrv e (i + length f) g.
-Proof.
-  induction f as [|v f IH]; intros i; simpl; [rewrite Nat.add_0_r; reflexivity|].
-  rewrite IH. do 2 f_equal. f_equal. lia.
-Qed.
 Lemma wrv_map {A} (e : nat -> nat -> A) (f : nat -> nat) k : forall j i,
   wrv e i (map f (seq j k)) = map (fun a => e (i + (a - j)) (f a)) (seq j k).
 Proof.
@@ -64,7 +58,7 @@ Proof.
 Qed.
 Lemma text_parts i r z2 : text (off + i) (table1 r) z2 = P z2 ++ T r ++ [x0 i].
 Proof.
-  unfold text, table1, P, T, values. rewrite wrv_app', repeat_length, wrv_map, <- !app_assoc. do 3 f_equal.
+  unfold text, table1, P, T, values. rewrite wrv_app, repeat_length, wrv_map, <- !app_assoc. do 3 f_equal.
   apply map_ext. intros a. f_equal. lia.
 Qed.
 Lemma table1_nth i r : i < E -> nth (off + i) (table1 r) 0 = value h b i (nth i r 0).
@@ -279,7 +273,6 @@ Proof.
   - rewrite <- !Nat.pow_mul_r, <- !Nat.pow_add_r. apply Nat.pow_le_mono_r; [lia|]. nia.
 Qed.
 End Two.
-Print Assumptions two_layers_bound.
 
 (** ** One layer that thinks once *)
 Record thinker := {
@@ -373,7 +366,6 @@ Proof.
   - rewrite <- !Nat.pow_mul_r, <- !Nat.pow_add_r. apply Nat.pow_le_mono_r; [lia|]. nia.
 Qed.
 End Once.
-Print Assumptions thinker_bound.
 
 (** ** What a verdict says *)
 Lemma wrong_somewhere (answer : nat -> nat -> list nat -> list nat -> nat) m n1 :
@@ -450,5 +442,3 @@ Proof.
   pose proof (thinker_bound M _ _ _ _ _ _ _ _ D1 D2 D3 D4 D5 D6 D7 HS C) as B.
   rewrite N2Nat.inj_add, N2Nat.inj_mul, N2Nat.inj_add, N2Nat.inj_mul in D8. lia.
 Qed.
-Print Assumptions cannot_two_layers.
-Print Assumptions cannot_think_once.

@@ -136,12 +136,6 @@ Proof.
 Qed.
 End Stack.
 
-Lemma wrv_app {Tok} (value : nat -> nat -> Tok) f g : forall i,
-  wrv value i (f ++ g) = wrv value i f ++ wrv value (i + length f) g.
-Proof.
-  induction f as [|v f IH]; intros i; simpl; [rewrite Nat.add_0_r; reflexivity|].
-  rewrite IH. do 2 f_equal. f_equal. lia.
-Qed.
 
 (** The first 2^r of the n values are free, the others 0; any chain of thought. *)
 Theorem log_linear_state (M : log_linear nat) s n V r : 2 ^ r <= n -> 0 < V ->
@@ -185,7 +179,3 @@ Proof.
   { destruct (N.to_nat V); [|lia]. rewrite Nat.pow_0_l in H; [lia|apply Nat.pow_nonzero; lia]. }
   pose proof (log_linear_state M _ _ _ _ Hr HV Hs C). lia.
 Qed.
-
-Print Assumptions one_level.
-Print Assumptions log_linear_state.
-Print Assumptions cannot_evaluate_log_linear.

@@ -426,15 +426,3 @@ Proof.
   - intros m I. assert (0 < m)%Z by (simpl in I; lia). split; [apply Z.mod_pos_bound; assumption|].
     rewrite <- Zplus_mod. f_equal. lia.
 Qed.
-
-Print Assumptions digits_agree.
-Print Assumptions fields_agree.
-Print Assumptions one_place.
-Print Assumptions residues_agree.
-Print Assumptions sum_by_residues.
-Print Assumptions a_miss_costs.
-Print Assumptions lookup.
-Print Assumptions matched_by_query.
-Print Assumptions others_behind.
-Print Assumptions four.
-Print Assumptions sum_73.

@@ -577,5 +577,3 @@ Proof.
     repeat split; try tauto.
 Qed.
 End Levels.
-Print Assumptions many_hops.
-Print Assumptions many_hops_errs.

@@ -250,7 +250,6 @@ Proof.
   split; [apply chaser_kappa|]. split; [apply chaser_full|].
   split; [intros n; apply chaser_size|]. apply chaser_solves; auto.
 Qed.
-Print Assumptions depth_is_enough.
 
 (** ** Few bits for each layer are not few bits
     One hop, four entries of two bits: no full layer, and no state of seven bits is enough ([one_hop_needs] in
@@ -286,4 +285,3 @@ Proof.
     intros z0 ws zs Hz Hw Hzs. rewrite forallb_forall in E. specialize (E z0 ltac:(apply in_seq; lia)).
     rewrite forallb_forall in E. specialize (E ws Hw). rewrite forallb_forall in E. apply Nat.eqb_eq, E, Hzs.
 Qed.
-Print Assumptions few_bits_each.

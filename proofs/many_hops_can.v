@@ -549,5 +549,3 @@ Proof.
     exists H, tok, tok0, tokw, read, ls, think. split; [exact E1|]. split; [exact E2|].
     intros [z0 [ws [zs [G1 [G2 [G3 G4]]]]]]. apply G4, E3; assumption.
 Qed.
-Print Assumptions depth_rule_can.
-Print Assumptions depth_rule_dichotomy.

@@ -133,8 +133,3 @@ Example three_hops_at_113_bits := cannot_hop_hybrid 113 113 95 112 8228666799070
 (** One hop of four entries: exactly the bits that four entries have are too many. *)
 Example one_hop_needs := cannot_hop_hybrid 0 7 0 2 4 4 [1] [] eq_refl.
 Fail Example one_hop_of_8_bits := cannot_hop_hybrid 0 8 0 2 4 4 [1] [] eq_refl.
-Print Assumptions cannot_hop_hybrid.
-Print Assumptions cannot_hop.
-Print Assumptions cannot_hop_thinking.
-Print Assumptions cannot_hop_thinking_hybrid.
-Print Assumptions three_hops_at_113_bits.

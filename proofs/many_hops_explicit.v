@@ -105,6 +105,3 @@ Example four_hops := cannot_hop_explicit 3 89 8448 2662400 eq_refl.
 Example ten_hops := cannot_hop_explicit 9 282 8448 10117120 eq_refl.
 Example four_hops_exact := cannot_hop_explicit 3 91 (528 * (16 + 91 * 53 + 3)) 2662400 eq_refl.
 Example ten_hops_exact := cannot_hop_explicit 9 300 (528 * (16 + 300 * 17709 + 4)) 10117120 eq_refl.
-Print Assumptions explicit_depth_rule.
-Print Assumptions cannot_hop_explicit.
-Print Assumptions ten_hops_exact.

@@ -444,8 +444,3 @@ Proof.
   destruct (Hall n Hn) as [m [ns [H1 [H2 [H3 H4]]]]]. exists m, ns. repeat (split; [assumption|]).
   intros H tok tok0 tokw read ls w s Hf HR. apply H4. rewrite (kappa_full ls Hf). lia.
 Qed.
-Print Assumptions sizes_exist.
-Print Assumptions depth_is_needed.
-Print Assumptions hybrid_depth.
-Print Assumptions hybrid_depth_layers.
-Print Assumptions full_depth.

@@ -459,5 +459,3 @@ Proof.
     apply B2. unfold run_layer. rewrite go_length. exact Lx.
 Qed.
 End Stack.
-Print Assumptions stack_errs.
-Print Assumptions state_size_sum.

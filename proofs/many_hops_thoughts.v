@@ -366,5 +366,3 @@ Proof.
   eapply thoughts_errs; [right; split; [rewrite H1; exact HR|apply Nat.le_refl]| |exact Hx|exact Hf].
   apply (stack_size_le ls n); [lia|exact Hsize].
 Qed.
-Print Assumptions thoughts_errs.
-Print Assumptions depth_rule_cannot.

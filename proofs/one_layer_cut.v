@@ -104,6 +104,3 @@ Proof.
     rewrite !vsum_app by assumption. congruence.
 Qed.
 End Attn.
-Print Assumptions one_way.
-Print Assumptions one_layer_cut.
-Print Assumptions attention_equality.

@@ -3,7 +3,7 @@
     other tokens than their keys. *)
 From Coq Require Import List Arith Lia Bool PeanoNat NArith Permutation.
 Import ListNotations.
-From Limen Require Import counting powers streaming_state rows.
+From Limen Require Import counting powers streaming_state rows families.
 From Limen Require each_w_stack.
 Import each_w_stack(monoid, carrier, add, zero, add_assoc, add_zero, total, total_app).
 
@@ -37,40 +37,22 @@ Proof.
   rewrite (total_permutation M _ _ (Hp u v Hu Hv)), (total_permutation M _ _ (Hp u' v Hu' Hv)), !total_app, E. reflexivity.
 Qed.
 
+(** One player holds the first t tokens. *)
+Lemma layer_family {Ans} (M : one_layer Ans) t w r R : sum_bits M t w -> family (answers M) t r R -> R <= 2 ^ w.
+Proof.
+  intros HM [X [Y [F [W [mine [yours [NF [<- [Hm [_ Hs]]]]]]]]]].
+  apply (layer_rows M t w F W mine yours (fun u v => mine u ++ yours v) (fun u v => answers M (mine u ++ yours v))); auto.
+Qed.
+
 (** ** Two strings of n bits, of which the second ends with a 1: that token asks. *)
 Definition layer_compares (g : list bool -> list bool -> bool) (M : one_layer bool) (n : nat) : Prop :=
-  exists bit sep, forall a b, length a = n -> S (length b) = n ->
-    answers M (wr bit 0 a ++ (sep ++ wr bit n (b ++ [true]))) = g a (b ++ [true]).
-Lemma eqb_end a b : eqb_l (a ++ [true]) (b ++ [true]) = eqb_l a b.
-Proof.
-  unfold eqb_l. destruct (list_eq_dec bool_dec (a ++ [true]) (b ++ [true])) as [E|E], (list_eq_dec bool_dec a b) as [G|G];
-    try reflexivity; exfalso.
-  - apply G, (app_inv_tail [true] a b E).
-  - apply E. congruence.
-Qed.
-Lemma disj_end a : forall b, length a = length b -> disj (a ++ [false]) (b ++ [true]) = disj a b.
-Proof.
-  induction a as [|x a IH]; intros [|y b] L; try discriminate; [reflexivity|]. simpl in *.
-  rewrite IH by lia. reflexivity.
-Qed.
+  compares_by g (answers M) n.
 Theorem cannot_compare_one_layer g w n : (g = eqb_l \/ g = disj) -> (w + 1 <? n)%N = true ->
   forall M, sum_bits M (N.to_nat n) (N.to_nat w) -> ~ layer_compares g M (N.to_nat n).
 Proof.
-  intros Hg H M HM [bit [sep C]]. apply N.ltb_lt, to_nat_lt in H. rewrite N2Nat.inj_add in H.
-  change (N.to_nat 1) with 1 in H. destruct (N.to_nat n) as [|k]; [lia|].
-  assert (Z : exists z, forall a b, length a = k -> length b = k -> g (a ++ [z]) (b ++ [true]) = g a b).
-  { destruct Hg; subst g; [exists true; intros; apply eqb_end|exists false; intros; apply disj_end; congruence]. }
-  destruct Z as [z Z]. assert (E : length (bwords k) <= 2 ^ N.to_nat w).
-  { apply (layer_rows M (S k) (N.to_nat w) (bwords k) (bwords k) (fun a => wr bit 0 (a ++ [z]))
-             (fun b => sep ++ wr bit (S k) (b ++ [true]))
-             (fun a b => wr bit 0 (a ++ [z]) ++ (sep ++ wr bit (S k) (b ++ [true]))) g HM (bwords_NoDup k)).
-    - intros a Ha. apply in_bwords in Ha. rewrite wr_len, app_length, Ha. simpl. lia.
-    - intros a b _ _. apply Permutation_refl.
-    - intros a b Ha Hb. apply in_bwords in Ha, Hb. rewrite <- (Z a b Ha Hb). apply C; [rewrite app_length; simpl|]; lia.
-    - intros a a' Ha Ha' E. apply in_bwords in Ha, Ha'.
-      assert (G : forall b, length b = k -> g a b = g a' b) by (intros b Hb; apply E, in_bwords, Hb).
-      destruct Hg; subst g; [apply (eqb_sep k a a' Ha Ha' G)|apply (disj_sep k ltac:(lia) a a' Ha Ha' G)]. }
-  rewrite bwords_length in E. apply Nat.pow_le_mono_r_iff in E; lia.
+  intros Hg H M HM C. apply N.ltb_lt, to_nat_lt in H. rewrite N2Nat.inj_add in H. change (N.to_nat 1) with 1 in H.
+  destruct (compare_family g (answers M) (N.to_nat n) (N.to_nat n) (N.to_nat n - 1) Hg ltac:(lia) ltac:(lia) ltac:(lia) C) as [r [_ Fm]].
+  pose proof (layer_family M _ _ _ _ HM Fm) as E. apply Nat.pow_le_mono_r_iff in E; lia.
 Qed.
 
 (** ** Recall: n pairs of a key and its value, and then always the same key.  A placement [keys] puts key
@@ -122,5 +104,3 @@ Proof.
       intros i Hi. apply E, in_seq. lia. }
   rewrite nwords_length in E. lia.
 Qed.
-Print Assumptions cannot_compare_one_layer.
-Print Assumptions cannot_recall_one_layer.

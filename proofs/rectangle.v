@@ -228,4 +228,3 @@ Proof.
 Qed.
 End Greedy.
 End Rectangle.
-Print Assumptions rectangle.

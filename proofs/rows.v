@@ -469,14 +469,3 @@ Proof.
   rewrite andb_true_iff, N.ltb_lt. intros [H Hr] M HM. apply (cannot_three _ _ _ _ _ _ H), (merged_at M r); [|exact HM].
   pose proof (N.pow_nonzero 2 r). lia.
 Qed.
-Print Assumptions cannot_three.
-Print Assumptions cannot_three_log_linear.
-Print Assumptions cannot_average.
-Print Assumptions cannot_average_log_linear.
-Print Assumptions cannot_sum.
-Print Assumptions cannot_recall.
-Print Assumptions cannot_count.
-Print Assumptions cannot_sum_log_linear.
-Print Assumptions cannot_recall_log_linear.
-Print Assumptions cannot_count_log_linear.
-Print Assumptions cannot_compare_log_linear.

@@ -18,4 +18,3 @@ Proof.
   apply in_nwords in Hu', Hv'. apply (nth_ext_on 0 u v n); [tauto|tauto|].
   intros i Hi. rewrite <- !Hc, E; auto.
 Qed.
-Print Assumptions separate_tokens.

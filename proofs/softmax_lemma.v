@@ -898,26 +898,3 @@ Proof.
   - unfold ones. simpl. lia.
 Qed.
 End Grid.
-
-Print Assumptions nearest_add.
-Print Assumptions nearest_doubles.
-Print Assumptions nearest_one_twice.
-Print Assumptions room_for_normal.
-Print Assumptions weight_doubles.
-Print Assumptions room_for_subnormal.
-Print Assumptions normaliser.
-Print Assumptions softmax_exact.
-Print Assumptions softmax_rounded.
-Print Assumptions softmax_deferred.
-Print Assumptions enough_room.
-Print Assumptions average.
-Print Assumptions shared.
-Print Assumptions shared_exactly.
-Print Assumptions rounds_sums.
-Print Assumptions small_ones_vanish.
-Print Assumptions rounded_product.
-Print Assumptions three_exact.
-Print Assumptions three_rounded.
-Print Assumptions three_deferred.
-Print Assumptions three_shared.
-Print Assumptions lost_beside_1.

@@ -297,6 +297,12 @@ Definition compares (g : list bool -> list bool -> bool) (M : machine bool) (n :
 
 Lemma wrv_len {Tok} (value : nat -> nat -> Tok) f : forall i, length (wrv value i f) = length f.
 Proof. induction f as [|v f IH]; intros i; simpl; auto. Qed.
+Lemma wrv_app {Tok} (value : nat -> nat -> Tok) f g : forall i,
+  wrv value i (f ++ g) = wrv value i f ++ wrv value (i + length f) g.
+Proof.
+  induction f as [|v f IH]; intros i; simpl; [rewrite Nat.add_0_r; reflexivity|].
+  rewrite IH. do 2 f_equal. f_equal. lia.
+Qed.
 Lemma wr_len {Tok} (bit : nat -> bool -> Tok) f : forall i, length (wr bit i f) = length f.
 Proof. induction f as [|v f IH]; intros i; simpl; auto. Qed.
 
@@ -321,12 +327,3 @@ Proof.
       try lia; try assumption; intros x Hx; apply Hm; rewrite wr_len; exact Hx. }
   assert (2 ^ N.to_nat s < 2 ^ N.to_nat n) by (apply Nat.pow_lt_mono_r; lia). lia.
 Qed.
-
-Print Assumptions cut_bound.
-Print Assumptions streaming_state.
-Print Assumptions streaming_bits.
-Print Assumptions equality_state.
-Print Assumptions disjointness_state.
-Print Assumptions stack_state.
-Print Assumptions cannot_evaluate.
-Print Assumptions cannot_compare.

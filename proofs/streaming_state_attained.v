@@ -27,4 +27,3 @@ Proof.
   - intros f Hf. rewrite E. assumption.
   - apply nwords_length.
 Qed.
-Print Assumptions eva_tight.

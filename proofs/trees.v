@@ -4,7 +4,7 @@
     of all roots but x, and 0 -- n - 1. *)
 From Coq Require Import List Arith Lia Bool PeanoNat NArith Permutation.
 Import ListNotations.
-From Limen Require Import counting powers streaming_state log_linear_state rows one_layer_numbers.
+From Limen Require Import counting powers streaming_state log_linear_state rows families one_layer_numbers.
 
 Definition edge := (nat * nat)%type.
 Inductive linked (es : list edge) (a : nat) : nat -> Prop :=
@@ -180,32 +180,37 @@ Proof.
     intros i x Hi Hx. apply (E (i, x)). apply in_prod; apply in_seq; fold c; lia.
 Qed.
 
-(** ** One full layer, whose last edge is 0 -- n - 1 *)
-Definition layer_tells_trees (M : one_layer bool) (n : nat) : Prop :=
+(** ** Whoever is asked by the last edge, 0 -- n - 1 *)
+Definition trees_by {Tok} (ans : list Tok -> bool) (n : nat) : Prop :=
   exists tok last, forall es, graph n (es ++ [(0, n - 1)]) ->
-    whether (connects n (es ++ [(0, n - 1)])) (eq (answers M (wre tok 0 (es ++ [(0, n - 1)]) ++ last))).
-
-Theorem tree_layer (M : one_layer bool) n k w : 1 < k < n - 1 -> sum_bits M (n - 1 - k) w -> layer_tells_trees M n ->
-  k ^ (n - 1 - k) <= 2 ^ w.
+    whether (connects n (es ++ [(0, n - 1)])) (eq (ans (wre tok 0 (es ++ [(0, n - 1)]) ++ last))).
+Lemma tree_family {Tok} (ans : list Tok -> bool) n k : 1 < k < n - 1 -> trees_by ans n ->
+  exists r, 0 < r /\ family ans (n - 1 - k) r (k ^ (n - 1 - k)).
 Proof.
-  intros Hk HM [tok [last Hc]]. set (c := n - 1 - k) in *. rewrite <- nwords_length.
-  apply (layer_rows M c w (nwords c k) (list_prod (seq 0 c) (seq 1 (k - 1))) (fun f => wre tok 0 (hang k f))
-           (fun p => wre tok c (rest n k (fst p) (snd p) ++ [(0, n - 1)]) ++ last)
-           (fun f p => wre tok 0 (drawn n k f (fst p) (snd p)) ++ last) (fun f p => nth (fst p) f 0 =? snd p)).
-  - exact HM.
+  intros Hk [tok [last Hc]]. set (c := n - 1 - k) in *. rewrite <- nwords_length.
+  exists (S (k - 2) + 1 + length last). split; [lia|].
+  apply (by_truth ans c _ (nwords c k) (list_prod (seq 0 c) (seq 1 (k - 1))) (fun f => wre tok 0 (hang k f))
+           (fun p => wre tok c (rest n k (fst p) (snd p) ++ [(0, n - 1)]) ++ last) (fun f p => nth (fst p) f 0 =? snd p)).
   - apply nwords_NoDup.
   - intros f Hf. apply in_nwords in Hf. rewrite wre_length, hang_length. tauto.
-  - intros f p Hf _. apply in_nwords in Hf. destruct Hf as [Lf _]. unfold drawn.
-    rewrite wre_app, hang_length, Lf, app_assoc. apply Permutation_refl.
+  - intros [i x] Hp. apply in_prod_iff in Hp. rewrite !in_seq in Hp. cbn [fst snd].
+    rewrite app_length, wre_length, app_length. unfold rest. cbn [length]. rewrite (roots_length n k Hk) by lia. lia.
   - intros f [i x] Hf Hp. apply in_nwords in Hf. destruct Hf as [Lf Ff]. apply in_prod_iff in Hp. rewrite !in_seq in Hp.
     cbn [fst snd]. assert (Hx : 0 < x < k) by lia. assert (Hi : i < c) by lia.
     pose proof (drawn_graph n k Hk f i x Lf Ff Hi Hx) as G. pose proof (drawn_connects n k Hk f i x Lf Ff Hi Hx) as D.
     pose proof (drawn_apart n k Hk f i x Lf Ff Hi Hx) as A.
+    rewrite app_assoc. replace (wre tok 0 (hang k f) ++ wre tok c (rest n k i x ++ [(0, n - 1)])) with (wre tok 0 (drawn n k f i x))
+      by (unfold drawn; rewrite wre_app, hang_length, Lf; reflexivity).
     unfold drawn in *. rewrite app_assoc in *. destruct (Hc _ G) as [Yes No].
     destruct (Nat.eqb_spec (nth i f 0) x) as [E|E]; [apply Yes, D, E|apply No, A, E].
   - intros f g Hf Hg E. apply in_nwords in Hf, Hg. apply (hangs_differ n k Hk f g); try tauto.
     intros i x Hi Hx. apply (E (i, x)). apply in_prod; apply in_seq; fold c; lia.
 Qed.
+(** One full layer. *)
+Definition layer_tells_trees (M : one_layer bool) (n : nat) : Prop := trees_by (answers M) n.
+Theorem tree_layer (M : one_layer bool) n k w : 1 < k < n - 1 -> sum_bits M (n - 1 - k) w -> layer_tells_trees M n ->
+  k ^ (n - 1 - k) <= 2 ^ w.
+Proof. intros Hk HM C. destruct (tree_family _ n k Hk C) as [r [_ Fm]]. exact (layer_family M _ _ _ _ HM Fm). Qed.
 
 (** ** At numbers: t edges, k = n - 1 - t roots *)
 Local Open Scope N_scope.
@@ -235,6 +240,3 @@ Proof.
   intros H M HM C. destruct (chk_tree_sound _ _ _ _ _ H) as [Hk [Ht Hlt]].
   rewrite <- Ht in HM. pose proof (tree_layer M _ _ _ Hk HM C). lia.
 Qed.
-Print Assumptions cannot_tell_trees.
-Print Assumptions cannot_tell_trees_log_linear.
-Print Assumptions cannot_tell_trees_one_layer.

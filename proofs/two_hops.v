@@ -337,5 +337,3 @@ Proof.
     exists w, z0, z1, z2. apply Nat.eqb_neq in E. repeat split; auto; try tauto; lia.
 Qed.
 End Comp2.
-Print Assumptions composition_hybrid_2.
-Print Assumptions composition_hybrid_2_errs.

@@ -214,6 +214,3 @@ Proof.
   apply (hybrid_errs_cover M _ _ (N.to_nat s) (N.to_nat s') (N.to_nat beta) (N.to_nat x0) (N.to_nat x1) (N.to_nat y)
            (N.to_nat k) (N.to_nat a) (N.to_nat b) (N.to_nat c) (N.to_nat e)); try assumption; lia.
 Qed.
-Print Assumptions two_hops_cover.
-Print Assumptions hybrid_errs_cover.
-Print Assumptions cannot_sandwich.

@@ -228,6 +228,3 @@ Proof.
     exists w, z0, z1, z2. apply Nat.eqb_neq in E. repeat split; auto; try tauto; lia.
 Qed.
 End Net.
-Print Assumptions net_is_protocol.
-Print Assumptions hybrid_2.
-Print Assumptions hybrid_2_bits.

@@ -184,9 +184,3 @@ Qed.
 Example one_hot_met : 3 * Qmax (1 * 1) (1 * 1 / 2) ==
   dot 2 (fun i => 3 * one_hot true i) (one_hot true) - dot 2 (fun i => 3 * one_hot true i) (one_hot false).
 Proof. reflexivity. Qed.
-
-Print Assumptions miss_exactly.
-Print Assumptions matched_exactly.
-Print Assumptions words.
-Print Assumptions signs_cost.
-Print Assumptions one_hot_cost.

@@ -127,8 +127,8 @@ def alone(m: int, n1: int) -> tuple[str, int]:
 
 FREE: dict[str, str] = {
     "A1": "", "A2": "Th", "A3": "x0 x1", "A4": "x0 x1 Th", "B1": "x0 y b J", "B2": "x0 x1 w1 Th", "B3": "",
-    "F_average": "", "LF_average": "", "FL_average": "", "W": "y h b", "C": "v x0 x1 Th1 w1",
-    "H": "x0 x1 g1 r1",
+    "B4": "w1 h b x", "P": "h b", "F_average": "", "LF_average": "", "FL_average": "",
+    "W": "y h b", "C": "v x0 x1 Th1 w1", "H": "x0 x1 g1 r1",
 }  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def test_no_route_excludes_what_a_protocol_does(way: Callable[[int, int], tuple[
             name: max(1, rng.choice([*near, int(2 ** rng.uniform(0, log(m) + 1))]))
             for name in FREE[route].split()
         }
-        if route in "CHW":
+        if route in "CHPW":
             sizes |= rng.choice([{"mu0": 0}, {"mu0": 1}, {"mu0": 0, "mu1": 1}])
         elif route == "LF_average" and rng.random() < 0.5:
             sizes["c4"] = rng.randint(1, 4 * log(m))

@@ -94,20 +94,34 @@ EXAMPLES = [
         "cannot_two_layers",
     ),
     ("composition(m=2048,n1=8)", "softmax(h=1,d=4,p=8)|linear(h=1,d=4,p=8)", 1, "cannot_think_once"),
+    ("composition(m=59649,n1=8555)", "2*softmax(h=8,d=128,d_k=256,p=32)", 0, "cannot_two_layers_pairs"),
     (
-        "composition(m=2^22,n1=2^26,n2=1024)",
+        "composition(m=918821,n1=3922)",
+        "2*(softmax(h=4,d=128,d_k=256,p=32)|linear(h=4,d=64,p=32))",
+        0,
+        "cannot_two_layers_pairs",
+    ),
+    ("composition(m=2^10,n1=16)", "2*softmax(reply_bits=20),2*linear(state_bits=10)", 0, "cannot_two_full"),
+    (
+        "composition(m=2^8,n1=2^10,n2=16)",
         "linear(state_bits=14),softmax(reply_bits=14),linear(state_bits=14),softmax(reply_bits=14)",
         0,
-        "cannot_hop_hybrid",
+        "cannot_three_hops",
     ),
+    ("composition(m=64,n1=8,n2=2)", "softmax(reply_bits=30)", 1, "cannot_think_once_more"),
     (
         "composition(m=2^71,n1=2^79,n2=2^32,n3=2^12)",
         "linear(state_bits=14),3*softmax(reply_bits=14)",
         0,
         "cannot_hop_hybrid",
     ),
-    ("composition(m=2^16,n1=512)", "2*softmax(reply_bits=20),2*linear(state_bits=10)", 0, "cannot_hop"),
-    ("composition(m=2^17,n1=2^23,n2=1024)", "softmax(reply_bits=30)", 1, "cannot_hop_thinking_hybrid"),
+    ("composition(m=2^70,n1=2^31,n2=2^12)", "3*softmax(reply_bits=14)", 0, "cannot_hop"),
+    (
+        "composition(m=2^20,n1=2^24,n2=2^11)",
+        "linear(state_bits=10),softmax(reply_bits=10)",
+        1,
+        "cannot_hop_thinking_hybrid",
+    ),
     (
         "composition(m=2^79,n1=2^36,n2=2^14)",
         "softmax(reply_bits=30)|linear(state_bits=10)",
@@ -239,8 +253,8 @@ def test_two_layers_and_thinkers_have_a_proof_exactly_where_they_are_ruled_out(
 
 
 def test_no_proof_is_claimed_where_coq_falls_short() -> None:
-    """The average over random inputs rules two full layers out long before what Coq proves."""
-    task, stack = "composition(m=85038,n1=13612)", "2*softmax(h=8,d=128,d_k=256,p=32)"
+    """The average over random inputs rules a linear and a full layer out where Coq proves nothing yet."""
+    task, stack = "composition(m=185000,n1=1)", "linear(h=8,d=64,p=16),softmax(h=8,d=64,p=16)"
     verdict = decide(Task.parse(task), Architecture.parse(stack))
     assert verdict.evidence is not None and isinstance(verdict.evidence.certificate, Bound)
     found = claimed(verdict.evidence.certificate)
@@ -285,11 +299,11 @@ def test_a_forged_proof_is_refused(old: str, new: str, reason: str) -> None:
 # Of a proof about stacks: the head says one thing, and the statement another.
 STACKS = [
     ('"steps":0', '"steps":1', "thinking aloud or not, there is another statement"),
-    ("2*softmax(reply_bits=20),2*linear", "2*softmax(reply_bits=19),2*linear", "line 2 is"),
-    ("2*softmax(reply_bits=20),2*linear", "3*softmax(reply_bits=20),2*linear", "here 2"),
-    ("n1=512", "n1=511", "line 2 is"),
-    ('"cannot_hop"', '"cannot_hop_hybrid"', "below 2 hops, here 2"),
-    ("(kappa ls < 2)%nat", "(kappa ls < 1)%nat", "line 10 is"),
+    ("3*softmax(reply_bits=14)", "3*softmax(reply_bits=13)", "line 2 is"),
+    ("3*softmax(reply_bits=14)", "4*softmax(reply_bits=14)", "here 3"),
+    ("n2=4096", "n2=4095", "line 2 is"),
+    ('"cannot_hop"', '"cannot_hop_hybrid"', "below 3 hops, here 3"),
+    ("(kappa ls < 3)%nat", "(kappa ls < 2)%nat", "line 10 is"),
     ("stack_size ls (size", "stack_size nil (size", "line 11 is"),
     ("(ls : list (layer H))", "(ls : list (layer False))", "line 9 is"),
     ("Theorem verdict", "Definition errs := True.\nTheorem verdict", "line 9 is"),
@@ -308,7 +322,31 @@ STACKS = [
 @pytest.mark.usefixtures("no_coq")
 @pytest.mark.parametrize(("old", "new", "reason"), STACKS)
 def test_a_forged_proof_about_stacks_is_refused(old: str, new: str, reason: str) -> None:
-    _, text = proof("composition(m=2^16,n1=512)", "2*softmax(reply_bits=20),2*linear(state_bits=10)")
+    _, text = proof("composition(m=2^70,n1=2^31,n2=2^12)", "3*softmax(reply_bits=14)")
+    assert old in text
+    _, said = coq.check_proof(text.replace(old, new, 1))
+    assert said is not None and reason in said
+
+
+# Of a proof with bits by level: other sizes, a level's bits in the place of another's, a smuggled axiom.
+LEVELS = [
+    ("n2=16", "n2=15", "line 2 is"),
+    ('"x2":27', '"x2":26', "must be"),
+    ("(phi ls <= 2)%nat", "(phi ls <= 3)%nat", "must be"),
+    ("(N.to_nat 14) (N.to_nat 14) (N.to_nat 14)", "(N.to_nat 13) (N.to_nat 14) (N.to_nat 14)", "must be"),
+    ("linear(state_bits=14),softmax", "linear(state_bits=15),softmax", "line 2 is"),
+    ('softmax(reply_bits=14))"', 'softmax(reply_bits=14)),linear(state_bits=14)"', "line 2 is"),
+    ("cannot_three_hops 14", "cannot_three_hops 13", "must be"),
+    ("Theorem verdict", "Axiom level_size : False.\nTheorem verdict", "'Axiom' has no place"),
+    ("level_size ls", "level_size nil", "must be"),
+]
+
+
+@pytest.mark.usefixtures("no_coq")
+@pytest.mark.parametrize(("old", "new", "reason"), LEVELS)
+def test_a_forged_proof_by_levels_is_refused(old: str, new: str, reason: str) -> None:
+    layers = "linear(state_bits=14),softmax(reply_bits=14),linear(state_bits=14),softmax(reply_bits=14)"
+    _, text = proof("composition(m=2^8,n1=2^10,n2=16)", layers)
     assert old in text
     _, said = coq.check_proof(text.replace(old, new, 1))
     assert said is not None and reason in said
@@ -441,10 +479,11 @@ def test_the_command_writes_a_proof_or_says_why_not(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ids("theorems"))
 def test_a_theorem_names_statements_whose_assumptions_are_printed(name: str) -> None:
+    named = (PROOFS / "named.v").read_text()
     for part in lookup("theorems", name, Theorem).formal:
         text = (PROOFS / part.file).read_text()
         assert re.search(rf"^(Theorem|Lemma|Corollary) {part.theorem}\b", text, re.M), part
-        assert f"Print Assumptions {part.theorem}." in text, part
+        assert re.search(rf"^  @{part.file.removesuffix('.v')}\.{part.theorem},?$", named, re.M), part
 
 
 def test_every_form_of_a_proof_is_a_named_theorem() -> None:
@@ -462,8 +501,9 @@ def project(folder: Path, *more: str) -> Path:
     """A project of one file, with these lines, that is checked as `proofs/` is; it needs no library."""
     shutil.copy(PROOFS / "check", folder)
     (folder / "_CoqProject").write_text("-Q . Limen\ntiny.v\n")
-    lines = ["Lemma fine : 1 = 1.", "Proof. reflexivity. Qed.", "Print Assumptions fine.", *more, ""]
-    (folder / "tiny.v").write_text("\n".join(lines))
+    fine = ["Lemma fine : 1 = 1.", "Proof. reflexivity. Qed."]
+    named = ["Definition named := (", "  @fine", ").", "Print Assumptions named."]
+    (folder / "tiny.v").write_text("\n".join([*fine, *named, *more, ""]))
     return folder
 
 

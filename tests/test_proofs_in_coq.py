@@ -26,12 +26,22 @@ from limen.theorems.block_messages.coq import told
 from limen.theorems.composition_depth.coq_hops import (
     COVER,
     FREE,
+    PAIRS,
     Sandwich,
     Thinker,
     TwoLayers,
     each_w_holds,
     one_full_holds,
+    pairs_holds,
+    pairs_told,
     sandwich_holds,
+)
+from limen.theorems.composition_depth.coq_segments import (
+    THREE,
+    TWO,
+    Segments,
+    three_holds,
+    two_full_holds,
 )
 from limen.theorems.composition_depth.search_stages import greedy
 from limen.theorems.composition_depth.stages import Stage, Wires, by_stages, logarithms
@@ -106,6 +116,18 @@ UNTRUE = [
           sizes={"y": 1, "h": 11, "b": 11, "J": 11, "c": 1, "e": 0, "a": 38, "q": 11}),
     Claim(task="composition(m=16,n1=4)", architecture="softmax(reply_bits=24)", steps=1,
           form="cannot_think_once",
+          sizes={"y": 1, "h": 16, "b": 16, "J": 16, "c": 1, "e": 0, "a": 6, "q": 1}),
+    Claim(task="composition(m=25,n1=8)", architecture="2*softmax(reply_bits=11)", steps=0,
+          form="cannot_two_layers_pairs", sizes={"h": 25, "b": 25, "G": 120, "a": 107, "q": 14}),
+    Claim(task="composition(m=297,n1=9)", architecture="2*softmax(reply_bits=14),linear(state_bits=15)",
+          steps=0, form="cannot_two_full", sizes={"w1": 9, "h": 297, "b": 297, "x": 171, "p": 831, "q": 73}),
+    Claim(task="composition(m=256,n1=1024,n2=16)",
+          architecture="2*(linear(state_bits=14),softmax(reply_bits=14)),linear(state_bits=1669)", steps=0,
+          form="cannot_three_hops",
+          sizes={"w1": 25, "w2": 16, "x1": 244, "x2": 27, "k": 44769, "d": 14, "f": 1, "a": 28, "b": 11,
+                 "c": 11, "e": 3, "p": 22, "q": 1}),
+    Claim(task="composition(m=16,n1=4,n2=2)", architecture="softmax(reply_bits=24)", steps=1,
+          form="cannot_think_once_more",
           sizes={"y": 1, "h": 16, "b": 16, "J": 16, "c": 1, "e": 0, "a": 6, "q": 1}),
     Claim(task="composition(m=76,n1=156)", architecture="softmax(reply_bits=14),linear(state_bits=15)",
           steps=0, form="cannot_hop_hybrid", sizes={"x0": 23, "x1": 19, "g1": 2, "r1": 1}),
@@ -201,6 +223,47 @@ def by_itself(rng: np.random.Generator) -> Numbers:
             yield chk.format("0 * {}"), lambda _, found=found: each_w_holds(task, found, sizes)
 
 
+def in_pairs(rng: np.random.Generator) -> Numbers:
+    m, n_1, s0, s1, w0, w1 = (int(x) for x in rng.integers(1, (200, 40, 9, 9, 9, 9)))
+    task, h = Composition(m, (n_1,)), int(rng.integers(1, m + 1))
+    G = max(-(-n_1 * m * (h - w0 - s0) // h), 1)
+    sizes = dict(zip(PAIRS, (h, m, G, (n_1 * m).bit_length() - 1, 1), strict=True))
+    sizes[str(rng.choice(PAIRS))] += int(rng.integers(0, 2))
+    free = " ".join(map(str, sizes.values()))
+
+    def holds(more: int) -> bool:
+        return pairs_holds(task, TwoLayers(s0, s1 + more, w0, w1), sizes)
+
+    has = f"({pairs_told(task, TwoLayers(s0, s1, w0, w1), sizes['h'], sizes['b'])} + {{}})"
+    yield f"chk_pairs {m} {n_1} {w0 + s0} {has} {free}", holds
+
+
+def by_two(rng: np.random.Generator) -> Numbers:
+    m, n_1, w, v, s = (int(x) for x in rng.integers(1, (400, 30, 9, 9, 9)))
+    task, w1 = Composition(m, (n_1,)), int(rng.integers(1, n_1 + 1))
+    h = min(m, w * w1 + s + int(rng.integers(0, 200)))
+    x = max(-(-m * (h - w * w1 - s) // h), 1)
+    sizes = dict(zip(TWO, (w1, h, m, x, (n_1 * m).bit_length() - 1, 1), strict=True))
+    sizes[str(rng.choice(TWO))] += int(rng.integers(0, 2))
+    free = " ".join(map(str, sizes.values()))
+    yield (
+        f"chk_two_full {w} {v} {s} {{}} {m} {n_1} {free}",
+        lambda s2: two_full_holds(task, Segments(1, 2, (w, v), (0, s, s2)), sizes),
+    )
+
+
+def by_three(rng: np.random.Generator) -> Numbers:
+    w, v, s, s1 = (int(x) for x in rng.integers(1, (16, 16, 16, 16)))
+    free = (25, 16, 244, 27, 44769, 14, 1, 28, 11, 11, 3, 22, 1)  # enough where all these bits are 14
+    sizes = dict(zip(THREE, free, strict=True))
+    sizes[str(rng.choice(THREE))] += int(rng.integers(-1, 2))
+    numbers = " ".join(map(str, sizes.values()))
+    yield (
+        f"chk_three_hops {w} {v} {s} {s1} {{}} 256 1024 16 {numbers}",
+        lambda s2: three_holds(Composition(256, (1024, 16)), Segments(2, 2, (w, v), (s, s1, s2)), sizes),
+    )
+
+
 def stages(rng: np.random.Generator) -> Numbers:
     """chk_hops, its plan made by the search and one of its numbers changed, or not."""
     L = int(rng.integers(1, 4))
@@ -231,7 +294,9 @@ def sets(rng: np.random.Generator) -> Numbers:
 @pytest.mark.coq
 @pytest.mark.usefixtures("with_coq")
 @pytest.mark.parametrize(
-    "kind", [powers, greedily, covered, hung, by_itself, stages, sets], ids=lambda f: f.__name__
+    "kind",
+    [powers, greedily, covered, hung, by_itself, in_pairs, by_two, by_three, stages, sets],
+    ids=lambda f: f.__name__,
 )
 def test_python_and_coq_compute_the_same(
     kind: Callable[[np.random.Generator], Numbers], tmp_path: Path
@@ -247,7 +312,8 @@ def test_python_and_coq_compute_the_same(
                 expected.append(holds(bits))
     assert (
         computed(
-            "powers block_messages composition_depth two_hops_cover each_w_stack many_hops_check trees",
+            "powers block_messages composition_depth two_hops_cover each_w_stack many_hops_check trees "
+            "pairs two_full three_hops",
             terms,
             tmp_path,
         )
@@ -319,7 +385,7 @@ def test_coq_that_does_not_end_is_stopped() -> None:
         (["Unset Universe Checking."], "unproved, or not checked"),
         # an axiom that no word shows, in a theorem that is named and in one that is not
         (["Variable oops : False.", "Lemma bad : 1 = 2.", "Proof. destruct oops. Qed.",
-          "Print Assumptions bad."], "1 of 2 theorems are closed"),
+          "Print Assumptions bad."], "1 of 2 lists of theorems are closed"),
         (["Variable oops : False."], "Limen.tiny.oops"),
         (["Lemma bad : 1 = 2.", "Proof. reflexivity. Qed."], "Unable to unify"),
     ],
@@ -343,4 +409,4 @@ def test_make_proofs_fails_on_an_unsafe_flag(tmp_path: Path) -> None:
 def test_make_proofs_accepts_a_project_and_counts_it(tmp_path: Path) -> None:
     done = checked(project(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert "1 of 1 named theorems: Closed under the global context" in done.stdout
+    assert "1 named theorems: Closed under the global context" in done.stdout

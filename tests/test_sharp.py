@@ -71,11 +71,11 @@ def cannot(text: str, architecture: Architecture) -> str | None:
         ("composition(m=2048,n1=256)", "LFL", "A4"),
         ("composition(m=262144,n1=256)", "FF", "B1"),
         ("composition(m=166,n1=42)", "FF", "B3"),
-        ("composition(m=262144,n1=256)", "FFLLLL", "B2"),
+        ("composition(m=262144,n1=256)", "FFLLLL", "B4"),
         ("composition(m=262144,n1=256)", "LFF", None),
         ("composition(m=262144,n1=256)", "FLF", None),
         ("composition(m=262144,n1=256,n2=1)", "FF", "B1"),
-        ("composition(m=5665,n1=11998,n2=26)", "LFLFL", "D"),
+        ("composition(m=5665,n1=11998,n2=26)", "LFLFL", "E"),
         ("composition(m=5665,n1=11998,n2=26)", "FFF", None),
         ("composition(m=262144)", "LF", None),
         ("composition(m=262144)", "FL", None),
@@ -117,10 +117,10 @@ def test_parts_side_by_side_are_read_the_way_round_that_says_more(
         (2, "FF", "h=1,d=1,p=4", 8.99),
         (2, "FF", SMALL, 12.81),
         (2, "FF", LARGE, 26.34),
-        (2, "FFL", LARGE, 46.9),
+        (2, "FFL", LARGE, 41.4),
         (3, "FF", LARGE, 27.34),
-        (3, "LFLFL", LARGE, 68.6),
-        (3, "FLFL", LARGE, 66.45),
+        (3, "LFLFL", LARGE, 63.1),
+        (3, "FLFL", LARGE, 63.1),
     ],
 )
 def test_the_smallest_certified_sizes(L: int, pattern: str, sizes: str, log2_n: float) -> None:
@@ -190,6 +190,24 @@ T = Composition(100, (30,))
             {"x0": 60, "x1": 3, "w1": 4, "Th": 30},
             7 * (4 + 4 * 60 + 2 * 180 + 100) + 3 * 9,
             4 * 30,
+        ),
+        (
+            T,
+            "FFL",
+            (9,),
+            "B4",
+            {"w1": 4, "h": 60, "b": 50, "x": 27},  # 60·26 < 50(60 - 28) ≤ 60·27
+            7 * (4 + 1 + 2 * 59 + 50) + 7 * (4 + 27) + 27 * 9,
+            4 * 27,
+        ),
+        (
+            Composition(100, (30, 5)),
+            "LFLFL",
+            (5, 2, 9),
+            "E",
+            {"x1": 60, "x2": 3, "w1": 20, "w2": 4, "Th": 200},
+            5 + 2 + 7 * (81 + 60 * 100 + 3 * 20 * 100 + 60 * 81) + (60 * 2 + 1) * 4 + 1 + 180 * 9,
+            4 * 200,
         ),
         (
             Composition(100, (30, 5)),
@@ -288,6 +306,34 @@ def test_ceilings_by_hand() -> None:
             "B1",
             {"x0": 45, "y": 10, "b": 8, "J": 72},
             "not kept",
+        ),
+        (
+            "composition(m=100,n1=30)",  # as by hand above, but one value more
+            "2*softmax(reply_bits=7),linear(state_bits=9)",
+            "B4",
+            {"w1": 4, "h": 60, "b": 50, "x": 28},
+            "x values are not possible",
+        ),
+        (
+            "composition(m=100,n1=30)",
+            "2*softmax(reply_bits=7),linear(state_bits=9)",
+            "B4",
+            {"w1": 4, "h": 101, "b": 50, "x": 27},
+            "h ≤ m",
+        ),
+        (
+            "composition(m=100,n1=30,n2=5)",  # 100·2^-2 values are kept
+            "linear(state_bits=200),softmax(reply_bits=7),softmax(reply_bits=7)",
+            "E",
+            {"x1": 26, "x2": 3, "w1": 20, "w2": 4, "Th": 200},
+            "x1 values are not kept",
+        ),
+        (
+            "composition(m=100,n1=30,n2=5)",
+            "softmax(reply_bits=7),linear(state_bits=20),softmax(reply_bits=7)",
+            "E",
+            {"x1": 60, "x2": 3, "w1": 3, "w2": 4, "Th": 200},
+            "Th values are not covered",
         ),
         (
             "composition(m=100,n1=30,n2=5)",  # as by hand above, but with ten times the state

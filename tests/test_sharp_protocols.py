@@ -60,6 +60,8 @@ FREE = {
     "B1": ("x0", "y", "b", "J"),
     "B2": ("x0", "x1", "w1", "Th"),
     "B3": (),
+    "B4": ("w1", "h", "b", "x"),
+    "E": ("x1", "x2", "w1", "w2", "Th"),
     "D": ("x0", "x1", "x2", "w1", "w2", "Th1", "Th2"),
     "F_average": (),
     "LF_average": ("c4",),
@@ -70,8 +72,8 @@ ABOUT = {
     "LF": ("A2", "A4", "LF_average"),
     "FL": ("A3", "A4", "FL_average"),
     "LFL": ("A4",),
-    "FF": ("B1", "B2", "B3"),
-    "FFL": ("B2",),
+    "FF": ("B1", "B2", "B3", "B4"),
+    "FFL": ("B2", "B4"),
 }
 
 
@@ -107,8 +109,9 @@ def test_protocols_for_three_tables_are_never_excluded() -> None:
         ]:
             architecture = budget(pattern, β, *S)
             for _ in range(4):
-                sizes = {name: log_uniform(rng, 2**10) for name in FREE["D"]}
-                assert not excluded(stated(task, architecture, "D", **sizes))
+                for route in ("D", "E"):
+                    sizes = {name: log_uniform(rng, 2**10) for name in FREE[route]}
+                    assert not excluded(stated(task, architecture, route, **sizes))
             assert cannot(str(task), architecture) is None
 
 

@@ -134,6 +134,22 @@ def _each_w(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     return Sides(σ0 + σ1 + n1 * (ω0 + y * ω1) + β0 * y * h * (b + 1), one(N1, n1 * J).bits())
 
 
+def _pairs(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
+    """P: two hops; the last h entries of z_1 have one of two values each, all but z_0's, which has one of b.
+
+    Of 2^h words in such a cube those on which w is told the same, by d bits, are 2^f at most if they differ
+    at f entries: on average over words, h - d entries are free.  So on average over all cubes and entries
+    z_0, w is told what b(h - d)/h of the values there have in common.  [Of one cube and entry for all w:
+    replies to 2(h - 1) + b pairs of entry and value, to z_0 and w, and to w once more.]
+    """
+    need(len(N) == 2 and set(sizes) == {"h", "b"}, "route P is about two hops, with sizes h, b")
+    ((β0, β1), (ω0, ω1), (σ0, σ1)), (m, N1), n1 = levels, N, N[1] // N[0]
+    h, b, d = sizes["h"], sizes["b"], ω0 + σ0
+    need(not β1 and d < h <= m and b <= m, "nothing reads full parts of level 1, d < h ≤ m and b ≤ m")
+    G = -(-n1 * b * (h - d) // h)
+    return Sides(σ0 + σ1 + n1 * (ω0 + ω1) + β0 * (2 * h + b - 1), one(N1, G).bits())
+
+
 def _chain(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     """C: L hops; sets Z_l of x_l tables z_l on which nothing that is said from above changes."""
     L, (β, ω, σ) = len(N), levels
@@ -181,7 +197,7 @@ def _stages(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
     return Sides(δ, parts[-1] * θ * (N[-1].bit_length() - 1))
 
 
-_BY_LEVEL = {"C": _chain, "H": _stages, "W": _each_w}
+_BY_LEVEL = {"C": _chain, "H": _stages, "P": _pairs, "W": _each_w}
 
 
 def _serial(architecture: Architecture, n: int) -> tuple[int, list[int], list[int]]:
@@ -236,6 +252,22 @@ def _d(m: int, N1: int, N2: int, β: int, S0: int, S1: int, S2: int, **free: int
     return met, S0 + S1 + β * replies + x1 * x2 * (S1 + S2) + 1, w2 * Th2
 
 
+def _e(m: int, N1: int, N2: int, β: int, S0: int, S1: int, S2: int, **free: int) -> Found:
+    """[S_0, S_1 after z_3.]  One z_0, at which x_1 members z_1 of a class of equal S_0 differ.
+
+    [Replies in layer 1 to z_0 and w, of z_2 and of z_3, and of z_3 to the members.]  S_1 after z_1, for all
+    members, is said by z_2 and z_3 together: half of the z_3 that go with many z_2 go with an x_2-tuple for a
+    share 2^-(x_1·S_1 + 1) a function.  [Replies of z_3 to the x_2 functions, in layer 2 to z_0 and w for each
+    member, S_2 after each pair.]
+    """
+    x1, x2, w1, w2, Th = (free[name] for name in _SHARP["E"][2].split())
+    ends, choice = 1 + w1 * w2, x1 * S1 + 1
+    met = w1 <= N1 // m and w2 <= N2 // N1 and x1 <= kept(m, S0, m)
+    met = met and covers(x2 * w1 * x1, N1, x2 * (S0 + β * ends + choice), Th)
+    replies = ends + x1 * m + x2 * w1 * m + x1 * ends
+    return met, S0 + S1 + β * replies + choice * (x2 + 1) + 1 + x1 * x2 * S2, w2 * Th
+
+
 def _lf_average(m: int, n1: int, N1: int, β: int, S0: int, c4: int = 0) -> Accuracy:
     """y = g(z_0): the states tell S_0/m bits of y; or, with c4, but for heavy values of y."""
     q, states = Fraction(1, N1), Fraction(S0, m)
@@ -288,5 +320,10 @@ _SHARP: dict[str, tuple[str, str, str, Callable[..., Found]]] = {
     "B2": ("FFL", "2", "x0 x1 w1 Th", lambda m, n1, N1, β, S2, x0, x1, w1, Th: (
         x0 <= m and w1 <= n1 and covers(x0 * x1, m, x1 * w1 * β, Th),
         β * (w1 + w1 * x0 + 2 * x0 * x1 + m) + min(x1 * S2, S2 + x1 * m * β), w1 * Th)),
+    # As P, but one class for all w_1 rows: x functions z_1, S_2 and a reply to z_0 for each.
+    "B4": ("FFL", "2", "w1 h b x", lambda m, n1, N1, β, S2, w1, h, b, x: (
+        h <= m and b <= m and w1 <= n1 and h * (x - 1) < b * (h - w1 * β),
+        β * (2 * (h - 1) + b + 1 + w1 + x + w1) + x * S2, w1 * x)),
     "D": ("LFLFL", "3", "x0 x1 x2 w1 w2 Th1 Th2", _d),
+    "E": ("LFLFL", "3", "x1 x2 w1 w2 Th", _e),
 }  # fmt: skip

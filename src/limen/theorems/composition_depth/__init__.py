@@ -48,6 +48,27 @@ class CompositionDepth(Theorem):
             "route W: one full or head-wise layer and a step of thought: the verdict at its numbers",
         ),
         Formal(
+            "pairs.v",
+            "cannot_two_layers_pairs",
+            "route P: two hops by two full or head-wise layers, pairs of values: the verdict at its numbers",
+        ),
+        Formal(
+            "two_full.v",
+            "cannot_two_full",
+            "route B4: two hops by two full layers, linear ones behind them: the verdict at its numbers",
+        ),
+        Formal(
+            "three_hops.v",
+            "cannot_three_hops",
+            "route E: three hops by two full layers, linear ones anywhere: the verdict at its numbers",
+        ),
+        Formal(
+            "fewer_hops.v",
+            "cannot_think_once_more",
+            "route W: two of more hops, one full layer and a step of thought: the verdict at its numbers",
+        ),
+        Formal("fewer_hops.v", "fewer_hops", "any stack: who errs on L hops errs on more"),
+        Formal(
             "composition_depth.v",
             "chk_sound",
             "two hops by linear layers, one full layer, linear layers: the verdict at its numbers",
@@ -193,7 +214,7 @@ def smallest(architecture: Architecture, hops: int, steps: int = 0) -> Smallest 
         if best is None:
             return Smallest(hops, explicit(bits, hops))
         return _smallest(hops, _shrunk(best, architecture, steps))
-    found = [_sought(architecture, hops, steps)]
+    found = [_sought(architecture, hops, steps), _extended(architecture, hops, steps)]
     if steps == 0 and (sharp := _sharp.smallest(architecture, hops)) is not None:
         said = stated(_ID, sharp[1])
         found.append(said if isinstance(said, Bound) and said.excludes else None)
@@ -245,6 +266,16 @@ def _sought(architecture: Architecture, hops: int, steps: int) -> Bound | None:
                 return _less(said, task, below, architecture, steps)
             below, n = task.m, task.length
     return None
+
+
+def _extended(architecture: Architecture, hops: int, steps: int) -> Bound | None:
+    """The smallest of one hop less, and a last table of one part."""
+    fewer = None if hops < 2 else smallest(architecture, hops - 1, steps)
+    if fewer is None or fewer.bound is None:
+        return None
+    task = Task.parse(fewer.bound.task)
+    assert isinstance(task, Composition)
+    return _excluding(Composition(task.m, (*task.n, 1)), architecture, steps)
 
 
 def _less(said: Bound, task: Composition, below: int, architecture: Architecture, steps: int) -> Bound:

@@ -8,24 +8,33 @@ from limen.theorems._statement import Form
 from limen.theorems.composition_depth.coq_hops import (
     COVER,
     FREE,
+    PAIRS,
     one_full_stated,
+    pairs_stated,
     sandwich_stated,
+    think_more_stated,
     think_stated,
     thinker,
     two_layers,
     two_stated,
 )
+from limen.theorems.composition_depth.coq_segments import THREE, TWO, three_stated, two_full_stated
 from limen.theorems.composition_depth.coq_sizes import (
     each_w_sizes,
     one_full_sizes,
+    pairs_sizes,
     sandwich_sizes,
     stage_sizes,
+    think_more_sizes,
+    three_sizes,
+    two_full_sizes,
 )
 from limen.theorems.composition_depth.coq_stages import KINDS, stage_stated
 
 _ID = "composition_depth"
 _POWERS = ("c", "e", "a", "q")
-_STAGES = "many_hops many_hops_stack many_hops_thoughts many_hops_check"
+_STACKS = "many_hops many_hops_stack many_hops_thoughts"
+_STAGES = f"{_STACKS} many_hops_check"
 
 FORMS = {
     "cannot_two_layers": Form(
@@ -43,6 +52,18 @@ FORMS = {
         think_stated,
         lambda case: each_w_sizes(case, thinker(case)),
         _POWERS,
+    ),
+    "cannot_two_layers_pairs": Form(
+        _ID, "composition_depth each_w_stack pairs", PAIRS, pairs_stated, pairs_sizes, ("a", "q")
+    ),
+    "cannot_think_once_more": Form(
+        _ID, f"{_STACKS} fewer_hops", FREE, think_more_stated, think_more_sizes, _POWERS
+    ),
+    "cannot_two_full": Form(
+        _ID, f"{_STACKS} segments two_full", TWO, two_full_stated, two_full_sizes, TWO[4:]
+    ),
+    "cannot_three_hops": Form(
+        _ID, f"{_STACKS} segments three_hops", THREE, three_stated, three_sizes, THREE[5:]
     ),
     "chk_sound": Form(
         _ID, "composition_depth", ("k", "x1", "lm", "lg"), one_full_stated, one_full_sizes, ("lm", "lg")

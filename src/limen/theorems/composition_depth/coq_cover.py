@@ -31,7 +31,7 @@ _SHARES = (
     1e-2,
     3e-2,
 )  # by which k is made smaller for the fractions' sake
-_DIGITS = (2**9, 2**11, 2**12, 2**13, WRITTEN)  # of a power, in bits: Coq is faster with few
+DIGITS = (2**9, 2**11, 2**12, 2**13, WRITTEN)  # of a power, in bits: Coq is faster with few
 Floats = NDArray[np.float64]
 
 
@@ -56,7 +56,7 @@ def free(task: Composition, found: Sandwich) -> dict[str, int] | None:
         )
         step /= 2
     best = np.argsort(-_gain(task, found, x0, x1), kind="stable")[:4]
-    for digits in _DIGITS:
+    for digits in DIGITS:
         for log0, log1 in zip(x0[best], x1[best], strict=True):
             if (sizes := _whole(task, found, float(log0), float(log1), digits)) is not None:
                 return sizes
@@ -92,13 +92,13 @@ def _whole(
 ) -> dict[str, int] | None:
     x0, x1 = min(int(2**log0), task.m), int(2**log1)
     most = int(_most(task.m, found.s, np.array([float(x0)]), np.array([float(x1)]))[0])
-    p, q = _below(task.N(1), 1, digits)
+    p, q = below(task.N(1), 1, digits)
     for share in _SHARES:
         k = int(most * (1 - share))
         if k < 1:
             return None
-        a, b = _below(task.m, k, digits)
-        e, c = _above(task.m, task.m - k, digits)
+        a, b = below(task.m, k, digits)
+        e, c = above(task.m, task.m - k, digits)
         sizes = {
             "x0": x0,
             "x1": x1,
@@ -116,13 +116,13 @@ def _whole(
     return None
 
 
-def _below(x: int, y: int, digits: int) -> tuple[int, int]:
+def below(x: int, y: int, digits: int) -> tuple[int, int]:
     """a/b ≤ log₂(x/y), the nearest whose powers have no more digits."""
     fractions = (((x**b // y**b).bit_length() - 1, b) for b in _exponents(x, digits))
     return max(fractions, key=lambda f: Fraction(*f))
 
 
-def _above(x: int, y: int, digits: int) -> tuple[int, int]:
+def above(x: int, y: int, digits: int) -> tuple[int, int]:
     """e/c ≥ log₂(x/y)."""
     fractions = (((-(-(x**c) // y**c) - 1).bit_length(), c) for c in _exponents(x, digits))
     return min(fractions, key=lambda f: Fraction(*f))

@@ -201,17 +201,24 @@ def two_stated(case: Case) -> Stated | NoStatement:
         return tables
     if isinstance(found, NoStatement):
         return found
+    return _two(
+        tables, found, f"cannot_two_layers {{}} {_free(case)}", each_w_holds(tables, found, case.sizes)
+    )
+
+
+def _two(tables: Composition, found: TwoLayers, proof: str, holds: bool) -> Stated:
+    """Every such stack errs, by a theorem with a place for the sizes."""
     m, n_1 = tables.m, tables.n[0]
     below = f"{found.s0} bits" + (f" beside softmax heads of {found.w0} bits a reply" if found.w0 else "")
     return Stated(
         "forall M : two_layers,\n"
         f"  two_size M {nat(m)} {nat(n_1)} {' '.join(map(nat, found))} ->\n"
         f"  errs_on_two_hops (run_two M) {nat(m)} {nat(n_1)}",
-        f"apply (cannot_two_layers {m} {n_1} {' '.join(map(str, found))} {_free(case)})",
+        f"apply ({proof.format(' '.join(map(str, (m, n_1, *found))))})",
         f"every stack of linear states of {below},\n    and then softmax heads of {found.w1} bits a reply"
         f" beside linear ones of {found.s1} bits, answers some composition\n"
         f"    of tables of {m} and {n_1}·{m} entries wrongly",
-        each_w_holds(tables, found, case.sizes),
+        holds,
     )
 
 
@@ -234,8 +241,56 @@ def think_stated(case: Case) -> Stated | NoStatement:
     )
 
 
+def think_more_stated(case: Case) -> Stated | NoStatement:
+    """The first two of three hops or more: the tables above are the identity (proofs/fewer_hops.v)."""
+    tables, found = chain(case.task), thinker(case)
+    if tables is None or tables.L < 3:
+        return NoStatement("it is stated in Coq for a composition of three hops or more")
+    if isinstance(found, NoStatement):
+        return found
+    (s, w), m, (n_1, *more) = found, nat(tables.m), tables.n
+    listed = " :: ".join(map(str, more))
+    ns = f"(map N.to_nat (1 :: {n_1} :: {listed} :: nil)%N)"
+    return Stated(
+        "forall (H : Type) tok tok0 tokw read (l : layer H) think,\n  is_full l = true ->\n"
+        f"  stack_size (l :: nil) (size {m}\n    {ns})\n    {nat(w)} {nat(s)} ->\n"
+        f"  thinker_errs tok tok0 tokw read (l :: nil) think 1 {m}\n    {ns}",
+        f"refine (cannot_think_once_more {tables.m} {n_1} ({listed} :: nil)%N {s} {w} {_free(case)} _)",
+        f"every layer of softmax heads of {w} bits a reply beside linear ones of {s} bits, and any\n"
+        f"    token of thought, answers some composition of {tables.L} hops wrongly",
+        each_w_holds(Composition(tables.m, (n_1,)), found, case.sizes),
+    )
+
+
 def _free(case: Case) -> str:
     return " ".join(str(case.sizes[name]) for name in FREE)
+
+
+PAIRS = ("h", "b", "G", "a", "q")
+
+
+def pairs_told(task: Composition, found: TwoLayers, h: int, b: int) -> int:
+    """Bits that are fixed in proofs/pairs.v."""
+    s0, s1, w0, w1 = found
+    return s0 + s1 + task.n[0] * (w0 + w1) + w0 * (2 * h + b - 1)
+
+
+def pairs_holds(task: Composition, found: TwoLayers, sizes: Mapping[str, int]) -> bool:
+    """`chk_pairs` of proofs/pairs.v."""
+    h, b, G, a, q = (sizes[name] for name in PAIRS)
+    fits = 0 < h <= task.m and 0 < b <= task.m and found.lost <= h
+    counts = h * max(G - 1, 0) < task.n[0] * b * (h - found.lost)
+    return exceeds(pairs_told(task, found, h, b), G, task.N(1), a, q) and fits and counts
+
+
+def pairs_stated(case: Case) -> Stated | NoStatement:
+    tables, found = two_hops(case), two_layers(case)
+    if isinstance(tables, NoStatement):
+        return tables
+    if isinstance(found, NoStatement):
+        return found
+    free = " ".join(str(case.sizes[name]) for name in PAIRS)
+    return _two(tables, found, f"cannot_two_layers_pairs {{}} {free}", pairs_holds(tables, found, case.sizes))
 
 
 # --------------------------------------------------------------------------------------------- graphs

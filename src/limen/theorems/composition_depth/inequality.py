@@ -27,6 +27,11 @@ Route W, L = 2, β_1 = 0: y groups of h entries of z_1, each with its own b valu
     cannot if Σ_1 + n_1(ω_0 + y·ω_1) + β_0·y·h(b+1) < n_1·J·log₂N_1,
     J = ⌈y·b·2^(-d/(y·h))⌉,   d = ω_0 + σ_0 if ω_1 else 0
 
+Route P, L = 2, β_1 = 0: the last h entries of z_1 take one of two values each, but for one, which takes b.
+
+    cannot if Σ_1 + n_1(ω_0 + ω_1) + β_0(2h + b - 1) < G·log₂N_1,
+    G = ⌈n_1·b(h - d)/h⌉,   d = ω_0 + σ_0 < h ≤ m,   b ≤ m
+
 Route H, any L: by stages, the inequality that Coq has checked; see stages.py.
 
 The size `hops` = L' ≤ L: the same for the first L' hops, with states of texts of the whole length.  Where
@@ -231,6 +236,23 @@ def _each_w(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Sides
     return Sides(needs=power_bits((task.N(1), n_1 * J)), has=has)
 
 
+def _pairs(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Sides | NoStatement:
+    if task.L != 2:
+        return NoStatement(f"the route P is about two hops, not {task.L}")
+    read = _read(sizes, found, 2, ["h", "b"])
+    if isinstance(read, NoStatement):
+        return read
+    (β_0, β_1), (ω_0, ω_1), (σ_0, σ_1) = read
+    h, b, n_1, d = sizes["h"], sizes["b"], task.n[0], ω_0 + σ_0
+    if β_1:
+        return NoStatement("the route P needs that nothing reads the softmax components of level 1")
+    if not d < h <= task.m or b > task.m:
+        return NoStatement(f"it needs {d} < h ≤ m and b ≤ m")
+    G = -(-n_1 * b * (h - d) // h)
+    has = σ_0 + σ_1 + n_1 * (ω_0 + ω_1) + β_0 * (2 * h + b - 1)
+    return Sides(needs=power_bits((task.N(1), G)), has=has)
+
+
 def _by_stages(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Sides | NoStatement:
     names = [[f"{name}{k}" for name in "xgr"] for k in range(1, task.L)]
     bits = _read(sizes, found, task.L, ["x0", *(name for stage in names for name in stage)])
@@ -264,4 +286,4 @@ def _read(sizes: Mapping[str, int], found: Levels, L: int, names: list[str]) -> 
     return found.placed(μ, L)
 
 
-ROUTES = {"C": _scheme_c, "W": _each_w, "H": _by_stages}
+ROUTES = {"C": _scheme_c, "W": _each_w, "P": _pairs, "H": _by_stages}

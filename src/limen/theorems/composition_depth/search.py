@@ -71,11 +71,13 @@ def labels(μ: tuple[int, ...]) -> Free:
 
 
 def _best(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:
-    """The route for bits that are placed: with two hops W, where it applies, is never behind C."""
+    """Routes for bits that are placed: with two hops W and P, where they apply, are never both behind C."""
     if task.L == 1:
         yield "C", {"x0": task.m, "v": task.m}
     elif task.L == 2 and not bits.β[1]:
         yield "W", each_w(task, bits)
+        if bits.β[0]:
+            yield "P", pairs(task, bits)
     else:
         yield from (("C", sizes) for sizes in scheme_c(task, bits))
 
@@ -93,6 +95,30 @@ def each_w(task: Composition, bits: Levels) -> Free:
     best = np.unravel_index(np.argmax(gap), gap.shape)
     number, entries = (rounded(float(log[best]), task.m) for log in (y, h + y))
     return {"y": number, "h": max(1, entries // number), "b": task.m // number}
+
+
+def pairs(task: Composition, bits: Levels) -> Free:
+    """h and b of route P."""
+    m, n_1 = math.log2(task.m), math.log2(task.n[0])
+    log = float(entries(bits, np.array(m), np.array(n_1)))
+    return {"h": rounded(log, task.m), "b": task.m}
+
+
+def entries(bits: Levels, m: Logs, n_1: Logs) -> Logs:
+    """log₂h for b = m: the maximum of n_1·m(1 - d/h)·log₂N_1 - 2β_0·h, at h² = n_1·m·d·log₂N_1/2β_0."""
+    (β_0, _), (ω_0, _), (σ_0, _) = bits
+    with np.errstate(divide="ignore"):
+        best = (n_1 + m + _log(ω_0 + σ_0) + np.log2(n_1 + m) - _log(2 * β_0)) / 2
+    return np.asarray(np.clip(best, 0, m))
+
+
+def gap_p(bits: Levels, h: Logs, m: Logs | float, n_1: Logs | float) -> Logs:
+    """log₂(needs/has) of route P, with b = m."""
+    (β_0, _), (ω_0, ω_1), (σ_0, σ_1) = bits
+    with np.errstate(divide="ignore"):
+        left = np.log2(np.maximum(1 - np.exp2(_log(ω_0 + σ_0) - h), 0))
+        has = log_sum(_log(σ_0 + σ_1), n_1 + _log(ω_0 + ω_1), _log(β_0) + log_sum(h + 1, m))
+        return np.asarray(n_1 + m + left + np.log2(n_1 + m) - has)
 
 
 def groups(bits: Levels, v: Logs, m: Logs | float, n_1: Logs | float) -> Logs:

@@ -24,10 +24,12 @@ from limen.theorems.composition_depth.sharp_floats import (
     B1,
     B2,
     B3,
+    B4,
     LARGEST,
     LF,
     LF_SPLIT,
     D,
+    E,
     Floats,
     Found,
     Route,
@@ -65,8 +67,8 @@ class Reading(NamedTuple):
         if full.F == 1 and L >= 2:
             return [A2] if linear.S[1] == 0 else [A4] if full.S[0] else [A3]
         if full.F == 2 and L >= 2:
-            two = [] if full.S[0] or full.S[1] else [B2] if full.S[2] else [B1]
-            return [*two, D] if L >= 3 else two
+            two = [] if full.S[0] or full.S[1] else [B4, B2] if full.S[2] else [B1]
+            return [*two, E, D] if L >= 3 else two
         return []
 
     def average(self, L: int) -> list[Route]:
@@ -88,6 +90,14 @@ def candidates(case: Case) -> Iterator[Case]:
     )
     cases = (*filled, *_averages(case, task, reading))
     yield from (each for _, each in sorted(_stated(cases), key=lambda pair: _rank(pair[0])))
+
+
+def routed(case: Case, route: Route) -> Iterator[Case]:
+    """The case by one route, with free sizes that are the best in floats; none where it does not apply."""
+    task = _composition(case)
+    reading = None if task is None else Reading.of(case.architecture, task.length)
+    if task is not None and reading is not None and route in reading.exact(task.L):
+        yield from _filled(case, task, route, reading.stack(route))
 
 
 def average(case: Case) -> Case | None:

@@ -1,4 +1,4 @@
-r"""The smallest composition that the routes C and W rule out for given bits: a search over its sizes, too.
+r"""The smallest composition that the routes C, W and P rule out for given bits: a search over its sizes, too.
 
 A guess in floating point, as in `search.py`; who asks must check what comes of it.
 """
@@ -18,7 +18,9 @@ from limen.theorems.composition_depth.search import (
     Logs,
     Rows,
     climbed,
+    entries,
     gap_c,
+    gap_p,
     gap_w,
     groups,
     log_sum,
@@ -51,7 +53,7 @@ def _one_hop(bits: Levels) -> float:
 
 
 def _two_hops(bits: Levels) -> tuple[float, list[float]]:
-    """Logarithms of m and n_1 for route W, on a grid."""
+    """Logarithms of m and n_1 for the routes W and P, on a grid."""
     most = math.log2(2 + sum(map(sum, bits))) + 8
     m, n_1 = np.arange(0, most), np.arange(0, most)
     thinner = bits.β[0] > 0 and bits.ω[1] > 0  # whether it may pay that few entries of z_1 vary
@@ -62,6 +64,8 @@ def _two_hops(bits: Levels) -> tuple[float, list[float]]:
         v = np.maximum(M - less, 0) if bits.ω[1] else np.zeros_like(M)
         y = groups(bits, v, M, N)
         gap = gap_w(bits, y, v - y, M - y, N, M + N)
+        if bits.β[0]:
+            gap = np.maximum(gap, gap_p(bits, entries(bits, M, N), M, N))
         tokens = np.where(gap > 0, M + log_sum(N, 0.0), math.inf)
         best = np.unravel_index(np.argmin(tokens), tokens.shape)
         found = float(M[best]), float(N[best])

@@ -253,6 +253,41 @@ def b2(at: Setting) -> Sides:
     return Sides(needs=power_bits((N1, w1 * Th)), has=has)
 
 
+def b4(at: Setting) -> Sides:
+    """β(2w_1 + 2h + b + x - 1) + x·S_2 < w_1·x·log₂N_1, F F S_2.
+
+    h, b ≤ m, w_1 ≤ n_1, and h(x - 1) < b(h - w_1·β): pairs of values at h - 1 entries, b of them at one.
+    """
+    m, n1, N1 = at.two()
+    β, S_2 = at.full_full()
+    w1, h, b, x = at["w1"], at["h"], at["b"], at["x"]
+    require(h <= m and b <= m and w1 <= n1, "h ≤ m, b ≤ m and w1 ≤ n1")
+    require(h * (x - 1) < b * (h - w1 * β), "x values are not possible")
+    return Sides(needs=power_bits((N1, w1 * x)), has=β * (2 * w1 + 2 * h + b + x - 1) + x * S_2)
+
+
+def e(at: Setting) -> Sides:
+    """Three tables, S_0 F S_1 F S_2; w_1 ≤ n_1 and w_2 ≤ n_2 rows are asked about, A = 1 + w_1·w_2:
+
+        S_0 + S_1 + β(A + x_1·m + x_2·w_1·m + x_1·A) + (x_1·S_1 + 1)(x_2 + 1) + 1 + x_1·x_2·S_2
+            < w_2·Th·log₂N_2
+
+    x_1 - 1 < m·2^(-S_0/m), and x_2·w_1·x_1 draws from N_1 values cover Th but for 2^-(x_2·D), where
+    D = S_0 + β·A + x_1·S_1 + 1.
+    """
+    require(at.tables.L == 3, "this route is about three tables")
+    m, (n1, n2), N1, N2 = at.tables.m, at.tables.n, at.tables.N(1), at.tables.N(2)
+    β, S_0, S_1, S_2 = at.two_full()
+    x1, x2, w1, w2, Th = (at[name] for name in ("x1", "x2", "w1", "w2", "Th"))
+    A = 1 + w1 * w2
+    require(w1 <= n1 and w2 <= n2, "w1 ≤ n1 and w2 ≤ n2")
+    require(kept(x1, m, S_0, m), "x1 values are not kept")
+    require(covers(x2 * w1 * x1, N1, x2 * (S_0 + β * A + x1 * S_1 + 1), Th), "Th values are not covered")
+    replies = A + x1 * m + x2 * w1 * m + x1 * A
+    states = S_0 + S_1 + (x1 * S_1 + 1) * (x2 + 1) + 1 + x1 * x2 * S_2
+    return Sides(needs=power_bits((N2, w2 * Th)), has=states + β * replies)
+
+
 def d(at: Setting) -> Sides:
     """Three tables, S_0 F S_1 F S_2; w_1 ≤ n_1 and w_2 ≤ n_2 rows are asked about, A = w_1·w_2:
 
@@ -374,6 +409,8 @@ SHARP: dict[str, Callable[[Case], Statement]] = {
     "B1": _stated(b1, "x0", "y", "b", "J"),
     "B2": _stated(b2, "x0", "x1", "w1", "Th"),
     "B3": _stated(b3),
+    "B4": _stated(b4, "w1", "h", "b", "x"),
+    "E": _stated(e, "x1", "x2", "w1", "w2", "Th"),
     "D": _stated(d, "x0", "x1", "x2", "w1", "w2", "Th1", "Th2"),
     "F_average": _stated(f_average),
     "LF_average": _stated(lf_average, optional=("c4",)),

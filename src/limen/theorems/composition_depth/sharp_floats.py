@@ -65,6 +65,11 @@ def between(u: Floats, low: Floats | float | int, high: Floats | float | int) ->
     return np.asarray(np.floor(low * np.maximum(high / low, 1) ** u * _MORE))
 
 
+def _up_to(u: Floats, low: Floats | float | int, high: Floats | float | int) -> Floats:
+    """The same, and for a fifth of the u the most there is."""
+    return between(np.minimum(1.25 * u, 1), low, high)
+
+
 def _a1(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     m, (n1,) = tables
     return Found(_margin(n1 * m, m * n1, n1 * stack.β + sum(stack.S)), {})
@@ -131,6 +136,29 @@ def _b2(tables: Tables, stack: SharpStack, u: Floats) -> Found:
     x1 = _draws(k, m, x0 * np.log2(m / k) - w1 * β, 0)
     has = β * (w1 + w1 * x0 + 2 * x0 * x1 + m) + np.minimum(x1 * S_2, S_2 + x1 * m * β)
     return Found(_margin(w1 * (k + 1), m * n1, has), {"x0": x0, "x1": x1, "w1": w1, "Th": k + 1})
+
+
+def _b4(tables: Tables, stack: SharpStack, u: Floats) -> Found:
+    m, (n1,) = tables
+    β, S_2 = stack.β, stack.S[2]
+    w1 = _up_to(u[:, 0], 1, n1)
+    h = _at_most(m, _up_to(u[:, 1], w1 * β + 1, m))
+    x = np.maximum(np.floor(m * (1 - w1 * β / h) / _MORE), 1)
+    has = β * (2 * w1 + 2 * h + m + x - 1) + x * S_2
+    return Found(_margin(w1 * x, m * n1, has), {"w1": w1, "h": h, "b": m + 0 * h, "x": x})
+
+
+def _e(tables: Tables, stack: SharpStack, u: Floats) -> Found:
+    m, (n1, n2) = tables
+    β, (S_0, S_1, S_2) = stack
+    N1, w1, w2 = m * n1, between(u[:, 0], 1, n1), _up_to(u[:, 1], 1, n2)
+    x1, k = _up_to(u[:, 2], 1, 1 + np.floor(m * 2 ** (-S_0 / m) / _MORE)), between(u[:, 3], 0.5, N1 - 1)
+    A = 1 + w1 * w2
+    x2 = _draws(k, N1, w1 * x1 * np.log2(N1 / k) - (S_0 + β * A + x1 * S_1 + 1), 0)
+    replies = A + x1 * m + x2 * w1 * m + x1 * A
+    has = S_0 + S_1 + (x1 * S_1 + 1) * (x2 + 1) + 1 + x1 * x2 * S_2 + β * replies
+    sizes = {"x1": x1, "x2": x2, "w1": w1, "w2": w2, "Th": k + 1}
+    return Found(_margin(w2 * (k + 1), N1 * n2, has), sizes)
 
 
 def _d(tables: Tables, stack: SharpStack, u: Floats) -> Found:
@@ -219,6 +247,8 @@ A3 = Route("A3", 2, False, 1, _a3)
 A4 = Route("A4", 2, False, 2, _a4)
 B1 = Route("B1", 2, False, 2, _b1)
 B2 = Route("B2", 2, False, 3, _b2)
+B4 = Route("B4", 2, False, 2, _b4)
+E = Route("E", 3, False, 4, _e)
 D = Route("D", 3, False, 5, _d)
 LF = Route("LF_average", 2, True, 0, _lf)
 LF_SPLIT = Route("LF_average", 2, True, 1, _lf_split)
