@@ -95,7 +95,7 @@ class Halves:
         identity(w["0.0.K"], at["place"], address)
         oppose(w["0.0.Q"], at["place"], address, -C)
         w["0.0.K"][at["second"], half] = 1
-        w["0.0.Q"][at["second"], half] = -C
+        w["0.0.Q"][at["first"], half] = w["0.0.Q"][at["second"], half] = -C
         w["0.0.V"][at["bit"], 0] = 1
         w["0.0.O"][0, at["heard"]] = 1
 

@@ -169,7 +169,7 @@ COLUMNS: dict[str, Column] = {
             "counting",
             "Counting",
             "n symbols are read, then a symbol and a number: does it occur at least so often?",
-            ("counting(n=2^20,S=2^20)", "counting(n=2^16,S=2^16)"),
+            ("counting(n=2^20,S=2^20)", "counting(n=512,S=512)"),
             "counting(n=5,S=3)",
             "counting(n=5,S=3)",
             "counting(n=1024,S=16)",
