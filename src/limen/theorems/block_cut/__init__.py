@@ -9,6 +9,7 @@ from math import log
 from limen.adversary.block_cut import confused
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
+from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 from limen.mixers.block_sparse import BlockSparse
@@ -23,6 +24,26 @@ from limen.theorems.block_cut.inequality import Blocks, rows, sparse_layer
 @dataclass(frozen=True)
 class BlockCut(Theorem):
     """Alice holds whole blocks, Bob the others and the last one."""
+
+    formal = (
+        Formal(
+            "block_cut.v",
+            "block_cut",
+            "the protocol: what one player's blocks tell, for any families of inputs",
+        ),
+        *(
+            Formal("block_cut.v", f"cannot_{what}_blocks", f"{task}: the verdict at its numbers{words}")
+            for what, task, words in (
+                ("compare", "equality and disjointness", ""),
+                ("count", "counting", ", words instead of all sets"),
+                ("three", "3-Sum", ", words instead of all sets"),
+                ("average", "sparse averages", ", q - 2 bits fewer"),
+                ("tell_trees", "trees", ""),
+                ("compose", "composition", ", entries of the first table"),
+                ("close", "brackets", ""),
+            )
+        ),
+    )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         part = sparse_layer(Case(task, architecture, steps))
