@@ -42,6 +42,7 @@ light:  ## the wheel in an empty venv: no torch, what works there, what the rest
 fix: .venv/installed  ## what a tool can repair
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/python scripts/house.py
 
 bench: .venv/installed  ## the speeds that docs/ quotes, side by side
 	$(BIN)/python benchmarks/mixers.py

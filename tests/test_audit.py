@@ -11,12 +11,13 @@ import pytest
 from speed import loads_torch, seconds
 from test_cli import LIMEN, limen
 
-from limen.audits import Request, architecture_of, audit
+from limen.audits import Request, architecture_of, audit, load
 from limen.core.architecture import Architecture
 from limen.core.errors import BadInput
 from limen.core.verdict import Answer
 from limen.decisions import decide
 from limen.families import FAMILIES
+from limen.render.audit import lines_of
 from limen.render.card import card_ready
 
 CONFIGS = Path(__file__).parents[1] / "examples/configs"
@@ -115,11 +116,11 @@ def test_the_limits_are_where_the_verdict_turns(config: dict[str, Any]) -> None:
 
 
 def test_a_stack_that_keeps_every_token_has_no_limit_by_its_state() -> None:
-    fields, lines = audited([GPT_OSS], Request(), None)
-    assert [limit["theorem"] for limit in fields["limits"]] == ["composition_depth"]
-    (hops,) = fields["limits"]
-    assert hops["size"] is None and "impossible only in the limit" in hops["meaning"]
-    assert fields["depth"]["hops"] == 18 and any("only in the limit" in line for line in lines)
+    said = audit(*load(GPT_OSS), Request()).report
+    (hops,) = said.limits
+    assert hops.theorem == "composition_depth" and hops.size is None
+    assert "impossible only in the limit" in hops.meaning
+    assert said.depth.hops == 18 and any("only in the limit" in line for line in lines_of(said))
 
 
 def test_decide_and_depth_take_a_config_for_an_architecture() -> None:

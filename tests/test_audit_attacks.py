@@ -11,7 +11,6 @@ from test_cli import limen
 from limen.audits import Audit, Request, audit, load
 from limen.audits.report import letter
 from limen.core.errors import BadInput
-from limen.hf import read
 from limen.hf.engines import engines
 
 MISTRAL = {"model_type": "mistral", "num_hidden_layers": 4, "sliding_window": 4096}
@@ -49,11 +48,16 @@ def by(engine: str, config: dict[str, Any], **options: Any) -> Audit:
         ({"model_type": "gla", "attn": {"layer": [1], "num_heads": 4}}, "did you mean 'layers'?"),
         ({"model_type": "minimax_m3", "sparse_attention_config": {"sparse_attention_frq": [0]}}, "_freq'?"),
         ({"model_type": "gemma4", "text_confg": {"num_hidden_layers": 6}}, "did you mean 'text_config'?"),
+        # a value of the wrong type: once as if nothing had been said
+        ({"model_type": "llava", "text_config": []}, "text_config is []; expected an object"),
+        ({"model_type": "nemotron_h", "hybrid_override_pattern": 5}, "hybrid_override_pattern is 5"),
+        ({"model_type": "llama", "torch_dtype": 16}, "torch_dtype is 16; expected the name of a dtype"),
+        ({"model_type": "qwen3_5_text", "mamba_ssm_dtype": ["float32"]}, "mamba_ssm_dtype is ['float32']"),
     ],
 )
 def test_a_config_that_was_once_read_wrongly_is_refused(config: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput) as raised:
-        read(config, "x")
+        audit(config, "x", Request())
     assert message in str(raised.value) and "\n" not in str(raised.value)
 
 
@@ -71,12 +75,13 @@ def test_an_engine_that_knows_no_window_of_a_type_keeps_every_token(engine: str)
 
 
 def test_sglang_gives_windows_a_share_of_the_pool() -> None:
+    """And each pool one page more, which is nobody's."""
     found = by("sglang", {"model_type": "gpt_oss", "num_hidden_layers": 2}, context=10_000, sequences=3)
     row = 2 * 8 * 64 * 2
-    assert (found.kv_bytes - found.window_bytes, found.window_bytes) == (30_000 * row, 24_000 * row)
-    assert by("sglang", {"model_type": "gpt_oss"}, context=100).window_bytes == 18 * 100 * row
+    assert (found.kv_bytes - found.window_bytes, found.window_bytes) == (30_001 * row, 24_001 * row)
+    assert by("sglang", {"model_type": "gpt_oss"}, context=100).window_bytes == 18 * 101 * row
     half = by("sglang", {"model_type": "gpt_oss", "num_hidden_layers": 2}, context=10_000, swa_ratio=0.5)
-    assert half.window_bytes == 5_000 * row
+    assert half.window_bytes == 5_001 * row
     with pytest.raises(BadInput, match="above 0 and at most 1"):
         Request(swa_ratio=1.5)
 
@@ -87,6 +92,27 @@ def test_index_keys_take_eight_bits_and_a_scale_in_vllm_and_sglang() -> None:
         found = by(engine, V32)
         assert found.kv_bytes_per_token == 3 * (2 * 576 + index), engine
         assert found.minimal_bytes <= found.cache_bytes
+
+
+def test_indexed_attention_in_float8_keeps_scales_and_rotated_keys_in_sixteen_bits() -> None:
+    """512 + 4·4 + 2·64 = 656 bytes of a latent; SGLang's pages and vLLM's blocks then have 64 tokens."""
+    for engine in ("vllm", "sglang"):
+        assert by(engine, V32, kv_dtype="fp8").kv_bytes_per_token == 3 * (656 + 132), engine
+        assert by(engine, {"model_type": "deepseek_v3"}, kv_dtype="fp8").kv_bytes_per_token == 61 * 576
+    assert by("vllm", V32).block_tokens == 64 and by("vllm", V32, block=128).block_tokens == 128
+    assert by("sglang", V32, context=1000).cache_bytes == (1024 + 64) * 3 * (2 * 576 + 132)
+
+
+def test_an_engine_keeps_latents_decompressed_where_its_code_does() -> None:
+    """MiniCPM3, 62 layers of 40 heads with keys of 96 and values of 64, which vLLM pads to 96."""
+    config = {"model_type": "minicpm3"}
+    for engine, row in (("sglang", 288), ("llamacpp", 40 * 160), ("mlx", 40 * 160), ("vllm", 40 * 192)):
+        found = by(engine, config, context=1024)
+        assert found.kv_bytes_per_token == 62 * 2 * row, engine
+        assert any("decompressed" in remark for remark in found.remarks) == (row != 288)
+    assert by("vllm", config, context=1024).cache_bytes == 1024 * 62 * 2 * 40 * 192
+    halves = [by("llamacpp", config, tensor_parallel=ranks).kv_bytes_per_token for ranks in (1, 2)]
+    assert halves[0] == 2 * halves[1]
 
 
 def test_vllm_chunks_need_no_block_more_and_layers_of_several_sizes_are_one_group() -> None:

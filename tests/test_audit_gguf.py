@@ -191,6 +191,11 @@ def test_every_cut_of_a_header_is_one_line(tmp_path: Path) -> None:
             "head_count_kv is [2, 1]; expected one number",
         ),
         (gguf({**LLAMA, "llama.embedding_length": 0}), "embedding_length is 0"),
+        (gguf(LLAMA, (((2**40, 2**40), 0),)), "a tensor of 1208925819614629174706176 numbers"),
+        (
+            b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + (text("a") + value(1)) + (text("a") + value(2)),
+            "the key 'a' is given twice",
+        ),
     ],
 )
 def test_a_hostile_file_is_one_line(content: bytes, message: str, tmp_path: Path) -> None:

@@ -95,7 +95,9 @@ def test_sparse_attention_pays_for_what_it_reads(t: int) -> None:
     for sparse in BlockSparse.examples():
         pair, m = sparse.key_size + sparse.d, t // sparse.B
         queries, messages = one.expand(sparse.h, 1, sparse.key_size), one.expand(sparse.h, m, sparse.key_size)
-        _, visible = sparse._look(queries, Cache(messages, one.expand(sparse.h, m, sparse.d)), t)
+        last = torch.tensor([[t - 1]])
+        _, scores, earlier = sparse._look(queries, Cache(messages, one.expand(sparse.h, m, sparse.d)), last)
+        visible = sparse._visible(scores, earlier, last)
         read, pooled = int(visible.sum()) + sparse.h * m, sparse.h * sparse.B * (t % sparse.B == 0)
         assert flops(sparse, t) == projections(sparse, WIDTH) + 2 * pair * (read + pooled)
     for top in TopK.examples():

@@ -1,14 +1,35 @@
 """The house keeps its rules: one name for one thing, no reaching into another room's cupboards."""
 
 import ast
+import re
+import subprocess
+import sys
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
+import pytest
+import torch
+
 import limen
+from limen import api
+from limen.adversary._talk import Talk
+from limen.conversation.converse import converse
+from limen.conversation.transcript import arithmetic
+from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
+from limen.core.certificate import encode
+from limen.core.construction import construct
 from limen.core.strategy import Access, Strategy
+from limen.core.task import Task
 from limen.core.verdict import Answer
+from limen.model.attention import attention
+from limen.model.embedding import Table
+from limen.model.last import last_logits, reads_only_the_embedding
+from limen.model.model import Frame, Model
+from limen.tasks.composition import Composition
 
 ROOT = Path(limen.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -74,6 +95,90 @@ def _answer(value: ast.expr) -> bool:
     if isinstance(value, ast.Constant):
         return value.value in values
     return ast.unparse(value).removesuffix(".value") in members
+
+
+def test_a_function_of_the_package_hides_no_module_and_has_its_type() -> None:
+    """`limen.decide` is a function, and `import limen.decisions` finds the module: no name is both."""
+    functions = {
+        node.name
+        for node in ast.parse((ROOT / "api.py").read_text()).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    public = {name for name in functions if not name.startswith("_")}
+    assert public == set(limen._FUNCTIONS)
+    assert {"audit", "bound", "check", "decide", "depth", "design", "protocol", "show", "solve"} <= public
+    assert not public & {path.stem for path in ROOT.iterdir()}
+    assert all(getattr(limen, name) is getattr(api, name) for name in public)
+    typed = (node for node in ast.walk(ast.parse((ROOT / "__init__.py").read_text())))
+    imported = [node for node in typed if isinstance(node, ast.ImportFrom) and node.module == "limen.api"]
+    assert {alias.asname for node in imported for alias in node.names} == public, (
+        "as the type checker sees it"
+    )
+
+
+def test_every_room_has_its_floor_and_the_picture_shows_it() -> None:
+    """The layers of imports name all modules below `limen`, and `scripts/house.py` has drawn them so."""
+    project = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text())
+    floors = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    rooms = [room.strip(" ()") for floor in floors for room in floor.split("|")]
+    there = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert there - {"__init__"} <= {room.partition(".")[0] for room in rooms}
+    picture = (ROOT.parents[1] / "docs/house.svg").read_text()
+    assert re.findall(r'class="(?:many )?name">([^<]*)<', picture) == ["limen", *rooms]
+
+
+def test_a_bound_is_checked_without_a_producer(tmp_path: Path) -> None:
+    path = tmp_path / "bound.json"
+    evidence = api.decide("eva(n=488)", "linear(h=1,d=16,p=16)").evidence
+    assert evidence is not None
+    path.write_bytes(encode(evidence.certificate))
+    code = (
+        f"import sys, limen; assert limen.check({str(path)!r}).valid\n"
+        "print(*{m.split('.')[1] for m in sys.modules if m.startswith('limen.')})"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    producers = {"adversary", "bounds", "constructions", "decisions", "depths", "placement", "theorems"}
+    assert not producers & set(run.stdout.split())
+
+
+STACK = Architecture.parse("linear(h=1,d=2),softmax(h=1,d=2)")
+HYBRID = Frame(STACK, 3, 4, Table(vocab=4, length=8), norm=True)
+TOKENS = torch.tensor([[0, 1, 2, 3]])
+RUNS: dict[str, Callable[[Model], object]] = {
+    "all at once": lambda model: model.logits(TOKENS),
+    "token by token": lambda model: model.step(model.start((1,)), TOKENS[:, 0]),
+    "a text absorbed": lambda model: model.absorb(TOKENS),
+    "chain of thought": lambda model: model.decode(TOKENS, 1),
+    "pictures": lambda model: attention(model, TOKENS),
+    "conversation": lambda model: converse(model, TOKENS, [range(2), range(2, 4)], arithmetic("integers")),
+    "adversary": lambda model: Talk.of(Composition(2, (2,)), model, "integers").speaker(np.array([[0, 1]])),
+}
+
+
+class OnePass(Exception):
+    """The pass was reached."""
+
+
+def passed(self: Model, *arguments: object) -> torch.Tensor:
+    raise OnePass
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_there_is_one_forward_pass(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = HYBRID.random(torch.Generator().manual_seed(0), torch.float64)
+    RUNS[run](model)
+    monkeypatch.setattr(Model, "layer", passed)
+    with pytest.raises(OnePass):
+        RUNS[run](model)
+
+
+def test_the_last_token_alone_takes_the_same_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Model.of(construct(Task.parse("eva(n=3)")))
+    tokens = torch.tensor([[0, 1, 2, 3]])
+    assert reads_only_the_embedding(model) and last_logits(model, tokens).shape == (1, 3)
+    monkeypatch.setattr(Model, "layer", passed)
+    with pytest.raises(OnePass):
+        last_logits(model, tokens)
 
 
 def test_a_strategy_says_what_it_needs_of_a_model_and_stands_in_a_file_of_its_own() -> None:

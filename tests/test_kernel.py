@@ -16,8 +16,9 @@ import limen_check
 from limen.checks.reader import checked
 from limen.conversation.transcript import transcript
 from limen.core.architecture import Architecture
+from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Counterexample, Machine, Run, Solves, Witness, encode
-from limen.core.construction import construct
+from limen.core.construction import Construction, construct
 from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
 from limen.core.protocol import shares
@@ -30,6 +31,7 @@ from limen.tables.refutation import refuted
 
 KERNEL = Path(limen_check.__file__).parent
 TRUST = Path(__file__).parents[1] / "docs/trust.md"
+MARGINS = TRUST.with_name("margins.md")
 EVA = construct(Task.parse("eva(n=4)"))
 OFFER = Offer(EVA, False, "bfloat16")
 
@@ -225,3 +227,18 @@ def SOLVES_ROW(page: str) -> str:
     found = re.search(r"^\| `solves` \|[^|]*\|([^|]*)\|", page, re.M)
     assert found is not None
     return found[1]
+
+
+def test_the_page_about_margins_has_every_construction_and_calls_argued_what_the_kernel_has_no_rule_for() -> (
+    None
+):
+    small, _ = MARGINS.read_text().split("--large")
+    rows = dict(re.findall(r"^\| (\w+_by_\w+)[^|]*\|[^|]*\|([^|]*\|[^|]*)\|", small, re.M))
+    argued = {name for name, margins in rows.items() if margins.count("argued") == 2}
+    named = re.findall(r"\w+_by_\w+", TRUST.read_text().partition("## Argued")[2].partition("## How")[0])
+    made = {name: next(iter(lookup("constructions", name, Construction).examples())) for name in rows}
+    assert rows.keys() == {*ids("constructions")}
+    assert argued == {*named} == {name for name, c in made.items() if c.hints() is None}
+    for margins in rows.values():
+        for kernel, _, seen in (cell.split("/") for cell in margins.split("|")):
+            assert kernel.strip() == "argued" or 0 < float(kernel) <= float(seen)

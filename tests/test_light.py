@@ -1,4 +1,8 @@
-"""What `pip install limen` brings alone: theory, audit and kernel; running weights takes an extra."""
+"""What `pip install limen` brings alone: theory, audit and kernel; running weights takes an extra.
+
+Theory needs numpy only here and there: without it the rest is decided all the same, and what is not looked at
+is called incomplete.
+"""
 
 import json
 import subprocess
@@ -9,48 +13,103 @@ import pytest
 from test_cli import limen
 
 HEAVY = ("altair", "jaxtyping", "jinja2", "torch", "transformers", "vl_convert")
-WITHOUT = f"""
-import sys
+WITHOUT = """
+import contextlib, io, json, sys
+calls, absent = json.load(sys.stdin)
 class Without:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {HEAVY}:
+        if name.partition(".")[0] in absent:
             return None
         return next((s for f in found if (s := f.find_spec(name, path, target)) is not None), None)
 found, sys.meta_path = sys.meta_path, [Without()]
 from limen.cli import main
-main()
+ended = []
+for call in calls:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            sys.argv = ["limen", *call]
+            main()
+        except SystemExit as end:
+            ended.append([end.code, out.getvalue(), err.getvalue()])
+json.dump(ended, sys.stdout)
 """
 CONFIG = {"model_type": "gpt_oss", "num_hidden_layers": 4}
+SHOW = ("show", "2*linear(h=1,d=16,p=16),softmax(h=1,d=4)")
+CANNOT = ("decide", "eva(n=488)", "linear(h=1,d=16,p=16)")
+CAN = ("decide", "eva(n=512)", "softmax(h=8,d=128)")
+OPEN = ("decide", "khop(n=9,k=2)", "softmax(h=1,d=4),linear(h=1,d=4)")
+HOPS = ("decide", "composition(m=64,n1=4)", "linear(h=1,d=4),softmax(h=1,d=8)")
+FEW, MANY = ("depth", "3*linear,softmax"), ("depth", "12*(3*gated_delta,softmax)")
+WHOLE, COUNTED = ("bound", "eva(n=64)"), ("bound", "eva(n=4)")
+SIZES = ("--context", "256", "--layers", "2", "--width", "64")
+BUILT, UNBUILT = ("design", "--task", "eva", *SIZES), ("design", "--task", "khop", *SIZES)
+AUDIT = ("audit", "CONFIG", "--context", "4096")
+
+Ended = list[tuple[int, str, str]]
 
 
-def light(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, check=False
-    )
+def light(*calls: tuple[str, ...], absent: tuple[str, ...] = HEAVY) -> Ended:
+    """Exit code, output and error of each, one after the other in one process that lacks these packages."""
+    asked = json.dumps([calls, absent])
+    done = subprocess.run([sys.executable, "-c", WITHOUT], input=asked, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [(code, out, err) for code, out, err in json.loads(done.stdout)]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("list",),
-        ("show", "eva(n=8)"),
-        ("show", "2*linear(h=1,d=16,p=16),softmax(h=1,d=4)"),
-        ("decide", "eva(n=488)", "linear(h=1,d=16,p=16)"),
-        ("decide", "eva(n=4096)", "softmax(h=8,d=128)"),
-        ("depth", "3*linear,softmax"),
-        ("bound", "eva(n=64)"),
-        ("design", "--task", "eva", "--context", "4096", "--layers", "2", "--width", "64"),
-        ("audit", "CONFIG", "--context", "4096"),
-    ],
-    ids=lambda arguments: " ".join(arguments[:2]),
-)
-def test_the_theory_needs_no_torch_and_says_the_same(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    path = tmp_path / "config.json"
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("light") / "config.json"
     path.write_text(json.dumps(CONFIG))
-    asked = [str(path) if a == "CONFIG" else a for a in arguments]
-    without, with_all = light(*asked, "--json"), limen(*asked, "--json")
-    assert without.returncode == 0, without.stderr
-    assert json.loads(without.stdout) == json.loads(with_all.stdout)
+    return str(path)
+
+
+def said(ended: Ended) -> list[object]:
+    assert [(code, err) for code, _, err in ended] == [(0, "")] * len(ended)
+    return [json.loads(out) for _, out, _ in ended]
+
+
+def with_all(*calls: tuple[str, ...]) -> list[object]:
+    return [json.loads(limen(*call).stdout) for call in calls]
+
+
+def front(design: str) -> list[tuple[str, str]]:
+    return [(row["architecture"], row["verdicts"][0]["verdict"]) for row in json.loads(design)["front"]]
+
+
+def in_json(config: str, *calls: tuple[str, ...]) -> list[tuple[str, ...]]:
+    return [(*(config if a == "CONFIG" else a for a in call), "--json") for call in calls]
+
+
+def test_the_theory_needs_no_torch_and_says_the_same(config: str) -> None:
+    calls = ("list",), ("show", "eva(n=8)"), SHOW, CANNOT, CAN, HOPS, FEW, WHOLE, COUNTED, BUILT, AUDIT
+    asked = in_json(config, *calls)
+    assert said(light(*asked)) == with_all(*asked)
+
+
+def test_without_numpy_what_needs_none_is_said_the_same(config: str) -> None:
+    asked = in_json(config, ("list",), SHOW, CANNOT, OPEN, MANY, WHOLE, UNBUILT, AUDIT)
+    assert said(light(*asked, absent=(*HEAVY, "numpy"))) == with_all(*asked)
+
+
+def test_without_numpy_what_is_left_out_is_called_incomplete_and_never_open() -> None:
+    calls = [(*call, *more) for call in (CAN, HOPS, COUNTED, BUILT, FEW) for more in (("--json",), ())]
+    can, can_text, hops, _, bound, bound_text, design, design_text, depth, depth_text = light(
+        *calls, absent=(*HEAVY, "numpy")
+    )
+    for found, name in ((can, "eva_by_softmax"), (hops, "composition_depth")):
+        verdict = json.loads(found[1])
+        assert verdict["verdict"] == "incomplete" and verdict["certificate"] is None
+        assert (
+            f"{name}: left out: it needs the package numpy, which is not installed" in verdict["incomplete"]
+        )
+    assert can_text[1].startswith("INCOMPLETE  eva(n=512)")
+    assert "numpy" in json.loads(bound[1])["incomplete"] and "incomplete: the matrix" in bound_text[1]
+    whole = {"open": "open", "can": "incomplete"}
+    known = {stack: whole[verdict] for stack, verdict in front(limen(*BUILT, "--json").stdout)}
+    assert dict(front(design[1])) == known and "incomplete" in known.values()
+    assert "incomplete" in design_text[1]
+    assert json.loads(depth[1])["certified"]["reason"].startswith("incomplete") and "numpy" in depth_text[1]
 
 
 @pytest.mark.parametrize(
@@ -64,16 +123,17 @@ def test_the_theory_needs_no_torch_and_says_the_same(arguments: tuple[str, ...],
 def test_a_command_that_needs_more_says_what_to_install(
     arguments: tuple[str, ...], package: str, extra: str, tmp_path: Path
 ) -> None:
-    said = light(*(str(tmp_path / "out") if a == "OUT" else a for a in arguments))
-    assert said.returncode == 2 and said.stdout == ""
-    assert said.stderr == f"limen: this needs the package {package}: pip install 'limen[{extra}]'\n"
+    ((code, out, err),) = light(tuple(str(tmp_path / "out") if a == "OUT" else a for a in arguments))
+    assert (code, out) == (2, "")
+    assert err == f"limen: this needs the package {package}: pip install 'limen[{extra}]'\n"
     assert not (tmp_path / "out").exists()
 
 
-def test_certificates_of_both_sides_are_checked_without_torch(tmp_path: Path) -> None:
+def test_certificates_of_both_sides_are_checked_without_torch_and_numpy(tmp_path: Path) -> None:
     for stack, kind in (("linear(h=1,d=4)", "bound"), ("softmax(h=1,d=16)", "fits")):
         path = tmp_path / kind / "certificate.json"
         path.parent.mkdir()
-        assert light("decide", "eva(n=128)", stack, "--save", str(path)).returncode == 0
-        said = light("check", str(path))
-        assert said.returncode == 0 and said.stdout.startswith(f"{kind}: valid."), said.stderr
+        assert limen("decide", "eva(n=128)", stack, "--save", str(path)).returncode == 0
+        for absent in (HEAVY, (*HEAVY, "numpy")):
+            ((code, out, err),) = light(("check", str(path)), absent=absent)
+            assert code == 0 and out.startswith(f"{kind}: valid."), err

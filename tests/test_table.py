@@ -22,6 +22,7 @@ from limen.render.table import FORMATS, lines_of
 from limen.tables import evidence, formula, growth, weights
 from limen.tables.build import build, write
 from limen.tables.cell import EvidenceError, EvidenceTable
+from limen.tables.formula import corrected
 from limen.tables.papers import CLAIMS
 from limen.tables.rows import ROWS
 from limen.tasks.eva import Eva
@@ -106,6 +107,16 @@ def test_the_two_inputs_of_a_refutation_are_confused_and_differ(whole: EvidenceT
 )
 def test_an_order_is_compared_with_the_papers_in_both_directions(ours: str, papers: str, mark: str) -> None:
     assert growth.compared(ours, papers) == mark
+
+
+def test_a_correction_is_computed_in_both_directions() -> None:
+    """Corrected: cases that the claim rules out are done with fewer bits.  Not, if it asks for no more."""
+    exempt = CLAIMS["linear", "two_sum"].exempt
+    assert exempt is not None
+    assert corrected("Ω(n log n)", exempt) and not corrected("Ω(n)", exempt)
+    too_small = replace(exempt, stack=lambda k: f"lstm(state_bits={2**k // 4})")
+    with pytest.raises(EvidenceError, match="nothing shows it"):
+        corrected("Ω(n log n)", too_small)
 
 
 def test_orders_that_are_not_of_one_kind_are_not_compared() -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from limen.api import audit as audit
     from limen.api import bound as bound
     from limen.api import check as check
+    from limen.api import compare as compare
     from limen.api import decide as decide
     from limen.api import depth as depth
     from limen.api import design as design
@@ -20,7 +21,19 @@ if TYPE_CHECKING:
     from limen.api import table as table
 
 __version__ = "0.1.0"
-_FUNCTIONS = ("audit", "bound", "check", "decide", "depth", "design", "protocol", "show", "solve", "table")
+_FUNCTIONS = (
+    "audit",
+    "bound",
+    "check",
+    "compare",
+    "decide",
+    "depth",
+    "design",
+    "protocol",
+    "show",
+    "solve",
+    "table",
+)
 
 
 def __getattr__(name: str) -> Any:

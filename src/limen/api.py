@@ -12,20 +12,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from limen.bounds.bound import BoundReport
-from limen.bounds.bound import bound as _bound
 from limen.core.architecture import Architecture
-from limen.core.catalogue import ids
 from limen.core.construction import construct
+from limen.core.errors import BadInput
+from limen.core.own import admit
 from limen.core.task import Task
 from limen.core.verdict import Verdict
-from limen.decisions import decide as _decide
 from limen.render import notebook
 from limen.stacks import stack_of
 
 if TYPE_CHECKING:
     from limen.audits import Audit
+    from limen.bounds.bound import BoundReport
+    from limen.bounds.stranger import Answering
     from limen.checks.reader import CheckReport
+    from limen.comparisons import CompareReport
     from limen.conversation.play import ProtocolReport
     from limen.depths import DepthReport
     from limen.designs import Design
@@ -40,7 +41,9 @@ def decide(
     task: str | Task, architecture: str | Architecture, steps: int = 0, over: str | None = None
 ) -> Verdict:
     """CAN, CANNOT or OPEN, with its certificate."""
-    return _decide(_task(task), _stack(architecture), steps, over)
+    from limen.decisions import decide as decided
+
+    return decided(_task(task), _stack(architecture), steps, over)
 
 
 def solve(
@@ -54,12 +57,32 @@ def solve(
     from limen.model.run import runnable
     from limen.solutions import solve as run
 
-    return run(construct(_task(task), by), runnable(precision), check, seed=seed)[0]
+    asked = _task(task)
+    admit(by)
+    return run(construct(asked, by), runnable(precision), check, seed=seed)[0]
 
 
-def bound(task: str | Task, cut: int | None = None) -> BoundReport:
-    """What every architecture needs for a task."""
-    return _bound(_task(task), cut)
+def bound(
+    task: str | Task | Answering,
+    cut: int | None = None,
+    *,
+    alphabet: int | None = None,
+    length: int | None = None,
+) -> BoundReport:
+    """What every architecture needs for a task, or for a function of `length` tokens, each below `alphabet`.
+
+    >>> import limen
+    >>> limen.bound(lambda tokens: tokens[tokens[-1]], alphabet=3, length=4).rows
+    27
+    """
+    from limen.bounds.bound import bound as needed
+    from limen.bounds.bound import bound_here
+
+    if isinstance(task, str | Task):
+        if (alphabet, length) != (None, None):
+            raise BadInput("a task has its own alphabet and length: these are for functions")
+        return needed(_task(task), cut)
+    return bound_here(task, cut, alphabet, length)
 
 
 def audit(config: str | Path | Mapping[str, Any], **request: Any) -> Audit:
@@ -73,6 +96,7 @@ def audit(config: str | Path | Mapping[str, Any], **request: Any) -> Audit:
     from limen.audits import audit as read
 
     asked = Request(**request)
+    admit(*asked.needs)
     return read(config, "config", asked) if isinstance(config, Mapping) else read(*load(str(config)), asked)
 
 
@@ -83,7 +107,18 @@ def design(
     from limen.designs import Wish
     from limen.designs import design as search
 
-    return search(Wish.parse(list(tasks), context, layers, width, budget))
+    asked = list(tasks)
+    admit(*asked)
+    return search(Wish.parse(asked, context, layers, width, budget))
+
+
+def compare(*architectures: str, context: int = 131072, tasks: Iterable[str] = ()) -> CompareReport:
+    """Stacks side by side, each in its text form or a config.json."""
+    from limen.comparisons import compare as beside
+
+    asked = list(tasks)
+    admit(*architectures, *asked)
+    return beside(architectures, context, asked)
 
 
 def depth(architecture: str | Architecture, steps: int = 0) -> DepthReport:
@@ -99,6 +134,7 @@ def protocol(
     """A model with random weights run as a conversation between players, its bits beside the formula's."""
     from limen.conversation.play import ProtocolRequest, play
 
+    admit(task, architecture)
     return play(ProtocolRequest(task, architecture, players, arithmetic, None, seed)).report
 
 
@@ -108,7 +144,8 @@ def show(
     """A task with some of its inputs and answers, or what an architecture carries past a cut."""
     from limen.glances import show_stack, show_task
 
-    if text.split("(")[0].strip() in ids("tasks"):
+    admit(text)
+    if Task.names(text):
         return show_task(Task.parse(text), count, hard, seed)
     return show_stack(stack_of(text), context)
 
@@ -129,8 +166,14 @@ def table(rows: Iterable[str] = (), columns: Iterable[str] = (), full: bool = Fa
 
 
 def _stack(architecture: str | Architecture) -> Architecture:
-    return stack_of(architecture) if isinstance(architecture, str) else architecture
+    if not isinstance(architecture, str):
+        return architecture
+    admit(architecture)
+    return stack_of(architecture)
 
 
 def _task(task: str | Task) -> Task:
-    return Task.parse(task) if isinstance(task, str) else task
+    if not isinstance(task, str):
+        return task
+    admit(task)
+    return Task.parse(task)

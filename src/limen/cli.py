@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -14,6 +13,8 @@ import typer
 from limen import __version__
 from limen.core.catalogue import KINDS, ids
 from limen.core.errors import BadInput, unknown
+from limen.core.missing import advice
+from limen.core.own import admit
 from limen.schemas import SCHEMAS
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ app = typer.Typer(
 _CERTIFICATE = "certificate.json"
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
-_EXTRAS = dict.fromkeys(("torch", "jaxtyping"), "run")  # what `pip install limen` does not bring
-_EXTRAS |= dict.fromkeys(("altair", "jinja2", "vl_convert"), "report") | {"transformers": "hf"}
+# commands whose texts may name file.py:Name
+_WITH_YOURS = "audit", "compare", "decide", "depth", "design", "protocol", "show", "solve", "test"
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Format = Annotated[str | None, typer.Option("--format", help="latex: a table with booktabs.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
@@ -49,7 +50,10 @@ def main() -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(sys.argv[1:] or ["--help"], prog_name="limen", standalone_mode=False)
+        arguments = sys.argv[1:] or ["--help"]
+        if arguments[0] in _WITH_YOURS:
+            admit(*arguments)
+        code = app(arguments, prog_name="limen", standalone_mode=False)
     except BadInput as error:
         _fail(str(error))
     except typer.TyperException as error:
@@ -57,7 +61,7 @@ def main() -> NoReturn:
     except typer.Abort:
         sys.exit(130)
     except ModuleNotFoundError as error:
-        _fail(_missing(error))
+        _fail(advice(error))
     except MemoryError as error:
         _fail(f"not enough memory: {error}")
     except BrokenPipeError:  # whoever reads has read enough
@@ -70,14 +74,6 @@ def _fail(message: str) -> NoReturn:
     said = " ".join(message.split())
     typer.echo(f"limen: {said if len(said) <= _LONGEST else said[: _LONGEST - 1] + '…'}", err=True)
     sys.exit(2)
-
-
-def _missing(error: ModuleNotFoundError) -> str:
-    """Which extra has the package that this command needs; any other error is ours."""
-    found = re.search(r"No module named '(\w+)", str(error))
-    if found is None or found[1] not in _EXTRAS:
-        raise error
-    return f"this needs the package {found[1]}: pip install 'limen[{_EXTRAS[found[1]]}]'"
 
 
 def _version(wanted: bool) -> None:
@@ -137,7 +133,7 @@ def show(
     from limen.render.show import stack_lines, task_lines
     from limen.stacks import stack_of
 
-    if text.split("(")[0].strip() in ids("tasks"):
+    if Task.names(text):
         drawn = show_task(Task.parse(text), count, hard, seed)
         _print(drawn, task_lines(drawn), as_json)
         return
@@ -223,6 +219,9 @@ def decide(
     proof: Annotated[
         Path | None, typer.Option(help="A Coq file, *.v, for a proof of this very CANNOT; exit 1 if none is.")
     ] = None,
+    expect: Annotated[
+        str | None, typer.Option(help="can, cannot or open: exit 1 if the verdict is another.")
+    ] = None,
     form: Format = None,
     as_json: Json = False,
 ) -> None:
@@ -230,13 +229,18 @@ def decide(
 
     Example: limen decide "eva(n=488)" "linear(h=1,d=16,p=16)"
     """
+    from limen.core.verdict import Answer
     from limen.render.decide import lines_of
     from limen.render.latex import verdict
 
     _known(form, ["latex"])
+    answers = [answer.value for answer in Answer]
+    if expect is not None and expect not in answers:
+        raise unknown("verdict", expect, answers)
     said = _decided(task, architecture, steps, over, save, proof)
     _print(said, [verdict(said)] if form else lines_of(said), as_json)
-    raise typer.Exit(0 if proof is None or said.proof else 1)
+    missed = expect is not None and said.verdict != expect
+    raise typer.Exit(1 if missed or (proof is not None and not said.proof) else 0)
 
 
 def _decided(
@@ -252,6 +256,7 @@ def _decided(
     from limen.forms import proved
     from limen.stacks import is_text, stack_of
 
+    _in_order(task, architecture)
     asked, stack = Task.parse(task), stack_of(architecture)
     for path in filter(None, (save, proof)):
         ready_file(path)
@@ -261,6 +266,39 @@ def _decided(
     said = verdict.report if proof is None else proved(verdict, proof)
     texts = [(task, asked), *([(architecture, stack)] if is_text(architecture) else [])]
     return replace(said, defaults=left_out(*texts))
+
+
+def _in_order(task: str, architecture: str) -> None:
+    """The two arguments are easily swapped."""
+    names = [text.split("(")[0].strip() for text in (task, architecture)]
+    if names[1] in ids("tasks") or names[0] in ids("mixers"):
+        raise BadInput(
+            f"the task comes first, then the architecture; {task!r} is no task, or the second is one"
+        )
+
+
+@app.command()
+def compare(
+    architectures: Annotated[
+        list[str], typer.Argument(help="Two or more: each in its text form, or a config.json.")
+    ],
+    context: Annotated[str, typer.Option(help="Tokens of a sequence: 4096, 128k, 1M.")] = "128k",
+    task: Annotated[
+        list[str] | None,
+        typer.Option(help="A task to compare on; a bare id means the largest instance that fits."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Stacks side by side: what each keeps, how far it chains, and the tasks on which they differ.
+
+    Example: limen compare "12*(3*linear,softmax)" "6*(7*linear,softmax)" --context 256k
+    """
+    from limen.comparisons import compare
+    from limen.core import quantities
+    from limen.render.compare import lines_of
+
+    said = compare(architectures, quantities.tokens(context), task or ())
+    _print(said, lines_of(said), as_json)
 
 
 @app.command()
@@ -392,6 +430,9 @@ def audit(
     swa_ratio: Annotated[
         float | None, typer.Option(help="sglang: window tokens per full token; 0.8 unless said.")
     ] = None,
+    page: Annotated[
+        int | None, typer.Option(help="sglang: tokens of a page; 1 unless said, 64 with an index.", min=1)
+    ] = None,
     block: Annotated[int, typer.Option(help="vllm: tokens of a block, at least.", min=1)] = 16,
     speculative: Annotated[int, typer.Option(help="vllm: tokens drafted ahead.", min=0)] = 0,
     batched: Annotated[int, typer.Option(help="vllm: tokens scheduled in one step.", min=1)] = 8192,
@@ -425,6 +466,7 @@ def audit(
         unified=unified,
         swa_full=swa_full,
         swa_ratio=swa_ratio,
+        page=page,
         block=block,
         batched=batched,
         prefix_caching=prefix_caching,
@@ -595,6 +637,36 @@ def check_(
     found = all_checked(certificate)
     _print(found, folder_lines(found), as_json)
     raise typer.Exit(2 if found.malformed else 0 if found.valid else 1)
+
+
+@app.command("test")
+def test_(
+    entry: Annotated[
+        str, typer.Argument(help="Your task, mixer or construction: FILE.py:NAME; or an id of the catalogue.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Holds a task, a mixer or a construction to the laws of the catalogue; exit 1 if one is broken.
+
+    Example: limen test examples/own.py:Majority
+    """
+    from limen.laws.held import LawsReport, Subject
+    from limen.render.laws import heading, line, summary
+
+    subject, held = Subject.parse(entry), []
+    _progress(heading(subject), as_json)
+    for one in subject.held():
+        held.append(one)
+        _progress(line(one), as_json)
+    said = LawsReport.of(subject, held)
+    _print(said, [summary(said)], as_json)
+    raise typer.Exit(0 if said.holds else 1)
+
+
+def _progress(line: str, as_json: bool) -> None:
+    """A line at once, since the next may take a while."""
+    if not as_json:
+        typer.echo(line)
 
 
 @app.command("schema")

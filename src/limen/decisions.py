@@ -23,6 +23,7 @@ from limen.core.construction import Construction, constructions_for
 from limen.core.errors import BadInput, counted, unknown
 from limen.core.folder import content_of, write_whole
 from limen.core.kernel import Accepted, accept
+from limen.core.missing import LeftOut, absent, package
 from limen.core.quantities import many, percent
 from limen.core.smallest import smallest
 from limen.core.task import Task
@@ -30,7 +31,7 @@ from limen.core.theorem import Ceiling, NoStatement, Theorem
 from limen.core.verdict import Argued, Flip, Verdict
 from limen.model.files import HEADER, WEIGHTS
 
-Way = Accepted | Argued | str  # evidence, or a proof on paper, or why it is neither
+Way = Accepted | Argued | LeftOut | str  # evidence, or a proof on paper, or why it is neither
 
 
 @cache
@@ -43,7 +44,7 @@ def theorems() -> tuple[tuple[str, Theorem], ...]:
 class Known:
     """Everything known about one case: what each theorem says, and why each way to do it is (not) one."""
 
-    bounds: dict[str, Bound | NoStatement]
+    bounds: dict[str, Bound | NoStatement | LeftOut]
     ways: dict[str, Way]
     ceiling: Ceiling | None = None
 
@@ -70,11 +71,17 @@ class Known:
     def argued(self) -> tuple[Argued, ...]:
         return tuple(way for way in self.ways.values() if isinstance(way, Argued))
 
+    @property
+    def incomplete(self) -> tuple[str, ...]:
+        """Theorems and ways that were not asked, since a package is not here."""
+        parts = (*self.bounds.items(), *self.ways.items())
+        return tuple(f"{name}: {part}" for name, part in parts if isinstance(part, LeftOut))
+
     def remarks(self, task: Task) -> tuple[str, ...]:
         """The theorems about this task that do not exclude it, and the ways that are none."""
         about = [name for name, theorem in theorems() if theorem.needs(task)]
-        said = [(name, self.bounds[name]) for name in about]
-        silent = [f"{name}: {said_of(b)}" for name, b in said if isinstance(b, Bound) or not b.elsewhere]
+        said = [(name, b) for name in about if not isinstance(b := self.bounds[name], LeftOut)]
+        silent = [f"{name}: {_unchecked(b)}" for name, b in said if isinstance(b, Bound) or not b.elsewhere]
         return *silent, *(f"{name}: {way}" for name, way in self.ways.items() if isinstance(way, str))
 
 
@@ -95,7 +102,7 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
         task.spelled,
         architecture.spelled,
         steps,
-        _reason(evidence, by, found.argued),
+        _reason(evidence, by, found),
         evidence,
         by if evidence and isinstance(evidence.certificate, Fits) else None,
         () if evidence else found.argued,
@@ -104,6 +111,7 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
         flips and Flip(size, *flips),
         ceiling,
         None if evidence or found.argued else believed(task, architecture, steps),
+        found.incomplete,
         asked=(str(task), str(architecture)),
     )
 
@@ -114,7 +122,7 @@ def ruled_out(
     """The evidence of CANNOT alone, by any theorem, or by one of those that are named by their ids."""
     if by is not None:
         known = dict(theorems())
-        return Known({name: known[name].bound(task, architecture, steps) for name in by}, {}).cannot
+        return Known({name: said_by(known[name], task, architecture, steps) for name in by}, {}).cannot
     found = Known(_bounds(task, architecture, steps), {}).cannot
     return found or Known({}, {}, _ceiling(task, architecture, steps)).cannot
 
@@ -127,16 +135,31 @@ def built(task: Task, architecture: Architecture, steps: int = 0) -> Accepted | 
 
 def excluding(theorem: Theorem, task: Task, architecture: Architecture) -> Bound | None:
     """What a theorem claims to rule out, for searches; what counts is what `ruled_out` then finds."""
-    said = theorem.bound(task, architecture)
+    said = said_by(theorem, task, architecture)
     return said if isinstance(said, Bound) and said.excludes else None
 
 
-def _bounds(task: Task, architecture: Architecture, steps: int) -> dict[str, Bound | NoStatement]:
-    return {name: theorem.bound(task, architecture, steps) for name, theorem in theorems()}
+def incomplete(task: Task, architecture: Architecture) -> bool:
+    """Whether something that might decide it cannot be asked here."""
+    return bool(absent() and Known(_bounds(task, architecture, 0), _ways(task, architecture, 0)).incomplete)
+
+
+def said_by(
+    theorem: Theorem, task: Task, architecture: Architecture, steps: int = 0
+) -> Bound | NoStatement | LeftOut:
+    """The theorem's inequality, unless its search needs a package that is not here."""
+    try:
+        return theorem.bound(task, architecture, steps)
+    except ModuleNotFoundError as error:
+        return LeftOut.of(error)
+
+
+def _bounds(task: Task, architecture: Architecture, steps: int) -> dict[str, Bound | NoStatement | LeftOut]:
+    return {name: said_by(theorem, task, architecture, steps) for name, theorem in theorems()}
 
 
 def _excluded(task: Task, architecture: Architecture, steps: int) -> bool:
-    statements = (theorem.bound(task, architecture, steps) for _, theorem in theorems())
+    statements = (said_by(theorem, task, architecture, steps) for _, theorem in theorems())
     if any(isinstance(b, Bound) and b.excludes and isinstance(accept(b), Accepted) for b in statements):
         return True
     return _ceiling(task, architecture, steps) is not None
@@ -151,6 +174,8 @@ def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:
             known.append(lookup("constructions", name, Construction).within(task, architecture))
         except BadInput as error:  # it does not exist at these sizes
             ways[name] = str(error)
+        except ModuleNotFoundError as error:
+            ways[name] = LeftOut.of(error)
     for construction in known:
         way = ways[str(construction)] = tried(construction, architecture, steps)
         if isinstance(way, Accepted):
@@ -168,13 +193,23 @@ def tried(construction: Construction, architecture: Architecture, steps: int) ->
         return offered if isinstance(offered, str) else fits.evidence(offered, architecture)
     except BadInput as error:  # it does not exist at these sizes
         return str(error)
+    except ModuleNotFoundError as error:
+        return LeftOut.of(error)
 
 
 def _ceiling(task: Task, architecture: Architecture, steps: int) -> Ceiling | None:
     """The lowest that the kernel accepts."""
-    found = filter(None, (theorem.ceiling(task, architecture, steps) for _, theorem in theorems()))
-    lowest = sorted(found, key=lambda c: c.accuracy)
+    found = (_average(theorem, task, architecture, steps) for _, theorem in theorems())
+    lowest = sorted(filter(None, found), key=lambda c: c.accuracy)
     return next((c for c in lowest if isinstance(accept(c.bound), Accepted)), None)
+
+
+def _average(theorem: Theorem, task: Task, architecture: Architecture, steps: int) -> Ceiling | None:
+    try:
+        return theorem.ceiling(task, architecture, steps)
+    except ModuleNotFoundError as error:  # its `bound` is left out for the same reason, and that is said
+        package(error)
+        return None
 
 
 def _ratio(b: Bound) -> float:
@@ -193,7 +228,13 @@ def said_of(b: Bound | NoStatement) -> str:
     return f"it needs {many(b.needs_bits or 0)} bits and has {many(b.has_bits or 0)}{condition}"
 
 
-def _reason(evidence: Accepted | None, by: str | None, argued: tuple[Argued, ...]) -> str:
+def _unchecked(b: Bound | NoStatement) -> str:
+    """The same beside an OPEN: an inequality that rules out is then one that the kernel does not accept."""
+    excludes = isinstance(b, Bound) and b.excludes
+    return f"{said_of(b)}: argued, the kernel does not know it" if excludes else said_of(b)
+
+
+def _reason(evidence: Accepted | None, by: str | None, found: Known) -> str:
     match evidence and evidence.certificate:
         case Bound() as b:
             return f"{b.theorem}: {said_of(b)}"
@@ -202,9 +243,10 @@ def _reason(evidence: Accepted | None, by: str | None, argued: tuple[Argued, ...
             return f"{by} fits, with a margin of at least {margin:.3g} on every input in {f.precision}"
         case Machine() as m:
             return f"some recurrence of {many(m.bits)} bits does it: no cut has more prefixes to tell apart"
-    if argued:
-        return f"no theorem rules it out, and no weights were checked; {argued[0]}"
-    return "no theorem rules it out, and no construction fits"
+    more = "; not everything was looked at" if found.incomplete else ""
+    if found.argued:
+        return f"no theorem rules it out, and no weights were checked{more}; {found.argued[0]}"
+    return f"no theorem rules it out, and no construction fits{more}"
 
 
 def keep(evidence: Accepted, path: Path) -> None:

@@ -15,6 +15,7 @@ from limen.core.catalogue import identifier
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput, counted
 from limen.core.graph import Component, Graph, Level
+from limen.core.missing import LeftOut
 from limen.core.quantities import PRACTICAL, plural, thought
 from limen.core.report import Report
 from limen.core.task import Task
@@ -209,7 +210,10 @@ def _moved(layer: Layer, after: int, by: int, j: int) -> Layer:
 
 def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> Certified:
     near = far or hops <= _NEAR or _whispers(architecture)
-    found = smallest(architecture, hops, steps) if near else None
+    try:
+        found = smallest(architecture, hops, steps) if near else None
+    except ModuleNotFoundError as error:
+        return Certified(hops=hops, reason=f"incomplete, {LeftOut.of(error)}")
     if found is None:
         why = levels_of(architecture, 2**20, hops, steps)
         if isinstance(why, NoStatement):

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
-import numpy as np
 from msgspec import UNSET, UnsetType
 
 from limen.core.architecture import Architecture, Layer
+from limen.core.arrays import np
 from limen.core.catalogue import KINDS, beside, identifier, ids, lookup, summary
 from limen.core.errors import BadInput
 from limen.core.protocol import Holder

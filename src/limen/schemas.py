@@ -12,6 +12,7 @@ SCHEMAS = {
     "list": ("limen.glances:CatalogueReport",),
     "show": ("limen.glances:TaskReport", "limen.glances:StackReport"),
     "decide": ("limen.core.verdict:DecideReport",),
+    "compare": ("limen.comparisons:CompareReport",),
     "depth": ("limen.depths:DepthReport",),
     "bound": ("limen.bounds.bound:BoundReport",),
     "solve": ("limen.solutions:SolveReport", "limen.solutions:LeastReport"),
@@ -19,6 +20,7 @@ SCHEMAS = {
     "design": ("limen.designs.report:DesignReport",),
     "protocol": ("limen.conversation.play:ProtocolReport", "limen.decompositions:DecomposeReport"),
     "table": ("limen.tables.report:TableReport",),
+    "test": ("limen.laws.held:LawsReport",),
     "check": ("limen.checks.reader:CheckReport", "limen.checks.reader:FolderReport"),
 }
 

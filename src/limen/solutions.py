@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 import msgspec
-import numpy as np
 
+from limen.core.arrays import np
 from limen.core.catalogue import identifier
 from limen.core.certificate import Run, Solves, encode
 from limen.core.construction import Construction, construct

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lazy_loader
-import numpy as np
-from numpy.typing import NDArray
 
 from limen.conversation.converse import converse
 from limen.conversation.sums import Integers
 from limen.conversation.transcript import arithmetic
+from limen.core.arrays import NDArray, np
 from limen.core.errors import BadInput
 from limen.core.graph import Graph
 from limen.core.heads import join, split

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import lazy_loader
-import numpy as np
 
 from limen.checks.collision import check_collision, own_arithmetic, streams
+from limen.core.arrays import np
 from limen.core.certificate import Collision
 from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Task, Tokens

@@ -30,10 +30,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import lazy_loader
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from limen.adversary._talk import Heard, Pair, Talk
+from limen.core.arrays import NDArray, np
 from limen.core.certificate import Collision
 from limen.core.errors import BadInput
 from limen.core.strategy import Access, Searched, Strategy

@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import lazy_loader
-import numpy as np
 
 from limen.conversation.converse import Said, converse
 from limen.conversation.transcript import arithmetic
+from limen.core.arrays import np
 from limen.core.certificate import Collision
 from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Task, Tokens

@@ -9,10 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 import lazy_loader
-import numpy as np
-from numpy.typing import NDArray
 
 from limen.adversary.collisions import collided
+from limen.core.arrays import NDArray, np
 from limen.core.certificate import Collision
 from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Task, Tokens

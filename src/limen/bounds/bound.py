@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from math import log2
 
 import msgspec
-import numpy as np
+from msgspec.structs import replace
 
 from limen.bounds import matrix
 from limen.bounds.matrix import Entries
-from limen.bounds.stranger import Function, ask
+from limen.bounds.stranger import Answering, Function, Replies, ask, ask_here
+from limen.core import own
+from limen.core.arrays import np
 from limen.core.bits import Count
 from limen.core.catalogue import ids, lookup
 from limen.core.errors import BadInput
+from limen.core.missing import LeftOut
 from limen.core.report import Report
 from limen.core.task import Task
 from limen.core.theorem import Need, Theorem
@@ -87,6 +90,7 @@ class BoundReport(Report, frozen=True, kw_only=True, tag="limen/bound/1"):
     needs: tuple[Asking, ...]
     fit: Fit | None = None
     remarks: tuple[str, ...] = ()
+    incomplete: str | None = None  # what was left out, since a package is not installed
 
     @property
     def headline(self) -> str:
@@ -98,7 +102,7 @@ def bound_of(
     target: str, cut: int | None, alphabet: int | None, length: int | None, seconds: float | int
 ) -> BoundReport:
     """As the command line asks: for a task of the catalogue or for FILE.py:NAME."""
-    if ":" in target:
+    if ":" in target and not own.is_class(target):
         function = Function.parse(target, alphabet, length)
         if cut is None:
             raise BadInput(f"{function} takes --cut T: how many tokens are read before the rest asks")
@@ -107,6 +111,7 @@ def bound_of(
         raise BadInput(
             f"{target} has its own alphabet and length; --alphabet and --length are for FILE.py:NAME"
         )
+    own.admit(target)
     return bound(Task.parse(target), cut)
 
 
@@ -115,7 +120,10 @@ def bound(task: Task, cut: int | None = None) -> BoundReport:
     t = task.cut if cut is None else cut
     if not 0 < t < task.length:
         raise BadInput(f"{task}: the cut must be in 1..{task.length - 1}, got {t}")
-    closed, counted = task.rows(t), counts(matrix.of_task(task, t)) if _few(task) else None
+    closed, counted = task.rows(t), _counted(task, t) if _few(task) else None
+    if isinstance(counted, LeftOut):
+        left_out = f"the matrix of all inputs: {counted}"
+        return replace(_report(str(task), t, closed, None, _stated(task)), incomplete=left_out)
     rows = _better(closed, counted)
     needs = _stated(task) if t == task.cut else ()
     if rows is not None and (t != task.cut or rows is not closed):
@@ -127,13 +135,31 @@ def bound(task: Task, cut: int | None = None) -> BoundReport:
 
 def bound_function(function: Function, cut: int, seconds: float | int) -> BoundReport:
     """From the matrix alone, which the function fills in a process of its own within so many seconds."""
-    asked = ask(function, cut, seconds)
+    return _of_matrix(str(function), ask(function, cut, seconds))
+
+
+def bound_here(
+    function: Answering, cut: int | None, alphabet: int | None = None, length: int | None = None
+) -> BoundReport:
+    """The same of a function that Python has at hand; without a cut, at the one of most rows."""
+    name = getattr(function, "__name__", type(function).__name__)
+    return _of_matrix(name, ask_here(function, cut, alphabet, length))
+
+
+def _counted(task: Task, t: int) -> Counted | LeftOut:
+    try:
+        return counts(matrix.of_task(task, t))
+    except ModuleNotFoundError as error:
+        return LeftOut.of(error)
+
+
+def _of_matrix(name: str, asked: Replies) -> BoundReport:
     counted = counts(asked.entries)
     lengths = {n: matrix.distinct_rows(A) for n, A in asked.smaller.items()}
     fit = fitted(lengths | {asked.length: matrix.distinct_rows(asked.entries)})
     rows = counted.rows
     needs = _carried(rows), _summed(rows), *_exchanged(counted, asked.alphabet)
-    return _report(str(function), cut, rows, counted, needs, fit)
+    return _report(name, asked.cut, rows, counted, needs, fit)
 
 
 def _report(

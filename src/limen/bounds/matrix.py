@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import numpy as np
 from flint import nmod_mat
-from numpy.typing import NDArray
 
+from limen.core.arrays import NDArray, np
 from limen.core.task import Answers, Task, Tokens
 from limen.model import exhaustive
 
@@ -23,7 +22,7 @@ PRIME = 2**61 - 1
 MOST_ENTRIES = 2**21  # of a matrix whose rank or fooling sets are asked for, equal rows and columns left out
 MOST_PREFIXES = 2**12  # different rows among which pairwise distinguishable ones are looked for
 
-Entries: TypeAlias = NDArray[np.int32]  # (prefixes, continuations): answers as 0, 1, …, or NOT_ALLOWED
+Entries: TypeAlias = "NDArray[np.int32]"  # (prefixes, continuations): answers as 0, 1, …, or NOT_ALLOWED
 
 
 def of_task(task: Task, t: int) -> Entries:

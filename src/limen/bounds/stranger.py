@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from limen.bounds.matrix import Entries
+from limen.bounds import _worker
+from limen.bounds.matrix import Entries, distinct_rows
+from limen.core.arrays import np
 from limen.core.errors import BadInput
 
+Answering = Callable[[tuple[int, ...]], Any]  # a function of the tokens
 MOST_INPUTS = 2**20  # that a function is asked for
 _WORKER = Path(__file__).with_name("_worker.py")
 
@@ -46,6 +49,7 @@ class Replies:
 
     alphabet: int
     length: int
+    cut: int
     entries: Entries
     smaller: dict[int, Entries]
 
@@ -68,7 +72,27 @@ def ask(function: Function, cut: int, seconds: float | int) -> Replies:
         if "error" in reply:
             raise BadInput(f"{function}: {reply['error']}")
         matrices = dict(sorted(_read(path, reply["alphabet"]) for path in Path(folder).glob("*.bin")))
-    return Replies(reply["alphabet"], reply["length"], matrices.pop(reply["length"]), matrices)
+    return Replies(reply["alphabet"], reply["length"], cut, matrices.pop(reply["length"]), matrices)
+
+
+def ask_here(function: Answering, cut: int | None, alphabet: int | None, length: int | None) -> Replies:
+    """The same of a function that Python has at hand, here; without a cut, the one of most rows."""
+    A, n = (_said(function, size, value) for size, value in (("alphabet", alphabet), ("length", length)))
+    try:
+        _worker.sizes(function, {"alphabet": A, "length": n, "cut": cut or 1, "most": MOST_INPUTS})
+        written = np.array(_worker.answers(function, A, n), dtype=np.int32)
+    except _worker.Wrong as wrong:
+        raise BadInput(f"{getattr(function, '__name__', 'the function')}: {wrong}") from None
+    cuts = range(1, n) if cut is None else [cut]
+    t = max(cuts, key=lambda t: distinct_rows(written.reshape(A**t, -1)))
+    return Replies(A, n, t, written.reshape(A**t, -1), {})
+
+
+def _said(function: Answering, size: str, value: int | None) -> int:
+    found = getattr(function, size, None) if value is None else value
+    if type(found) is not int:
+        raise BadInput(f"a function takes {size}=…, or has an attribute of this name; got {found!r}")
+    return found
 
 
 def _run(function: Function, cut: int, seconds: float | int, folder: Path) -> int | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import lazy_loader
-import numpy as np
 
 from limen.checks.tried import same_weights
 from limen.conversation.converse import converse
 from limen.conversation.transcript import arithmetic
+from limen.core.arrays import np
 from limen.core.certificate import Collision
 from limen.core.errors import BadInput
 from limen.core.mixer import Streaming

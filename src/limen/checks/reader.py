@@ -9,7 +9,6 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from limen.checks.collision import check_collision, own_arithmetic
-from limen.checks.coq import check_proof
 from limen.checks.transcript import check_transcript
 from limen.checks.tried import check_counterexample, check_run
 from limen.core.certificate import Bound, Collision, Counterexample, Machine, Run, Solves, Transcript, decode
@@ -120,7 +119,9 @@ def _run_again(
 
 
 def _proof_checked(path: Path) -> CheckReport:
-    """A Coq file."""
+    """A Coq file; the forms of the theorems are loaded for it alone."""
+    from limen.checks.coq import check_proof
+
     try:
         text = content_of(path).decode("utf-8")
     except UnicodeDecodeError as error:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from limen.checks.tried import same_weights
 from limen.conversation.transcript import transcript
+from limen.core.arrays import np
 from limen.core.certificate import Transcript
 from limen.core.protocol import shares
 from limen.core.task import Player, Task

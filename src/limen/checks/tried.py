@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import lazy_loader
-import numpy as np
 
+from limen.core.arrays import np
 from limen.core.certificate import Counterexample, Run
 from limen.core.errors import BadInput
 from limen.core.task import Task

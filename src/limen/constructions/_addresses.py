@@ -13,11 +13,10 @@ from functools import cache
 from itertools import accumulate, count
 from typing import Literal
 
-import numpy as np
 from flint import fmpz
-from numpy.typing import NDArray
 
 from limen.constructions._weights import binary, binary_tables, bits_for, digits
+from limen.core.arrays import NDArray, np
 from limen.core.errors import BadInput
 from limen.core.weights import Array, Weights
 from limen.model.embedding import Code

@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._margins import Roundoff
 from limen.constructions._weights import bits_for
+from limen.core.arrays import np
 from limen.core.errors import BadInput
 from limen.core.numbers import Float, Precision
 from limen.core.weights import Array

@@ -27,12 +27,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._margins import Roundoff, certified, lower, retrieved
 from limen.constructions._net import Net
 from limen.constructions._weights import DIGITS, bits_for, digits
+from limen.core.arrays import np
 from limen.core.construction import Construction
 from limen.core.weights import Array, Weights
 from limen.model.embedding import Code, Segment

@@ -24,7 +24,6 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._additive import Additive, AnchoredMemory, Sum, machine
@@ -32,6 +31,7 @@ from limen.constructions._features import SHUT
 from limen.constructions._margins import Roundoff, certified, holds, in_balls
 from limen.constructions._weights import bits_for, digits, zeros
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision

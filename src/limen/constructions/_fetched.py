@@ -11,13 +11,13 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._lookup import blur, rounded, stray
 from limen.constructions._margins import Roundoff
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.weights import Weights

@@ -35,7 +35,6 @@ from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._features import SHUT, linear_keys
@@ -43,6 +42,7 @@ from limen.constructions._margins import Roundoff, certified, copied, in_balls, 
 from limen.constructions._weights import bits_for, identity, zeros
 from limen.constructions._words import decide, decided, fill_words, oppose, word, word_tables
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision

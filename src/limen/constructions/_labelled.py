@@ -10,12 +10,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
-import numpy as np
-
 from limen.constructions._cosines import FAR, Cosines
 from limen.constructions._margins import Roundoff, certified, in_balls, lower, retrieved
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, zeros
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision

@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isqrt
 
-import numpy as np
-
 from limen.constructions._weights import bits_for, digits
+from limen.core.arrays import np
 from limen.core.weights import Weights
 from limen.model.embedding import Code
 

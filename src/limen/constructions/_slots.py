@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from limen.constructions._features import SHUT
+from limen.core.arrays import np
 from limen.core.weights import Weights
 from limen.model.embedding import Code
 

@@ -14,13 +14,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeGuard
 
 import lazy_loader
-import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from limen.constructions._margins import Roundoff, certified, retrieved
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.arrays import NDArray, np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Float, Precision

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from limen.core.arrays import np
 from limen.core.weights import Array, Weights
 from limen.model.embedding import Code
 from limen.model.model import Frame

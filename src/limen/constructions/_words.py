@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._margins import Roundoff, lower
 from limen.constructions._weights import binary, binary_tables, digits, fill_tables, identity
+from limen.core.arrays import np
 from limen.core.weights import Array, Weights
 from limen.model.embedding import Code
 from limen.model.model import Frame

@@ -16,14 +16,13 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
-
 from limen.constructions._addresses import BinaryWords
 from limen.constructions._carries import Carry, Trip, carry_of, plain
 from limen.constructions._copies import C, share_margin
 from limen.constructions._margins import Roundoff, holds, in_balls
 from limen.constructions._weights import identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.errors import BadInput

@@ -15,13 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from limen.constructions._copies import C, share_margin
 from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._weights import bits_for, identity, zeros
 from limen.constructions._words import fill_words, oppose, word, word_tables
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision

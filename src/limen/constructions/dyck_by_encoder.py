@@ -24,14 +24,13 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
 
-import numpy as np
-
 from limen.constructions._depths import KINDS, STEP, C, SoftmaxDyck
 from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._net import Net
 from limen.constructions._weights import bits_for, digits, identity, zeros
 from limen.constructions._words import oppose
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.errors import at_least
 from limen.core.numbers import Precision

@@ -15,10 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from limen.constructions._fetched import Fetched
 from limen.constructions._margins import Roundoff, certified, holds, in_balls
+from limen.core.arrays import np
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
 from limen.tasks.sparse_average import SparseAverage

@@ -24,12 +24,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import lazy_loader
-import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._sparse_average import SetQuery, native, power_of_two
+from limen.core.arrays import NDArray, np
 from limen.core.numbers import Precision
 from limen.tasks.sparse_average import SparseAverage
 

@@ -23,13 +23,13 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._adders import carry
 from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, retrieved, settled
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.errors import at_least

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-import numpy as np
 from flint import arb, fmpz
 
 from limen.constructions._lookup import blur, stray
@@ -32,6 +31,7 @@ from limen.constructions._margins import Roundoff, certified, holds, in_balls, r
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, identity, zeros
 from limen.constructions._words import decide, decided
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision

@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._adders import carry
@@ -36,6 +35,7 @@ from limen.constructions._machines import MACHINES, SYMBOLS, TuringMachine
 from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision

@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._margins import certified, in_balls
@@ -24,6 +23,7 @@ from limen.constructions._partners import Partners
 from limen.constructions._weights import zeros
 from limen.constructions._words import decide
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision

@@ -20,13 +20,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from flint import arb
 
 from limen.constructions._margins import Roundoff, certified, in_balls, retrieved
 from limen.constructions._weights import identity, zeros
 from limen.constructions._words import decide, decided
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.errors import BadInput

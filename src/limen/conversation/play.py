@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 import msgspec
-import numpy as np
 
 from limen.conversation.sums import Floats
 from limen.conversation.transcript import arithmetic, most_bits, transcript
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Message, Transcript
 from limen.core.errors import BadInput, unknown

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import lazy_loader
-import numpy as np
 
+from limen.core.arrays import np
 from limen.core.errors import BadInput
 from limen.core.numbers import Fixed, Precision
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import lazy_loader
-import numpy as np
 
 from limen.conversation.converse import Said, converse
 from limen.conversation.sums import Arithmetic, Floats, Integers
+from limen.core.arrays import np
 from limen.core.certificate import Message, Transcript
 from limen.core.errors import BadInput, unknown
 from limen.core.numbers import Fixed, Precision

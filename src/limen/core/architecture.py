@@ -108,7 +108,9 @@ class Architecture:
         for i, layer in enumerate(self.layers):
             for part in layer.parts:
                 if part.kv is not None and part.kv >= i:
-                    raise BadInput(f"layer {i}, {part}: kv must name an earlier layer, 0..{i - 1}")
+                    earlier = f"0 to {i - 1}" if i else "and layer 0 has none"
+                    heads = f"for {part.kv} KV heads say kv_heads={part.kv}"
+                    raise BadInput(f"layer {i}, {part}: kv must name an earlier layer, {earlier}; {heads}")
 
     @classmethod
     def parse(cls, text: str) -> Architecture:

@@ -19,9 +19,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 import lazy_loader
-import numpy as np
-from numpy.typing import NDArray
 
+from limen.core.arrays import NDArray, np
 from limen.core.errors import BadInput, at_least, unknown
 from limen.core.text import build, parse_call, spell
 

@@ -8,6 +8,7 @@ text that comes out of a file, a certificate's or a model's, is refused if it na
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import re
@@ -38,6 +39,19 @@ def admit(*texts: str | None) -> None:
                 _remember(name, _class(name))
 
 
+def is_class(text: str) -> bool:
+    """Whether `file.py:Name…` names a class, found without running the file."""
+    name = text.partition("(")[0].strip()
+    path, inside = _key(name)
+    if not named(name) or not path.is_file():
+        return False
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return False
+    return any(isinstance(node, ast.ClassDef) and node.name == inside for node in tree.body)
+
+
 def adopt(cls: type) -> str:
     """The name of a class that was never asked for by one: defined in a notebook, or imported by hand."""
     if cls not in _NAMES:
@@ -47,9 +61,14 @@ def adopt(cls: type) -> str:
     return _NAMES[cls]
 
 
-def admitted(name: str) -> type:
+def known(name: str) -> type | None:
     """The class of this name, if a person has asked for it."""
-    found = _CLASSES.get(_key(name))
+    return _CLASSES.get(_key(name)) if ":" in name else None
+
+
+def admitted(name: str) -> type:
+    """The same, where it must be known."""
+    found = known(name)
     if found is None:
         raise BadInput(f"{name} is nobody's but yours: it is read where a command or a function is given it")
     return found

@@ -1,21 +1,21 @@
 """A task: what is to be computed, as plain token ids in and an integer out."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
-from limen.core.catalogue import identifier, lookup
+from limen.core.catalogue import identifier, ids, lookup
 from limen.core.errors import BadInput, shortened, unknown
+from limen.core.own import known
 from limen.core.text import Call, build, parse_call, remembered, spell
 
-Tokens: TypeAlias = NDArray[np.int64]  # (*batch, length)
-Answers: TypeAlias = NDArray[np.int64]  # (*batch,), or (*batch, asks) where several answers are due
+Tokens: TypeAlias = "NDArray[np.int64]"  # (*batch, length)
+Answers: TypeAlias = "NDArray[np.int64]"  # (*batch,), or (*batch, asks) where several answers are due
 Said: TypeAlias = Mapping[str, int | bool | str]  # what a text says of sizes
 
 
@@ -103,7 +103,13 @@ class Task(ABC):
         return " | ".join(few(tokens[p.tokens.start : p.tokens.stop].tolist()) for p in self.players())
 
     @staticmethod
-    def parse(text: str) -> "Task":
+    def names(text: str) -> bool:
+        """Whether a text is that of a task, of the catalogue or of your own, not of an architecture."""
+        name = text.partition("(")[0].strip()
+        return name in ids("tasks") or issubclass(known(name) or object, Task)
+
+    @staticmethod
+    def parse(text: str) -> Task:
         """Reads the text form, as in `eva(n=512)`; `str` gives it back."""
         return _parsed(text)
 
@@ -130,7 +136,7 @@ class Task(ABC):
         """The size to vary when none is named."""
         return next(iter(self.sizes))
 
-    def resized(self, size: str, value: int) -> "Task":
+    def resized(self, size: str, value: int) -> Task:
         """The same task with another value of one of its sizes."""
         if size not in self.sizes:
             raise unknown(f"size of {identifier(self)}", size, self.sizes)
@@ -138,7 +144,7 @@ class Task(ABC):
         return build(type(self), Call(call.name, call.arguments | {size: value}))
 
     @classmethod
-    def examples(cls) -> tuple["Task", ...]:
+    def examples(cls) -> tuple[Task, ...]:
         """Small instances on which the laws of the catalogue are tested."""
         return (cls(),)
 

@@ -21,9 +21,6 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-import numpy as np
-from numpy.typing import NDArray
-
 from limen.core.catalogue import identifier
 from limen.core.errors import BadInput, unknown
 from limen.core.own import NAMED, named
@@ -249,13 +246,8 @@ def word(value: Any) -> str:
 def spell_stack(layers: list[str]) -> str:
     """A sequence of layers with its repetitions written as `count*(…)`; `|` binds tighter than `*`."""
     items, at = [], 0
-    alike = _alike(layers)
     while at < len(layers):
-        periods = np.arange(1, (len(layers) - at) // 2 + 1)
-        counts = 1 + alike[at, 1 : len(periods) + 1] // periods
-        covered = np.where(counts > 1, periods * counts, 0)
-        best = int(covered.argmax()) if len(periods) else 0  # the shortest period of those that cover most
-        period, count = (best + 1, int(counts[best])) if len(periods) and covered[best] else (1, 1)
+        period, count = _repeated(layers[at:])
         body = layers[at : at + period]
         inside = body[0] if period == 1 else spell_stack(body)
         grouped = f"({inside})" if period > 1 or "|" in inside else inside
@@ -264,14 +256,25 @@ def spell_stack(layers: list[str]) -> str:
     return ",".join(items)
 
 
-def _alike(layers: list[str]) -> NDArray[np.int32]:
-    """(at, p): how many layers from `at` on are the same as p places later."""
-    names = {layer: i for i, layer in enumerate(dict.fromkeys(layers))}
-    codes = np.array([names[layer] for layer in layers], dtype=np.int64)
-    alike = np.zeros((len(layers) + 1, len(layers) + 1), dtype=np.int32)
-    for at in range(len(layers) - 1, -1, -1):
-        same = codes[at] == codes[at:]
-        alike[at, : len(same)] = np.where(same, 1 + alike[at + 1, : len(same)], 0)
+def _repeated(layers: list[str]) -> tuple[int, int]:
+    """A period and how often it stands at the start: the shortest of those that cover most layers."""
+    alike = _alike(layers)
+    counts = ((p, 1 + alike[p] // p) for p in range(1, len(layers) // 2 + 1))
+    found = [(p, count) for p, count in counts if count > 1]
+    return max(found, key=lambda pair: (pair[0] * pair[1], -pair[0]), default=(1, 1))
+
+
+def _alike(layers: list[str]) -> list[int]:
+    """At p: how many layers from the first on are the same as p places later (the Z-function, linear)."""
+    n = len(layers)
+    alike, left, right = [0] * n, 0, 0  # layers[left:right] are alike the first ones
+    for p in range(1, n):
+        k = min(right - p, alike[p - left]) if p < right else 0
+        while p + k < n and layers[k] == layers[p + k]:
+            k += 1
+        alike[p] = k
+        if p + k > right:
+            left, right = p, p + k
     return alike
 
 

@@ -19,6 +19,7 @@ class Answer(StrEnum):
     CAN = "can"
     CANNOT = "cannot"
     OPEN = "open"
+    INCOMPLETE = "incomplete"  # no evidence, but not all that might give it was looked at
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,13 @@ class Flip:
     below: int | None
 
 
-def answer_of(evidence: Accepted | None) -> Answer:
-    """CANNOT by a bound, CAN by weights or by counting, otherwise OPEN: said here and nowhere else."""
+def answer_of(evidence: Accepted | None, incomplete: bool = False) -> Answer:
+    """CANNOT by a bound, CAN by weights or by counting, otherwise OPEN: said here and nowhere else.
+
+    Where something that might decide it could not be asked, INCOMPLETE instead of OPEN.
+    """
     if evidence is None:
-        return Answer.OPEN
+        return Answer.INCOMPLETE if incomplete else Answer.OPEN
     return Answer.CANNOT if isinstance(evidence.certificate, Bound) else Answer.CAN
 
 
@@ -89,6 +93,7 @@ class DecideReport(Report, frozen=True, kw_only=True, tag="limen/decide/1"):
     reason: str
     remarks: tuple[str, ...]
     certificate: Bound | Fits | Machine | None
+    incomplete: tuple[str, ...] = ()  # what was left out, since a package is not installed
     defaults: tuple[str, ...] = ()  # sizes that the texts left out, and what they then are
     proof: str | None = None  # the Coq file that was written
     proof_by: str | None = None  # by which theorem of which file
@@ -118,6 +123,7 @@ class Verdict(Result):
     flips: Flip | None = None
     ceiling: Ceiling | None = None
     believed: Conjecture | None = None  # of what is open: who says no without a proof
+    incomplete: tuple[str, ...] = ()  # what was left out, since a package is not installed
     asked: tuple[str, str] | None = None  # the task and the architecture as people write them
 
     def __post_init__(self) -> None:
@@ -135,7 +141,7 @@ class Verdict(Result):
 
     @property
     def answer(self) -> Answer:
-        return answer_of(self.evidence)
+        return answer_of(self.evidence, bool(self.incomplete))
 
     @property
     def headline(self) -> str:
@@ -165,6 +171,7 @@ class Verdict(Result):
             reason=self.reason,
             remarks=self.remarks,
             certificate=self._certificate,
+            incomplete=self.incomplete,
         )
 
     @property

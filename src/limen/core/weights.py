@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import lazy_loader
-import numpy as np
-from numpy.typing import NDArray
+
+from limen.core.arrays import NDArray, np
 
 if TYPE_CHECKING:
     import torch
@@ -14,8 +14,8 @@ else:
     torch = lazy_loader.load("torch")
 
 Shapes = dict[str, tuple[int, ...]]
-Array = NDArray[np.float64]
-Weights = dict[str, Array]  # as a construction writes them: whoever reads them needs no torch
+Array: TypeAlias = "NDArray[np.float64]"
+Weights: TypeAlias = dict[str, Array]  # as a construction writes them: whoever reads them needs no torch
 
 
 def tensors(weights: Weights) -> dict[str, torch.Tensor]:

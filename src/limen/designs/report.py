@@ -176,7 +176,7 @@ def _verdict(name: str, judged: Judged) -> TaskVerdict:
     return TaskVerdict(
         task=str(judged.task),
         name=name,
-        verdict=answer_of(judged.evidence),
+        verdict=answer_of(judged.evidence, judged.incomplete),
         shallow=judged.shallow,
         construction=judged.construction,
         certificate=found if isinstance(found, Fits | Machine) else None,

@@ -40,11 +40,14 @@ class Judged(NamedTuple):
     shallow: bool = False  # the stack has fewer hops than the task
     construction: str | None = None
     evidence: Accepted | None = None
+    incomplete: bool = False  # without evidence: not all that might give it could be asked
 
     @property
     def standing(self) -> Standing:
         if answer_of(self.evidence) is Answer.CAN:
             return Standing.CAN
+        if self.incomplete:
+            return Standing.INCOMPLETE
         return Standing.SHALLOW if self.shallow else Standing.OPEN
 
 
@@ -190,7 +193,8 @@ def judge(tasks: tuple[Task, ...], architecture: Architecture, price: Cost) -> F
         if (found := built(task, architecture)) is not None:
             judged.append(Judged(task, False, *found))
         else:
-            judged.append(Judged(task, shallow(task, architecture)))
+            left_out = decisions.incomplete(task, architecture)
+            judged.append(Judged(task, shallow(task, architecture), incomplete=left_out))
     return FrontRow(architecture, price, tuple(judged))
 
 

@@ -12,6 +12,7 @@ from limen.core.certificate import Bound
 from limen.core.construction import Construction, constructions_for
 from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
+from limen.core.missing import package
 from limen.core.task import Task
 from limen.mixers.linear import Linear
 from limen.mixers.softmax import Softmax
@@ -26,7 +27,8 @@ class Standing(IntEnum):
     RULED_OUT = 0
     SHALLOW = 1  # open, but of fewer hops than the task has: not in long texts, certified for none as short
     OPEN = 2
-    CAN = 3
+    INCOMPLETE = 3  # neither, but a package is missing that might tell
+    CAN = 4
 
 
 @cache
@@ -69,6 +71,8 @@ def _constructions(task: Task, usable: Architecture) -> tuple[Construction, ...]
                 found.append(construction)
         except BadInput:  # it does not exist at these sizes
             continue
+        except ModuleNotFoundError as error:  # `decisions.incomplete` says that it is left out
+            package(error)
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from limen.core.errors import BadInput, unknown
+from limen.core.errors import BadInput, shortened, unknown
 from limen.hf.dtypes import INSIDE
 from limen.hf.fields import Fields, defaults, no_misspelling, other_names
 from limen.hf.parameters import parameters
@@ -73,7 +73,9 @@ def decoder(config: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any], s
     if isinstance(own, str) and own in defaults():
         return config, own
     for name in INSIDE:
-        if isinstance(inner := config.get(name), dict):
+        if (inner := config.get(name)) is not None:
+            if not isinstance(inner, dict):
+                raise BadInput(f"{where}: {name} is {shortened(inner)}; expected an object")
             return _inner(inner, str(own), f"{where}: {name}")
     no_misspelling(config, (key for key in config if key not in INSIDE), INSIDE, where)
     if isinstance(own, str):  # the decoder's fields without a box around them, or none at all

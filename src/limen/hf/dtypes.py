@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from limen.core.errors import BadInput, unknown
+from limen.core.errors import BadInput, shortened, unknown
 
 BITS = {
     "float32": Fraction(32),
@@ -57,8 +57,8 @@ def dtype(name: str, where: str) -> str:
 def declared(config: Mapping[str, Any], where: str) -> Declared:
     """The dtype of the weights; of the cache's keys where a quantised checkpoint says it; of the states."""
     boxes = [config[name] for name in INSIDE if isinstance(config.get(name), dict)] + [config]
-    model = _first(boxes, ("dtype", "torch_dtype"))
-    state = _first(boxes, _STATE)
+    model = _first(boxes, ("dtype", "torch_dtype"), where)
+    state = _first(boxes, _STATE, where)
     kv = next((found for box in boxes if (found := _quantised(box, where))), (None, ""))
     return Declared(
         dtype(model[0], where) if model else None,
@@ -70,8 +70,11 @@ def declared(config: Mapping[str, Any], where: str) -> Declared:
     )
 
 
-def _first(boxes: list[Any], keys: tuple[str, ...]) -> tuple[str, str] | None:
-    found = ((box[key], key) for box in boxes for key in keys if isinstance(box.get(key), str))
+def _first(boxes: list[Any], keys: tuple[str, ...], where: str) -> tuple[str, str] | None:
+    found = [(box[key], key) for box in boxes for key in keys if box.get(key) is not None]
+    for value, key in found:
+        if not isinstance(value, str):
+            raise BadInput(f"{where}: {key} is {shortened(value)}; expected the name of a dtype")
     return next(((value, key) for value, key in found if value != "auto"), None)
 
 

@@ -23,6 +23,7 @@ _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 _FIXED = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _PAIRS, _TENSORS, _STRINGS, _TEXT, _LIST = 2**12, 2**17, 2**21, 2**16, 2**12  # more are nobody's
+_NUMBERS = 2**40  # of a tensor
 _TYPES = {  # numbers of a block, and its bytes
     0: (1, 4),
     1: (1, 2),
@@ -158,6 +159,8 @@ def _header(r: _Bytes) -> GGUFConfig:
     found: dict[str, Any] = {}
     for _ in range(pairs):
         key = r.text()
+        if key in found:
+            raise r.wrong(f"the key {shortened(key)} is given twice")
         found[key] = r.value(r.one(4))
     config = GGUFConfig(config_of(found, r.where))
     if found.get("split.count", 1) in (0, 1):
@@ -174,6 +177,8 @@ def _weights(r: _Bytes, tensors: int) -> tuple[int | None, int | None]:
         if dimensions > 8:
             raise r.wrong(f"a tensor of {dimensions} dimensions")
         count = prod(r.one(10) for _ in range(dimensions))
+        if count > _NUMBERS:
+            raise r.wrong(f"a tensor of {shortened(count)} numbers, at most {_NUMBERS:,} are read")
         kind = r.one(4)
         r.one(10)
         numbers += count

@@ -50,8 +50,9 @@ def indexed(f: Fields, own_index: bool) -> Block:
 
 
 def _latents(f: Fields) -> Kept:
-    whole = f.integer("num_attention_heads") * (_key_size(f) + _value_size(f))
-    return Kept(Use.KV, f.integer("kv_lora_rank") + f.integer("qk_rope_head_dim"), EveryToken(), whole=whole)
+    whole = (f.integer("num_attention_heads"), _key_size(f), _value_size(f))
+    r, d_r = f.integer("kv_lora_rank"), f.integer("qk_rope_head_dim")
+    return Kept(Use.KV, r + d_r, EveryToken(), pieces=((1, r), (1, d_r)), whole=whole)
 
 
 def _key_size(f: Fields) -> int:
@@ -90,7 +91,7 @@ def _sourced(f: Fields, i: int) -> Block:
     own = sources is None or _listed(f, "kv_source_layers", i) == i
     latents, index = block.kept[0], block.kept[1:]
     if not _rotated(f, i):  # no positions, no rotated key
-        latents = replace(latents, numbers=f.integer("kv_lora_rank"))
+        latents = replace(latents, numbers=f.integer("kv_lora_rank"), pieces=latents.pieces[:1])
     return replace(block, kept=(*((latents,) if own else ()), *index))
 
 

@@ -83,8 +83,8 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
 
 
 def _kinds(f: Fields) -> tuple[str, ...]:
-    if not f.listed and isinstance(pattern := f["hybrid_override_pattern"], str):
-        if set(pattern) - set(_NEMOTRON):
+    if not f.listed and (pattern := f["hybrid_override_pattern"]) is not None:
+        if not isinstance(pattern, str) or set(pattern) - set(_NEMOTRON):
             raise f.wrong("hybrid_override_pattern", f"a string of {', '.join(_NEMOTRON)}")
         return tuple(_NEMOTRON[letter] for letter in pattern)
     if not f.listed and f["attn_layer_indices"] is not None:

@@ -150,6 +150,7 @@ class Kept:
     """One tensor: rows of so many numbers; `wide` if the model's own code keeps it in float32.
 
     `pieces` are (heads, numbers a head): of each so many heads go to one of several ranks, at least one.
+    Those of a latent are its vector and the rotated key, one each for all heads.
     """
 
     use: Use
@@ -157,7 +158,7 @@ class Kept:
     rows: Rows
     wide: bool = False
     pieces: tuple[tuple[int, int], ...] = ()
-    whole: int | None = None  # of a latent vector: the keys and values that are read from it
+    whole: tuple[int, int, int] | None = None  # of a latent vector: the h, d_k, d_v that are read from it
 
     @property
     def grows(self) -> bool:

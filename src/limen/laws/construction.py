@@ -14,6 +14,7 @@ from limen.core.certificate import Run
 from limen.core.construction import Construction
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
+from limen.core.own import named
 from limen.laws.law import Law, require
 from limen.model import exhaustive
 from limen.model.files import load, save
@@ -42,7 +43,9 @@ def laws(construction: Construction) -> tuple[Law, ...]:
 
 
 def _savable(construction: Construction) -> bool:
-    return not any(isinstance(local, Pointwise) for local in construction.frame().locals)
+    """A file names nothing outside the catalogue, and no function of Python."""
+    frame = construction.frame()
+    return not named(str(frame.architecture)) and not any(isinstance(f, Pointwise) for f in frame.locals)
 
 
 def _whole(construction: Construction) -> bool:

@@ -11,8 +11,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import lazy_loader
-import numpy as np
-from numpy.typing import NDArray
+
+from limen.core.arrays import NDArray, np
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -24,7 +24,7 @@ else:
 
 
 class LevelBlocks(NamedTuple):
-    """LevelBlocks of tokens: what a state before it gives a token (qS), the outputs so far, what becomes of S."""
+    """Blocks of tokens: what a state before it gives a token (qS), the outputs so far, what becomes of S."""
 
     q: jt.Float[torch.Tensor, "*batch blocks size d_k"]
     y: jt.Float[torch.Tensor, "*batch blocks size d"]

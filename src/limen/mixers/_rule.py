@@ -131,7 +131,7 @@ def chunk_maps(
 
 
 class RuleBlocks(NamedTuple):
-    """RuleBlocks of tokens: queries decayed since before their block, keys up to its end, the gates' product."""
+    """Blocks of tokens: queries decayed since before their block, keys up to its end, the gates' product."""
 
     q: jt.Float[torch.Tensor, "*batch blocks size d_k"]
     k: jt.Float[torch.Tensor, "*batch blocks size d_k"]

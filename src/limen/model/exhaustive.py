@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
+from limen.core.arrays import np
 from limen.core.errors import BadInput
 from limen.core.task import Task, Tokens
 

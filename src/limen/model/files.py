@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
-import numpy as np
 
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.errors import BadInput
 from limen.core.folder import content_of, ready_folder, refuse_foreign, write_folder
 from limen.core.own import refuse

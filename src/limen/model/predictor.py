@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import lazy_loader
-import numpy as np
 
+from limen.core.arrays import np
 from limen.core.errors import BadInput
 from limen.core.task import Answers, Task, Tokens
 

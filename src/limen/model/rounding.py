@@ -1,11 +1,13 @@
 """Arithmetic in a precision the machine does not have: the result of every operation is rounded."""
 
+from __future__ import annotations
+
 from typing import Any
 
-import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from limen.core.arrays import np
 from limen.core.numbers import Precision
 
 # Operations whose results are numbers that were there before.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import lazy_loader
-import numpy as np
 
+from limen.core.arrays import np
 from limen.core.errors import BadInput, counted
 from limen.core.numbers import Exact, Precision
 from limen.core.task import Task, Tokens

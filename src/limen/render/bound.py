@@ -15,6 +15,8 @@ _READ = 64  # bits of a number that people read
 def lines_of(said: BoundReport) -> list[str]:
     """All of it."""
     lines = [f"{said.task}, cut after t = {said.cut:,} tokens", f"  {_rows(said)}"]
+    if said.incomplete is not None:
+        lines.append(f"  incomplete: {said.incomplete}")
     if said.exhaustive:
         lines.append(f"  every input was looked at: {_matrix(said)}")
         lines += [f"  {remark}" for remark in said.remarks]

@@ -10,7 +10,19 @@ import msgspec
 from limen.core.certificate import Certificate
 from limen.core.shown import draws
 from limen.core.verdict import Answer
-from limen.render import bound, check, decide, decomposition, depth, design, latex, protocol, show, solve
+from limen.render import (
+    bound,
+    check,
+    compare,
+    decide,
+    decomposition,
+    depth,
+    design,
+    latex,
+    protocol,
+    show,
+    solve,
+)
 from limen.render.card import card
 from limen.render.exchange import exchange_picture
 from limen.render.front import front_picture
@@ -28,6 +40,7 @@ if TYPE_CHECKING:
     from limen.tables.report import CellReport, TableReport
 
 _COLOUR = {Answer.CAN: "#1b9e5a", Answer.CANNOT: "#d4452b", Answer.OPEN: "#8a8f98"}
+_COLOUR |= {Answer.INCOMPLETE: _COLOUR[Answer.OPEN]}
 _SHOWN = 120  # characters of a field of a certificate
 
 
@@ -44,6 +57,7 @@ def register() -> None:
     draws("CheckReport", checked)
     draws("FolderReport", _text(check.folder_lines))
     draws("DecomposeReport", _text(decomposition.lines_of))
+    draws("CompareReport", _text(compare.lines_of))
     draws("DepthReport", _text(depth.lines_of))
     draws("SolveReport", _text(solve.lines_of))
     draws("LeastReport", _text(solve.least_lines))

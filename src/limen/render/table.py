@@ -16,10 +16,10 @@ from limen.render.latex import order_in_tex, tabular
 if TYPE_CHECKING:
     from limen.tables.report import CellReport, ColumnReport, RowReport, TableReport
 
-SIGN = {Answer.CAN: "✓", Answer.CANNOT: "✗", Answer.OPEN: "?"}
+SIGN = {Answer.CAN: "✓", Answer.CANNOT: "✗", Answer.OPEN: "?", Answer.INCOMPLETE: "…"}
 CHECKED, ARGUED, BELIEVED = "∎", "ᵃ", "ᶜ"
 MARK = {"sharper": "⁺", "weaker": "⁻", "corrected": "*", "confirmed": "", None: ""}
-_COLOUR = {Answer.CAN: "green", Answer.CANNOT: "red", Answer.OPEN: "dim"}
+_COLOUR = {Answer.CAN: "green", Answer.CANNOT: "red", Answer.OPEN: "dim", Answer.INCOMPLETE: "dim"}
 _WIDTH = 112  # where nobody's terminal says how wide it is
 _SHORT = {
     "composition": "L-Seq",

@@ -1,5 +1,6 @@
 """Numbers of rows that may be too large to write out: exact while they are small, else at least a power."""
 
+from functools import lru_cache
 from math import comb
 
 from flint import ctx, fmpz
@@ -47,6 +48,7 @@ def subsets(m: int, most: int, formula: str) -> Count:
     return Count(((2, max(half, largest(m, most, signs=1))),), formula, exact=False)
 
 
+@lru_cache(maxsize=2**10)  # the search for the flip asks for the same row again and again
 def signed_subsets(m: int, most: int, signs: int) -> int | None:
     """Σ_{s=1}^{most} C(m,s)·signs^s, None where that is too large to be written."""
     most = min(most, m)

@@ -1,8 +1,8 @@
 """Rows of residues in which two tokens sum to t modulo M, or no two do."""
 
-import numpy as np
-from numpy.random import Generator
+from __future__ import annotations
 
+from limen.core.arrays import Generator, np
 from limen.core.task import Answers, Tokens, distinct
 
 

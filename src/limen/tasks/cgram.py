@@ -6,13 +6,11 @@ c-1 heads that look back by 1 … c-1 tokens and one more layer do it.  A recurr
 ⌊n/c⌋·log₂(V-1) bits, and one softmax layer as much, for the key and the value are different tokens.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
-from numpy.random import Generator
-from numpy.typing import NDArray
-
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Said, Task, Tokens, filled
@@ -61,7 +59,7 @@ class Cgram(Task):
 
     def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
         x, gram = tokens[..., : self.n], tokens[..., self.n :]
-        found = (sliding_window_view(x, self.c - 1, axis=-1) == gram[..., None, :]).all(axis=-1)
+        found = (_windows(x, self.c - 1) == gram[..., None, :]).all(axis=-1)
         return np.asarray((found.sum(axis=-1) == 1) & ~found[..., -1])
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
@@ -107,13 +105,15 @@ class Cgram(Task):
 
     def answer(self, tokens: Tokens) -> Answers:
         x, gram = tokens[..., : self.n], tokens[..., self.n :]
-        windows = sliding_window_view(x[..., :-1], self.c - 1, axis=-1)  # (*batch, n-c+1, c-1)
+        windows = np.lib.stride_tricks.sliding_window_view(
+            x[..., :-1], self.c - 1, axis=-1
+        )  # (*batch, n-c+1, c-1)
         at = (windows == gram[..., None, :]).all(axis=-1).argmax(axis=-1, keepdims=True)
         return np.take_along_axis(x, at + self.c - 1, axis=-1)[..., 0]
 
     def queries(self, prefix: Tokens) -> Tokens:
         """Every gram that stands in the text once, and not at its end; a text may have none."""
-        windows = sliding_window_view(prefix, self.c - 1)
+        windows = _windows(prefix, self.c - 1)
         grams, first, times = np.unique(windows, axis=0, return_index=True, return_counts=True)
         once: Tokens = grams[(times == 1) & (first <= self.n - self.c)]
         return once
@@ -136,5 +136,10 @@ class Cgram(Task):
         return Count(powers, "(V-1)^(K-1)·V, K = min(⌊t/c⌋, (V-1)^(c-2))", exact=False)
 
     @classmethod
-    def examples(cls) -> tuple["Cgram", ...]:
+    def examples(cls) -> tuple[Cgram, ...]:
         return cls(), cls(n=2, c=2, V=2), cls(n=9, c=4, V=2)
+
+
+def _windows(x: Tokens, c: int) -> Tokens:
+    """(*batch, n) -> (*batch, n-c+1, c)."""
+    return np.lib.stride_tricks.sliding_window_view(x, c, axis=-1)

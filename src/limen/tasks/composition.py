@@ -13,14 +13,15 @@ but not in which part to look, so it cannot look ahead.  With w in front, ⌊log
 pointer doubling.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from dataclasses import dataclass
 
-import numpy as np
 from flint import fmpz
-from numpy.random import Generator
 
+from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Player, Said, Task, Tokens, distinct
@@ -160,7 +161,7 @@ class Composition(Task):
         return Count(((N, N),), "N^N, N = N_{L-1}", exact=False)
 
     @classmethod
-    def examples(cls) -> tuple["Composition", ...]:
+    def examples(cls) -> tuple[Composition, ...]:
         return cls(m=4), cls(m=2, n=(2,)), cls(m=2, n=(2, 3))
 
 

@@ -6,11 +6,11 @@ One softmax layer that spreads its weight over the tokens equal to s and one mor
 takes log₂n bits of precision.  A recurrence must carry all the counts: #rows = C(n+S-1, S-1).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.random import Generator
-
+from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
@@ -85,5 +85,5 @@ class Counting(Task):
         return binomial(t + self.S - 1, min(t, self.S - 1), "C(t+S-1, S-1)")
 
     @classmethod
-    def examples(cls) -> tuple["Counting", ...]:
+    def examples(cls) -> tuple[Counting, ...]:
         return cls(), cls(n=3, S=7), cls(n=1, S=2)

@@ -7,11 +7,11 @@ recurrence needs n bits of state (2^n rows) and one softmax layer n bits between
 layers of logarithmic size do it, as for equality.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.random import Generator
-
+from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced
@@ -72,5 +72,5 @@ class Disjointness(Task):
         return power_and(2, 2 * self.n - t, 1, "2^(2n-t) + 1")
 
     @classmethod
-    def examples(cls) -> tuple["Disjointness", ...]:
+    def examples(cls) -> tuple[Disjointness, ...]:
         return cls(), cls(n=1), cls(n=7)

@@ -7,12 +7,11 @@ softmax layer needs (n/2)·log₂k bits, for open_{a_1} close_{b_1} open_{a_2} c
 a = b, already at D = 1 [bhattamishra2024].
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
@@ -162,5 +161,5 @@ class Dyck(Task):
         return Count.of((self.k ** (H + 2) - self.k ** (H % 2)) // (self.k**2 - 1) + lost, formula)
 
     @classmethod
-    def examples(cls) -> tuple["Dyck", ...]:
+    def examples(cls) -> tuple[Dyck, ...]:
         return cls(), cls(n=6, k=1, D=1), cls(n=10, k=3, D=4)

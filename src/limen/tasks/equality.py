@@ -7,11 +7,11 @@ between the halves.  Two layers of logarithmic size do it: the first compares b_
 looks for a difference.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.random import Generator
-
+from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced
@@ -76,5 +76,5 @@ class Equality(Task):
         return power_and(2, 2 * self.n - t, 1, "2^(2n-t) + 1")
 
     @classmethod
-    def examples(cls) -> tuple["Equality", ...]:
+    def examples(cls) -> tuple[Equality, ...]:
         return cls(), cls(n=1), cls(n=7)

@@ -7,11 +7,11 @@ layer enough (the key is the position), while every recurrence must carry all of
 cut: #rows = n^n, so n·log₂n bits.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.random import Generator
-
+from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, distinct

@@ -13,12 +13,12 @@ people, i_1, i_3, … cities; the years are w, and no two tables share a year.  
 order of the tokens, so that the question comes last.
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.random import Generator
-
+from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Player, Said, Task, Tokens
@@ -181,7 +181,7 @@ class Facts(Task):
         return self.composition.rows(t)
 
     @classmethod
-    def examples(cls) -> tuple["Facts", ...]:
+    def examples(cls) -> tuple[Facts, ...]:
         return cls(m=4), cls(m=2, n=(2,)), cls(m=2, n=(2, 3))
 
 

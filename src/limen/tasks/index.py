@@ -6,11 +6,11 @@ Function evaluation with an alphabet of its own.  One softmax layer of width O(l
 position up; a recurrence must carry the whole string past the cut: #rows = S^n, so n·log₂S bits.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.random import Generator
-
+from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens
@@ -71,5 +71,5 @@ class Index(Task):
         return Count(((self.S, t),), "S^t")
 
     @classmethod
-    def examples(cls) -> tuple["Index", ...]:
+    def examples(cls) -> tuple[Index, ...]:
         return cls(), cls(n=3, S=5), cls(n=1, S=2)

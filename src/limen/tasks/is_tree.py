@@ -7,13 +7,13 @@ recurrence must know what is connected: Stirling₂(n, n-e) cases, about n·log 
 chain of thought helps.  With retrieval or one attention layer, log n bits and a chain of thought do.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import numpy as np
 from flint import fmpz
-from numpy.random import Generator
-from numpy.typing import NDArray
 
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced, different, distinct
@@ -161,5 +161,5 @@ class IsTree(Task):
         return Count.of(int(fmpz.stirling_s2(n, n - t)) + cycle, "S₂(n,n-t) + [t ≥ 3]")
 
     @classmethod
-    def examples(cls) -> tuple["IsTree", ...]:
+    def examples(cls) -> tuple[IsTree, ...]:
         return cls(), cls(n=4), cls(n=8)

@@ -7,12 +7,11 @@ Neighbours differ, so every hop goes back.  A softmax layer can double the numbe
 ⌊log₂k⌋ + 2 layers are enough.  The token ids are those of the public code, whose T = 100 means n = 98.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens
 
@@ -100,5 +99,5 @@ class Khop(Task):
         return np.setdiff1d(np.arange(self.k + 1, self.none), prefix[-1:])[:, None]
 
     @classmethod
-    def examples(cls) -> tuple["Khop", ...]:
+    def examples(cls) -> tuple[Khop, ...]:
         return cls(), cls(n=2, k=0, S=2), cls(n=7, k=3, S=2)

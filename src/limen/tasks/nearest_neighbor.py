@@ -8,13 +8,12 @@ size O(D + log n) find the point, then fetch its label.  The price is precision:
 resolve the margin.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cache
 
-import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
@@ -181,7 +180,7 @@ class NearestNeighbor(Task):
         return Count(((2, labels),), "2^min(⌊t/2⌋, directions)", exact=False)
 
     @classmethod
-    def examples(cls) -> tuple["NearestNeighbor", ...]:
+    def examples(cls) -> tuple[NearestNeighbor, ...]:
         return cls(), cls(n=1, D=2, g=1), cls(n=5, D=2, g=7)
 
 

@@ -7,12 +7,11 @@ Key and value stand in different tokens, so one softmax layer does no better; tw
 for the first tells each value the token before it.
 """
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass
 
-import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Said, Task, Tokens, different, distinct, filled
@@ -101,5 +100,5 @@ class Recall(Task):
         return Count(((self.V, min(t // 2, 3 * self.n - t)),), "V^min(⌊t/2⌋, 3n-t)", exact=False)
 
     @classmethod
-    def examples(cls) -> tuple["Recall", ...]:
+    def examples(cls) -> tuple[Recall, ...]:
         return cls(), cls(n=3, V=7, q=2), cls(n=1, V=3)

@@ -7,13 +7,12 @@ right one scores at least 1 above every other.  A recurrence must carry all n va
 the cut, n·log₂V bits; with `absent=true` the set of keys as well: #rows = C(2^D,n)·V^n.
 """
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import combinations
 
-import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, different, distinct, filled
@@ -118,7 +117,7 @@ class Retrieval(Task):
         return replace(binomial(keys - n + t, t, "C(2^D-n+t,t)·V^t", (V, t)), exact=False)
 
     @classmethod
-    def examples(cls) -> tuple["Retrieval", ...]:
+    def examples(cls) -> tuple[Retrieval, ...]:
         return cls(), cls(n=4, D=2, V=3), cls(n=3, D=2, V=2, absent=True), cls(n=1, D=1, V=1, absent=True)
 
 

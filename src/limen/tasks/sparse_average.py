@@ -8,14 +8,13 @@ Sanford et al. put all q positions into each token.  No token id can hold that b
 so here they take q tokens of their own.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 
-import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Task, Tokens, distinct
@@ -99,5 +98,5 @@ class SparseAverage(Task):
         return Count(((2, min(t, 2 * self.n - t)),), "2^min(t, 2n-t)", exact=t <= self.n)
 
     @classmethod
-    def examples(cls) -> tuple["SparseAverage", ...]:
+    def examples(cls) -> tuple[SparseAverage, ...]:
         return cls(), cls(n=3, q=3), cls(n=1, q=1), cls(n=20, q=7)

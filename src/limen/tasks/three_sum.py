@@ -7,11 +7,11 @@ disjointness again), several layers are conjectured to fail too, while n steps o
 ask n times for a 2-Sum.  A recurrence must carry the set of the sums x_j + x_k past the cut.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.random import Generator
-
+from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
@@ -84,5 +84,5 @@ class ThreeSum(Task):
         return single if single.bits > sets.bits else replace(sets, exact=False)
 
     @classmethod
-    def examples(cls) -> tuple["ThreeSum", ...]:
+    def examples(cls) -> tuple[ThreeSum, ...]:
         return cls(), cls(n=5, M=8), cls(n=2, M=3), cls(n=9, M=5)

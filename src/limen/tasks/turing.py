@@ -8,12 +8,12 @@ the first digit and whether all others were 1; of a palindrome it must remember 
 of thought helps.  Log n bits and one attention layer run any machine, a token a step [wen2025].
 """
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.random import Generator
-
+from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced
@@ -103,5 +103,5 @@ class Turing(Task):
         return power_and(2, min(s, self.n - s), met, "2^min(s,n-s) + [2s ≥ n+2], s = t-1")
 
     @classmethod
-    def examples(cls) -> tuple["Turing", ...]:
+    def examples(cls) -> tuple[Turing, ...]:
         return cls(), cls(n=5), cls(n=2), cls(n=5, program="increment"), cls(n=2, program="increment")

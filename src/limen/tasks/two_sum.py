@@ -7,11 +7,11 @@ carry the set of the x_j past the cut: #rows = Σ_{s=1}^{min(n,M)} C(M,s); a blo
 of each block [ye2026].  Near misses, -q ± 1, are what low precision confuses with a partner.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.random import Generator
-
+from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
@@ -78,5 +78,5 @@ class TwoSum(Task):
         return subsets(self.M, t, "Σ_{s=1}^{min(t,M)} C(M,s)")
 
     @classmethod
-    def examples(cls) -> tuple["TwoSum", ...]:
+    def examples(cls) -> tuple[TwoSum, ...]:
         return cls(), cls(n=3, M=6), cls(n=1, M=3), cls(n=9, M=4)

@@ -8,12 +8,12 @@ and a one-bit recurrence (has any token met its partner?), need O(log n).  A rec
 the set of the values past the cut.  0 and M/2 are their own negatives: they pair with a second copy only.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from math import comb
 
-import numpy as np
-from numpy.random import Generator
-
+from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
@@ -97,5 +97,5 @@ class TwoSumAny(Task):
         return Count.of(total, formula)
 
     @classmethod
-    def examples(cls) -> tuple["TwoSumAny", ...]:
+    def examples(cls) -> tuple[TwoSumAny, ...]:
         return cls(), cls(n=5, M=8), cls(n=2, M=3), cls(n=9, M=6)

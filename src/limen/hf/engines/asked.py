@@ -13,6 +13,7 @@ _NAMES = {
     "ubatch": "tokens of a pass (ubatch)",
     "batched": "tokens of a step (batched)",
     "block": "tokens of a block",
+    "page": "tokens of a page",
     "draft_layers": "layers of a drafter",
 }
 
@@ -31,6 +32,7 @@ class Asked:
     unified: bool = False  # llama.cpp: one pool of cells for all sequences
     swa_full: bool = False  # llama.cpp: windows take as many cells as the context
     swa_ratio: float | None = None  # SGLang: tokens of a window layer for each of a full one
+    page: int | None = None  # SGLang: tokens of a page; 1 unless said, 64 where an index chooses tokens
     block: int = 16  # vLLM: tokens of a block, unless a state needs a larger one
     batched: int = 8192  # vLLM: tokens scheduled in one step
     async_scheduling: bool = True  # vLLM: a second step is scheduled before the first is done

@@ -15,6 +15,7 @@ from limen.hf.stack import Bits, EveryBlock, EveryToken, Kept, LastTokens, Stack
 
 PAGE_LIKE = (Use.KV, Use.INDEX)
 INDEXED = ("deepseek_v32", "glm_moe_dsa")  # types whose index keys vLLM and SGLang keep in 8 bits
+_SCALED = 128  # numbers in 8 bits that share a scale of 32
 
 
 class AskedDtypes(NamedTuple):
@@ -45,6 +46,7 @@ class Engine:
     name = "minimal"
     follows = True  # whether a precision of the keys that a quantised checkpoint declares is followed
     windows: frozenset[str] | None = None  # the types whose windows it knows; None: of every type
+    decompressed: tuple[str, ...] = ()  # the types whose latents it keeps as what is read from them
 
     def __init__(self, model_type: str = "") -> None:
         self.model_type = model_type
@@ -59,10 +61,21 @@ class Engine:
         return self.windows is None or self.model_type in self.windows
 
     def tensors(self, stack: Stack, asked: Asked) -> list[tuple[Kept, int]]:
-        """Those that it keeps, and in how many layers: of windows that it does not know every token."""
-        if self.windowed:
-            return stack.tensors
-        return [*_counted((_every(kept), times) for kept, times in stack.tensors).items()]
+        """Those that it keeps, and in how many layers."""
+        return [*_counted((self.held(kept), times) for kept, times in stack.tensors).items()]
+
+    def held(self, kept: Kept) -> Kept:
+        """As it keeps it: every token of a window that it does not know, some types' latents decompressed."""
+        if not self.windowed and isinstance(kept.rows, LastTokens):
+            return replace(kept, rows=EveryToken(kept.rows.copies))
+        if kept.whole is None or self.model_type not in self.decompressed:
+            return kept
+        h, d = kept.whole[0], self.head(*kept.whole[1:])
+        return replace(kept, numbers=h * d, pieces=((h, d),), whole=None)
+
+    def head(self, d_k: int, d_v: int) -> int:
+        """Numbers of a key and its value, decompressed."""
+        return d_k + d_v
 
     def dtypes(self, said: AskedDtypes, declared: Declared, model_type: str) -> Dtypes:
         """In the order: as asked, as declared, as the engine does it by itself."""
@@ -121,14 +134,11 @@ class Engine:
             sizes = " and ".join(f"{size:,}" for size in W)
             what = f"{self.name} knows no window of {self.model_type}"
             said.append(f"{what}: every token is kept, not only the last {sizes}")
+        for kept, _ in stack.tensors:
+            if kept.whole is not None and (numbers := self.held(kept).numbers) != kept.numbers:
+                sizes = f"{numbers:,} numbers per token instead of {kept.numbers:,}"
+                said.append(f"{self.name} keeps the latents of {self.model_type} decompressed: {sizes}")
         return said
-
-
-def _every(kept: Kept) -> Kept:
-    """With a row for every token."""
-    if not isinstance(kept.rows, LastTokens):
-        return kept
-    return replace(kept, rows=EveryToken(kept.rows.copies))
 
 
 def _counted(pairs: Iterable[tuple[Kept, int]]) -> Counter[Kept]:
@@ -138,6 +148,19 @@ def _counted(pairs: Iterable[tuple[Kept, int]]) -> Counter[Kept]:
     return found
 
 
-def index_width(kept: Kept) -> Fraction:
-    """Of an index key of DeepSeek's kind in vLLM and SGLang: 8 bits a number, a scale of 32 for each 128."""
-    return Fraction(8 * kept.numbers + 32 * -(-kept.numbers // 128))
+def indexed_width(kept: Kept, bits: Bits) -> Fraction | None:
+    """Bits of a row of DeepSeek's indexed attention in vLLM and SGLang, where they pack it in their own way.
+
+    An index key is in 8 bits, whatever the precision of the keys; so is a latent vector if that is float8,
+    and then the rotated key stays in 16:  8·512 + 32·512/128 + 16·64 bits = 656 bytes.
+    """
+    if kept.use is Use.INDEX:
+        return _scaled(kept.numbers)
+    if kept.whole is None or bits.kv != BITS["float8"]:
+        return None
+    (_, r), *rotated = kept.pieces
+    return _scaled(r) + 16 * sum(size for _, size in rotated)
+
+
+def _scaled(numbers: int) -> Fraction:
+    return Fraction(8 * numbers + 32 * -(-numbers // _SCALED))

@@ -8,6 +8,7 @@ keys         float16 unless asked (-ctk, -ctv); the context padded to 256 cells,
 window of W  pad256(min(context, W·(sequences if unified else 1) + ubatch)) cells: a batch is written before
              the oldest tokens leave; as many as the context with --swa-full, and for types whose window
              llama.cpp does not know (Mistral 7B v0.1, Phi-3, StarCoder2, …)
+latents      one vector for all heads, and no values; MiniCPM3's decompressed
 index keys   in the precision of the keys; of MiniMax M3 with values beside them, which nobody reads
 states       R (c-1 columns of convolutions) and S in float32, for each sequence 1 + checkpoints rows
 """
@@ -36,6 +37,7 @@ class LlamaCpp(Engine):
     name = "llamacpp"
     follows = False
     windows = frozenset(_WINDOWS)
+    decompressed = ("minicpm3",)
 
     def kv(self, model: str) -> str:
         return "float16"

@@ -22,7 +22,6 @@ from limen.hf.stack import EveryToken, Kept, LastTokens, Stack, Use
 _STEP = 256
 _FLOAT32 = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text", "kimi_linear", "olmo_hybrid")
 _MAMBA2 = ("bamba", "falcon_h1", "granitemoehybrid", "mamba2", "nemotron_h", "zamba2")
-_EXPANDED = ("deepseek_v2", "deepseek_v3", "minicpm3", "youtu")
 _WINDOWS = (
     *("afmoe", "baichuan_m1", "cohere2", "exaone4", "exaone_moe", "gemma3_text", "gemma3n_text"),
     *("gemma4_text", "gemma4_unified_text", "gpt_oss", "laguna", "llama4_text", "mellum"),
@@ -34,11 +33,7 @@ class Mlx(Engine):
     name = "mlx"
     follows = False
     windows = frozenset(_WINDOWS)
-
-    @property
-    def expanded(self) -> bool:
-        """Whether latents are kept as the keys and values that are read from them."""
-        return self.model_type in _EXPANDED
+    decompressed = ("deepseek_v2", "deepseek_v3", "minicpm3", "youtu")
 
     def state(self, declared: Declared, model: str, model_type: str) -> str | None:
         return "float32" if model_type in _FLOAT32 else model
@@ -50,18 +45,10 @@ class Mlx(Engine):
             return min(n, kept.rows.said or kept.rows.W) * asked.sequences
         return super().rows(kept, n, asked)
 
-    def numbers(self, kept: Kept, asked: Asked) -> int:
-        if self.expanded and kept.whole is not None:
-            return -(-kept.whole // asked.tensor_parallel)
-        return super().numbers(kept, asked)
-
     def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
         said = super().remarks(stack, asked, dtypes)
-        for kept, _ in stack.tensors:
-            if kept.whole is not None and self.expanded:
-                sizes = f"{kept.whole:,} numbers per token instead of {kept.numbers:,}"
-                other = "; mlx-lm keeps the latents" if self.model_type == "deepseek_v3" else ""
-                said.append(f"latents are kept decompressed: {sizes}{other}")
+        if self.model_type == "deepseek_v3":
+            said.append("this is mlx-swift-lm; mlx-lm keeps the latents of deepseek_v3")
         states = any(kept.use is Use.RECURRENT for kept, _ in stack.tensors)
         if states and self.model_type in _MAMBA2 and dtypes.state != "float32":
             said.append("mlx-lm keeps these states in float32 (--state-dtype float32)")

@@ -3,9 +3,12 @@
 Read in its sources of August 2026: mem_cache/memory_pool.py, model_executor/pool_configurator.py,
 configs/model_config.py (is_hybrid_swa_model), configs/mamba_utils.py.
 
+keys          a row for each token of the pool, in whole pages (--page-size: 1, with an index 64), and one
+              page more, which is nobody's
 windows       a pool of their own with swa_full_tokens_ratio (0.8; 0.1 for DeepSeek V4 and Inkling) tokens for
               each of the full pool, in the types that have one; the others keep every token
-index keys    of DeepSeek's kind in 8 bits with a scale, whatever the precision of the keys
+indexed       DeepSeek's index keys in 8 bits with scales, whatever the precision of the keys; if that is
+              float8, 656 bytes a latent
 convolutions  c-1 columns in bfloat16 (SGLANG_MAMBA_CONV_DTYPE)
 states        in --mamba-ssm-dtype, else as mamba_ssm_dtype declares, else float32
 slots         max_mamba_cache_size + 1: the first one is nobody's
@@ -18,13 +21,14 @@ from fractions import Fraction
 
 from limen.hf.dtypes import Declared
 from limen.hf.engines.asked import Asked
-from limen.hf.engines.engine import INDEXED, Dtypes, Engine, index_width
+from limen.hf.engines.engine import INDEXED, PAGE_LIKE, Dtypes, Engine, indexed_width
 from limen.hf.stack import Bits, Kept, LastTokens, Stack, Use
 
 _WINDOWS = (
     *("deepseek_v4", "gemma4_text", "gemma4_unified_text", "gpt_oss", "inkling_text", "laguna"),
     *("llama4_text", "mellum", "mimo_v2_flash", "step3p5"),
 )
+_INDEXED = 64  # tokens of a page
 _RATIO, _SMALL = 0.8, {"deepseek_v4": 0.1, "inkling_text": 0.1}
 
 
@@ -45,15 +49,19 @@ class SGLang(Engine):
         """Tokens of a window layer for each token of a full one."""
         return _SMALL.get(self.model_type, _RATIO) if asked.swa_ratio is None else asked.swa_ratio
 
+    def page(self, asked: Asked) -> int:
+        """Tokens of a page."""
+        return asked.page or (_INDEXED if self.model_type in INDEXED else 1)
+
     def rows(self, kept: Kept, n: int, asked: Asked) -> int:
+        rows, page = super().rows(kept, n, asked), self.page(asked)
         if isinstance(kept.rows, LastTokens):
-            pool = int(n * asked.sequences * self.ratio(asked))
-            return max(pool, kept.rows.needed(n) * asked.sequences)
-        return super().rows(kept, n, asked)
+            rows = max(int(n * asked.sequences * self.ratio(asked)), rows)
+        return (-(-rows // page) + 1) * page if kept.use in PAGE_LIKE else rows
 
     def width(self, kept: Kept, asked: Asked, bits: Bits) -> Fraction:
-        dsa = kept.use is Use.INDEX and self.model_type in INDEXED
-        return index_width(kept) if dsa else super().width(kept, asked, bits)
+        packed = indexed_width(kept, bits) if self.model_type in INDEXED else None
+        return super().width(kept, asked, bits) if packed is None else packed
 
     def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
         said, tensors = super().remarks(stack, asked, dtypes), self.tensors(stack, asked)

@@ -14,7 +14,10 @@ a request     ⌈n/block⌉ blocks of a full group, ⌈min(W-1+in flight, n)/blo
               without asynchronous scheduling (and before July 2026)
 pool          blocks = memory // (block's bytes × layers of a group); one of them is nobody's
 printed       concurrency = blocks / blocks of a request at full length, tokens = ⌊concurrency · length⌋
-index keys    of DeepSeek's kind in 8 bits with a scale, whatever the precision of the keys
+latents       one vector for all heads; MiniCPM3's decompressed, values padded to the size of keys
+indexed       DeepSeek's index keys in 8 bits with scales, whatever the precision of the keys; if that is
+              float8, 656 bytes a latent (`fp8_ds_mla`, on Hopper; 576 with FlashInfer on Blackwell); 64
+              tokens a block
 convolutions  c-1+speculative columns in the dtype of the model
 states        Qwen3.5: mamba_ssm_dtype; Nemotron-H: mamba_ssm_cache_dtype, else float32; KDA: float32;
               others: the dtype of the model
@@ -27,11 +30,11 @@ from fractions import Fraction
 
 from limen.hf.dtypes import Declared
 from limen.hf.engines.asked import Asked
-from limen.hf.engines.engine import INDEXED, PAGE_LIKE, Dtypes, Engine, index_width
+from limen.hf.engines.engine import INDEXED, PAGE_LIKE, Dtypes, Engine, indexed_width
 from limen.hf.engines.plan import LayerKind, Plan
-from limen.hf.stack import Bits, EveryBlock, Kept, LastColumns, LastTokens, Stack, Use
+from limen.hf.stack import Bits, EveryBlock, Kept, LastColumns, LastTokens, Stack
 
-_LATENT = 128
+_LATENT, _INDEXED = 128, 64  # tokens of the least block
 _FLOAT32 = ("nemotron_h", "kimi_linear", "bailing_hybrid")  # whose states are, unless declared
 _FOLLOWED = {
     "qwen3_5_text": "mamba_ssm_dtype",
@@ -42,6 +45,10 @@ _FOLLOWED = {
 
 class VLLM(Engine):
     name = "vllm"
+    decompressed = ("minicpm3",)
+
+    def head(self, d_k: int, d_v: int) -> int:
+        return 2 * d_k
 
     def conv(self, model: str) -> str | None:
         return model
@@ -55,16 +62,20 @@ class VLLM(Engine):
         """None where no block of one size fits: latents beside other rows, compressed blocks."""
         if any(isinstance(kept.rows, EveryBlock) for kept, _ in stack.tensors):
             return None
-        counts = self._counts(stack, asked, bits)
+        counts, least = self._counts(stack, asked, bits), self._block(asked)
         if all(kind.what == "state" for kind in counts):
             return _states(counts, asked.context)
         if (alike := _alike(counts)) is not None:
-            return Plan(asked.block, asked.block * alike.size, 1, ((alike, 1),))
-        latent = any(kept.whole is not None for kept, _ in stack.tensors)
+            return Plan(least, least * alike.size, 1, ((alike, 1),))
+        latent = any(kept.whole is not None for kept, _ in self.tensors(stack, asked))
         most = max(kind.size for kind in counts if kind.what != "state")
         if latent and any(most % kind.size for kind in counts if kind.what != "state"):
             return None
-        return _grouped(counts, most, asked.block, latent)
+        return _grouped(counts, most, least, latent)
+
+    def _block(self, asked: Asked) -> int:
+        """Tokens of a block, at least."""
+        return max(asked.block, _INDEXED) if self.model_type in INDEXED else asked.block
 
     def _counts(self, stack: Stack, asked: Asked, bits: Bits) -> Counter[LayerKind]:
         """Layers of each kind, a drafter's among them."""
@@ -82,11 +93,12 @@ class VLLM(Engine):
         return next((block.kept for block in blocks if any(kept.grows for kept in block.kept)), ())
 
     def tensors(self, stack: Stack, asked: Asked) -> list[tuple[Kept, int]]:
-        drafted = self._drafting(stack) if asked.draft_layers else ()
-        return [(kept, times + asked.draft_layers * (kept in drafted)) for kept, times in stack.tensors]
+        drafted = [self.held(kept) for kept in self._drafting(stack)] if asked.draft_layers else []
+        kept = super().tensors(stack, asked)
+        return [(one, times + asked.draft_layers * (one in drafted)) for one, times in kept]
 
     def _kinds(self, kept: tuple[Kept, ...], asked: Asked, bits: Bits) -> list[LayerKind]:
-        keys = [k for k in kept if k.use in PAGE_LIKE]
+        keys = [self.held(k) for k in kept if k.use in PAGE_LIKE]
         states = [k for k in kept if k.use not in PAGE_LIKE]
         found = []
         if keys:
@@ -100,8 +112,8 @@ class VLLM(Engine):
         return found
 
     def width(self, kept: Kept, asked: Asked, bits: Bits) -> Fraction:
-        dsa = kept.use is Use.INDEX and self.model_type in INDEXED
-        return index_width(kept) if dsa else super().width(kept, asked, bits)
+        packed = indexed_width(kept, bits) if self.model_type in INDEXED else None
+        return super().width(kept, asked, bits) if packed is None else packed
 
     def _columns(self, kept: Kept, asked: Asked) -> int:
         return kept.rows.needed(0) + (asked.speculative if isinstance(kept.rows, LastColumns) else 0)
@@ -131,6 +143,8 @@ class VLLM(Engine):
         )
         if asked.prefix_caching and plan.cached and any(kind.what == "state" for kind, _ in plan.groups):
             said.append("with prefix caching a second state of each sequence, at the last whole block")
+        if self.model_type in INDEXED and dtypes.kv == "float8":
+            said.append("a latent takes 656 bytes (fp8_ds_mla, on Hopper); 576 with FlashInfer on Blackwell")
         if asked.speculative and not asked.draft_layers:
             said.append("the layers of a drafter (MTP, EAGLE) are not counted (--draft-layers)")
         return said

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import lazy_loader
-import numpy as np
 
 from limen.adversary.unseen import Alike, Unseen, classes, only_mixer
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.certificate import Bound, Collision
 from limen.core.proof import Formal
 from limen.core.task import Task, Tokens

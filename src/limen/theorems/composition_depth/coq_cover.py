@@ -10,10 +10,9 @@ The fractions a/b, e/c and p/q stand for the three logarithms, p/q for log₂(n_
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from limen.core.arrays import NDArray, np
 from limen.tasks.composition import Composition
 from limen.theorems._statement import WRITTEN
 from limen.theorems.composition_depth.coq_hops import Sandwich, sandwich_holds
@@ -32,7 +31,7 @@ _SHARES = (
     3e-2,
 )  # by which k is made smaller for the fractions' sake
 DIGITS = (2**9, 2**11, 2**12, 2**13, WRITTEN)  # of a power, in bits: Coq is faster with few
-Floats = NDArray[np.float64]
+Floats: TypeAlias = "NDArray[np.float64]"
 
 
 def free(task: Composition, found: Sandwich) -> dict[str, int] | None:

@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from limen.core.arrays import NDArray, np
 from limen.tasks.composition import Composition
 from limen.theorems.composition_depth.cover import covers
 from limen.theorems.composition_depth.inequality import Chain, Levels
 
-Logs: TypeAlias = NDArray[np.float64]
+Logs: TypeAlias = "NDArray[np.float64]"
 Free = dict[str, int]  # the sizes of a proof
 
 _COARSELY, _FINELY = 20, 50  # halvings of the interval in which y = log₂(N/Θ) is sought

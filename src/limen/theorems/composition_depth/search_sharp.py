@@ -8,9 +8,8 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-import numpy as np
-
 from limen.core.architecture import Architecture
+from limen.core.arrays import np
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import Facts

@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-import numpy as np
-
+from limen.core.arrays import np
 from limen.core.bits import power_bits
 from limen.tasks.composition import Composition
 from limen.theorems.composition_depth.inequality import Levels

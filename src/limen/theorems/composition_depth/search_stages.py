@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
+from limen.core.arrays import np
 from limen.tasks.composition import Composition
 from limen.theorems._case import Sides
 from limen.theorems.composition_depth.inequality import WRITTEN, Levels

@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from limen.core.arrays import NDArray, np
 from limen.theorems.composition_depth.sharp import SharpStack
 
-Floats = NDArray[np.float64]
+Floats: TypeAlias = "NDArray[np.float64]"
 
 _MORE = 1 + 1e-12  # floats err by less: what holds with this factor to spare holds in the integers
 _BELOW_0 = math.log2(math.e) / math.e  # Σ P·log₂(mP) over some of m values is never below -_BELOW_0

@@ -1,0 +1,49 @@
+"""Stacks side by side: bytes as `show` counts them, hops as `depth` does, verdicts as `decide` says."""
+
+import pytest
+
+import limen
+from limen.comparisons import compare
+from limen.core.errors import BadInput
+from limen.core.quantities import plural
+from limen.core.verdict import Answer
+from limen.render.compare import lines_of
+
+TWELVE = "4*(3*gated_delta(h=1,d=64),softmax(h=4,d=128))"
+SIX = "2*(7*gated_delta(h=1,d=64),softmax(h=4,d=128))"
+
+
+def test_half_the_full_layers_save_half_the_cache_and_cost_a_thinking_token() -> None:
+    said = compare([TWELVE, SIX], 4096, ["eva"])
+    large, small = said.stacks
+    assert (large.growing_bytes, small.growing_bytes) == (4 * 4096 * 2048, 2 * 4096 * 2048)
+    assert (
+        [stack.hops for stack in said.stacks] == [limen.depth(text).hops for text in (TWELVE, SIX)] == [4, 2]
+    )
+    assert [(c.first, c.last, c.steps) for c in said.chains] == [(3, 4, (0, 1))]
+    assert f"B needs {plural(1, 'thinking token')}" in "\n".join(lines_of(said))
+
+
+def test_the_first_chain_that_parts_them_is_decided_as_decide_says() -> None:
+    said = compare([TWELVE, SIX], 256)
+    chain = said.tasks[0]
+    assert chain.task.startswith("composition(") and chain.differs
+    for text, one in zip((TWELVE, SIX), chain.answers, strict=True):
+        assert one.verdict == limen.decide(chain.task, text).answer
+    assert chain.answers[0].verdict is Answer.CAN
+    assert limen.decide(chain.task, SIX, steps=chain.answers[1].thinking or 0).answer is Answer.CAN
+
+
+def test_a_stack_without_full_layers_is_bought_back_by_nothing() -> None:
+    said = compare(["3*softmax(h=1,d=64)", "linear(h=1,d=16)"], 1 << 16, ["eva"])
+    assert [one.verdict for one in said.tasks[0].answers] == [Answer.CAN, Answer.CANNOT]
+    assert said.tasks[0].answers[1].thinking is None
+    assert said.chains[0].steps == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("stacks", "context"), [(["softmax"], 8), (["softmax"] * 9, 8), (["softmax", "linear"], 0)]
+)
+def test_what_cannot_be_compared_is_refused(stacks: list[str], context: int) -> None:
+    with pytest.raises(BadInput):
+        compare(stacks, context)
