@@ -81,7 +81,7 @@ def test_what_a_run_says_must_be_seen_again(folder: Path, changed: dict[str, Any
         ({"tried": 10**15, "exhaustive": False}, "16777216 are tried"),
         ({"tried": 7, "exhaustive": False}, "even, at least 2, not 7"),
         ({"tried": 0, "exhaustive": False}, "even, at least 2, not 0"),
-        ({"task": f"eva(n={10**300})"}, "inputs of at most 16777216 are drawn"),
+        ({"task": f"eva(n={10**300})"}, "inputs of at most 16777216 tokens are drawn"),
         ({"task": "eva(n=5)"}, "the model has 4 answers"),
         (
             {"task": "dyck(n=4000000,k=1,D=1)", "exhaustive": False},

@@ -23,11 +23,13 @@ from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
 from limen.core.protocol import shares
 from limen.core.task import Task
+from limen.core.theorem import Theorem
 from limen.decisions import decide
 from limen.model.files import HEADER, WEIGHTS, digest
 from limen.model.model import Model
 from limen.placement import Offer, evidence, files_of, solves
 from limen.tables.refutation import refuted
+from limen_check import bound as bounds
 
 KERNEL = Path(limen_check.__file__).parent
 TRUST = Path(__file__).parents[1] / "docs/trust.md"
@@ -227,6 +229,27 @@ def SOLVES_ROW(page: str) -> str:
     found = re.search(r"^\| `solves` \|[^|]*\|([^|]*)\|", page, re.M)
     assert found is not None
     return found[1]
+
+
+def test_what_the_kernel_calls_proved_in_coq_is_a_theorem_there_of_that_theorem_or_route() -> None:
+    for by, (file, _) in bounds._COQ.items():
+        theorem, _, route = by.partition("/")
+        formal = [f for f in lookup("theorems", theorem, Theorem).formal if f.file == f"{file}.v"]
+        named = [f for f in formal if not route or f"route {route}:" in f.covers or "route" not in f.covers]
+        assert (TRUST.parents[1] / "proofs" / f"{file}.v").is_file() and named, by
+
+
+def test_the_rules_are_about_what_is_there() -> None:
+    """Every argument in rules.md is about a function, class, task or route of the module that it names."""
+    found = []
+    for module in re.split(r"^## ", (KERNEL / "rules.md").read_text(), flags=re.M)[1:]:
+        name, *_ = module.splitlines()
+        source = (KERNEL / f"{name}.py").read_text()
+        found += [
+            (name, of, re.search(rf'\b(def|class) {of}\b|^{of}\b|"{of}["/]', source, re.M) is not None)
+            for of in re.findall(r"^### (\w+)$", module, re.M)
+        ]
+    assert len(found) > 60 and [where for *where, there in found if not there] == []
 
 
 def test_the_page_about_margins_has_every_construction_and_calls_argued_what_the_kernel_has_no_rule_for() -> (

@@ -304,7 +304,7 @@ def _certificate(c: Construction, m: files.Model, **changed: Any) -> dict[str, A
         "schema": files.SCHEMA, "kind": "solves", "task": spelled(c.task), "precision": "bfloat16",
         "steps": 0, "weights": m.digest, "margin": "2", "hints": c.hints(),
     }  # fmt: skip
-    return fields | changed
+    return files.claimed(fields | changed)
 
 
 EVA = construct(Task.parse("eva(n=5)"), "softmax")

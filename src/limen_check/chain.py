@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import accumulate, pairwise, product
 from typing import Any
 
+from limen_check import tasks
 from limen_check.attention import Ask, moved
 from limen_check.files import Refused, need, typed
 from limen_check.readout import Also, At, Digits
@@ -20,11 +21,8 @@ from limen_check.tasks import NO_FACTS, OTHER, PLACE, TOKEN, Cell, Class, Line, 
 from limen_check.text import Call, parse_call, parse_stack
 from limen_check.vectors import ONE, ZERO, Column, Vec, level
 
-# isort: split
-from limen_check.tasks import Spec, exists, spec, text
-
 _ROWS, _PLACES = 1 << 16, 1 << 18  # of a chain; that are looked at one by one
-Forward = Callable[[Spec], State]  # a model's run over all classes of a text
+Forward = Callable[[tasks.Spec], State]  # a model's run over all classes of a text
 RIGHT, LEFT, STAY = range(3)
 # Turing machines: the last state, the time on n digits; (state, symbol) -> state, symbol written, move.  What
 # is not said halts, in the last state, on the symbol that is the answer.
@@ -52,7 +50,7 @@ def margin(
     call, digits = parse_call(task), Digits.of(header)
     need(header["answers"] == 1 << digits.bits, "tokens that cannot be written")
     if call.name == "composition":
-        return _composition(spec(task), steps, forward, digits)
+        return _composition(tasks.spec(task), steps, forward, digits)
     ahead = [
         part.arguments.get("bidirectional") for layer in parse_stack(header["architecture"]) for part in layer
     ]
@@ -63,7 +61,7 @@ def margin(
     return _three_sum(call, steps, forward, digits, hints.get("blocks"))
 
 
-def _composition(asked: Spec, steps: int, forward: Forward, digits: Digits) -> Fraction:
+def _composition(asked: tasks.Spec, steps: int, forward: Forward, digits: Digits) -> Fraction:
     """Token after token: what the last one writes are the digits of some numbers, in its own words."""
     need(1 <= steps <= len(asked.classes), "no chain of so many steps")
     c, length, least, written = asked.classes[-1], sum(c.count for c in asked.classes), [], dict[str, Any]()
@@ -108,8 +106,8 @@ def _turing(call: Call, steps: int, forward: Forward, digits: Digits) -> Fractio
         reads=lambda cell: ("head",),
         turn=lambda cell, old, move: (old[0] + move) % size if cell == "head" else old[0],
     )
-    classes = text(("first", 1, 2, 3), ("later", n + steps, 0, 1 << bits))
-    state = forward(Spec(classes, ("later",), 2, (), machine=tape, ids={"later": ids}))
+    classes = tasks.text(("first", 1, 2, 3), ("later", n + steps, 0, 1 << bits))
+    state = forward(tasks.Spec(classes, ("later",), 2, (), machine=tape, ids={"later": ids}))
     token, read = Number(TOKEN, 1, 1 << bits), Number(Cell("read", 3))
     also: Also = {token: sorted(ids), read: range(3)}
     return digits.by_rows(state.x["later"], state.f, also, lambda at: code[at[token] >> 4, at[read]])
@@ -175,11 +173,11 @@ def _three_sum(call: Call, steps: int, forward: Forward, digits: Digits, blocks:
 
     rows = list(product(*(range((2 << g) - 1) for g in blocks)))
     total = {beside(row): sum(s << b for s, b in zip(row, starts, strict=True)) for row in rows}
-    classes = text(("x", n, 0, M), ("q", 1, 0, M), ("s", n, 0, 1 << digits.bits))
+    classes = tasks.text(("x", n, 0, M), ("q", 1, 0, M), ("s", n, 0, 1 << digits.bits))
     ids = frozenset(2 * e + flag for e in total for flag in (0, 1))
-    state = forward(Spec(classes, ("s",), 2, (), ids={"s": ids}))
+    state = forward(tasks.Spec(classes, ("s",), 2, (), ids={"s": ids}))
     partner = Listed((Number(TOKEN),), frozenset((e, -total[e] % M) for e in total), Number(TOKEN, 2))
-    flags = Number(TOKEN, 1, 2), exists("x", partner, OTHER)
+    flags = Number(TOKEN, 1, 2), tasks.exists("x", partner, OTHER)
     first = Listed((Number(PLACE),), frozenset({(None, 0)}))
     then = Listed((Number(PLACE),), frozenset((t, (t + 1) % n) for t in range(n)), Number(PLACE))
     x_0, x_t = (Number(Read("at", "x", frozenset({asked}), TOKEN), 1, 1 << D) for asked in (first, then))

@@ -135,13 +135,7 @@ def _each_w(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
 
 
 def _pairs(N: tuple[int, ...], levels: Levels, sizes: dict[str, int]) -> Sides:
-    """P: two hops; the last h entries of z_1 have one of two values each, all but z_0's, which has one of b.
-
-    Of 2^h words in such a cube those on which w is told the same, by d bits, are 2^f at most if they differ
-    at f entries: on average over words, h - d entries are free.  So on average over all cubes and entries
-    z_0, w is told what b(h - d)/h of the values there have in common.  [Of one cube and entry for all w:
-    replies to 2(h - 1) + b pairs of entry and value, to z_0 and w, and to w once more.]
-    """
+    """P: two hops; the last h entries of z_1 have one of two values each, but for z_0's: one of b."""
     need(len(N) == 2 and set(sizes) == {"h", "b"}, "route P is about two hops, with sizes h, b")
     ((β0, β1), (ω0, ω1), (σ0, σ1)), (m, N1), n1 = levels, N, N[1] // N[0]
     h, b, d = sizes["h"], sizes["b"], ω0 + σ0
@@ -253,13 +247,7 @@ def _d(m: int, N1: int, N2: int, β: int, S0: int, S1: int, S2: int, **free: int
 
 
 def _e(m: int, N1: int, N2: int, β: int, S0: int, S1: int, S2: int, **free: int) -> Found:
-    """[S_0, S_1 after z_3.]  One z_0, at which x_1 members z_1 of a class of equal S_0 differ.
-
-    [Replies in layer 1 to z_0 and w, of z_2 and of z_3, and of z_3 to the members.]  S_1 after z_1, for all
-    members, is said by z_2 and z_3 together: half of the z_3 that go with many z_2 go with an x_2-tuple for a
-    share 2^-(x_1·S_1 + 1) a function.  [Replies of z_3 to the x_2 functions, in layer 2 to z_0 and w for each
-    member, S_2 after each pair.]
-    """
+    """As D with one key, where x_1 members of a class of z_1 differ; behind layer 2 states alone."""
     x1, x2, w1, w2, Th = (free[name] for name in _SHARP["E"][2].split())
     ends, choice = 1 + w1 * w2, x1 * S1 + 1
     met = w1 <= N1 // m and w2 <= N2 // N1 and x1 <= kept(m, S0, m)

@@ -151,7 +151,9 @@ class Task(ABC):
     def drawable(self) -> None:
         """Raises, before any memory is asked for, if its inputs are too long or its sizes too large."""
         if self.length > _LONGEST:
-            raise BadInput(f"{shortened(self.length)} tokens, inputs of at most {_LONGEST} are drawn")
+            raise BadInput(
+                f"inputs of at most {_LONGEST} tokens are drawn, this one has {shortened(self.length)}"
+            )
         for size, value in self.sizes.items():
             if value > _LARGEST:
                 name = identifier(self)

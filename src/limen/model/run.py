@@ -113,7 +113,7 @@ def run(
         found = found.to(torch.float64)[..., : task.answers]
         right = torch.as_tensor(task.answer(tokens)).reshape(len(tokens), task.asks, 1)
         gap = found.gather(-1, right) - found.scatter(-1, right, -torch.inf).amax(-1, keepdim=True)
-        gap = gap.nan_to_num(nan=-torch.inf).amin((-2, -1))  # (batch,)
+        gap = gap.nan_to_num(nan=-torch.inf, posinf=torch.inf).amin((-2, -1))  # (batch,)
         tried, wrong = tried + len(tokens), wrong + int((gap <= 0).sum())
         margin = min(margin, float(gap.amin()))
         progress(len(tokens))
