@@ -9,6 +9,7 @@ from math import log
 from limen.adversary.block_cut import confused
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
+from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 from limen.mixers.block_sparse import BlockSparse
@@ -23,6 +24,26 @@ from limen.theorems.block_cut.inequality import Blocks, rows, sparse_layer
 @dataclass(frozen=True)
 class BlockCut(Theorem):
     """Alice holds whole blocks, Bob the others and the last one."""
+
+    formal = (
+        Formal("block_cut.v", "block_cut", "one layer, any task: what whole blocks tell a fixed query"),
+        Formal(
+            "block_cut.v", "cannot_compare_blocks", "equality and disjointness: the verdict at its numbers"
+        ),
+        Formal(
+            "block_cut.v", "cannot_count_blocks", "counting by V^t of its sets: the verdict at its numbers"
+        ),
+        Formal(
+            "block_cut.v", "cannot_three_blocks", "three_sum by V^t of its sets: the verdict at its numbers"
+        ),
+        Formal("block_cut.v", "cannot_average_blocks", "sparse_average, q ≥ 2: the verdict at its numbers"),
+        Formal("block_cut.v", "cannot_tell_trees_blocks", "is_tree by k^t rows: the verdict at its numbers"),
+        Formal(
+            "block_cut.v", "cannot_compose_blocks", "composition by m entries: the verdict at its numbers"
+        ),
+        Formal("block_cut.v", "cannot_close_blocks", "dyck, n even: the verdict at its numbers"),
+        Formal("block_cut_satisfiable.v", "blocks_can_count", "with messages unbounded such a layer counts"),
+    )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         part = sparse_layer(Case(task, architecture, steps))
