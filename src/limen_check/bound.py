@@ -224,6 +224,7 @@ _COQ = {  # what of them Coq has checked, and the tasks whose counts are checked
     "composition_depth/H": ("many_hops", "composition facts"),
     "block_messages/positions": ("block_messages", "two_sum"),
     "composition_depth/W": ("each_w", "composition facts"),
+    "block_cut": ("block_cut", "dyck"),
 }
 
 

@@ -26,23 +26,23 @@ class BlockCut(Theorem):
     """Alice holds whole blocks, Bob the others and the last one."""
 
     formal = (
-        Formal("block_cut.v", "block_cut", "one layer, any task: what whole blocks tell a fixed query"),
         Formal(
-            "block_cut.v", "cannot_compare_blocks", "equality and disjointness: the verdict at its numbers"
+            "block_cut.v",
+            "block_cut",
+            "the protocol: what one player's blocks tell, for any families of inputs",
         ),
-        Formal(
-            "block_cut.v", "cannot_count_blocks", "counting by V^t of its sets: the verdict at its numbers"
+        *(
+            Formal("block_cut.v", f"cannot_{what}_blocks", f"{task}: the verdict at its numbers{words}")
+            for what, task, words in (
+                ("compare", "equality and disjointness", ""),
+                ("count", "counting", ", words instead of all sets"),
+                ("three", "3-Sum", ", words instead of all sets"),
+                ("average", "sparse averages", ", q - 2 bits fewer"),
+                ("tell_trees", "trees", ""),
+                ("compose", "composition", ", entries of the first table"),
+                ("close", "brackets", ""),
+            )
         ),
-        Formal(
-            "block_cut.v", "cannot_three_blocks", "three_sum by V^t of its sets: the verdict at its numbers"
-        ),
-        Formal("block_cut.v", "cannot_average_blocks", "sparse_average, q ≥ 2: the verdict at its numbers"),
-        Formal("block_cut.v", "cannot_tell_trees_blocks", "is_tree by k^t rows: the verdict at its numbers"),
-        Formal(
-            "block_cut.v", "cannot_compose_blocks", "composition by m entries: the verdict at its numbers"
-        ),
-        Formal("block_cut.v", "cannot_close_blocks", "dyck, n even: the verdict at its numbers"),
-        Formal("block_cut_satisfiable.v", "blocks_can_count", "with messages unbounded such a layer counts"),
     )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
