@@ -106,7 +106,7 @@ def test_a_failure_is_reported_only_beside_its_control() -> None:
     assert outcomes() == {}
 
 
-def test_the_largest_size_is_one_with_runs_of_its_own() -> None:
+def test_the_size_that_is_shown_is_the_largest_that_adds_a_cell() -> None:
     more = replace(LARGE, name="more", architecture="linear(h=1,d=64)")
     toy = replace(TOY, standard=(*TOY.quick, more), full=(*TOY.quick, more))
     kept = {one.digest: one for one in (result(SMALL, 0.3), result(LARGE, 1.0))}

@@ -20,8 +20,8 @@ def _cells(
 EXPERIMENT = Experiment(
     title="2-Sum by one, two and three sparse layers",
     shows=(
-        "Whether further sparse layers with messages of the same size get further than one, at eight "
-        "blocks of four."
+        "Two sparse layers get little further than one with messages of the same size, at eight blocks of "
+        "four."
     ),
     silent=(
         "A gain may come from more weights as well as from asking twice; no proof covers more than one "

@@ -64,14 +64,9 @@ def judged(found: Experiment, size: Size, kept: Kept) -> list[JudgedCell]:
 
 
 def largest(found: Experiment, kept: Kept) -> Size:
-    """The largest size with a run that no smaller one has."""
-    chosen, seen = SIZES[0], set[str]()
-    for size in SIZES:
-        own = {spec.digest for spec in found.specs(size)} - seen
-        if own & kept.keys():
-            chosen = size
-        seen |= own
-    return chosen
+    """The largest size that has a run of more cells than every smaller one; sizes may share runs."""
+    cells = {size: len(judged(found, size, kept)) for size in SIZES}
+    return max(SIZES, key=lambda size: cells[size])
 
 
 def _runs(cell: ExperimentCell, kept: Kept) -> list[RunResult]:
