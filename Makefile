@@ -41,13 +41,20 @@ fix: .venv/installed  ## what a tool can repair
 	$(BIN)/ruff check --fix .
 	$(BIN)/python scripts/house.py
 
-bench: .venv/installed  ## the speeds that docs/ quotes, side by side
+# Memory that was freed is kept by the process, for all sides: to ask for it anew costs more than some rules.
+bench: export MALLOC_MMAP_THRESHOLD_ = 4294967296
+bench: export MALLOC_TRIM_THRESHOLD_ = 8589934592
+bench: .venv/peers  ## each goal of speed beside its peers, with ratio: build/bench/bench.md, .json, .svg
+	$(BIN)/python benchmarks/goals.py build/bench
+
+speeds: .venv/installed  ## the other speeds that docs/ quotes, and peak memory
 	$(BIN)/python benchmarks/mixers.py
 	$(BIN)/python benchmarks/samplers.py
 	$(BIN)/python benchmarks/constructions.py
 	$(BIN)/python benchmarks/decompositions.py
 	$(BIN)/python benchmarks/kernel.py --large
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/memory.py
 
 experiments: .venv/installed  ## docs/experiments.md from the result files; those of a folder are taken over first: FROM=…
 	$(BIN)/python scripts/experiments_page.py $(FROM)
@@ -73,4 +80,8 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: ma
 	$(BIN)/python -m compileall -q src
 	touch $@
 
-.PHONY: run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
+.venv/peers: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
+	touch $@
+
+.PHONY: speeds run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light

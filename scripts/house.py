@@ -41,10 +41,10 @@ WHAT = {
     "conversation": "a model in parts",
     "protocols": "who holds which tokens",
     "families": "tasks at every length",
-    "compiled": "loops in C",
     "model": "embedding, layers, readout, files; the one pass, which can be observed",
     "tasks": "what is computed",
     "mixers": "how positions exchange information",
+    "recurrence": "the rule of matrix memories, by torch or in C",
     "core": "the words: task, mixer, architecture, numbers, certificate, verdict, report, text form",
 }
 STYLE = (

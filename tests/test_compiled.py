@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from limen.compiled import build
-from limen.compiled.rule import compiled_loops
 from limen.core.catalogue import ids, lookup
 from limen.core.mixer import Mixer
 from limen.laws import Law
@@ -20,9 +18,11 @@ from limen.laws.mixer import (
     the_future_changes_nothing,
     they_agree_at_any_length_and_under_any_batch_axes,
 )
-from limen.mixers._loops import PLAIN, Looped, running_by
-from limen.mixers._rule import Tokens
 from limen.mixers.gated_delta import GatedDelta
+from limen.recurrence import build
+from limen.recurrence.compiled import compiled_loops
+from limen.recurrence.loops import PLAIN, Looped, running_by
+from limen.recurrence.rule import Tokens
 
 LOOPED = [
     m for name in ids("mixers") for m in lookup("mixers", name, Mixer).examples() if isinstance(m, Looped)

@@ -1,6 +1,6 @@
 r"""What the delta rules share: their sizes, their projections, what they carry.
 
-In the terms of `_rule.py` q and e have length 1, and a token writes under k_t = β_te_t.
+In the terms of `recurrence/rule.py` q and e have length 1, and a token writes under k_t = β_te_t.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import lazy_loader
 from limen.core.heads import Headed, split
 from limen.core.weights import Shapes
 from limen.mixers._conv import convolve, passing
-from limen.mixers._loops import Looped
-from limen.mixers._rule import widened
+from limen.recurrence.loops import Looped
+from limen.recurrence.rule import widened
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -18,9 +18,9 @@ import lazy_loader
 from limen.core.features import ELU1, FeatureMap
 from limen.core.heads import Headed, join, split
 from limen.core.weights import random_weights
-from limen.mixers._loops import Looped, Loops
 from limen.mixers._normaliser import divided, with_ones
-from limen.mixers._rule import Tokens
+from limen.recurrence.loops import Looped, Loops
+from limen.recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -28,12 +28,12 @@ from limen.core.errors import BadInput, at_least
 from limen.core.features import ELU1
 from limen.core.heads import Headed, join, split
 from limen.core.weights import Shapes
-from limen.mixers._decay import initial_time_steps, time_step
 from limen.mixers._delta import unit
-from limen.mixers._levels import level_table
-from limen.mixers._loops import Looped, Loops
 from limen.mixers._normaliser import divided, with_ones
-from limen.mixers._rule import Tokens
+from limen.recurrence.decay import initial_time_steps, time_step
+from limen.recurrence.levels import level_table
+from limen.recurrence.loops import Looped, Loops
+from limen.recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt

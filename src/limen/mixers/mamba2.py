@@ -21,10 +21,10 @@ from limen.core.errors import at_least
 from limen.core.heads import join, split
 from limen.core.mixer import Streaming
 from limen.core.weights import random_weights
-from limen.mixers import _rule
 from limen.mixers._conv import convolve, nothing_seen, passing
-from limen.mixers._decay import initial_time_steps, time_step
-from limen.mixers._loops import Looped, Loops
+from limen.recurrence import rule
+from limen.recurrence.decay import initial_time_steps, time_step
+from limen.recurrence.loops import Looped, Loops
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -117,7 +117,7 @@ class Mamba2(Looped, Streaming):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         _, (u, B, C, Δ, g) = self._tokens(w, self.start(w, x.shape[:-2]).seen, x)
-        return self._output(w, x, u, loops.rule(_rule.Tokens(C, B, Δ * u, g=g)))
+        return self._output(w, x, u, loops.rule(rule.Tokens(C, B, Δ * u, g=g)))
 
     def _tokens(
         self, w: Mapping[str, torch.Tensor], seen: torch.Tensor, x: jt.Float[torch.Tensor, "*batch n width"]

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.mixers._chunks import CHUNK, carry, cut, glue, summed
-from limen.mixers._decay import decay
+from limen.recurrence.chunks import CHUNK, carry, cut, glue, summed
+from limen.recurrence.decay import decay
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from limen.compiled.build import library
-from limen.mixers._levels import levelled
-from limen.mixers._loops import PLAIN, Loops
-from limen.mixers._rule import Tokens, chunked, widened
+from limen.recurrence.build import library
+from limen.recurrence.levels import levelled
+from limen.recurrence.loops import PLAIN, Loops
+from limen.recurrence.rule import Tokens, chunked, widened
 
 _SOURCE = Path(__file__).with_name("rule.c")
 _STRIDE = 32  # as in the source: the state before every such token is kept for the way back
