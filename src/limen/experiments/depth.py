@@ -113,7 +113,9 @@ EXPERIMENT = Experiment(
     title="Hops against full layers, and one full layer with a hundred linear ones",
     shows=(
         "Two full layers learn two hops where one full layer with small states behind it stays at chance; "
-        "the same stack with a large state learns it, so what is missing is room, not structure."
+        "the same stack with a large state learns it, so what is missing is room, not structure. Where the "
+        "hops depend on the question (W = 4), three full layers, or two behind a recurrence, learn two "
+        "hops; two full layers alone and one do not."
     ),
     silent=(
         "No cell lies below a proved bound: float32 states of these sizes have bits enough in theory. Full "
