@@ -31,12 +31,9 @@ look: .venv/installed  ## the whole report in Debian's chromium, which is instal
 	LIMEN_WHOLE=1 $(BIN)/pytest -o addopts= -q tests/test_report_page.py tests/test_table.py
 
 light:  ## the wheel in an empty venv: no torch, what works there, what the rest asks for, and the size of it all
-	$(PYTHON) -m venv build/light
+	$(PYTHON) -m venv --clear build/light
 	build/light/bin/pip install --quiet --disable-pip-version-check -c constraints.txt .
-	build/light/bin/limen decide "eva(n=488)" "linear(h=1,d=16,p=16)"
-	build/light/bin/limen decide "eva(n=4096)" "softmax(h=8,d=128)"
-	build/light/bin/limen depth "12*(3*gated_delta,softmax)"
-	! build/light/bin/limen solve "eva(n=8)"
+	scripts/light build/light/bin
 	du -sh build/light
 
 fix: .venv/installed  ## what a tool can repair
@@ -44,12 +41,23 @@ fix: .venv/installed  ## what a tool can repair
 	$(BIN)/ruff check --fix .
 	$(BIN)/python scripts/house.py
 
-bench: .venv/installed  ## the speeds that docs/ quotes, side by side
+# Memory that was freed is kept by the process, for all sides: to ask for it anew costs more than some rules.
+bench: export MALLOC_MMAP_THRESHOLD_ = 4294967296
+bench: export MALLOC_TRIM_THRESHOLD_ = 8589934592
+bench: .venv/peers  ## each goal of speed beside its peers, with ratio: build/bench/bench.md, .json, .svg
+	$(BIN)/python benchmarks/goals.py build/bench
+
+speeds: .venv/installed  ## the other speeds that docs/ quotes, and peak memory
 	$(BIN)/python benchmarks/mixers.py
 	$(BIN)/python benchmarks/samplers.py
 	$(BIN)/python benchmarks/constructions.py
 	$(BIN)/python benchmarks/decompositions.py
 	$(BIN)/python benchmarks/kernel.py --large
+	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/memory.py
+
+experiments: .venv/installed  ## docs/experiments.md from the result files; those of a folder are taken over first: FROM=…
+	$(BIN)/python scripts/experiments_page.py $(FROM)
 
 defaults: .venv/installed  ## what transformers' config classes say by themselves, for the audit
 	$(BIN)/python scripts/config_defaults.py
@@ -72,4 +80,8 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: ma
 	$(BIN)/python -m compileall -q src
 	touch $@
 
-.PHONY: run test proofs proofs-kernel proofs-verdicts see look fix bench defaults configs parameters engines light
+.venv/peers: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
+	touch $@
+
+.PHONY: speeds run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light

@@ -445,12 +445,12 @@ Qed.
 
 (** ** Examples
     Two full layers and linear layers between: sums of 14 bits and states of 14 bits at each level do not do three
-    hops at 2^18.1 tokens.  Eight heads of size 64 in 16 bits and a linear layer of as many before, between and after:
-    not at 2^63.2 tokens, where many_hops_check.v needs 2^172. *)
+    hops at 2^22 tokens.  Eight heads of size 64 in 16 bits and a linear layer of as many before, between and after:
+    not at 2^65 tokens, where many_hops_check.v needs 2^172.  Finer fractions reach 2^18.1 and 2^63.2. *)
 Example three_hops_at_14_bits :=
-  cannot_three_hops 14 14 14 14 14 75 730 4 29 4 66 9 6646 5 1 216 71 241 45 3761 212 ltac:(vm_compute; reflexivity).
+  cannot_three_hops 14 14 14 14 14 256 1024 16 25 16 244 27 44769 14 1 28 11 11 3 22 1 ltac:(vm_compute; reflexivity).
 Example three_hops_8_64_16 := cannot_three_hops 8448 8448 532480 532480 532480
-  6849610 2456570756 639 586120 639 6470480 1164 1554111109172977 25 2 433 126 143 20 7144 113 ltac:(vm_compute; reflexivity).
-(** One value more of i_2, or one bit more of states, and nothing is proved. *)
-Fail Example three_hops_at_15_bits :=
-  cannot_three_hops 15 14 14 14 14 75 730 4 29 4 66 9 6646 5 1 216 71 241 45 3761 212 ltac:(vm_compute; reflexivity).
+  8388608 4294967296 1024 568625 1024 7866972 1791 2623983305584935 11 1 34 9 9 1 65 1 ltac:(vm_compute; reflexivity).
+(** Sums of twice as many bits, and nothing is proved. *)
+Fail Example three_hops_at_28_bits :=
+  cannot_three_hops 28 14 14 14 14 256 1024 16 25 16 244 27 44769 14 1 28 11 11 3 22 1 ltac:(vm_compute; reflexivity).

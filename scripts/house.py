@@ -11,11 +11,11 @@ WHAT = {
     "web": "the page",
     "api": "from Python",
     "render": "text, HTML, SVG, LaTeX",
+    "comparisons": "stacks side by side",
     "stacks": "text or config",
     "schemas": "JSON Schemas",
     "glances": "list and show",
     "laws": "of the catalogue",
-    "comparisons": "stacks side by side",
     "audits": "a real model's config",
     "designs": "stacks not ruled out",
     "tables": "evidence in every cell",
@@ -44,6 +44,7 @@ WHAT = {
     "model": "embedding, layers, readout, files; the one pass, which can be observed",
     "tasks": "what is computed",
     "mixers": "how positions exchange information",
+    "recurrence": "the rule of matrix memories, by torch or in C",
     "core": "the words: task, mixer, architecture, numbers, certificate, verdict, report, text form",
 }
 STYLE = (

@@ -4,13 +4,17 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from test_cli import limen
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINKING = [*PAGES, *(ROOT / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "proofs/README.md"))]
+LINKING += sorted((ROOT / "src").glob("**/*.md"))
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 
 
@@ -28,11 +32,15 @@ def sessions() -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("page", "command", "output"), [s for s in sessions() if not s[1].startswith("make")]
 )
-def test_a_command_in_the_documents_prints_what_they_say(page: str, command: str, output: str) -> None:
+def test_a_command_in_the_documents_prints_what_they_say(
+    page: str, command: str, output: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
     program, *arguments = shlex.split(command)
-    result = subprocess.run(
-        [BIN / program, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    if program == "limen":
+        result = limen(*arguments)  # here: a process of its own would load everything again
+    else:
+        result = subprocess.run([BIN / program, *arguments], capture_output=True, text=True, check=False)
     assert _unfolded(result.stdout + result.stderr) == _unfolded(output)
 
 
@@ -44,10 +52,19 @@ def test_there_are_commands_to_test() -> None:
     assert {page for page, _, _ in sessions()} >= {"README.md", "architecture.md"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", LINKING, ids=lambda p: str(p.relative_to(ROOT)))
 def test_a_path_in_the_documents_exists(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+    text = page.read_text()
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (page.parent / target).exists(), target
+    known = {found.name for found in LINKING} | {"proof.md"}  # the latter: of each theorem
+    assert set(re.findall(r"[\w-]+\.md\b", text)) <= known  # pages that are named without a link
+
+
+def test_the_page_of_the_package_shows_as_it_is_wherever_it_is_put() -> None:
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    text = (ROOT / package["readme"]).read_text()
+    assert text.startswith("# Limen") and "](" not in text and "<img" not in text
 
 
 def test_every_citation_is_in_the_bibliography() -> None:

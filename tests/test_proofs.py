@@ -61,6 +61,14 @@ EXAMPLES = [
     ("equality(n=300)", "log_linear(h=1,d=4,p=8)", 0, "cannot_compare_log_linear"),
     ("composition(m=64,n1=64)", "log_linear(h=1,d=4,p=8)", 0, "cannot_evaluate_log_linear"),
     ("two_sum(n=65536,M=2^32)", "block_sparse(h=1,d=16,B=64,k=16)", 0, "cannot_two_sum"),
+    ("equality(n=4096)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_compare_blocks"),
+    ("disjointness(n=4096)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_compare_blocks"),
+    ("counting(n=4096,S=4096)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_count_blocks"),
+    ("three_sum(n=4096,M=2^20)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_three_blocks"),
+    ("sparse_average(n=4096,q=3)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_average_blocks"),
+    ("is_tree(n=1024)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_tell_trees_blocks"),
+    ("composition(m=512,n1=8)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_compose_blocks"),
+    ("dyck(n=4096,k=2,D=4)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_close_blocks"),
     (
         "composition(m=2048,n1=256)",
         "linear(h=1,d=4,p=8),softmax(h=1,d=4,p=8),linear(h=1,d=4,p=8)",
@@ -352,6 +360,32 @@ def test_a_forged_proof_by_levels_is_refused(old: str, new: str, reason: str) ->
     assert said is not None and reason in said
 
 
+# The same of pairs of values, of layers behind the second full one, and of more hops than are used.
+OTHERS = [
+    ("composition(m=59649,n1=8555)", "2*softmax(h=8,d=128,d_k=256,p=32)", 0),
+    ("composition(m=2^10,n1=16)", "2*softmax(reply_bits=20),2*linear(state_bits=10)", 0),
+    ("composition(m=64,n1=8,n2=2)", "softmax(reply_bits=30)", 1),
+]
+
+
+@pytest.mark.usefixtures("no_coq")
+@pytest.mark.parametrize(("task", "architecture", "steps"), OTHERS)
+def test_a_proof_with_an_axiom_another_size_or_another_number_is_refused(
+    task: str, architecture: str, steps: int
+) -> None:
+    claim, text = proof(task, architecture, steps)
+    sizes = claim.sizes.items()
+    forgeries = [
+        text.replace("Theorem verdict", "Axiom oops : False.\nTheorem verdict"),
+        text.replace(claim.task, str(Task.parse(claim.task).resized("m", 99))),
+        re.sub(rf"\b{claim.form} (\d)", rf"{claim.form} 1\1", text),
+        *(text.replace(f'"{name}":{size}', f'"{name}":{size + 1}') for name, size in sizes),
+    ]
+    assert len(set(forgeries) - {text}) == len(claim.sizes) + 3
+    for forged in forgeries:
+        assert coq.check_proof(forged)[1] is not None
+
+
 @pytest.mark.usefixtures("no_coq")
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
@@ -383,6 +417,11 @@ HOSTILE = [
     ("cannot_count_one_layer", "counting(n=9,S=2^4000)", "softmax(reply_bits=9)", 0, {"b": 2**14}),
     ("cannot_hop", "composition(m=8,n1=8)", "2*softmax(reply_bits=9)", 0, {"r1": 10**10}),
     ("cannot_hop", "composition(m=8,n1=8)", "2*softmax(reply_bits=9)", 0, {"x1": 2**5000}),
+    ("cannot_two_full", "composition(m=2^4000,n1=1)", "2*softmax(reply_bits=9)", 0, {"q": 2**14}),
+    ("cannot_two_layers_pairs", "composition(m=2^4000,n1=1)", "2*softmax(reply_bits=9)", 0, {"q": 2**14}),
+    ("cannot_three_hops", "composition(m=2^4000,n1=1,n2=1)", "2*softmax(reply_bits=9)", 0, {"c": 2**14}),
+    ("cannot_three_hops", "composition(m=2^4000,n1=1,n2=1)", "2*softmax(reply_bits=9)", 0, {"d": 2**14}),
+    ("cannot_think_once_more", "composition(m=2^4000,n1=1,n2=1)", "softmax(reply_bits=9)", 1, {"q": 2**14}),
 ]  # fmt: skip
 
 
@@ -437,6 +476,26 @@ ELSEWHERE = [
     ("cannot_close_one_layer", "dyck(n=256,k=2,D=2)", "hard(h=1,d=1,p=4)", 0),
     ("cannot_average_one_layer", "sparse_average(n=100,q=1)", "softmax(h=1,d=1,p=4)", 0),
     ("cannot_count_one_layer", "equality(n=100)", "softmax(h=1,d=1,p=4)", 0),
+    ("cannot_two_layers_pairs", "composition(m=64,n1=8)", "3*softmax(reply_bits=9)", 0),
+    ("cannot_two_layers_pairs", "composition(m=64,n1=8)", "2*softmax(reply_bits=9),linear(state_bits=9)", 0),
+    ("cannot_two_full", "composition(m=64,n1=8)", "linear(state_bits=9),2*softmax(reply_bits=9)", 0),
+    ("cannot_two_full", "composition(m=64,n1=8)", "3*softmax(reply_bits=9)", 0),
+    ("cannot_two_full", "composition(m=64,n1=8)", "2*softmax(reply_bits=9)", 1),
+    ("cannot_two_full", "composition(m=64,n1=8,n2=8)", "2*softmax(reply_bits=9)", 0),
+    ("cannot_three_hops", "composition(m=64,n1=8,n2=8)", "3*softmax(reply_bits=9)", 0),
+    ("cannot_three_hops", "composition(m=64,n1=8,n2=8)", "2*softmax(reply_bits=9)", 1),
+    ("cannot_three_hops", "composition(m=64,n1=8)", "2*softmax(reply_bits=9)", 0),
+    ("cannot_think_once_more", "composition(m=64,n1=8)", "softmax(reply_bits=9)", 1),
+    ("cannot_think_once_more", "composition(m=64,n1=8,n2=8)", "2*softmax(reply_bits=9)", 1),
+    ("cannot_think_once_more", "composition(m=64,n1=8,n2=8)", "softmax(reply_bits=9)", 2),
+    ("cannot_compare_blocks", "equality(n=4096)", "2*block_sparse(h=1,d=4,B=16,k=4,p=8)", 0),
+    ("cannot_compare_blocks", "equality(n=4096)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 1),
+    ("cannot_compare_blocks", "sparse_average(n=4096,q=3)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0),
+    ("cannot_average_blocks", "equality(n=4096)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0),
+    ("cannot_average_blocks", "sparse_average(n=4096,q=1)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0),
+    ("cannot_count_blocks", "counting(n=8,S=64)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0),
+    ("cannot_close_blocks", "dyck(n=4096,k=2,D=4)", "block_sparse(h=1,d=4,B=15,k=4,p=8)", 0),
+    ("cannot_tell_trees_blocks", "is_tree(n=1024)", "softmax(h=1,d=4,p=8)", 0),
 ]
 
 

@@ -22,17 +22,24 @@ from limen.render import (
     audit,
     bound,
     check,
+    compare,
     decide,
     decomposition,
     depth,
     design,
+    laws,
     protocol,
+    results,
     show,
     solve,
+    sweep,
     table,
+    training,
 )
 from limen.render.svg import element, save_picture, text
 from limen.schemas import SCHEMAS, schema_of
+from limen.training.judged import kept_in
+from limen.training.results import keep
 
 CONFIGS = sorted(map(str, (Path(__file__).parents[1] / "examples/configs").glob("*.json")))
 PAIR = ("composition(m=2,n1=2)", "softmax(h=1,d=1)", "--decompose")
@@ -44,6 +51,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
     "StackReport": (("show", "2*(softmax|linear),window"), show.stack_lines),
     "DecideReport": (("decide", "eva", "linear(h=1,d=1,p=2)"), decide.lines_of),
     "DepthReport": (("depth", "softmax(h=8,d=64),linear"), depth.lines_of),
+    "CompareReport": (("compare", "2*softmax", "2*linear", "--context", "256"), compare.lines_of),
     "BoundReport": (("bound", "two_sum(n=3,M=5)"), bound.lines_of),
     "SolveReport": (("solve", "eva(n=3)"), solve.lines_of),
     "LeastReport": (("solve", "eva(n=8)", "--smallest", "precision", "--check", "1"), solve.least_lines),
@@ -59,6 +67,10 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
         ("table", "--row", "linear", "--column", "eva", "--out", "OUT"),
         lambda said: [*table.lines_of(said, 112, False), "", f"report: {said.page}"],
     ),
+    "TrainReport": (("train", "index(n=4,S=3)", "softmax(h=1,d=4)", "--steps", "2"), training.lines_of),
+    "SweepReport": (("sweep", "neighbors", "--folder", "OUT/runs"), sweep.lines_of),
+    "ResultsReport": (("results", "neighbors", "--size", "quick"), results.lines_of),
+    "LawsReport": (("test", "index"), laws.lines_of),
     "CheckReport": (("check", "OUT/certificates/linear/eva.json"), lambda said: [said.headline]),
     "FolderReport": (("check", "OUT"), check.folder_lines),
 }
@@ -66,8 +78,12 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that `limen table` has written, for `limen check`."""
-    return tmp_path_factory.mktemp("reports") / "out"
+    """A folder that `limen table` has written, for `limen check`; the sweep in it is done already."""
+    folder = tmp_path_factory.mktemp("reports") / "out"
+    (folder / "runs").mkdir(parents=True)
+    for result in kept_in(None, "neighbors").values():
+        keep(folder / "runs", result)
+    return folder
 
 
 def kinds() -> dict[str, tuple[str, type[Report]]]:

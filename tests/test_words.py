@@ -21,7 +21,6 @@ from limen.core.certificate import (
 )
 from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
-from limen.core.measurement import Measurement, Outcome
 from limen.core.verdict import Answer, Verdict
 
 DIGEST = "ab" * 32
@@ -68,17 +67,6 @@ def test_can_and_cannot_are_said_in_one_file() -> None:
             if isinstance(node, ast.Return | ast.Assign | ast.keyword | ast.IfExp):
                 inside = [ast.unparse(node.value)] if getattr(node, "value", None) else []
                 assert not any(said in ("Answer.CAN", "Answer.CANNOT") for said in inside), path
-
-
-def test_not_learned_needs_a_control_that_succeeded_in_the_same_budget() -> None:
-    def run(accuracy: float, steps: int = 100) -> Measurement:
-        return Measurement("eva(n=4)", "linear(h=1,d=2)", seed=0, steps=steps, accuracy=accuracy)
-
-    assert run(1.0).outcome(0.99, control=None) is Outcome.LEARNED
-    assert run(0.3).outcome(0.99, control=None) is Outcome.NO_STATEMENT
-    assert run(0.3).outcome(0.99, control=run(0.5)) is Outcome.NO_STATEMENT
-    assert run(0.3).outcome(0.99, control=run(1.0, steps=200)) is Outcome.NO_STATEMENT
-    assert run(0.3).outcome(0.99, control=run(1.0)) is Outcome.NOT_LEARNED
 
 
 def test_a_bound_excludes_only_what_has_strictly_less() -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+from msgspec import UNSET
 
 from limen import __version__
 from limen.core.catalogue import KINDS, ids
 from limen.core.errors import BadInput, unknown
 from limen.core.missing import advice
 from limen.core.own import admit
+from limen.model.memory import out_of_memory, refused, within_what_is_free
 from limen.schemas import SCHEMAS
 
 if TYPE_CHECKING:
@@ -25,6 +28,10 @@ if TYPE_CHECKING:
     from limen.core.verdict import DecideReport
     from limen.solutions import Attempt, SolveReport
     from limen.tables.report import TableReport
+    from limen.training.judged import Section
+    from limen.training.reports import ResultsReport, TrainReport
+    from limen.training.spec import Spec
+    from limen.training.sweep import Runs
 
 app = typer.Typer(
     name="limen",
@@ -38,7 +45,7 @@ _CERTIFICATE = "certificate.json"
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
 # commands whose texts may name file.py:Name
-_WITH_YOURS = "audit", "compare", "decide", "depth", "design", "protocol", "show", "solve", "test"
+_WITH_YOURS = "audit", "compare", "decide", "depth", "design", "protocol", "show", "solve", "test", "train"
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Format = Annotated[str | None, typer.Option("--format", help="latex: a table with booktabs.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
@@ -49,11 +56,9 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):  # a path or a name may hold what the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    within_what_is_free()
     try:
-        arguments = sys.argv[1:] or ["--help"]
-        if arguments[0] in _WITH_YOURS:
-            admit(*arguments)
-        code = app(arguments, prog_name="limen", standalone_mode=False)
+        code = _run(sys.argv[1:] or ["--help"])
     except BadInput as error:
         _fail(str(error))
     except typer.TyperException as error:
@@ -62,12 +67,20 @@ def main() -> NoReturn:
         sys.exit(130)
     except ModuleNotFoundError as error:
         _fail(advice(error))
-    except MemoryError as error:
-        _fail(f"not enough memory: {error}")
+    except (MemoryError, RuntimeError) as error:
+        if (asked := refused(error)) is None:
+            raise
+        _fail(out_of_memory(asked))
     except BrokenPipeError:  # whoever reads has read enough
         sys.stdout = None  # nothing is left to be written at the end
         sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _run(arguments: list[str]) -> object:
+    if arguments[0] in _WITH_YOURS:
+        admit(*arguments)
+    return app(arguments, prog_name="limen", standalone_mode=False)
 
 
 def _fail(message: str) -> NoReturn:
@@ -610,6 +623,164 @@ def _tabled(rows: list[str], columns: list[str], full: bool, out: Path) -> Table
     return replace(said, page=str(out / PAGE))
 
 
+@app.command()
+def train(
+    what: Annotated[str, typer.Argument(help="An experiment by its id, or a task in its text form.")],
+    architecture: Annotated[
+        str | None, typer.Argument(help="With a task: the stack in its text form; p rounds its state.")
+    ] = None,
+    cell: Annotated[
+        str | None, typer.Option(help="Of an experiment: which cell; the first unless said.")
+    ] = None,
+    size: Annotated[str, typer.Option(help="Of an experiment: quick, standard or full.")] = "quick",
+    start: Annotated[str | None, typer.Option(help="random, or lookup: attention begins as one.")] = None,
+    steps: Annotated[int | None, typer.Option(help="How many steps at most.", min=1)] = None,
+    hard: Annotated[bool | None, typer.Option("--hard/--plain", help="Near-misses.")] = None,
+    thought: Annotated[bool, typer.Option("--thought", help="Chain of thought.")] = False,
+    hops: Annotated[bool, typer.Option("--hops", help="Every hop is asked for.")] = False,
+    against: Annotated[
+        str | None, typer.Option(help="Who proposes inputs to train on: hardest, or an adversary.")
+    ] = None,
+    width: Annotated[int | None, typer.Option(help="The width of the stream.", min=2)] = None,
+    rate: Annotated[float | None, typer.Option(help="The highest learning rate.", min=0.0)] = None,
+    save: Annotated[Path | None, typer.Option(help="A folder for the trained model.")] = None,
+    curve: Annotated[Path | None, typer.Option(help="An SVG file for the learning curve.")] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Trains one model and judges it on fresh inputs: a measurement, never a proof.
+
+    Example: limen train "index(n=20,S=32)" "softmax(h=1,d=64)" --start lookup --steps 200
+    """
+    from limen.render.training import lines_of
+    from limen.training.experiment import spec_of
+
+    said = {"start": start, "steps": steps, "hard": hard, "against": against, "width": width, "rate": rate}
+    said |= {"thought": thought or None, "hops": hops or None, "seed": seed or None}
+    given = {name: value for name, value in said.items() if value is not None}
+    spec = spec_of(what, architecture, cell, size, given)
+    found = _trained(spec, what if what in ids("experiments") else None, save, curve)
+    _print(found, lines_of(found), as_json)
+
+
+def _trained(spec: Spec, name: str | None, folder: Path | None, curve: Path | None) -> TrainReport:
+    """Trains; the model goes into a folder that other commands take, the learning curve into a file."""
+    from limen.model.files import ready
+    from limen.model.files import save as save_model
+    from limen.render.svg import picture_ready
+    from limen.render.training import steps_bar
+    from limen.training.reports import train_report
+    from limen.training.run import run
+
+    if folder is not None:
+        ready(folder)
+    if curve is not None:
+        picture_ready(curve)
+    spec.checked()
+    with steps_bar(spec.steps + spec.first_steps) as watch:
+        result, model = run(spec, watch)
+    if folder is not None:
+        save_model(model, folder)
+    if curve is not None:
+        from limen.render.plots import curves, picture
+
+        picture(curves([result]), curve)
+    return train_report(result, name, folder)
+
+
+@app.command("sweep")
+def sweep_(
+    experiment: Annotated[list[str], typer.Argument(help="Experiments by their ids; all: every one.")],
+    size: Annotated[str, typer.Option(help="quick, standard or full.")] = "quick",
+    folder: Annotated[Path, typer.Option(help="Where results are kept, one file a run.")] = Path(
+        "limen-results"
+    ),
+    cores: Annotated[
+        int | None, typer.Option(help="Processes, one a core; as many as there are unless said.", min=1)
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="The address of a Dask scheduler, tcp://…; its workers run.")
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Try again what failed.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Runs what is missing of an experiment; killed anywhere, it goes on where it stopped.
+
+    Example: limen sweep depth --size quick
+    """
+    from limen.render.sweep import ended_line, lines_of
+    from limen.training.experiment import named, size_of
+    from limen.training.reports import sweep_report
+    from limen.training.sweep import due, sweep
+
+    found = named(experiment)
+    specs = [spec for one in found.values() for spec in one.specs(size_of(size))]
+    missing = len(due(specs, folder, retry))
+    done = sweep(specs, folder, _runs(cores, scheduler), retry, ended_line(missing))
+    said = sweep_report(experiment, size, done, folder)
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(1 if said.failed else 0)
+
+
+def _runs(cores: int | None, scheduler: str | None) -> Runs:
+    """Who runs: a Dask cluster, or one process a core."""
+    if scheduler is not None:
+        from limen.training.cluster import cluster
+
+        return cluster(scheduler)
+    from limen.training.local import local
+
+    return local(cores or len(os.sched_getaffinity(0)))
+
+
+@app.command("results")
+def results_(
+    experiment: Annotated[list[str], typer.Argument(help="Experiments by their ids; all: every one.")],
+    size: Annotated[
+        str | None, typer.Option(help="quick, standard or full; the largest there is unless said.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="A folder of results; those that are shipped unless said.")
+    ] = None,
+    sql: Annotated[str | None, typer.Option(help="A query on the table `runs`, by DuckDB.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A .parquet or .csv file for all runs.")] = None,
+    chart: Annotated[Path | None, typer.Option(help="An SVG file for the chart.")] = None,
+    as_json: Json = False,
+) -> None:
+    """What the result files say, cell by cell; a failure counts only beside a control that succeeded.
+
+    Example: limen results depth --sql "select architecture, avg(accuracy) from runs group by 1"
+    """
+    from limen.render.results import lines_of
+    from limen.training.experiment import named, size_of
+    from limen.training.judged import section
+
+    asked = None if size is None else size_of(size)
+    sections = [section(name, asked, folder) for name in named(experiment)]
+    said = _resulted(experiment, sections, sql, out)
+    if chart is not None:
+        from limen.render.plots import picture, section_chart
+
+        picture(section_chart(sections[0]), chart)
+    _print(said, lines_of(said), as_json)
+
+
+def _resulted(names: list[str], found: list[Section], sql: str | None, out: Path | None) -> ResultsReport:
+    """The report, and a file of all runs where one was asked for."""
+    from limen.training.query import export, query
+    from limen.training.reports import ResultsReport, experiment_report, run_reports
+
+    rows = [row for one in found for row in run_reports(one.name, one.cells)]
+    if out is not None:
+        export(rows, out)
+    return ResultsReport(
+        experiment=", ".join(names),
+        experiments=tuple(map(experiment_report, found)),
+        rows=tuple(rows),
+        found=UNSET if sql is None else tuple(query(rows, sql)),
+    )
+
+
 @app.command("check")
 def check_(
     certificate: Annotated[
@@ -654,7 +825,7 @@ def test_(
     from limen.render.laws import heading, line, summary
 
     subject, held = Subject.parse(entry), []
-    _progress(heading(subject), as_json)
+    _progress(heading(subject.entry, subject.kind, subject.names), as_json)
     for one in subject.held():
         held.append(one)
         _progress(line(one), as_json)

@@ -21,6 +21,9 @@ SCHEMAS = {
     "protocol": ("limen.conversation.play:ProtocolReport", "limen.decompositions:DecomposeReport"),
     "table": ("limen.tables.report:TableReport",),
     "test": ("limen.laws.held:LawsReport",),
+    "train": ("limen.training.reports:TrainReport",),
+    "sweep": ("limen.training.reports:SweepReport",),
+    "results": ("limen.training.reports:ResultsReport",),
     "check": ("limen.checks.reader:CheckReport", "limen.checks.reader:FolderReport"),
 }
 

@@ -30,8 +30,9 @@ from limen.model import exhaustive
 from limen.model.attention import HeadMap, attention
 from limen.model.files import digest, save
 from limen.model.last import reads_only_the_embedding
+from limen.model.memory import fitting
 from limen.model.model import Model
-from limen.model.run import batch_size, inputs, payable, run, runnable
+from limen.model.run import batch_size, inputs, least_bytes, payable, run, runnable
 from limen.placement import Offer, files_of, frame_of, solves
 
 if TYPE_CHECKING:
@@ -146,7 +147,10 @@ def solve(
         how = _worth_drawing(task, model)
     total = exhaustive.count(task) if every or how is None else 2 * how
     payable(model, task, construction.steps, total)
-    drawn = inputs(task, None if every else how, seed, batch_size(model, task, construction.steps))
+    batch = min(total, batch_size(model, task, construction.steps))
+    n = task.length + construction.steps
+    fitting(str(task), n, lambda n: least_bytes(model, task, precision, n, batch))
+    drawn = inputs(task, None if every else how, seed, batch)
     seen = run(model, task, precision, drawn, construction.steps, lambda more: progress(more, total))
     mixers = [part.mixer for layer in model.frame.architecture.layers for part in layer.parts]
     solution = Solution(

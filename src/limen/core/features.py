@@ -35,6 +35,7 @@ class FeatureMap:
     name: str
     fn: Callable[[torch.Tensor], torch.Tensor]
     size: Callable[[int], int]
+    signed: bool = False  # whether it is a polynomial in ⟨q,k⟩, which may be negative
 
     @classmethod
     def named(cls, word: str) -> FeatureMap:
@@ -82,7 +83,7 @@ _NAMED = {
         ELU1,
         FeatureMap("relu", _relu, _same),
         FeatureMap("exp", _exp, _same),
-        FeatureMap("identity", _identity, _same),
-        FeatureMap("taylor", _taylor, _taylor_size),
+        FeatureMap("identity", _identity, _same, signed=True),
+        FeatureMap("taylor", _taylor, _taylor_size, signed=True),
     )
 }

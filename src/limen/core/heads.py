@@ -10,7 +10,7 @@ import lazy_loader
 
 from limen.core.errors import BadInput, at_least
 from limen.core.mixer import Streaming
-from limen.core.weights import Shapes
+from limen.core.weights import Shapes, random_weights
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -61,6 +61,11 @@ class Headed(Streaming):
         """W_Q, W_K, W_V, W_O."""
         keys, values = self.h * self.key_size, self.h * self.d
         return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
+
+    def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        """Queries smaller by √d_k: then scores ⟨q,k⟩ have variance 1, where a softmax is not yet decided."""
+        w = random_weights(self.shapes(width), generator, dtype)
+        return w | {"Q": w["Q"] * self.key_size**-0.5}
 
 
 @dataclass(frozen=True)

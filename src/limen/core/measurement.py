@@ -1,9 +1,16 @@
-"""What training gives: evidence about one budget, never a proof."""
+"""What training gives: evidence about one budget, never a proof.
+
+A run that fails says nothing by itself: it may be the optimiser.  So a negative is reported only beside a
+positive control, a run that must succeed, and did so within the same number of steps; of several starts the
+best one counts.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from math import sqrt
 
 
 class Outcome(StrEnum):
@@ -16,18 +23,92 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Measurement:
-    """The accuracy that one training run reached in its budget."""
+    """The accuracy that one training run reached in its budget, and what it is to be held against.
+
+    `floor` is what the best rule reaches that only counts tokens.  `provable`: a theorem that the kernel
+    accepted rules the task out for this stack with these states; only then is a failure an instance of it.
+    """
 
     task: str
     architecture: str
+    start: str
     seed: int
     steps: int
+    accuracy: float  # at the end
+    best: float  # of all looks
+    chance: float
+    floor: float
+    stop: str  # target, schedule or diverged
+    state_bits: int | None = None  # that cross the cut; None: a layer keeps every token
+    needs_bits: int | None = None  # by the tightest theorem that counts bits
+    provable: bool = False
+    ceiling: float | None = None  # what no weights exceed on inputs drawn uniformly, where that is proved
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Several runs that differ in their seed alone."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return sum(self.values) / len(self.values)
+
+    @property
+    def deviation(self) -> float:
+        """Of the sample; 0 for a single run, which shows none."""
+        if len(self.values) < 2:
+            return 0.0
+        return sqrt(sum((v - self.mean) ** 2 for v in self.values) / (len(self.values) - 1))
+
+
+def by_start(runs: Sequence[Measurement]) -> dict[str, Spread]:
+    """The accuracies at the end, a spread for each start."""
+    starts = dict.fromkeys(run.start for run in runs)
+    return {start: Spread(tuple(run.accuracy for run in runs if run.start == start)) for start in starts}
+
+
+def best_start(runs: Sequence[Measurement]) -> Spread:
+    """Of the start with the highest mean."""
+    return max(by_start(runs).values(), key=lambda spread: spread.mean)
+
+
+def outcome(runs: Sequence[Measurement], control: Sequence[Measurement] | None, threshold: float) -> Outcome:
+    """Learned if some run reached it; not learned if none did, though the control would have sufficed.
+
+    The control passes if all seeds of one of its starts reached the threshold within the steps that the
+    others had. A run that diverged is no evidence of anything.
+    """
+    finished = [run for run in runs if run.stop != "diverged"]
+    if any(run.accuracy >= threshold for run in finished):
+        return Outcome.LEARNED
+    if not finished or not control or not passes(control, threshold, max(run.steps for run in finished)):
+        return Outcome.NO_STATEMENT
+    return Outcome.NOT_LEARNED
+
+
+def passes(control: Sequence[Measurement], threshold: float, steps: int) -> bool:
+    """Whether all seeds of some start reached the threshold in so many steps."""
+    starts = dict.fromkeys(run.start for run in control)
+    return any(
+        all(run.accuracy >= threshold and run.steps <= steps for run in control if run.start == start)
+        for start in starts
+    )
+
+
+@dataclass(frozen=True)
+class Trained:
+    """LEARNED or NOT LEARNED in the budget of one experiment; never a statement about all weights."""
+
+    outcome: Outcome
+    experiment: str
+    task: str
+    architecture: str
     accuracy: float
 
-    def outcome(self, threshold: float, control: Measurement | None) -> Outcome:
-        """Not learned only if a control that must succeed did so in the same budget."""
-        if self.accuracy >= threshold:
-            return Outcome.LEARNED
-        if control is None or control.accuracy < threshold or control.steps > self.steps:
-            return Outcome.NO_STATEMENT
-        return Outcome.NOT_LEARNED
+    def __str__(self) -> str:
+        word = "LEARNED" if self.outcome is Outcome.LEARNED else "NOT LEARNED"
+        which = f"{self.task} by {self.architecture}"
+        return f"{word} (in this budget): {which}, {self.accuracy:.1%}, experiment {self.experiment}"

@@ -48,7 +48,7 @@ class Subject(msgspec.Struct, frozen=True):
     def names(self) -> tuple[str, ...]:
         return tuple(map(_called, self.instances))
 
-    def held(self) -> Iterator[LawHeld]:
+    def held(self) -> Iterator[HeldLaw]:
         """Law by law, as each is done."""
         laws = import_module(f"limen.laws.{self.kind}").laws
         kept: dict[Law, list[Any]] = {}
@@ -59,7 +59,7 @@ class Subject(msgspec.Struct, frozen=True):
             yield _held(law, instances)
 
 
-class LawHeld(msgspec.Struct, frozen=True):
+class HeldLaw(msgspec.Struct, frozen=True):
     """Whether a law holds for all instances that it speaks of; else for which it does not, and why."""
 
     law: str
@@ -76,10 +76,10 @@ class LawsReport(Report, frozen=True, kw_only=True, tag="limen/test/1"):
     kind: str
     instances: tuple[str, ...]
     holds: bool  # every law
-    laws: tuple[LawHeld, ...]
+    laws: tuple[HeldLaw, ...]
 
     @classmethod
-    def of(cls, subject: Subject, laws: Sequence[LawHeld]) -> LawsReport:
+    def of(cls, subject: Subject, laws: Sequence[HeldLaw]) -> LawsReport:
         holds = all(held.holds for held in laws)
         return cls(
             entry=subject.entry, kind=subject.kind, instances=subject.names, holds=holds, laws=tuple(laws)
@@ -99,7 +99,7 @@ def _called(instance: Any) -> str:
     return f"{instance} for {instance.task}" if isinstance(instance, Construction) else str(instance)
 
 
-def _held(law: Law, instances: list[Any]) -> LawHeld:
+def _held(law: Law, instances: list[Any]) -> HeldLaw:
     for instance in instances:
         try:
             law(instance)
@@ -109,8 +109,8 @@ def _held(law: Law, instances: list[Any]) -> LawHeld:
         except Exception as error:  # whatever your code may raise
             said = str(error) if isinstance(error, Broken) else f"{type(error).__name__}: {error}"
             reason = " ".join(said.split())
-            return LawHeld(promise(law), False, len(instances), _called(instance), reason)
-    return LawHeld(promise(law), True, len(instances))
+            return HeldLaw(promise(law), False, len(instances), _called(instance), reason)
+    return HeldLaw(promise(law), True, len(instances))
 
 
 def _class(name: str) -> tuple[str, type[Any]]:

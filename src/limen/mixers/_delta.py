@@ -1,6 +1,6 @@
 r"""What the delta rules share: their sizes, their projections, what they carry.
 
-In the terms of `_rule.py` q and e have length 1, and a token writes under k_t = β_te_t.
+In the terms of `recurrence/rule.py` q and e have length 1, and a token writes under k_t = β_te_t.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import lazy_loader
 
 from limen.core.heads import Headed, split
 from limen.core.weights import Shapes
-from limen.mixers._conv import convolve
-from limen.mixers._loops import Looped
-from limen.mixers._rule import widened
+from limen.mixers._conv import convolve, passing
+from limen.recurrence.loops import Looped
+from limen.recurrence.rule import widened
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -55,6 +55,10 @@ class DeltaRule(Looped, Headed):
         """The projections, the convolution's kernel and β."""
         kernel: Shapes = {"conv": (self.c, self.channels)} if self.c > 1 else {}
         return self.projections(width) | kernel | {"B": (width, self.h), "b": (self.h,)}
+
+    def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        w = super().initial(width, generator, dtype)
+        return w | ({"conv": passing(w["conv"])} if "conv" in w else {})
 
     def state_bits(self, n: int, p: int) -> int:
         return (self.h * self.key_size * self.d + (self.c - 1) * self.channels) * p

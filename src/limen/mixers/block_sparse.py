@@ -26,7 +26,6 @@ import lazy_loader
 
 from limen.core.heads import Headed, join, split, split_t
 from limen.core.highest import highest
-from limen.core.weights import random_weights
 from limen.mixers._cache import Cache, empty
 from limen.mixers._chosen import attend_blocks, leading
 from limen.mixers._masked import attend, attend_fused
@@ -67,7 +66,7 @@ class BlockSparse(Headed):
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         """A message starts as the mean of its block."""
         mean = {name: torch.full((self.h, self.B), 1 / self.B, dtype=dtype) for name in ("PK", "PV")}
-        return random_weights(self.shapes(width), generator, dtype) | mean
+        return super().initial(width, generator, dtype) | mean
 
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]

@@ -23,7 +23,7 @@ import lazy_loader
 
 from limen.core.heads import Headed, join, split
 from limen.mixers._cache import Cache, empty
-from limen.mixers._conv import convolve, nothing_seen
+from limen.mixers._conv import convolve, nothing_seen, passing
 from limen.mixers._masked import attend, fused
 
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ class ConvSoftmax(Headed):
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         return self.projections(width) | {"conv": (self.c, self.h * (2 * self.key_size + self.d))}
+
+    def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        w = super().initial(width, generator, dtype)
+        return w | {"conv": passing(w["conv"])}
 
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.core.heads import join, split
-from limen.core.weights import Shapes, random_weights
-from limen.mixers._decay import initial_time_steps, time_step
+from limen.core.weights import Shapes
 from limen.mixers._delta import DeltaMemory, DeltaRule, projected
-from limen.mixers._loops import Loops
-from limen.mixers._rule import Tokens
+from limen.recurrence.decay import initial_time_steps, time_step
+from limen.recurrence.loops import Loops
+from limen.recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -40,9 +40,7 @@ class GatedDelta(DeltaRule):
         return self.rule_shapes(width) | gate
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        return random_weights(self.shapes(width), generator, dtype) | {
-            "t": initial_time_steps(self.h, generator, dtype)
-        }
+        return super().initial(width, generator, dtype) | {"t": initial_time_steps(self.h, generator, dtype)}
 
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]

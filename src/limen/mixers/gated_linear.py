@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import lazy_loader
 
 from limen.core.heads import Headed, join, split
-from limen.core.weights import random_weights
-from limen.mixers._loops import Looped, Loops
-from limen.mixers._rule import Tokens
+from limen.recurrence.loops import Looped, Loops
+from limen.recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -46,7 +45,7 @@ class GatedLinear(Looped, Headed):
         }
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        w = random_weights(self.shapes(width), generator, dtype)
+        w = super().initial(width, generator, dtype)
         return w | {"a": torch.full_like(w["a"], _BIAS)}
 
     def mix(

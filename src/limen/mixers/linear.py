@@ -17,9 +17,10 @@ import lazy_loader
 
 from limen.core.features import ELU1, FeatureMap
 from limen.core.heads import Headed, join, split
-from limen.mixers._loops import Looped, Loops
+from limen.core.weights import random_weights
 from limen.mixers._normaliser import divided, with_ones
-from limen.mixers._rule import Tokens
+from limen.recurrence.loops import Looped, Loops
+from limen.recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -51,6 +52,12 @@ class Linear(Looped, Headed):
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         return self.projections(width)
+
+    def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        """Smaller queries where ⟨q,k⟩ itself is summed; a positive φ would tell no keys apart."""
+        if self.phi.signed:
+            return super().initial(width, generator, dtype)
+        return random_weights(self.shapes(width), generator, dtype)
 
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]

@@ -27,13 +27,13 @@ import lazy_loader
 from limen.core.errors import BadInput, at_least
 from limen.core.features import ELU1
 from limen.core.heads import Headed, join, split
-from limen.core.weights import Shapes, random_weights
-from limen.mixers._decay import initial_time_steps, time_step
+from limen.core.weights import Shapes
 from limen.mixers._delta import unit
-from limen.mixers._levels import level_table
-from limen.mixers._loops import Looped, Loops
 from limen.mixers._normaliser import divided, with_ones
-from limen.mixers._rule import Tokens
+from limen.recurrence.decay import initial_time_steps, time_step
+from limen.recurrence.levels import level_table
+from limen.recurrence.loops import Looped, Loops
+from limen.recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -114,9 +114,14 @@ class LogLinear(Looped, Headed):
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         """Stretches start out nearly alike, around λ = 1, and forgetting slow."""
-        w = random_weights(self.shapes(width), generator, dtype)
-        steps = {"t": initial_time_steps(self.h, generator, dtype)} if "t" in w else {}
-        return w | {"l": torch.full_like(w["l"], math.log(math.e - 1))} | steps
+        w = super().initial(width, generator, dtype)
+        if self.over == "linear":  # φ is positive: see `linear`
+            w["Q"] = w["Q"] * self.key_size**0.5
+        if self.over == "mamba2":  # steps that leave a trace, and rates as much slower: see `mamba2`
+            w |= {"t": initial_time_steps(self.h, generator, dtype, 0.1, 1.0), "A": w["A"] - 3}
+        elif self.over == "gated_delta":
+            w["t"] = initial_time_steps(self.h, generator, dtype)
+        return w | {"l": torch.full_like(w["l"], math.log(math.e - 1))}
 
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]

@@ -20,9 +20,9 @@ import lazy_loader
 from limen.core.errors import at_least
 from limen.core.mixer import Streaming
 from limen.core.weights import random_weights
-from limen.mixers._chunks import carry, cut, glue
-from limen.mixers._conv import convolve, nothing_seen
-from limen.mixers._decay import initial_time_steps
+from limen.mixers._conv import convolve, nothing_seen, passing
+from limen.recurrence.chunks import carry, cut, glue
+from limen.recurrence.decay import initial_time_steps
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -80,11 +80,16 @@ class Mamba(Streaming):
         }
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        """As published: rates 1 … s in every channel, D = 1, small steps Δ."""
-        return random_weights(self.shapes(width), generator, dtype) | {
+        """Rates 1 … s in every channel and D = 1 as published; steps Δ of 1/100 to 1/10.
+
+        Δ also weighs what is written: below that a text of a hundred tokens leaves no trace beside D.
+        """
+        w = random_weights(self.shapes(width), generator, dtype)
+        return w | {
+            "conv": passing(w["conv"]),
             "A": torch.arange(1, self.s + 1).log().to(dtype).repeat(self.d, 1),
             "D": torch.ones(self.d, dtype=dtype),
-            "t": initial_time_steps(self.d, generator, dtype),
+            "t": initial_time_steps(self.d, generator, dtype, least=0.01),
         }
 
     def mix(

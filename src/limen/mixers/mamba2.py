@@ -21,10 +21,10 @@ from limen.core.errors import at_least
 from limen.core.heads import join, split
 from limen.core.mixer import Streaming
 from limen.core.weights import random_weights
-from limen.mixers import _rule
-from limen.mixers._conv import convolve, nothing_seen
-from limen.mixers._decay import initial_time_steps, time_step
-from limen.mixers._loops import Looped, Loops
+from limen.mixers._conv import convolve, nothing_seen, passing
+from limen.recurrence import rule
+from limen.recurrence.decay import initial_time_steps, time_step
+from limen.recurrence.loops import Looped, Loops
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -88,11 +88,17 @@ class Mamba2(Looped, Streaming):
         }
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        """As published: rates 1 … h, D = 1, small steps Δ."""
-        return random_weights(self.shapes(width), generator, dtype) | {
-            "A": torch.arange(1, self.h + 1).log().to(dtype),
+        """D = 1 as published; steps Δ of 1/10 to 1, with rates 1 … h slowed down as much, e⁻³ of them.
+
+        Memories are as long as with the published steps of 1/1000 to 1/10, but Δ also weighs what is written,
+        and so small steps would leave no trace of a text of a hundred tokens beside D.
+        """
+        w = random_weights(self.shapes(width), generator, dtype)
+        return w | {
+            "conv": passing(w["conv"]),
+            "A": torch.arange(1, self.h + 1).log().to(dtype) - 3,
             "D": torch.ones(self.h, dtype=dtype),
-            "t": initial_time_steps(self.h, generator, dtype),
+            "t": initial_time_steps(self.h, generator, dtype, least=0.1, most=1.0),
             "norm": torch.ones(self.h * self.d, dtype=dtype),
         }
 
@@ -111,7 +117,7 @@ class Mamba2(Looped, Streaming):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         _, (u, B, C, Δ, g) = self._tokens(w, self.start(w, x.shape[:-2]).seen, x)
-        return self._output(w, x, u, loops.rule(_rule.Tokens(C, B, Δ * u, g=g)))
+        return self._output(w, x, u, loops.rule(rule.Tokens(C, B, Δ * u, g=g)))
 
     def _tokens(
         self, w: Mapping[str, torch.Tensor], seen: torch.Tensor, x: jt.Float[torch.Tensor, "*batch n width"]

@@ -20,6 +20,7 @@ import lazy_loader
 
 from limen.core.errors import BadInput, at_least
 from limen.core.mixer import Streaming
+from limen.core.weights import random_weights
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 else:
     jt = lazy_loader.load("jaxtyping")
     torch = lazy_loader.load("torch")
+
+
+_KEPT, _NOISE = 0.8, 0.1
 
 
 class Hidden(NamedTuple):
@@ -62,6 +66,15 @@ class ReluRnn(Streaming):
             stages |= {f"W{s}": (before, after), f"b{s}": (after,)}
         return {"U": (width, sizes[1])} | stages | {"O": (self.d, width)}
 
+    def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        """Every stage begins by passing numbers on, a fifth of the state lost a token, and some noise.
+
+        What is passed on is not negative, so no unit is dead; random stages alone kill a part of them each.
+        """
+        w = random_weights(self.shapes(width), generator, dtype)
+        passed = {f"W{s}": _KEPT ** (s == 1) * _relay(w[f"W{s}"]) for s in range(1, self.stages + 1)}
+        return w | {name: relay + _NOISE * w[name] for name, relay in passed.items()}
+
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
     ) -> jt.Num[torch.Tensor, "*batch n width"]:
@@ -94,3 +107,12 @@ class ReluRnn(Streaming):
     @classmethod
     def examples(cls) -> tuple[ReluRnn, ...]:
         return cls(), cls(d=3, stages=2, inner=7), cls(d=2, stages=3)
+
+
+def _relay(like: jt.Num[torch.Tensor, "before after"]) -> jt.Num[torch.Tensor, "before after"]:
+    """Every unit goes to some unit of the next stage, and each of these is the mean of what goes to it."""
+    before, after = like.shape
+    i = torch.arange(max(before, after))
+    relay = torch.zeros_like(like)
+    relay[i % before, i % after] = 1
+    return relay / relay.sum(0)

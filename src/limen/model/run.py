@@ -12,7 +12,8 @@ from limen.core.arrays import np
 from limen.core.errors import BadInput, counted
 from limen.core.numbers import Exact, Precision
 from limen.core.task import Task, Tokens
-from limen.model import exhaustive
+from limen.mixers.softmax import Softmax
+from limen.model import exhaustive, memory
 from limen.model.arithmetic import computing_in
 from limen.model.last import CHUNK, last_logits, reads_only_the_embedding
 from limen.model.model import Model
@@ -95,6 +96,21 @@ def payable(model: Model, task: Task, steps: int, tried: int) -> None:
         )
 
 
+def least_bytes(model: Model, task: Task, precision: Precision, n: int, batch: int) -> int:
+    """What a run over n tokens certainly holds at one time.
+
+    The tokens; where only the last position is run, its scores and weights; otherwise the vectors before and
+    after a layer, and where each operation is rounded also the scores and weights of all pairs.
+    """
+    size, frame = precision.dtype.itemsize, model.frame
+    heads = max(getattr(part.mixer, "h", 1) for layer in frame.architecture.layers for part in layer.parts)
+    if task.asks == 1 and n > _SHORT and reads_only_the_embedding(model):
+        return batch * n * (8 + 2 * heads * size)
+    full = any(isinstance(p.mixer, Softmax) for layer in frame.architecture.layers for p in layer.parts)
+    pairs = 2 * heads * n if full and not precision.native else 0
+    return batch * n * (8 + (2 * frame.width + pairs) * size)
+
+
 def run(
     model: Model,
     task: Task,
@@ -108,8 +124,7 @@ def run(
     model = model.to(precision)
     tried, wrong, margin = 0, 0, float("inf")
     for tokens in batches:
-        with torch.no_grad(), computing_in(precision):
-            found = logits(model, task, torch.as_tensor(tokens), steps)  # (batch, asks, answers)
+        found = _found(model, task, precision, tokens, steps)  # (batch, asks, answers)
         found = found.to(torch.float64)[..., : task.answers]
         right = torch.as_tensor(task.answer(tokens)).reshape(len(tokens), task.asks, 1)
         gap = found.gather(-1, right) - found.scatter(-1, right, -torch.inf).amax(-1, keepdim=True)
@@ -118,6 +133,16 @@ def run(
         margin = min(margin, float(gap.amin()))
         progress(len(tokens))
     return Tried(tried, wrong, margin)
+
+
+def _found(model: Model, task: Task, precision: Precision, tokens: Tokens, steps: int) -> torch.Tensor:
+    try:
+        with torch.no_grad(), computing_in(precision):
+            return logits(model, task, torch.as_tensor(tokens), steps)
+    except (MemoryError, RuntimeError) as error:
+        if (asked := memory.refused(error)) is None:
+            raise
+        raise BadInput(f"{task}: {memory.out_of_memory(asked, task.length + steps)}") from error
 
 
 def logits(model: Model, task: Task, tokens: torch.Tensor, steps: int) -> torch.Tensor:

@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING
 from limen.core.quantities import plural
 
 if TYPE_CHECKING:
-    from limen.laws.held import LawHeld, LawsReport, Subject
+    from collections.abc import Sequence
+
+    from limen.laws.held import HeldLaw, LawsReport
 
 
-def heading(subject: Subject) -> str:
-    return f"{subject.entry}, a {subject.kind}: {', '.join(subject.names)}"
+def lines_of(said: LawsReport) -> list[str]:
+    """All of it, as it stands there in the end."""
+    return [heading(said.entry, said.kind, said.instances), *map(line, said.laws), summary(said)]
 
 
-def line(held: LawHeld) -> str:
+def heading(entry: str, kind: str, instances: Sequence[str]) -> str:
+    return f"{entry}, a {kind}: {', '.join(instances)}"
+
+
+def line(held: HeldLaw) -> str:
     if held.holds:
         return f"  holds   {held.law}"
     return f"  BROKEN  {held.law}\n          {held.broken_by}: {held.reason}"

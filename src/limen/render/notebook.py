@@ -19,9 +19,13 @@ from limen.render import (
     depth,
     design,
     latex,
+    laws,
     protocol,
+    results,
     show,
     solve,
+    sweep,
+    training,
 )
 from limen.render.card import card
 from limen.render.exchange import exchange_picture
@@ -61,6 +65,10 @@ def register() -> None:
     draws("DepthReport", _text(depth.lines_of))
     draws("SolveReport", _text(solve.lines_of))
     draws("LeastReport", _text(solve.least_lines))
+    draws("TrainReport", _text(training.lines_of))
+    draws("SweepReport", _text(sweep.lines_of))
+    draws("ResultsReport", _text(results.lines_of))
+    draws("LawsReport", _text(laws.lines_of))
     draws("TaskReport", _text(show.task_lines))
     draws("StackReport", _text(show.stack_lines))
     draws("CatalogueReport", _text(lambda said: show.catalogue_lines(said, proofs=False)))

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from limen.core.measurement import Outcome
 from limen.core.verdict import Answer
 from limen.render.latex import order_in_tex, tabular
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 SIGN = {Answer.CAN: "✓", Answer.CANNOT: "✗", Answer.OPEN: "?", Answer.INCOMPLETE: "…"}
 CHECKED, ARGUED, BELIEVED = "∎", "ᵃ", "ᶜ"
+LEARNED = {Outcome.LEARNED: "ᴸ", Outcome.NOT_LEARNED: "ᴺ"}
 MARK = {"sharper": "⁺", "weaker": "⁻", "corrected": "*", "confirmed": "", None: ""}
 _COLOUR = {Answer.CAN: "green", Answer.CANNOT: "red", Answer.OPEN: "dim", Answer.INCOMPLETE: "dim"}
 _WIDTH = 112  # where nobody's terminal says how wide it is
@@ -52,7 +54,7 @@ def lines_of(said: TableReport, width: int, colour: bool) -> list[str]:
         rows = [(row.name, [row.cells[i] for i in chosen]) for row in papers]
         console.print(_grid("The papers' table, with evidence", titles, rows, _order))
     titles = [_SHORT.get(column.column, column.title) for column in said.columns]
-    console.print(_grid("All of it", titles, [(row.name, row.cells) for row in said.rows], _sign))
+    console.print(_grid("All of it", titles, [(row.name, row.cells) for row in said.rows], _marked))
     console.print(_legend(said))
     console.print(_stacks(said))
     return [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
@@ -69,7 +71,7 @@ def _grid(
     from rich.table import Table
     from rich.text import Text
 
-    padding, justify = ((0, 0, 0, 1), "center") if words is _sign else ((0, 1), "left")
+    padding, justify = ((0, 0, 0, 1), "center") if words is _marked else ((0, 1), "left")
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=padding, title=title, title_justify="left")
     grid.add_column()
     for name in titles:
@@ -85,6 +87,11 @@ def _order(cell: CellReport) -> str:
 
 def _sign(cell: CellReport) -> str:
     return SIGN[cell.verdict] + checked(cell)
+
+
+def _marked(cell: CellReport) -> str:
+    """With what an experiment saw; the forms for papers, which hold what is proved, are without it."""
+    return _sign(cell) + (LEARNED[cell.trained.outcome] if cell.trained else "")
 
 
 def short(cell: CellReport) -> str:
@@ -117,7 +124,18 @@ def _legend(said: TableReport) -> str:
         "⁺ sharper than the papers   * corrected   "
         f"{CHECKED} machine-checked: of {counts.cannot} CANNOT {_proved(said)}\n"
         f"{len(said.cells)} cells, {said.certificates} certificates, all checked"
+        f"{_seen(said)}"
     )
+
+
+def _seen(said: TableReport) -> str:
+    """How many cells an experiment covers."""
+    found = [cell.trained.outcome for cell in said.cells if cell.trained]
+    if not found:
+        return ""
+    yes, no = (found.count(outcome) for outcome in (Outcome.LEARNED, Outcome.NOT_LEARNED))
+    measured = "on short texts, in the budget of an experiment: measured, never proved"
+    return f"\nᴸ learned ({yes})   ᴺ not learned ({no}) {measured}"
 
 
 def _stacks(said: TableReport) -> str:

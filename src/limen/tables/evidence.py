@@ -41,6 +41,7 @@ from limen.tables.rows import Row
 from limen.tables.weights import agrees_with_the_theorems, ran, ways
 from limen.tasks.composition import Composition
 from limen.theorems.composition_depth import smallest
+from limen.training.marks import trained
 
 _DRAWN = 8  # plain inputs at the larger size, and as many hard ones
 
@@ -70,7 +71,8 @@ def cell(row: Row, column: Column, full: bool = False) -> Cell:
         raise EvidenceError(
             f"{row.name}, {column.title}: {claim.cite} say {claim.answer}, the evidence says {made.answer}"
         )
-    return replace(made, seconds=time.perf_counter() - start)
+    mark = trained(row.architecture, column.id, thinks=row.steps > 0)
+    return replace(made, trained=mark, seconds=time.perf_counter() - start)
 
 
 @cache

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from limen.core.certificate import Collision, Witness
+from limen.core.measurement import Trained
 from limen.core.report import Report
 from limen.core.task import Task
 from limen.core.verdict import Answer
@@ -59,6 +60,7 @@ class CellReport(msgspec.Struct, frozen=True, kw_only=True):
     known: tuple[str, ...]
     proof: ProofReport | None
     machine_checked: bool
+    trained: Trained | None  # measured, of another kind than the rest
     evidence: tuple[EvidenceReport, ...]
     seconds: float
 
@@ -168,6 +170,7 @@ def _cell(cell: Cell) -> CellReport:
         known=cell.known,
         proof=ProofReport(form=cell.proof.form, task=cell.proof.task) if cell.proof else None,
         machine_checked=cell.machine_checked,
+        trained=cell.trained,
         evidence=tuple(map(_evidence, cell.evidence)),
         seconds=round(cell.seconds, 3),
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
-from limen.core.task import Answers, Task, Tokens, balanced
+from limen.core.task import Answers, Task, Tokens, balanced, distinct
 from limen.tasks._counts import power_and
 
 
@@ -48,14 +48,24 @@ class Disjointness(Task):
         return self.n
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
-        """Each element in a, in b or in neither; no: one planted in both, and unless hard any others too."""
+        """Each element in a, in b or in neither, none of the sets empty; no: b's elements are moved.
+
+        Hard: one of them, to an element of a; otherwise all, anywhere.  So a and b are as large for yes as
+        for no (n = 1 leaves no choice).
+        """
         n, yes = self.n, balanced(rng, count)
-        where = rng.integers(3, size=(count, n))  # 0 nowhere, 1 in a, 2 in b, 3 in both
+        where = rng.integers(3, size=(count, n))  # 0 nowhere, 1 in a, 2 in b
+        np.put_along_axis(
+            where, distinct(rng, count, min(n, 2), n), np.arange(1, 1 + min(n, 2))[None], axis=1
+        )
+        a, b = where & 1, where >> 1
         no = np.flatnonzero(yes == 0)
         if not hard:
-            where[no] = rng.integers(4, size=(len(no), n))
-        where[no, rng.integers(n, size=len(no))] = 3
-        return np.hstack([where & 1, where >> 1]), yes
+            b[no] = rng.permuted(b[no], axis=1)
+        apart = no[~(a[no] & b[no]).any(axis=1)]
+        into, out = (_any_of(rng, s[apart]) for s in (a, b))
+        b[apart, out], b[apart, into] = 0, 1
+        return np.hstack([a, b]), yes
 
     def answer(self, tokens: Tokens) -> Answers:
         a, b = tokens[..., : self.n], tokens[..., self.n :]
@@ -74,3 +84,8 @@ class Disjointness(Task):
     @classmethod
     def examples(cls) -> tuple[Disjointness, ...]:
         return cls(), cls(n=1), cls(n=7)
+
+
+def _any_of(rng: Generator, s: Tokens) -> Tokens:
+    """(count, n) sets -> (count,): a random element of each."""
+    return np.asarray(np.where(s == 1, rng.random(s.shape), -1).argmax(axis=1))

@@ -61,14 +61,19 @@ class Dyck(Task):
         """Yes: a random walk of depth at most D.  No: such a walk, with one fault, out of three.
 
         A closing bracket of another kind; an opening and a closing one swapped, so that the depth
-        falls to -1 once; a depth of D+1 once.  Hard: only the first, and only the second for k = 1.
+        falls to -1 once; a depth of D+1 once.  Hard: two closing brackets of different kinds swapped, so
+        that every bracket occurs as often as in a yes; for k = 1 the second fault.
         """
         kind, swap, deep = self.k > 1, not hard or self.k == 1, not hard and self.n > 2 * self.D
         yes = balanced(rng, count)
         fault = np.where(yes, -1, rng.choice(np.flatnonzero([kind, swap, deep]), count))
         depth = self._walk(rng, fault == 2)
         tokens = self._typed(rng, depth)
-        tokens[fault == 0] = self._other_kind(rng, tokens[fault == 0])
+        if hard and kind and self.n > 2:
+            tokens = self._of_two_kinds(rng, tokens)
+            tokens[fault == 0] = self._exchanged(rng, tokens[fault == 0])
+        else:
+            tokens[fault == 0] = self._other_kind(rng, tokens[fault == 0])
         tokens[fault == 1] = self._swapped(rng, tokens[fault == 1], depth[fault == 1])
         return tokens, yes
 
@@ -103,6 +108,38 @@ class Dyck(Task):
         rows, k = np.arange(len(tokens)), self.k
         at = np.where(tokens >= k, rng.random(tokens.shape), -1).argmax(axis=1)
         tokens[rows, at] = k + (tokens[rows, at] + rng.integers(1, k, size=len(rows))) % k
+        return tokens
+
+    def _of_two_kinds(self, rng: Generator, tokens: Tokens) -> Tokens:
+        """In words of one kind, one bracket and the one that closes it become of another kind."""
+        alone = np.flatnonzero((tokens % self.k == tokens[:, :1] % self.k).all(axis=1))
+        pairs = self._paired(tokens[alone])[np.arange(len(alone)), rng.integers(self.n // 2, size=len(alone))]
+        kind = (tokens[alone, :1] + rng.integers(1, self.k, size=(len(alone), 1))) % self.k
+        tokens[alone[:, None], pairs] = kind + np.array([0, self.k])
+        return tokens
+
+    def _paired(self, tokens: Tokens) -> Tokens:
+        """(count, n) words -> (count, n/2, 2): where each bracket opens and where it is closed."""
+        opens = tokens < self.k
+        depth = np.where(opens, 1, -1).cumsum(axis=-1)
+        order = np.argsort(np.where(opens, depth, depth + 1), axis=-1, kind="stable")
+        return order.reshape(len(tokens), self.n // 2, 2)
+
+    def _exchanged(self, rng: Generator, tokens: Tokens) -> Tokens:
+        """Two closing brackets of different kinds change places; the depths stay, and both are wrong then.
+
+        Such as follow a closing bracket, where there are two: an opening bracket beside a wrong closing one
+        would show the fault at a glance.
+        """
+        rows, k = np.arange(len(tokens)), self.k
+        closing = tokens >= k
+        inner = closing & np.pad(closing[:, :-1], ((0, 0), (1, 0)))
+        kinds = [(inner & (tokens == k + kind)).any(axis=1) for kind in range(k)]
+        eligible = np.where((np.sum(kinds, axis=0) > 1)[:, None], inner, closing)
+        i = np.where(eligible, rng.random(tokens.shape), -1).argmax(axis=1)
+        other = eligible & (tokens != tokens[rows, i][:, None])
+        j = np.where(other, rng.random(tokens.shape), -1).argmax(axis=1)
+        tokens[rows, i], tokens[rows, j] = tokens[rows, j], tokens[rows, i]
         return tokens
 
     def _swapped(self, rng: Generator, tokens: Tokens, depth: Tokens) -> Tokens:

@@ -16,6 +16,7 @@ from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced
 from limen.tasks._counts import power_and
+from limen.tasks._orders import nearly_equal
 
 
 @dataclass(frozen=True)
@@ -48,18 +49,15 @@ class Equality(Task):
         return self.n
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
-        """a uniform; no: b uniform, or hard: one bit from a.  One bit is made to differ in either case."""
-        n, yes = self.n, balanced(rng, count)
-        tokens = np.empty((count, 2 * n), dtype=np.int64)
-        a, b = tokens[:, :n], tokens[:, n:]
-        a[:] = rng.integers(2, size=(count, n))
-        b[:] = a
-        no = np.flatnonzero(yes == 0)
-        if not hard:
-            b[no] = rng.integers(2, size=(len(no), n))
-        at = rng.integers(n, size=len(no))
-        b[no, at] = 1 - a[no, at]
-        return tokens, yes
+        """a uniform; no: b uniform, with a bit that differs; hard: two neighbours in other order."""
+        yes = balanced(rng, count)[:, None]
+        if hard:
+            a, b = nearly_equal(rng, count, self.n)
+        else:
+            a, b = rng.integers(2, size=(2, count, self.n))
+            at = rng.integers(self.n, size=(count, 1))
+            np.put_along_axis(b, at, 1 - np.take_along_axis(a, at, axis=1), axis=1)
+        return np.hstack([a, np.where(yes, a, b)]), yes[:, 0]
 
     def answer(self, tokens: Tokens) -> Answers:
         a, b = tokens[..., : self.n], tokens[..., self.n :]

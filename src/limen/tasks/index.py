@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
-from limen.core.task import Answers, Task, Tokens
+from limen.core.task import Answers, Task, Tokens, balanced
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,18 @@ class Index(Task):
         return [(range(self.S), self.n), (range(self.n), 1)]
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
-        """s and p uniform; hard: all other symbols are equal and differ from s_p."""
+        """s and p uniform; hard: all symbols but one are equal; p is its place or, as often, one beside.
+
+        So neither the rare symbol nor the common one is the answer more often than the other.
+        """
         n, S, row = self.n, self.S, np.arange(count)
         s = rng.integers(S, size=(count, n))
         p = rng.integers(n, size=count)
         if hard:
             s[:] = s[:, :1]
             s[row, p] = (s[row, p] + rng.integers(1, S, size=count)) % S
+            beside = np.abs(p + rng.choice([-1, 1], count))  # 1 beside 0, n-2 beside n-1
+            p = np.where(balanced(rng, count), p, (n - 1 - np.abs(n - 1 - beside)) % n)
         return np.column_stack([s, p]), s[row, p]
 
     def answer(self, tokens: Tokens) -> Answers:

@@ -101,20 +101,27 @@ class NearestNeighbor(Task):
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """Points and labels uniform, but one point is nearest and its label is balanced.
 
-        Hard: the query lies on an axis, all points lean from it towards other axes; one leans
-        less by `margin`, and all others bear the other label (so the answer is the rarer one).
+        Hard: the query lies on an axis; points near it lean towards other axes, and one leans less by
+        `margin`; others lean as little, but from axes far from the query.  Both labels are as frequent,
+        up to one, whichever is the answer.
         """
         rows, y = np.arange(count), balanced(rng, count)
         x, q, nearest = self._leaning(rng, count) if hard else self._scattered(rng, count)
-        labels = np.repeat(1 - y[:, None], self.n, axis=1) if hard else rng.integers(2, size=(count, self.n))
-        labels[rows, nearest] = y
+        labels = self._halved(rng, y) if hard else rng.integers(2, size=(count, self.n))
+        labels[rows, 0], labels[rows, nearest] = labels[rows, nearest], y
         tokens = np.empty((count, self.length), dtype=np.int64)
         tokens[:, :-1:2], tokens[:, 1::2], tokens[:, -1] = x, self.points + labels, q
         return tokens, y
 
+    def _halved(self, rng: Generator, y: Answers) -> Tokens:
+        """(count, n) labels, the first of them y; n/2 of each, or one more of either."""
+        ones = (self.n + rng.integers(2, size=len(y))) // 2  # of all n labels
+        rest = np.arange(1, self.n) <= (ones - y)[:, None]
+        return np.column_stack([y, rng.permuted(rest, axis=1)]).astype(np.int64)
+
     def _scattered(self, rng: Generator, count: int) -> tuple[Tokens, Tokens, Tokens]:
         """Points, queries, and which point is nearest by more than float64 can err."""
-        x, q = self._uniform(rng, count * self.n).reshape(count, self.n), self._uniform(rng, count)
+        x, q = self.uniform(rng, count * self.n).reshape(count, self.n), self.uniform(rng, count)
         nearest, rows = np.empty(count, dtype=np.int64), np.arange(count)
         while len(rows):
             v, u = self.vector(x[rows]).astype(float), self.vector(q[rows]).astype(float)
@@ -123,26 +130,33 @@ class NearestNeighbor(Task):
             close = cosine >= cosine.max(axis=1, keepdims=True) - _SURE
             close[np.arange(len(rows)), nearest[rows]] = False
             row, i = np.nonzero(close)
-            x[rows[row], i] = self._uniform(rng, len(row))
+            x[rows[row], i] = self.uniform(rng, len(row))
             rows = rows[np.unique(row)]
         return x, q, nearest
 
-    def _uniform(self, rng: Generator, count: int) -> Tokens:
+    def uniform(self, rng: Generator, count: int) -> Tokens:
+        """Ids of random points."""
         x = rng.integers(self.points - 1, size=count)
         return x + (x >= self.points // 2)  # steps over v = 0
 
     def _leaning(self, rng: Generator, count: int) -> tuple[Tokens, Tokens, Tokens]:
-        """Query ±g·e_a; points ±p·e_a ± e_b with a ≠ b, p = g for the nearest and g-1 for the others."""
+        """Query s·g·e_a; points s·p·e_a ± e_b, b ≠ a, with p = g for the nearest and g-1 for near ones.
+
+        Every second other point is far: ±g·e_c ± e_b, with no part along the query unless against it.
+        """
         n, D, g, rows = self.n, self.D, self.g, np.arange(count)
-        a, sign = rng.integers(D, size=count), rng.choice([-1, 1], count)
+        a, s = rng.integers(D, size=(count, 1)), rng.choice([-1, 1], (count, 1))
         nearest = rng.integers(n, size=count)
-        p = np.full((count, n), g - 1)
-        p[rows, nearest] = g
-        b = (a[:, None] + rng.integers(1, D, size=(count, n))) % D
+        p, c, far = np.full((count, n), g - 1), np.broadcast_to(a, (count, n)), rng.random((count, n)) < 0.5
+        far[rows, nearest], p[rows, nearest] = False, g
+        p, c = np.where(far, g, p), np.where(far, rng.integers(D, size=(count, n)), c)
+        b = (c + rng.integers(1, D, size=(count, n))) % D
+        along, across = rng.choice([-1, 1], (2, count, n))
+        along = np.where(c == a, np.where(far, -s, s), along)
+        across = np.where(b == a, -s, across)
         axes = np.eye(D, dtype=np.int64)
-        q = (sign * g)[:, None] * axes[a]  # (count, D)
-        v = (sign[:, None] * p)[..., None] * axes[a][:, None] + rng.choice([-1, 1], (count, n, 1)) * axes[b]
-        return self.token(v), self.token(q), nearest
+        v = (along * p)[..., None] * axes[c] + across[..., None] * axes[b]
+        return self.token(v), self.token(s * g * axes[a[:, 0]]), nearest
 
     def answer(self, tokens: Tokens) -> Answers:
         v, q = self.vector(tokens[..., :-1:2]), self.vector(tokens[..., -1:])

@@ -18,6 +18,7 @@ from limen.core.bits import Count
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced
 from limen.tasks._counts import power_and
+from limen.tasks._orders import nearly_equal
 
 BLANK = 2
 
@@ -59,9 +60,10 @@ class Turing(Task):
         return [(range(BLANK, BLANK + 1), 1), (range(2), self.n)]
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
-        """Palindromes, and words with any (hard: one) of their pairs broken; numbers with either first digit.
+        """Palindromes, and words with any of their pairs broken; numbers with either first digit.
 
-        Hard numbers: all digits after the first are 1, or all but one are.
+        Hard words: two neighbours in other order than in the mirror image, so that both halves have as many
+        of each digit.  Hard numbers: all digits after the first are 1, or all but one are.
         """
         yes, half = balanced(rng, count), self.n // 2
         word = rng.integers(2, size=(count, self.n))
@@ -69,8 +71,11 @@ class Turing(Task):
         chosen = np.arange(some) == rng.integers(some, size=(count, 1))  # one of some, in each row
         if self.program == "palindrome":
             any_of = rng.integers(2, size=(count, half)) == 1
-            broken = chosen if hard else any_of | (chosen & ~any_of.any(axis=1, keepdims=True))
-            word[:, self.n - half :] = (word[:, :half] ^ (broken & (yes == 0)[:, None]))[:, ::-1]
+            left = word[:, :half]
+            other = left ^ (any_of | (chosen & ~any_of.any(axis=1, keepdims=True)))
+            if hard:
+                left[:], other = nearly_equal(rng, count, half)
+            word[:, self.n - half :] = np.where(yes[:, None], left, other)[:, ::-1]
         else:
             if hard:
                 word[:, 1:] = ~chosen | (rng.integers(2, size=(count, 1)) == 1)

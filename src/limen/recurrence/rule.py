@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.mixers._chunks import CHUNK, carry, cut, glue, summed
-from limen.mixers._decay import decay
+from limen.recurrence.chunks import CHUNK, carry, cut, glue, summed
+from limen.recurrence.decay import decay
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -147,7 +147,7 @@ def _fading_by_rows(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.
     product of gates, so it is at most 1 and right even where it underflows.
     """
     α = g.exp()
-    tokens = RuleBlocks(q * α, k, v, (q * k).sum(-1, keepdim=True) * v, α)
+    tokens = RuleBlocks(q * α, k.expand_as(α), v, (q * k).sum(-1, keepdim=True) * v, α)
     blocks = RuleBlocks(*(part.unsqueeze(-2) for part in tokens))  # a block is one token
     while blocks.q.shape[-2] < CHUNK:
         blocks = _doubled(blocks)

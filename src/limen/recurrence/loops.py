@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.mixers._levels import levelled
-from limen.mixers._rule import Tokens, chunked
+from limen.recurrence.levels import levelled
+from limen.recurrence.rule import Tokens, chunked
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -28,6 +30,18 @@ class Loops(NamedTuple):
 
 PLAIN = Loops(chunked, levelled)  # by torch alone
 
+_LOOPS = ContextVar("loops", default=PLAIN)
+
+
+@contextmanager
+def running_by(loops: Loops) -> Iterator[None]:
+    """Fast forms run by these loops inside."""
+    before = _LOOPS.set(loops)
+    try:
+        yield
+    finally:
+        _LOOPS.reset(before)
+
 
 class Looped(ABC):
     """A mixer whose fast form leaves its inner loop to whoever runs it."""
@@ -41,4 +55,4 @@ class Looped(ABC):
     def fast(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]
     ) -> jt.Num[torch.Tensor, "*batch n width"]:
-        return self.run(w, x, PLAIN)
+        return self.run(w, x, _LOOPS.get())

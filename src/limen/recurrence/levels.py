@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.mixers._chunks import CHUNK, cut
-from limen.mixers._rule import Tokens, chunk_maps, widened
+from limen.recurrence.chunks import CHUNK, cut
+from limen.recurrence.rule import Tokens, chunk_maps, widened
 
 if TYPE_CHECKING:
     import jaxtyping as jt

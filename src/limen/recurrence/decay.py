@@ -29,9 +29,11 @@ def time_step(
     return Δ, -w["A"].exp() * Δ
 
 
-def initial_time_steps(size: int, generator: torch.Generator, dtype: torch.dtype) -> torch.Tensor:
-    """Biases for which softplus starts log-uniform between 1/1000 and 1/10, as in [gu2023mamba]."""
-    Δ = 10 ** (torch.rand(size, generator=generator, dtype=torch.float64) * 2 - 3)
+def initial_time_steps(
+    size: int, generator: torch.Generator, dtype: torch.dtype, least: float = 1e-3, most: float = 0.1
+) -> torch.Tensor:
+    """Biases for which softplus starts log-uniform; between 1/1000 and 1/10 as in [gu2023mamba]."""
+    Δ = least * (most / least) ** torch.rand(size, generator=generator, dtype=torch.float64)
     return (Δ + (-torch.expm1(-Δ)).log()).to(dtype)  # softplus inverted
 
 

@@ -1,0 +1,33 @@
+"""docs/experiments.md and its charts, from the shipped results: python scripts/experiments_page.py [FOLDER].
+
+With a folder of results, those of the quick and standard sizes are first taken over into the package.
+"""
+
+import sys
+from pathlib import Path
+
+from limen.core.catalogue import ids
+from limen.render.experiments import written
+from limen.training.experiment import SHIPPED, experiment
+from limen.training.judged import kept_in, section
+from limen.training.results import results, write_lines
+from limen.training.shipped import shipped_runs
+
+ROOT = Path(__file__).parents[1]
+
+
+def ship(folder: Path) -> None:
+    """The shipped file of each experiment: what it had, and what the folder has of its specs."""
+    SHIPPED.mkdir(exist_ok=True)
+    for name in ids("experiments"):
+        wanted = {spec.digest for size in ("quick", "standard") for spec in experiment(name).specs(size)}
+        kept = {digest: one for digest, one in kept_in(None, name).items() if digest in wanted}
+        kept |= {one.digest: one for one in results(folder, wanted)}
+        if kept:
+            write_lines(SHIPPED / f"{name}.jsonl", kept.values())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        ship(Path(sys.argv[1]))
+    written(ROOT / "docs", [section(name, None, None) for name in ids("experiments")], shipped_runs())

@@ -1,0 +1,5 @@
+"""`python -m limen`: the command line."""
+
+from limen.cli import main
+
+main()

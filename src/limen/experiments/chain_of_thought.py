@@ -1,0 +1,65 @@
+"""Does thinking aloud close the gap between hybrids and full attention?
+
+The third open question of [ye2026].  The chain i_0, i_1, … is written token by token: taught with the right
+one in sight, judged on what the model writes by itself.
+"""
+
+from limen.training.experiment import Experiment, ExperimentCell
+
+
+def _cells(L: int, m: int, seeds: int, steps: int, small: tuple[int, ...]) -> tuple[ExperimentCell, ...]:
+    task = f"composition(m={m}{''.join(f',n{l}=1' for l in range(1, L))})"
+    large = "2*linear(h=1,d=64)"
+    stacks = {
+        "one full": "softmax(h=1,d=64)",
+        "full, linear": "softmax(h=1,d=64),linear(h=1,d=8)",
+        "linear, full": "linear(h=1,d=8),softmax(h=1,d=64)",
+        **{f"two linear, d = {d}": f"2*linear(h=1,d={d})" for d in small},
+        "two linear, d = 64": large,
+    }
+    controls = {True: f"L={L}, thinks: {large}", False: f"L={L}, thinks: softmax(h=1,d=64)"}
+    cells = []
+    for thinks in (True, False):
+        for x, stack in stacks.items():
+            name = f"L={L}, {'thinks' if thinks else 'one pass'}: {stack}"
+            settings = {
+                "hard": True,
+                "steps": steps,
+                "thought": thinks,
+                "batch": 64 if thinks else 16,
+                "queries": 8,
+            }
+            series = f"L = {L}, {'thinks aloud' if thinks else 'one pass'}"
+            control = controls[thinks]
+            if thinks or "linear" not in stack or "softmax" in stack:
+                cells.append(
+                    ExperimentCell(
+                        name,
+                        task,
+                        stack,
+                        x,
+                        series,
+                        None if control == name else control,
+                        seeds=seeds,
+                        settings=settings,
+                    )
+                )
+    return tuple(cells)
+
+
+EXPERIMENT = Experiment(
+    title="Chains of thought, full and hybrid",
+    shows=(
+        "One full layer that thinks aloud learns three hops, and so do hybrids with one full layer; "
+        "without thinking the same stacks do not. Linear layers alone learn it with a large state and not "
+        "with a small one."
+    ),
+    silent=(
+        "A step of the chain is one lookup, because nothing but the last hop has to be known for the next "
+        "one (W = 1). The small linear state is above the proved bound."
+    ),
+    x="stack",
+    quick=_cells(3, 8, 1, 400, (8,)),
+    standard=(*_cells(3, 8, 3, 600, (4, 8)), *_cells(5, 8, 1, 1000, (8,))),
+    full=(*_cells(3, 16, 5, 20000, (4, 8, 16)), *_cells(8, 16, 5, 50000, (8, 16))),
+)

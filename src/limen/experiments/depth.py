@@ -1,0 +1,140 @@
+"""Does accuracy drop when the hops of a question exceed the full layers, however many linear ones there are?
+
+The first experiment that [ye2026] asks for, and its first check: one full layer and a hundred linear ones
+against two full ones.  The task is `composition`.  With parts (w) every hop depends on the question, and L
+hops need L + 1 full layers, or L behind a recurrence; with one part tables can be chained ahead, and two
+full layers do two hops.
+"""
+
+from limen.training.experiment import Experiment, ExperimentCell
+
+FULL = "softmax(h=1,d=32)"
+WIDE = "softmax(h=2,d=32)"  # a second head gets past the average over the parts, at which one head stays
+PLAIN = {"hard": True, "queries": 8, "steps": 600}
+PARTS = {"hard": True, "queries": 8, "hops": True}
+
+
+def _plain(series: str, behind: str, seeds: int, control: str | None, m: int = 16) -> ExperimentCell:
+    """Two hops in tables that can be chained ahead: a full layer, and what stands behind it."""
+    stack = f"{FULL},{behind}" if behind else FULL
+    name = f"m={m}: {stack}"
+    return ExperimentCell(
+        name,
+        f"composition(m={m},n1=1)",
+        stack,
+        series,
+        f"m = {m}",
+        control,
+        seeds=seeds,
+        settings=PLAIN,
+        panel="plain chains",
+    )
+
+
+def _plain_cells(seeds: int) -> tuple[ExperimentCell, ...]:
+    two = f"m=16: {FULL},{FULL}"
+    large, linear = f"m=16: {FULL},2*gated_delta(h=1,d=32)", f"m=8: {FULL},2*linear(h=1,d=64)"
+    return (
+        _plain("two full", FULL, seeds, None),
+        ExperimentCell(
+            "m=16: two full, random start",
+            "composition(m=16,n1=1)",
+            f"{FULL},{FULL}",
+            "two full, random start",
+            "m = 16",
+            two,
+            ("random",),
+            settings=PLAIN,
+            panel="plain chains",
+        ),
+        _plain("one full", "", 1, two),
+        _plain("full + 2 gated delta, d = 2", "2*gated_delta(h=1,d=2)", seeds, large),
+        _plain("full + 2 gated delta, d = 4", "2*gated_delta(h=1,d=4)", 1, large),
+        _plain("full + 2 gated delta, d = 32", "2*gated_delta(h=1,d=32)", seeds, None),
+        _plain("full + 2 linear, d = 2", "2*linear(h=1,d=2)", 1, linear, 8),
+        _plain("full + 2 linear, d = 8", "2*linear(h=1,d=8)", 1, linear, 8),
+        _plain("full + 2 linear, d = 64", "2*linear(h=1,d=64)", 1, None, 8),
+    )
+
+
+def _grid(L: int, W: int, seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
+    """L hops by k full layers: alone, with small or large states behind them, and behind a recurrence."""
+    m = {1: 16, 2: 4, 3: 4}[L]
+    task = f"composition(m={m}{''.join(f',n{l}={W}' for l in range(1, L))})"
+    stacks = {(k, "k full"): f"{k}*{WIDE}" for k in range(1, L + 2)}
+    for k in range(1, L + 1):
+        stacks[k, "k full + 2 small"] = f"{k}*{WIDE},2*gated_delta(h=1,d=2)"
+        stacks[k, "k full + 2 large"] = f"{k}*{WIDE},2*gated_delta(h=1,d=32)"
+        stacks[k, "1 large + k full"] = f"gated_delta(h=1,d=32),{k}*{WIDE}"
+    names = {(k, word): f"{L} hops: {word.replace('k', str(k), 1)}" for k, word in stacks}
+    control = names[L + 1, "k full"]
+    return tuple(
+        ExperimentCell(
+            names[at],
+            task,
+            stack,
+            at[0],
+            at[1],
+            None if names[at] == control else control,
+            seeds=seeds,
+            floor=1 / W if L > 1 else None,
+            settings=PARTS | {"steps": steps},
+            panel=f"{L} hops that depend on the question",
+        )
+        for at, stack in stacks.items()
+    )
+
+
+def _hundred(m: int, d: int, steps: int) -> ExperimentCell:
+    """A stack of 1 + 2 that was trained, grown by 98 layers that begin as nothing, and trained on."""
+    control = None if d == 64 else f"m={m}: 1 full + 100 linear, d = 64"
+    stack = f"{FULL},100*linear(h=1,d={d})"
+    grows = {
+        "first": f"{FULL},2*linear(h=1,d={d})",
+        "first_steps": 500,
+        "steps": steps,
+        "every": 20,
+        "locals": 3,
+    }
+    name = f"m={m}: 1 full + 100 linear, d = {d}"
+    return ExperimentCell(
+        name,
+        f"composition(m={m},n1=1)",
+        stack,
+        f"full + 100 linear, d = {d}",
+        f"m = {m}",
+        control,
+        settings=PLAIN | grows,
+        panel="plain chains",
+    )
+
+
+EXPERIMENT = Experiment(
+    title="Hops against full layers, and one full layer with a hundred linear ones",
+    shows=(
+        "Two full layers learn two hops where one full layer with small states behind it stays at chance; "
+        "the same stack with a large state learns it, so what is missing is room, not structure."
+    ),
+    silent=(
+        "No cell lies below a proved bound: float32 states of these sizes have bits enough in theory. Full "
+        "attention needs the lookup start here; from a random start it stays at chance in this budget. "
+        "Where the hops depend on the question (W = 4) every layer is also asked for the hop it could "
+        "know."
+    ),
+    x="stack, or number k of full layers",
+    quick=_plain_cells(3),
+    standard=(
+        *_plain_cells(5),
+        *_grid(1, 4, 2, 600),
+        *_grid(2, 4, 2, 900),
+        *_grid(3, 4, 1, 1500),
+        _hundred(8, 64, 60),
+        _hundred(8, 2, 60),
+    ),
+    full=(
+        *_plain_cells(5),
+        *(cell for L in (1, 2, 3) for cell in _grid(L, 8, 5, 20000)),
+        _hundred(8, 64, 2000),
+        _hundred(8, 2, 2000),
+    ),
+)

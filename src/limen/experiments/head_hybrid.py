@@ -1,0 +1,54 @@
+"""Do softmax and recurrent heads side by side in one layer do what layers in series do?
+
+An open question of [ye2026]: head-wise hybrids.  The depth rule counts a layer with one softmax head as a
+full one.
+"""
+
+from limen.experiments.depth import FULL, PLAIN
+from limen.training.experiment import Experiment, ExperimentCell
+
+
+def _cells(d: int, seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
+    small = f"gated_delta(h=1,d={d})"
+    stacks = {
+        "two layers, head-wise": f"2*({FULL}|{small})",
+        "one layer, head-wise": f"{FULL}|{small}",
+        "layer-wise, full first": f"{FULL},{small}",
+        "layer-wise, full last": f"{small},{FULL}",
+    }
+    control = ExperimentCell(
+        "two full", "composition(m=16,n1=1)", f"{FULL},{FULL}", "two full", "full", settings=PLAIN
+    )
+    return (
+        control,
+        *(
+            ExperimentCell(
+                f"{name}, d={d}",
+                "composition(m=16,n1=1)",
+                stack,
+                name,
+                f"d = {d}",
+                "two full",
+                seeds=seeds,
+                settings=PLAIN | {"steps": steps},
+            )
+            for name, stack in stacks.items()
+        ),
+    )
+
+
+EXPERIMENT = Experiment(
+    title="Heads side by side against layers in series",
+    shows=(
+        "Two head-wise layers learn two hops as two full layers do; the same mixers one behind the other, "
+        "and one head-wise layer alone, do not."
+    ),
+    silent=(
+        "A head-wise layer of two layers holds two softmax heads in depth: that it learns is what the "
+        "depth rule expects."
+    ),
+    x="stack",
+    quick=_cells(4, 1, 400),
+    standard=(*_cells(4, 2, 800), *_cells(32, 1, 800)[1:]),
+    full=(*_cells(4, 5, 20000), *_cells(32, 5, 20000)[1:]),
+)

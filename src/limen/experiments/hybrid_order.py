@@ -1,0 +1,54 @@
+"""Does it matter where the full layers of a hybrid stand: first, last, or in turn?
+
+By the depth rule it does: a recurrence before the full layers brings the start of the chain to the last
+token, one behind them brings nothing that a hop needs.
+"""
+
+from limen.experiments.depth import PARTS, WIDE
+from limen.training.experiment import Experiment, ExperimentCell
+
+_STATE = "gated_delta(h=1,d={d})"
+ORDERS = {
+    "recurrence first": ("R", "F", "F"),
+    "in turn": ("F", "R", "F"),
+    "recurrence last": ("F", "F", "R"),
+    "first and last": ("R", "F", "R", "F"),
+}
+
+
+def _cells(
+    d: int, seeds: int, steps: int, orders: dict[str, tuple[str, ...]] = ORDERS
+) -> tuple[ExperimentCell, ...]:
+    task, layers = "composition(m=4,n1=4)", {"F": WIDE, "R": _STATE.format(d=d)}
+    control = "three full"
+    settings = PARTS | {"steps": steps}
+    full = ExperimentCell(control, task, f"3*{WIDE}", control, "full", seeds=seeds, settings=settings)
+    cells = (
+        ExperimentCell(
+            f"{name}, d={d}",
+            task,
+            ",".join(layers[one] for one in order),
+            name,
+            f"states of d = {d}",
+            control,
+            seeds=seeds,
+            floor=0.25,
+            settings=settings,
+        )
+        for name, order in orders.items()
+    )
+    return (full, *cells)
+
+
+EXPERIMENT = Experiment(
+    title="The order of layers in a hybrid",
+    shows=(
+        "Two full layers with a recurrence before or between them learn two hops that depend on the "
+        "question, as three full layers do; with the recurrence behind them they stay near the floor."
+    ),
+    silent="The rule says which stacks have weights for long texts; at 20 tokens none of these is ruled out.",
+    x="order",
+    quick=_cells(8, 1, 600, {name: ORDERS[name] for name in list(ORDERS)[:3]}),
+    standard=(*_cells(8, 2, 900), *_cells(32, 2, 900)[1:]),
+    full=(*_cells(8, 5, 20000), *_cells(32, 5, 20000)[1:]),
+)

@@ -1,0 +1,67 @@
+"""How many induction hops do two, three and four layers learn?
+
+`khop` of [sanford2024], whose authors publish a table of errors for 100 characters and 100,000 steps.
+Every position asks; a model is trained on all numbers of hops and judged on each.
+"""
+
+from limen.training.experiment import Accuracies, Experiment, ExperimentCell, Published
+
+ERRORS = {  # hops -> error of depth 2, 3, 4
+    1: (0.0100, 0.0030, 0.0013),
+    2: (0.1401, 0.0082, 0.0031),
+    3: (0.3460, 0.0477, 0.0055),
+    4: (0.4226, 0.1496, 0.0152),
+}
+
+
+def _cell(n: int, k: int, depth: int, seeds: int, steps: int) -> ExperimentCell:
+    settings = {"batch": 32, "steps": steps, "every": max(steps // 10, 50), "shifts": True, "rate": 2e-3}
+    return ExperimentCell(
+        f"n={n}, k={k}: depth {depth}",
+        f"khop(n={n},k={k},S=4)",
+        f"{depth}*softmax(h=4,d=16)",
+        depth,
+        f"n = {n}, up to {k} hops",
+        None,
+        ("random",),
+        seeds,
+        settings=settings,
+    )
+
+
+def _published(found: Accuracies) -> list[Published]:
+    """Errors as accuracies, a number of hops and a depth at a time."""
+    rows = []
+    for hops, errors in ERRORS.items():
+        for depth, error in zip((2, 3, 4), errors, strict=True):
+            ours = [
+                cell.get(f"{hops} hops") for name, cell in found.items() if name.endswith(f"depth {depth}")
+            ]
+            rows.append(
+                Published(
+                    f"{hops} hops, depth {depth}",
+                    1 - error,
+                    "[sanford2024], their table of errors",
+                    (ours or [None])[-1],
+                )
+            )
+    return rows
+
+
+EXPERIMENT = Experiment(
+    title="Induction hops against depth",
+    shows="More layers learn more hops, in the order of the published table.",
+    silent=(
+        "The level is not comparable. No negative is reported: no control is known that must succeed in so "
+        "few steps."
+    ),
+    x="layers",
+    quick=tuple(_cell(24, 2, depth, 1, 600) for depth in (1, 2, 3)),
+    standard=tuple(_cell(48, 4, depth, 1, 4000) for depth in (2, 3, 4)),
+    full=tuple(_cell(98, 16, depth, 3, 100000) for depth in (2, 3, 4, 5, 6)),
+    published=_published,
+    differences=(
+        "Theirs: 98 characters, up to 16 hops, width 128, 100,000 steps of batch 32. Ours: 48 characters, "
+        "up to 4 hops, width 64, 4,000 steps."
+    ),
+)

@@ -1,0 +1,64 @@
+"""Which mechanism looks up a position: softmax, hard, linear, gated, sparse, windowed, recurrent?
+
+The third check that [bhattamishra2024] asks for: every mixer of the catalogue on the same task with the
+same budget.
+"""
+
+from limen.training.experiment import Experiment, ExperimentCell
+from limen.training.spec import Start
+
+_CONTROL = "softmax(h=1,d=16)"
+KEYED = (  # those that have queries and keys, and so can begin as a lookup
+    _CONTROL,
+    "hard(h=1,d=16)",
+    "conv_softmax(h=1,d=16)",
+    "window(h=1,d=16,W=8)",
+    "masked_softmax(h=1,d=16,first=4,last=4)",
+    "top_k(h=1,d=16,k=4)",
+    "block_sparse(h=1,d=16,B=4,k=1)",
+    "linear(h=1,d=16)",
+    "gated_linear(h=1,d=16)",
+    "delta(h=1,d=16)",
+    "gated_delta(h=1,d=16)",
+    "kda(h=1,d=16)",
+    "log_linear(h=1,d=16,levels=7)",
+    "mamba2(h=1,d=16,s=16)",
+)
+OTHERS = ("mamba(d=32,s=8)", "lstm(d=64)", "relu_rnn(d=64)")
+
+
+def _cells(n: int, seeds: int, steps: int, starts: tuple[Start, ...]) -> tuple[ExperimentCell, ...]:
+    settings = {"queries": 16, "steps": steps, "every": 100}
+    return tuple(
+        ExperimentCell(
+            f"n={n}: {stack}",
+            f"index(n={n},S=32)",
+            stack,
+            stack.split("(")[0],
+            f"n = {n}",
+            None if stack == _CONTROL else f"n={n}: {_CONTROL}",
+            starts if stack in KEYED else ("random",),
+            seeds,
+            settings=settings,
+        )
+        for stack in (*KEYED, *OTHERS)
+    )
+
+
+EXPERIMENT = Experiment(
+    title="Index by every mixer",
+    shows=(
+        "Softmax, with a convolution or in blocks too, the delta rules and gated linear attention learn it "
+        "in a few hundred steps; hard, linear and log-linear attention and Mamba-2 are on the way; windows "
+        "answer what they still see."
+    ),
+    silent=(
+        "The control is another mixer, so a failure says more about training a mixer than about it: linear "
+        "attention of this size does learn the task in more steps (`index_length`). LSTM, ReLU and Mamba-1 "
+        "recurrences have no keys to begin with; the choice of top-k has no gradient."
+    ),
+    x="mixer",
+    quick=_cells(20, 1, 300, ("lookup",)),
+    standard=_cells(20, 1, 1000, ("lookup", "random")),
+    full=_cells(100, 5, 50000, ("lookup", "random")),
+)

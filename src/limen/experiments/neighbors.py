@@ -1,0 +1,43 @@
+"""Does the nearest labelled point take two layers of attention?
+
+Nearest neighbours of [bhattamishra2024]: point and label are two tokens, so one layer would have to send
+all labels to one place; two layers find the point, then fetch its label.
+"""
+
+from limen.training.experiment import Experiment, ExperimentCell
+
+_TWO = "2*softmax(h=1,d=32)"
+
+
+def _cell(n: int, stack: str, x: str, seeds: int, steps: int) -> ExperimentCell:
+    settings = {"width": 32, "hidden": 64, "batch": 32, "steps": steps, "every": 100, "shifts": stack == _TWO}
+    control = None if stack == _TWO else f"n={n}: {_TWO}"
+    task = f"nearest_neighbor(n={n},D=3,g=4)"
+    return ExperimentCell(
+        f"n={n}: {stack}", task, stack, x, f"n = {n}", control, ("random",), seeds, settings=settings
+    )
+
+
+def _cells(n: int, seeds: int, steps: int, more: dict[str, str]) -> tuple[ExperimentCell, ...]:
+    stacks = {"two softmax": _TWO, "one softmax": "softmax(h=1,d=32)"} | more
+    return tuple(_cell(n, stack, x, seeds if stack == _TWO else 1, steps) for x, stack in stacks.items())
+
+
+MORE = {"linear": "2*linear(h=1,d=32)", "2 gated delta": "2*gated_delta(h=1,d=32)", "LSTM": "lstm(d=64)"}
+
+EXPERIMENT = Experiment(
+    title="Nearest neighbour by one layer and by two",
+    shows=(
+        "Two layers of attention learn it on points drawn at random; one layer gets no further than counting."
+    ),
+    silent=(
+        "Learned on random points is not learned: on near-misses, where the margin is a few hundredths, "
+        "the same models are right far less often. Ids of points begin as their directions, which a "
+        "model from tokens alone lacks."
+    ),
+    x="stack",
+    threshold=0.95,
+    quick=_cells(8, 2, 1000, {}),
+    standard=(*_cells(8, 3, 1500, MORE), *_cells(16, 1, 2000, MORE)),
+    full=_cells(64, 5, 100000, MORE),
+)

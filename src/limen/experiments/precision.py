@@ -1,0 +1,61 @@
+"""How many bits do states and weights need: those that were trained, and those that were written down?
+
+The first check that [bhattamishra2024] asks for.  States are rounded to p bits where they cross the cut, in
+training as well (straight through), so that cells can lie below the proved bound: the only failures here
+that a theorem explains.
+"""
+
+from limen.training.experiment import Experiment, ExperimentCell
+
+
+def _cell(n: int, d: int, p: int | None, seeds: int, steps: int) -> ExperimentCell:
+    stack = f"linear(h=1,d={d}{'' if p is None else f',p={p}'})"
+    control = f"n={n}: linear(h=1,d=32)"
+    name = f"n={n}: {stack}"
+    return ExperimentCell(
+        name,
+        f"index(n={n},S=32)",
+        stack,
+        "float32" if p is None else str(p),
+        f"n = {n}, d = {d}",
+        None if name == control else control,
+        seeds=seeds,
+        settings={"queries": 20, "steps": steps, "every": 100},
+    )
+
+
+def _weights(steps: int) -> ExperimentCell:
+    """Full attention, judged also with its weights and every operation in fewer bits."""
+    settings = {"queries": 16, "steps": steps, "precisions": True}
+    return ExperimentCell(
+        "n=20: softmax",
+        "index(n=20,S=32)",
+        "softmax(h=1,d=64)",
+        "float32",
+        "n = 20, softmax",
+        settings=settings,
+    )
+
+
+EXPERIMENT = Experiment(
+    title="Bits a number of the state",
+    shows=(
+        "With d = 4 and 4 bits a number the state has 80 bits where the table needs 100: ruled out by the "
+        "theorem, and not learned."
+    ),
+    silent=(
+        "Above the bound a failure is one of training. That rounding is trained straight through says "
+        "nothing about rounding a model afterwards; that is the row of softmax, whose weights and "
+        "operations are rounded when judged."
+    ),
+    x="bits a number of the state",
+    threshold=0.95,
+    quick=(_cell(20, 32, None, 1, 700), _cell(20, 4, 4, 1, 400), _cell(20, 16, 4, 1, 400), _weights(400)),
+    standard=(
+        *(_cell(20, d, p, 1, 700) for d in (4, 8, 16, 32) for p in (1, 2, 4, 8, None)),
+        _weights(700),
+    ),
+    full=tuple(
+        _cell(n, d, p, 5, 20000) for n in (20, 40, 100) for d in (4, 8, 16, 32) for p in (1, 2, 4, 8, None)
+    ),
+)

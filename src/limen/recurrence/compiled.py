@@ -1,0 +1,124 @@
+"""The rule of a matrix memory by `rule.c`, with its gradients."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from limen.recurrence.build import library
+from limen.recurrence.levels import levelled
+from limen.recurrence.loops import PLAIN, Loops
+from limen.recurrence.rule import Tokens, chunked, widened
+
+_SOURCE = Path(__file__).with_name("rule.c")
+_STRIDE = 32  # as in the source: the state before every such token is kept for the way back
+_VECTOR = 32  # bytes, as in the source
+_REAL = {torch.float32: "float", torch.float64: "double"}
+
+
+class _Part(ctypes.Structure):
+    _fields_ = [("x", ctypes.c_void_p), ("head", ctypes.c_void_p), ("token", ctypes.c_int64)]
+
+
+class _Sequence(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("heads", "n", "d_k", "d", "gates")),
+        *((name, _Part) for name in ("q", "k", "v", "e", "a", "y")),
+        *((name, ctypes.c_void_p) for name in ("kept", "u")),
+        *((name, _Part) for name in ("dq", "dk", "dv", "de", "da")),
+    ]
+
+
+def compiled_loops() -> Loops:
+    """The loops in C; those by torch where the machine has no compiler."""
+    if any(library(_SOURCE, real) is None for real in _REAL.values()):
+        return PLAIN
+    return Loops(rule, levelled)
+
+
+def rule(tokens: Tokens) -> torch.Tensor:
+    """As `chunked`; integers, other devices and empty texts are left to it."""
+    v = tokens.v
+    if not v.is_floating_point() or v.device.type != "cpu" or not v.numel():
+        return chunked(tokens)
+    q, k, wide, e, g = tokens.each(widened)
+    y: torch.Tensor = _Rule.apply(q, k, wide, e, None if g is None else g.exp())  # type: ignore[no-untyped-call]
+    return y.to(v.dtype)
+
+
+class _Rule(torch.autograd.Function):
+    """(q, k, v, e, α) -> y, each of (*batch, n, ·); q, k, e and α may serve several heads."""
+
+    @staticmethod
+    def forward(ctx: Any, *given: torch.Tensor | None) -> torch.Tensor:
+        parts = [x if x is None or x.stride(-1) == 1 else x.contiguous() for x in given]
+        q, _, v, e, _ = parts
+        assert q is not None and v is not None
+        y = torch.empty_like(v)
+        kept, u = None, None
+        if any(ctx.needs_input_grad):
+            columns = (
+                v.shape[-1],
+                -(-q.shape[-1] * q.element_size() // _VECTOR) * _VECTOR // q.element_size(),
+            )
+            kept = v.new_zeros((*v.shape[:-2], -(-v.shape[-2] // _STRIDE), *columns))
+            u = None if e is None else v.new_empty(v.shape)
+        _call("rule_forward", parts, y, kept, u, [])
+        ctx.save_for_backward(*parts, kept, u)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        *parts, kept, u = ctx.saved_tensors
+        gradients = [None if x is None else torch.zeros_like(x) for x in parts]
+        _call("rule_backward", parts, dy if dy.stride(-1) == 1 else dy.contiguous(), kept, u, gradients)
+        return tuple(gradients)
+
+
+def _call(
+    name: str,
+    parts: list[torch.Tensor | None],
+    y: torch.Tensor,
+    kept: torch.Tensor | None,
+    u: torch.Tensor | None,
+    gradients: list[torch.Tensor | None],
+) -> None:
+    """Runs one function of the library; `held` keeps alive what it points to."""
+    q, _, v, _, a = parts
+    assert q is not None and v is not None
+    batch, held = tuple(v.shape[:-2]), []
+
+    def part(x: torch.Tensor | None) -> _Part:
+        if x is None:
+            return _Part()
+        held.append(first := _firsts(x.expand(*batch, *x.shape[-2:])))
+        return _Part(x.data_ptr(), first.data_ptr(), x.stride(-2))
+
+    sequence = _Sequence(
+        math.prod(batch),
+        v.shape[-2],
+        q.shape[-1],
+        v.shape[-1],
+        0 if a is None else a.shape[-1],
+        *map(part, (*parts, y)),
+        *(None if x is None else x.data_ptr() for x in (kept, u)),
+        *map(part, gradients),
+    )
+    run = library(_SOURCE, _REAL[v.dtype])
+    assert run is not None
+    if run[name](ctypes.byref(sequence)):
+        raise MemoryError
+
+
+def _firsts(x: torch.Tensor) -> torch.Tensor:
+    """Where each sequence of the batch begins, in numbers from the first one's beginning."""
+    at = torch.zeros(1, dtype=torch.int64)
+    for size, stride in zip(x.shape[:-2], x.stride()[:-2], strict=True):
+        at = (at[:, None] + stride * torch.arange(size)).reshape(-1)
+    return at

@@ -1,0 +1,160 @@
+"""The page of experiments, made from result files: what each shows and does not show, a chart, a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from limen.core.catalogue import docstring
+from limen.core.folder import write_whole
+from limen.render.results import says, spread
+
+if TYPE_CHECKING:
+    from limen.training.experiment import Experiment, Size
+    from limen.training.judged import JudgedCell, Section
+    from limen.training.shipped import ShippedRuns
+
+_HEAD = """# Experiments
+
+What training gives on two cores: measurements, never proofs. This page is made from the result files in
+`src/limen/experiments/results` by `make experiments`; every figure in it comes from there.
+
+How to read it:
+
+* **right**: accuracy on {judged:,} fresh inputs at the end, of the best start; ± is the deviation over seeds.
+  **best** is the highest seen along the way. It does not count.
+* **chance** is the most frequent answer, **floor** the best rule that only counts tokens (or what is reached
+  without the part that the experiment is about).
+* LEARNED: some run reached the threshold. NOT LEARNED in this budget: none did, though the **control** did,
+  with every seed and in no more steps. Without such a control a failure is **no statement**.
+* **bits**: what crosses the cut in the numbers as they were trained, against what a theorem asks for.
+  *Proved impossible*: a theorem rules the cell out, because there are fewer bits or because a window no
+  longer sees the token; only then is the failure an instance of a theorem.
+* start `lookup`: attention begins by finding what is asked for, with an accuracy of chance. That a model
+  learns from there shows that gradient descent completes such a solution, not that it finds one.
+
+`limen sweep all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here),
+`limen sweep all --size standard` the standard ones ({standard} of {planned} runs are here,
+{standard_minutes:.0f} CPU-minutes); `limen results EXPERIMENT` prints a table, and `--sql` asks it anything.
+Machine: {machine}; {dates}.
+"""
+
+
+def written(folder: Path, sections: Sequence[Section], tally: ShippedRuns) -> None:
+    """`experiments.md` and a chart for each experiment, into a folder of documents."""
+    from limen.render.plots import picture, section_chart
+
+    (folder / "experiments").mkdir(exist_ok=True)
+    write_whole(folder / "experiments.md", page(sections, tally).encode())
+    for one in sections:
+        if one.cells:
+            picture(section_chart(one), folder / "experiments" / f"{one.name}.svg")
+
+
+def page(sections: Sequence[Section], tally: ShippedRuns) -> str:
+    """The text of `experiments.md`."""
+    head = _HEAD.format(
+        judged=2048,
+        quick=tally.done["quick"],
+        quick_minutes=tally.minutes["quick"],
+        standard=tally.done["standard"],
+        planned=tally.planned["standard"],
+        standard_minutes=tally.minutes["standard"],
+        machine=", ".join(tally.machines) or "none yet",
+        dates=f"{tally.dates[0]} to {tally.dates[-1]}" if tally.dates else "never",
+    )
+    return "\n".join([head, *(_section(one.name, one.experiment, one.size, one.cells) for one in sections)])
+
+
+def _section(name: str, found: Experiment, shown: Size, cells: Sequence[JudgedCell]) -> str:
+    question, _, rest = docstring("experiments", name).partition("\n\n")
+    lines = [f"## {name}: {found.title}", "", " ".join(question.split()), "", " ".join(rest.split()), ""]
+    if not cells:
+        return "\n".join([*lines, "No runs yet.", ""])
+    planned = len(found.cells(shown))
+    lines += [f"![{found.title}](experiments/{name}.svg)", ""]
+    lines += [f"**Shows** ({shown}, {len(cells)} of {planned} cells): {found.shows}", ""]
+    lines += [f"**Does not show:** {found.silent}", "", *_table(found, cells), ""]
+    if found.shifted or any(run.shifts for one in cells for run in one.runs):
+        lines += [*_shifts(cells), ""]
+    if found.published is not None:
+        lines += [*_published(found, cells), ""]
+    return "\n".join(lines)
+
+
+def _table(found: Experiment, cells: Sequence[JudgedCell]) -> list[str]:
+    names = (
+        "cell",
+        "right",
+        "best",
+        "chance",
+        "floor",
+        "each start and seed",
+        "steps, stop",
+        "bits: has / needs",
+    )
+    head = f"| {' | '.join((*names, 'control', 'says'))} |"
+    return [
+        f"Learned is {found.threshold:.0%}.",
+        "",
+        head,
+        "|---" * (len(names) + 2) + "|",
+        *(_row(one) for one in cells),
+    ]
+
+
+def _row(one: JudgedCell) -> str:
+    first = one.measurements[0]
+    starts = "; ".join(f"{start}: {_each(values.values)}" for start, values in one.starts.items())
+    stops = ", ".join(dict.fromkeys(f"{m.steps:,} {m.stop}" for m in one.measurements))
+    has = "grows" if first.state_bits is None else f"{first.state_bits:,}"
+    needs = "–" if first.needs_bits is None else f"{first.needs_bits:,}"
+    columns = [
+        f"`{one.cell.name}`".replace("|", "\\|"),
+        spread(one.best.values),
+        f"{max(m.best for m in one.measurements):.1%}",
+        f"{first.chance:.1%}",
+        f"{one.floor:.1%}",
+        starts,
+        stops,
+        f"{has} / {needs}",
+        "–" if one.cell.control is None else f"`{one.cell.control}`".replace("|", "\\|"),
+        says(one.outcome, one.provable, one.complete),
+    ]
+    return f"| {' | '.join(columns)} |"
+
+
+def _each(values: Sequence[float]) -> str:
+    return " ".join(f"{100 * value:.1f}" for value in values)
+
+
+def _shifts(cells: Sequence[JudgedCell]) -> list[str]:
+    """Models that were judged on other inputs too."""
+    found = [(one, run) for one in cells for run in one.runs[:1] if run.shifts]
+    names = list(dict.fromkeys(name for _, run in found for name in run.shifts))
+    rows = [
+        f"| `{one.cell.name}` | {run.measurement.accuracy:.1%} | "
+        + " | ".join(f"{run.shifts[name]:.1%}" if name in run.shifts else "–" for name in names)
+        + " |"
+        for one, run in found
+    ]
+    head = f"| the same model (one seed) on | as trained | {' | '.join(names)} |"
+    return [head, "|---|" + "---|" * (len(names) + 1), *rows]
+
+
+def _published(found: Experiment, cells: Sequence[JudgedCell]) -> list[str]:
+    """Others' figures beside ours."""
+    assert found.published is not None
+    ours = {one.cell.name: {"accuracy": one.best.mean, **one.runs[0].shifts} for one in cells}
+    rows = []
+    for row in found.published(ours):
+        own = "not run" if row.ours is None else f"{row.ours:.1%}"
+        rows.append(f"| {row.what} | {row.theirs:.1%} | {own} | {row.source} |")
+    return [
+        "| published figure | theirs | ours | source |",
+        "|---|---|---|---|",
+        *rows,
+        "",
+        found.differences,
+    ]

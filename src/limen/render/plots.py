@@ -1,0 +1,152 @@
+"""Charts of experiments, as Vega-Lite and as SVG files: accuracies of cells, learning curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from limen.core.measurement import Outcome
+from limen.render.svg import save_picture
+
+if TYPE_CHECKING:
+    from limen.training.experiment import Experiment
+    from limen.training.judged import JudgedCell, Section
+    from limen.training.run import RunResult
+
+_PALETTE = ["#4269d0", "#d4572b", "#2f9e77", "#b8860b", "#a463c9", "#c2438a", "#5b8ea8", "#7a6a53"]
+_SHAPES = {
+    Outcome.LEARNED: "learned",
+    Outcome.NOT_LEARNED: "not learned in this budget",
+    Outcome.NO_STATEMENT: "no statement",
+}
+_WIDTH, _HEIGHT = 560, 300
+
+
+def section_chart(found: Section) -> dict[str, Any]:
+    """What fits the experiment: its cells, or its models on other inputs."""
+    if found.experiment.shifted:
+        return shifts_chart(found.cells)
+    return cells_chart(found.experiment, found.cells)
+
+
+def cells_chart(experiment: Experiment, cells: Sequence[JudgedCell]) -> dict[str, Any]:
+    """The best start of each cell, its seeds as a bar; panels side by side."""
+    panels = dict.fromkeys(one.cell.panel for one in cells)
+    charts = [_panel(experiment, name, [one for one in cells if one.cell.panel == name]) for name in panels]
+    width = _WIDTH if len(charts) == 1 else 320
+    if len(charts) == 1:
+        return _spec(charts[0].properties(width=width, height=_HEIGHT))
+    sized = [chart.properties(width=width, height=_HEIGHT) for chart in charts]
+    return _spec(alt.ConcatChart(concat=sized, columns=2).resolve_scale(color="independent"))
+
+
+def _panel(experiment: Experiment, title: str, cells: Sequence[JudgedCell]) -> alt.LayerChart:
+    points = [_point(experiment, one) for one in cells]
+    base = alt.Chart(alt.InlineData(values=points)).encode(
+        _x(experiment, [p["x"] for p in points]),
+        alt.Color("series:N", sort=None, title=None, scale=alt.Scale(range=_PALETTE), legend=_legend()),
+    )
+    shape = alt.Shape(
+        "says:N",
+        title=None,
+        scale=alt.Scale(domain=list(_SHAPES.values()), range=["circle", "triangle-down", "diamond"]),
+        legend=alt.Legend(orient="bottom", symbolFillColor="#888"),
+    )
+    dots = base.mark_point(size=64, filled=True, opacity=1)
+    layers = [
+        _floors(experiment, points),
+        base.mark_line(strokeWidth=1.5, opacity=0.6).encode(_y(experiment, "accuracy")),
+        base.mark_rule(strokeWidth=2).encode(_y(experiment, "low"), alt.Y2("high:Q")),
+        dots.encode(_y(experiment, "accuracy"), shape),
+    ]
+    return alt.LayerChart(layer=layers, title=title or alt.Undefined)
+
+
+def shifts_chart(cells: Sequence[JudgedCell]) -> dict[str, Any]:
+    """Each trained model on each distribution."""
+    values = [
+        {"series": one.cell.name, "inputs": name, "accuracy": accuracy}
+        for one in cells
+        for run in one.runs[:1]
+        for name, accuracy in {"as trained": run.measurement.accuracy, **run.shifts}.items()
+    ]
+    chart = alt.Chart(alt.InlineData(values=values)).encode(
+        alt.X("inputs:N", sort=None, title=None, axis=alt.Axis(labelAngle=-25)),
+        alt.Y("accuracy:Q", title="right", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
+        alt.Color("series:N", sort=None, title=None, scale=alt.Scale(range=_PALETTE), legend=_legend()),
+    )
+    both = chart.mark_line(strokeWidth=1.5) + chart.mark_point(size=56, filled=True)
+    return _spec(both.properties(width=_WIDTH, height=_HEIGHT))
+
+
+def curves(runs: Sequence[RunResult]) -> dict[str, Any]:
+    """Accuracy by step, a line a run."""
+    values = [
+        {"run": f"{run.measurement.architecture}, {run.spec.start}", "step": step, "accuracy": accuracy}
+        for run in runs
+        for step, _, accuracy in run.curve
+    ]
+    chart = alt.Chart(alt.InlineData(values=values)).mark_line(point=True)
+    return _spec(
+        chart.encode(
+            alt.X("step:Q", title="step"),
+            alt.Y("accuracy:Q", title="right", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
+            alt.Color("run:N", title=None, scale=alt.Scale(range=_PALETTE), legend=_legend()),
+        ).properties(width=_WIDTH, height=_HEIGHT)
+    )
+
+
+def picture(spec: dict[str, Any], path: Path) -> None:
+    """As an SVG, PNG or PDF file, by its ending."""
+    import vl_convert
+
+    save_picture(path, vl_convert.vegalite_to_svg(spec))
+
+
+def _point(experiment: Experiment, one: JudgedCell) -> dict[str, Any]:
+    best, floor = one.best, one.floor
+    shown = [_shown(experiment, value, floor) for value in (best.mean, min(best.values), max(best.values))]
+    return {
+        "x": one.cell.x,
+        "series": one.cell.series,
+        "accuracy": shown[0],
+        "low": shown[1],
+        "high": shown[2],
+        "floor": _shown(experiment, floor, floor),
+        "says": _SHAPES[one.outcome],
+    }
+
+
+def _shown(experiment: Experiment, accuracy: float, floor: float) -> float:
+    return (accuracy - floor) / (1 - floor) if experiment.above_floor else accuracy
+
+
+def _floors(experiment: Experiment, points: list[dict[str, Any]]) -> alt.Chart:
+    """What counting tokens reaches, as a grey tick under each cell."""
+    ticks = alt.Chart(alt.InlineData(values=points)).mark_tick(color="#999", thickness=2, size=16)
+    placed: alt.Chart = ticks.encode(_x(experiment, [p["x"] for p in points]), _y(experiment, "floor"))
+    return placed
+
+
+def _x(experiment: Experiment, values: Sequence[object]) -> alt.X:
+    if all(isinstance(value, int | float) for value in values):
+        return alt.X("x:O", title=experiment.x, axis=alt.Axis(labelAngle=0))
+    return alt.X("x:N", sort=None, title=experiment.x, axis=alt.Axis(labelAngle=-25, labelLimit=220))
+
+
+def _y(experiment: Experiment, name: str) -> alt.Y:
+    title = "above the floor" if experiment.above_floor else "right"
+    low = -0.1 if experiment.above_floor else 0
+    return alt.Y(f"{name}:Q", title=title, axis=alt.Axis(format="%"), scale=alt.Scale(domain=[low, 1.02]))
+
+
+def _legend() -> alt.Legend:
+    return alt.Legend(orient="bottom", columns=3, labelLimit=320)
+
+
+def _spec(chart: alt.Chart | alt.LayerChart | alt.ConcatChart) -> dict[str, Any]:
+    spec: dict[str, Any] = chart.configure_view(stroke=None).configure(background="white").to_dict()
+    return spec

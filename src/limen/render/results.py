@@ -1,0 +1,74 @@
+"""`limen results` for people: cells under each other, or what a query found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from limen.core.measurement import Outcome, Spread
+
+if TYPE_CHECKING:
+    from limen.training.reports import ExperimentReport, ResultsReport
+
+SAYS = {
+    Outcome.LEARNED: "LEARNED",
+    Outcome.NOT_LEARNED: "NOT LEARNED in this budget",
+    Outcome.NO_STATEMENT: "no statement",
+}
+
+
+def lines_of(said: ResultsReport) -> list[str]:
+    if said.found is not UNSET:
+        return _aligned(said.found)
+    blocks = ["\n".join(_lines(one)) for one in said.experiments]
+    return "\n\n".join(blocks).split("\n")
+
+
+def _lines(said: ExperimentReport) -> list[str]:
+    if not said.cells:
+        return [f"{said.experiment}: no results yet; limen sweep {said.experiment}"]
+    table = [
+        {
+            "cell": one.cell,
+            "accuracy": spread(one.starts[one.best_start]),
+            "best": f"{one.best:.1%}",
+            "chance": f"{one.chance:.1%}",
+            "floor": f"{one.floor:.1%}",
+            "starts": ", ".join(f"{start} {Spread(values).mean:.1%}" for start, values in one.starts.items()),
+            "says": says(one.learned, one.provable, one.complete),
+        }
+        for one in said.cells
+    ]
+    return [f"{said.experiment}, {said.size}: {said.title}", *_aligned(table)]
+
+
+def says(learned: Outcome, provable: bool, complete: bool) -> str:
+    """The outcome, whether it was proved, and whether runs are missing."""
+    proved = ", proved impossible" if provable else ""
+    return f"{SAYS[learned]}{proved}{'' if complete else ' (runs are missing)'}"
+
+
+def spread(values: Sequence[float]) -> str:
+    """99.5 ± 0.2 % (3 seeds)."""
+    found = Spread(tuple(values))
+    if len(values) == 1:
+        return f"{found.mean:.1%}"
+    return f"{100 * found.mean:.1f} ± {100 * found.deviation:.1f} % ({len(values)} seeds)"
+
+
+def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Columns under their names."""
+    if not table:
+        return ["nothing"]
+    texts = [list(table[0]), *([_text(value) for value in row.values()] for row in table)]
+    widths = [max(len(row[i]) for row in texts) for i in range(len(texts[0]))]
+    return [
+        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in texts
+    ]
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,26 @@
+"""Two strings of bits that differ in the order of two neighbours alone: no count tells them apart."""
+
+from __future__ import annotations
+
+from limen.core.arrays import Generator, np
+from limen.core.task import Tokens
+
+# s t s s and s s t s, and the same the other way round
+_ORDERS = [[[0, 1, 0, 0], [0, 0, 1, 0]], [[0, 0, 1, 0], [0, 1, 0, 0]]]
+
+
+def nearly_equal(rng: Generator, count: int, n: int) -> tuple[Tokens, Tokens]:
+    """(count, n) twice: uniform strings, but one has s t s s somewhere, t ≠ s, and the other s s t s there.
+
+    Bits occur in both as often, and for n ≥ 4 so do pairs of neighbours.  A single bit is turned over.
+    """
+    a = rng.integers(2, size=(count, n))
+    if n == 1:
+        return a, 1 - a
+    inner = slice(0, 4) if n > 3 else slice(1, 1 + n)  # of two or three bits, what can change places
+    word = np.array(_ORDERS)[rng.integers(2, size=count), :, inner] ^ rng.integers(2, size=(count, 1, 1))
+    at = rng.integers(max(n - 3, 1), size=(count, 1)) + np.arange(word.shape[2])  # (count, 4)
+    b = a.copy()
+    np.put_along_axis(a, at, word[:, 0], axis=1)
+    np.put_along_axis(b, at, word[:, 1], axis=1)
+    return a, b

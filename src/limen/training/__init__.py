@@ -1,0 +1,1 @@
+"""(architecture, task, seed) -> measurement: training on one core, sweeps on many."""

@@ -1,0 +1,130 @@
+"""An experiment as data: cells, each trained from some starts with some seeds, and what they may say.
+
+A cell whose failure is to be reported names its control: another cell, which must succeed in the same budget.
+Three sizes: `quick` (all experiments in ten minutes on two cores), `standard` (two hours), `full` (a
+cluster).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+from limen.core.catalogue import ids
+from limen.core.errors import BadInput, unknown
+from limen.training.spec import Spec, Start
+
+Size = Literal["quick", "standard", "full"]
+SIZES: tuple[Size, ...] = get_args(Size)
+SHIPPED = Path(__file__).parents[1] / "experiments" / "results"
+
+
+@dataclass(frozen=True)
+class ExperimentCell:
+    """One stack on one task; `x` and `series` say where it stands in the chart."""
+
+    name: str
+    task: str
+    architecture: str
+    x: float | str
+    series: str
+    control: str | None = None
+    starts: tuple[Start, ...] = ("lookup",)
+    seeds: int = 1
+    floor: float | None = None  # what a model reaches that knows all but what the experiment is about
+    settings: Mapping[str, Any] = field(default_factory=dict)  # further fields of the spec
+    panel: str = ""  # which of several charts it belongs to
+
+    def specs(self) -> list[Spec]:
+        """Every start with every seed."""
+        return [
+            Spec(task=self.task, architecture=self.architecture, start=start, seed=seed, **self.settings)
+            for start in self.starts
+            for seed in range(self.seeds)
+        ]
+
+
+class Published(NamedTuple):
+    """A figure that others published beside ours; no run here was tuned to it."""
+
+    what: str
+    theirs: float
+    source: str
+    ours: float | None  # None: not run
+
+
+Accuracies = Mapping[str, Mapping[str, float]]  # by cell: "accuracy", and each other distribution
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Cells by size, and in words what they show and what they do not."""
+
+    title: str
+    shows: str
+    silent: str  # what it does not show
+    x: str  # the title of the axis
+    quick: tuple[ExperimentCell, ...]
+    standard: tuple[ExperimentCell, ...]
+    full: tuple[ExperimentCell, ...]
+    threshold: float = 0.99  # the accuracy that counts as learned
+    published: Callable[[Accuracies], list[Published]] | None = None
+    differences: str = ""  # why others' figures may differ
+    above_floor: bool = False  # whether the chart shows (accuracy - floor) / (1 - floor)
+    shifted: bool = False  # whether it shows the accuracies on other distributions
+
+    def __post_init__(self) -> None:
+        for size in SIZES:
+            cells = {cell.name: cell for cell in self.cells(size)}
+            if len(cells) < len(self.cells(size)):
+                raise BadInput(f"{self.title}, {size}: two cells have the same name")
+            for cell in cells.values():
+                if cell.control is not None and cell.control not in cells:
+                    raise BadInput(f"{self.title}, {size}: {cell.name} has no control {cell.control!r}")
+
+    def cells(self, size: Size) -> tuple[ExperimentCell, ...]:
+        return {"quick": self.quick, "standard": self.standard, "full": self.full}[size]
+
+    def specs(self, size: Size) -> list[Spec]:
+        return [spec for cell in self.cells(size) for spec in cell.specs()]
+
+
+def experiment(name: str) -> Experiment:
+    """By its id."""
+    if name not in ids("experiments"):
+        raise unknown("experiment", name, ids("experiments"))
+    found: Experiment = import_module(f"limen.experiments.{name}").EXPERIMENT
+    return found
+
+
+def named(names: Iterable[str]) -> dict[str, Experiment]:
+    """By their ids; `all` is every one."""
+    wanted = [other for name in names for other in (ids("experiments") if name == "all" else [name])]
+    return {name: experiment(name) for name in dict.fromkeys(wanted)}
+
+
+def size_of(word: str) -> Size:
+    for size in SIZES:
+        if word == size:
+            return size
+    raise unknown("size", word, SIZES)
+
+
+def spec_of(what: str, architecture: str | None, cell: str | None, size: str, said: dict[str, Any]) -> Spec:
+    """A cell of an experiment, or a task and a stack; what is said on top replaces what stands there."""
+    if what not in ids("experiments"):
+        if architecture is None:
+            raise BadInput(
+                f"{what} is no experiment ({', '.join(ids('experiments'))}); a task needs a stack, too"
+            )
+        return Spec(task=what, architecture=architecture, **said)
+    cells = {one.name: one for one in experiment(what).cells(size_of(size))}
+    name = next(iter(cells)) if cell is None else cell
+    if name not in cells:
+        raise unknown(f"cell of {what}", name, cells)
+    one = cells[name]
+    told = {"task": one.task, "architecture": one.architecture, "start": one.starts[0]}
+    return Spec(**(told | dict(one.settings) | said))

@@ -1,0 +1,34 @@
+"""The passes that training makes: vectors read out only where an answer is due."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+from limen.model.model import Model, at_once
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+
+def streams(model: Model, tokens: torch.Tensor) -> list[torch.Tensor]:
+    """The vectors of all positions after each layer."""
+    x, after = model.embedded(tokens), []
+    for i in range(len(model.frame.architecture.layers)):
+        x = model.layer(i, x, at_once)
+        after.append(x)
+    return after
+
+
+def at(x: torch.Tensor, due: torch.Tensor) -> torch.Tensor:
+    """(rows, n, width) -> (rows, asked, width): the vectors where an answer is due."""
+    return x.index_select(1, due) if due.ndim == 1 else torch.take_along_dim(x, due.unsqueeze(-1), 1)
+
+
+def logits_at_the_end(model: Model, tokens: torch.Tensor, asks: int) -> torch.Tensor:
+    """(rows, asks, answers): of the last positions alone."""
+    x = model.through(model.embedded(tokens), at_once)
+    return model.read(x[..., -asks:, :])

@@ -1,0 +1,105 @@
+"""What the results of an experiment say, cell by cell: pure functions of cells and results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome
+from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, Size, experiment
+from limen.training.results import read_lines, results
+from limen.training.run import RunResult
+
+Kept = Mapping[str, RunResult]  # by digest
+
+
+@dataclass(frozen=True)
+class JudgedCell:
+    """A cell with its runs and what may be said of it."""
+
+    cell: ExperimentCell
+    runs: tuple[RunResult, ...]
+    outcome: Outcome
+    complete: bool  # whether no run of it is missing
+
+    @property
+    def measurements(self) -> list[Measurement]:
+        return [run.measurement for run in self.runs]
+
+    @property
+    def best(self) -> Spread:
+        """The accuracies of its best start."""
+        return best_start(self.measurements)
+
+    @property
+    def starts(self) -> dict[str, Spread]:
+        return by_start(self.measurements)
+
+    @property
+    def floor(self) -> float:
+        """What is reached without what the experiment is about."""
+        counted = max(run.measurement.floor for run in self.runs)
+        return max(counted, self.cell.floor or 0.0)
+
+    @property
+    def provable(self) -> bool:
+        return self.runs[0].measurement.provable
+
+
+def judged(found: Experiment, size: Size, kept: Kept) -> list[JudgedCell]:
+    """The cells that have a run; a missing control leaves its cells without a statement."""
+    runs = {cell.name: _runs(cell, kept) for cell in found.cells(size)}
+    return [
+        JudgedCell(
+            cell,
+            tuple(runs[cell.name]),
+            outcome([run.measurement for run in runs[cell.name]], _control(cell, runs), found.threshold),
+            len(runs[cell.name]) == len(cell.specs()),
+        )
+        for cell in found.cells(size)
+        if runs[cell.name]
+    ]
+
+
+def largest(found: Experiment, kept: Kept) -> Size:
+    """The largest size that has a run of more cells than every smaller one; sizes may share runs."""
+    cells = {size: len(judged(found, size, kept)) for size in SIZES}
+    return max(SIZES, key=lambda size: cells[size])
+
+
+def _runs(cell: ExperimentCell, kept: Kept) -> list[RunResult]:
+    return [kept[digest] for digest in (spec.digest for spec in cell.specs()) if digest in kept]
+
+
+def _control(cell: ExperimentCell, runs: Mapping[str, Sequence[RunResult]]) -> list[Measurement] | None:
+    return None if cell.control is None else [run.measurement for run in runs[cell.control]]
+
+
+def by_digest(found: Iterable[RunResult]) -> dict[str, RunResult]:
+    return {result.digest: result for result in found}
+
+
+def kept_in(folder: Path | None, name: str) -> dict[str, RunResult]:
+    """The results of an experiment: of a folder, or those that are shipped."""
+    if folder is not None:
+        return by_digest(results(folder))
+    path = SHIPPED / f"{name}.jsonl"
+    return by_digest(read_lines(path)) if path.exists() else {}
+
+
+class Section(NamedTuple):
+    """An experiment at the size that is shown of it."""
+
+    name: str
+    experiment: Experiment
+    size: Size
+    cells: list[JudgedCell]
+
+
+def section(name: str, size: Size | None, folder: Path | None) -> Section:
+    """The results of a folder, or those that are shipped; of the largest size unless one is named."""
+    found, kept = experiment(name), kept_in(folder, name)
+    chosen = largest(found, kept) if size is None else size
+    return Section(name, found, chosen, judged(found, chosen, kept))

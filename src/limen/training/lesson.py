@@ -1,0 +1,137 @@
+r"""How a task is taught: how its tokens are written into vectors, and where which answers are due.
+
+By default a token is a row of a table, a place another, and one answer is due at the end, as the task has it.
+A file in `lessons/`, named after the task, says more: several questions after one text, answers "so far",
+hops, and how vectors can be written so that attention may begin as a lookup:
+
+    first half of the stream     what a token is found by: its key
+    second half                  what it asks for, and what it tells: its query, its value
+
+Tables are named stem.role.  Under the start `lookup` tables of one stem begin equal, so that a query begins
+equal to the key that it asks for; after that every table is trained by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from limen.core.catalogue import identifier
+from limen.core.errors import BadInput
+from limen.core.task import Answers, Task, Tokens
+from limen.core.weights import Array
+from limen.model.embedding import Code, Codes, Embedding, Segment, Table
+
+NOT_DUE = -1  # a label where nothing is due
+
+
+class Batch(NamedTuple):
+    """Sequences with the answers that are due in them, at the same places in each."""
+
+    tokens: Tokens  # (rows, n)
+    due: Tokens  # (asked,) positions, or (rows, asked)
+    labels: Answers  # (rows, asked), NOT_DUE where nothing is
+    hops: Answers | None = None  # (rows, asked, L): i_1 … i_L of each answer
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """The plain one: the task's own inputs, one at a time."""
+
+    task: Task
+    queries: int = 1
+    dense: bool = True
+    thought: bool = False  # whether a chain of thought follows an input
+
+    lookups: ClassVar[int | None] = 0  # layers that may begin as a lookup; None: all
+
+    def embedding(self, width: int) -> Embedding:
+        """How tokens and places are written."""
+        return Table(self.task.vocab, self.task.length)
+
+    def known(self, tables: dict[str, Array], lookup: bool) -> dict[str, Array]:
+        """From the tables of the embedding as they were drawn: those that begin as something known."""
+        return {}
+
+    def batch(self, rng: Generator, count: int, hard: bool) -> Batch:
+        tokens, answers = self.task.sample(rng, count, hard)
+        due = np.arange(self.task.length - self.task.asks, self.task.length)
+        return Batch(tokens, due, answers.reshape(count, -1))
+
+    def thoughts(self, tokens: Tokens) -> Tokens:
+        """(rows, length) -> (rows, steps): what a chain of thought writes after an input."""
+        raise BadInput(f"{identifier(self.task)} is not taught with a chain of thought")
+
+    def thinking(self, rng: Generator, count: int, hard: bool) -> Batch:
+        """Inputs with their thoughts; due is each thought, and the answer at the end."""
+        tokens, answers = self.task.sample(rng, count, hard)
+        thoughts = self.thoughts(tokens)
+        n, steps = tokens.shape[1], thoughts.shape[1]
+        labels = np.column_stack([thoughts, answers])
+        return Batch(np.hstack([tokens, thoughts]), np.arange(n - 1, n + steps), labels)
+
+    def shifted(self, rng: Generator, count: int) -> dict[str, Tokens]:
+        """Inputs of other distributions by their names; the near-misses unless the lesson knows more."""
+        return {"hard": self.task.sample(rng, count, hard=True)[0]}
+
+
+def lesson_for(task: Task, queries: int = 1, dense: bool = True, thought: bool = False) -> Lesson:
+    """The lesson of the file that is named after the task, or the plain one."""
+    name = f"limen.training.lessons.{identifier(task)}"
+    if find_spec(name) is None:
+        return Lesson(task, 1, dense, thought)
+    made: Lesson = import_module(name).LESSON(task, 1 if thought else queries, dense, thought)
+    return made
+
+
+class Written(NamedTuple):
+    """One code of a token: a table `stem.role`, read at the id or the place, divided."""
+
+    table: str
+    rows: int
+    of: str = "token"
+    div: int = 1
+
+
+def halves(width: int, segments: list[tuple[int, list[Written]]]) -> Codes:
+    """Keys in the first half of the columns, queries and values in the second."""
+    rows: dict[str, int] = {}
+    for _, codes in segments:
+        for code in codes:
+            rows[code.table] = max(rows.get(code.table, 0), code.rows)
+    laid = [Segment(count, tuple(_code(code, width) for code in codes)) for count, codes in segments]
+    return Codes(width, tuple((name, size, width // 2) for name, size in rows.items()), tuple(laid))
+
+
+def _code(code: Written, width: int) -> Code:
+    column = 0 if code.table.endswith(".key") else width // 2
+    return Code("place" if code.of == "place" else "token", code.div, code.table, column)
+
+
+def asked(tokens: Tokens, questions: Tokens) -> Tokens:
+    """(rows, cut) and (rows, Q, s) -> (rows, Q, cut + s): each question as an input of its own."""
+    rows, Q, _ = questions.shape
+    texts = np.broadcast_to(tokens[:, None], (rows, Q, tokens.shape[1]))
+    return np.concatenate([texts, questions], axis=-1)
+
+
+@dataclass(frozen=True)
+class Questions(Lesson):
+    """Several questions after one text: the prefix before the cut, then `queries` endings, each answered."""
+
+    def questions(self, rng: Generator, tokens: Tokens, hard: bool) -> Tokens:
+        """(rows, length) inputs -> (rows, queries, length - cut): their own ending, then others."""
+        raise NotImplementedError
+
+    def batch(self, rng: Generator, count: int, hard: bool) -> Batch:
+        tokens, _ = self.task.sample(rng, count, hard)
+        cut, s = self.task.cut, self.task.length - self.task.cut
+        questions = self.questions(rng, tokens, hard)
+        labels = self.task.answer(asked(tokens[:, :cut], questions)).reshape(count, -1)
+        due = cut + s * np.arange(self.queries)[:, None] + np.arange(s - self.task.asks, s)
+        return Batch(np.hstack([tokens[:, :cut], questions.reshape(count, -1)]), due.ravel(), labels)

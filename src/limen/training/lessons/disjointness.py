@@ -1,0 +1,17 @@
+"""`disjointness`: after each bit of b, whether nothing was in both sets so far."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limen.core.task import Tokens
+from limen.training.lessons._halves import TwoHalves
+
+
+class Disjoint(TwoHalves):
+    """A place refutes it where both bits are 1."""
+
+    def refuted(self, a: Tokens, b: Tokens) -> NDArray[np.bool_]:
+        return np.asarray((a & b) == 1)
+
+
+LESSON = Disjoint

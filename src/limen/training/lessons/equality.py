@@ -1,0 +1,17 @@
+"""`equality`: after each bit of b, whether b is a so far."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limen.core.task import Tokens
+from limen.training.lessons._halves import TwoHalves
+
+
+class Equal(TwoHalves):
+    """A place refutes it where the bits differ."""
+
+    def refuted(self, a: Tokens, b: Tokens) -> NDArray[np.bool_]:
+        return np.asarray(a != b)
+
+
+LESSON = Equal

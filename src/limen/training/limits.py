@@ -1,0 +1,44 @@
+"""What a run is held against: the bits of its state, and those that a theorem asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+from limen.core.architecture import Architecture, Layer
+from limen.core.task import Task
+from limen.core.verdict import Answer
+from limen.decisions import decide
+
+_TRAINED_IN = 32  # bits of a number whose p is not said: float32
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Both sides in bits, where there are two; `provable` only if the kernel accepted a bound.
+
+    `ceiling` is a proved one on inputs that are drawn uniformly.
+    """
+
+    state_bits: int | None
+    needs_bits: int | None
+    provable: bool
+    ceiling: float | None = None
+
+
+@cache
+def limits(task: str, architecture: str, steps: int = 0) -> Limits:
+    """For the stack as it was trained, after so many steps of chain of thought."""
+    asked, stack = Task.parse(task), _as_trained(Architecture.parse(architecture))
+    verdict = decide(asked, stack, steps)
+    needs = None if verdict.nearest is None else verdict.nearest.needs_bits
+    ceiling = None if verdict.ceiling is None else float(verdict.ceiling.accuracy)
+    return Limits(stack.state_bits(asked.cut), needs, verdict.answer is Answer.CANNOT, ceiling)
+
+
+def _as_trained(stack: Architecture) -> Architecture:
+    layers = [
+        Layer(tuple(replace(part, p=_TRAINED_IN if part.p is None else part.p) for part in layer.parts))
+        for layer in stack.layers
+    ]
+    return Architecture(tuple(layers))

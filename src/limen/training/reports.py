@@ -1,0 +1,225 @@
+"""What `limen train`, `limen sweep` and `limen results` answer, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from limen.core.measurement import Outcome, outcome
+from limen.core.report import Report
+from limen.training.judged import JudgedCell, Section
+from limen.training.run import RunResult
+from limen.training.sweep import Swept
+
+THRESHOLD = 0.99  # what a single run must reach to count as learned
+
+
+class RunReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a cell; `learned` is said of the cell, `floor` is its own or what counting reaches."""
+
+    experiment: str
+    cell: str
+    task: str
+    architecture: str
+    start: str
+    seed: int
+    steps: int
+    accuracy: float
+    best: float
+    chance: float
+    floor: float
+    stop: str
+    state_bits: int | None
+    needs_bits: int | None
+    provable: bool
+    control: str | None
+    learned: Outcome
+    versions: dict[str, str]
+    seconds: float
+    date: str
+    digest: str
+
+
+class SummaryReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell: the accuracies of each start, by seed, and what may be said of them."""
+
+    cell: str
+    best_start: str
+    starts: dict[str, tuple[float, ...]]
+    best: float  # of all looks of all runs
+    chance: float
+    floor: float
+    learned: Outcome
+    provable: bool
+    complete: bool
+
+
+class ExperimentReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The cells of an experiment that have a run, at one size."""
+
+    experiment: str
+    size: str
+    title: str
+    cells: tuple[SummaryReport, ...]
+
+
+class TrainReport(Report, frozen=True, kw_only=True, tag="limen/train/1"):
+    """One run alone: it has no control, so a failure is no statement."""
+
+    experiment: str | None
+    task: str
+    architecture: str
+    start: str
+    seed: int
+    steps: int
+    accuracy: float
+    judged: int  # fresh inputs
+    best: float
+    chance: float
+    floor: float
+    rule: str  # that counts tokens and reaches the floor
+    stop: str
+    state_bits: int | None
+    needs_bits: int | None
+    provable: bool
+    control: None
+    learned: Outcome
+    versions: dict[str, str]
+    shifts: dict[str, float]
+    curve: tuple[tuple[int, float, float], ...]  # step, loss, accuracy
+    seconds: float
+    digest: str
+    model: str | UnsetType = UNSET  # the folder it was saved in
+
+    @property
+    def headline(self) -> str:
+        return f"{self.accuracy:.1%} right: {self.task} by {self.architecture}, start {self.start}"
+
+
+class SweepReport(Report, frozen=True, kw_only=True, tag="limen/sweep/1"):
+    """How many runs there are to be, how many are done, how many failed."""
+
+    experiment: str
+    size: str
+    specs: int
+    done: int
+    failed: int
+    folder: str
+
+    @property
+    def headline(self) -> str:
+        runs = f"{self.done} of {self.specs} runs are done, {self.failed} failed"
+        return f"{self.experiment}, {self.size}: {runs}"
+
+
+class ResultsReport(Report, frozen=True, kw_only=True, tag="limen/results/1"):
+    """Every run, what the cells say, and what a query found."""
+
+    experiment: str
+    experiments: tuple[ExperimentReport, ...]
+    rows: tuple[RunReport, ...]
+    found: tuple[dict[str, Any], ...] | UnsetType = UNSET
+
+    @property
+    def headline(self) -> str:
+        return f"{self.experiment}: {len(self.rows)} runs"
+
+
+def train_report(result: RunResult, name: str | None, folder: Path | None) -> TrainReport:
+    m = result.measurement
+    return TrainReport(
+        experiment=name,
+        task=m.task,
+        architecture=m.architecture,
+        start=m.start,
+        seed=m.seed,
+        steps=m.steps,
+        accuracy=m.accuracy,
+        judged=result.spec.judged,
+        best=m.best,
+        chance=m.chance,
+        floor=m.floor,
+        rule=result.rule,
+        stop=m.stop,
+        state_bits=m.state_bits,
+        needs_bits=m.needs_bits,
+        provable=m.provable,
+        control=None,
+        learned=outcome([m], None, THRESHOLD),
+        versions=dict(m.versions),
+        shifts=result.shifts,
+        curve=tuple(result.curve),
+        seconds=result.made.cpu_seconds,
+        digest=result.digest,
+        model=UNSET if folder is None else str(folder),
+    )
+
+
+def sweep_report(names: Iterable[str], size: str, swept: Swept, folder: Path) -> SweepReport:
+    return SweepReport(
+        experiment=", ".join(names),
+        size=size,
+        specs=swept.specs,
+        done=swept.done,
+        failed=swept.failed,
+        folder=str(folder),
+    )
+
+
+def experiment_report(found: Section) -> ExperimentReport:
+    return ExperimentReport(
+        experiment=found.name,
+        size=found.size,
+        title=found.experiment.title,
+        cells=tuple(map(_summary, found.cells)),
+    )
+
+
+def _summary(one: JudgedCell) -> SummaryReport:
+    starts = {start: spread.values for start, spread in one.starts.items()}
+    return SummaryReport(
+        cell=one.cell.name,
+        best_start=next(start for start, spread in one.starts.items() if spread == one.best),
+        starts=starts,
+        best=max(m.best for m in one.measurements),
+        chance=one.measurements[0].chance,
+        floor=one.floor,
+        learned=one.outcome,
+        provable=one.provable,
+        complete=one.complete,
+    )
+
+
+def run_reports(name: str, found: Iterable[JudgedCell]) -> list[RunReport]:
+    return [_run(name, one, run) for one in found for run in one.runs]
+
+
+def _run(name: str, one: JudgedCell, run: RunResult) -> RunReport:
+    m = run.measurement
+    return RunReport(
+        experiment=name,
+        cell=one.cell.name,
+        task=m.task,
+        architecture=m.architecture,
+        start=m.start,
+        seed=m.seed,
+        steps=m.steps,
+        accuracy=m.accuracy,
+        best=m.best,
+        chance=m.chance,
+        floor=one.floor,
+        stop=m.stop,
+        state_bits=m.state_bits,
+        needs_bits=m.needs_bits,
+        provable=m.provable,
+        control=one.cell.control,
+        learned=one.outcome,
+        versions=dict(m.versions),
+        seconds=run.made.cpu_seconds,
+        date=run.made.date,
+        digest=run.digest,
+    )

@@ -1,0 +1,197 @@
+"""A spec becomes a result: trained, judged on fresh inputs, held against chance, counting and theorems."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import lazy_loader
+import msgspec
+import numpy as np
+
+from limen.core.architecture import Architecture
+from limen.core.measurement import Measurement
+from limen.core.numbers import Precision
+from limen.core.task import Task
+from limen.model.model import Model
+from limen.model.run import run as count
+from limen.training.against import proposer
+from limen.training.lesson import Lesson, lesson_for
+from limen.training.limits import limits
+from limen.training.rounded import Rounding
+from limen.training.shortcuts import Shortcut, shortcut
+from limen.training.spec import Spec
+from limen.training.start import frame_of, grown, started
+from limen.training.train import Pupil, Seen, Taught, Watch, train
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+_SHIFTED = 1000  # inputs of each other distribution
+_ROUNDED = 300  # inputs in each precision
+_PRECISIONS = (
+    "bfloat16",
+    "float8_e4m3",
+    "float8_e5m2",
+    "significand(t=6)",
+    "significand(t=4)",
+    "significand(t=2)",
+)
+
+
+@dataclass(frozen=True)
+class Made:
+    """When, where and how long; the only part of a result that differs from run to run."""
+
+    date: str
+    machine: str
+    seconds: float
+    cpu_seconds: float
+
+
+class RunResult(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    tag_field="schema",
+    tag="limen/run/1",
+):
+    """What one run gave, as it is kept in a file."""
+
+    digest: str
+    spec: Spec
+    measurement: Measurement
+    rule: str  # the shortcut that the floor is
+    curve: list[tuple[int, float, float]]  # step, loss, accuracy
+    shifts: dict[str, float]
+    made: Made
+
+    @property
+    def told(self) -> str:
+        """In a word."""
+        return f"{self.measurement.accuracy:.1%}"
+
+
+def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[RunResult, Model]:
+    """Trains and judges; the model is that of the last step."""
+    torch.set_num_threads(1)  # one core a run: two threads cost more than they bring at these sizes
+    clocks = time.perf_counter(), time.process_time()
+    task, stack = spec.read()
+    lesson = lesson_for(task, spec.queries, spec.dense, spec.thought)
+    pupil, taught = _taught(spec, lesson, watch)
+    rng = np.random.default_rng([spec.seed, 3])
+    accuracy = pupil.accuracy(rng, spec.judged)
+    shifts = _shifted(pupil, rng) if spec.shifts else {}
+    shifts |= _rounded(pupil, rng) if spec.precisions else {}
+    counted = _shortcut(spec.task, spec.hard)
+    thoughts = lesson.thoughts(task.sample(rng, 1)[0]).shape[1] if spec.thought else 0
+    bits = limits(spec.task, spec.architecture, thoughts)
+    measured = Measurement(
+        task=str(task),
+        architecture=str(stack),
+        start=spec.start,
+        seed=spec.seed,
+        steps=taught.steps + spec.first_steps,
+        accuracy=accuracy,
+        best=max(accuracy, *(seen.accuracy for seen in taught.curve)),
+        chance=counted.chance,
+        floor=counted.accuracy,
+        stop=taught.stop,
+        state_bits=bits.state_bits,
+        needs_bits=bits.needs_bits,
+        provable=bits.provable,
+        ceiling=bits.ceiling,
+        versions=_versions(),
+    )
+    made = Made(
+        datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
+        f"{platform.machine()}, {platform.system()}",
+        round(time.perf_counter() - clocks[0], 1),
+        round(time.process_time() - clocks[1], 1),
+    )
+    result = RunResult(
+        digest=spec.digest,
+        spec=spec,
+        measurement=measured,
+        rule=counted.rule,
+        curve=[(seen.step, round(seen.loss, 4), round(seen.accuracy, 4)) for seen in taught.curve],
+        shifts=shifts,
+        made=made,
+    )
+    return result, pupil.model
+
+
+def _taught(spec: Spec, lesson: Lesson, watch: Watch) -> tuple[Pupil, Taught]:
+    """From its start, or first as a smaller stack that then grows."""
+    proposes = None if spec.against is None else proposer(spec.against)
+    pupil = _pupil(
+        spec, lesson, started(spec, lesson, frame_of(spec, lesson, spec.first or spec.architecture))
+    )
+    if spec.first is None:
+        return pupil, train(pupil, spec.steps, watch, proposes)
+    first = train(pupil, spec.first_steps, watch, proposes)
+    generator = torch.Generator().manual_seed(spec.seed + 1)
+    pupil = _pupil(spec, lesson, grown(pupil.model, frame_of(spec, lesson, spec.architecture), generator))
+    then = train(pupil, spec.steps, lambda seen: watch(_later(seen, spec)), proposes)
+    return pupil, Taught([*first.curve, *(_later(seen, spec) for seen in then.curve)], then.steps, then.stop)
+
+
+def _later(seen: Seen, spec: Spec) -> Seen:
+    return seen._replace(step=seen.step + spec.first_steps)
+
+
+def _pupil(spec: Spec, lesson: Lesson, model: Model) -> Pupil:
+    parts = [part for layer in model.frame.architecture.layers for part in layer.parts]
+    rounding = Rounding(model) if any(part.p is not None for part in parts) else None
+    return Pupil(model, lesson, spec, rounding, _heads(spec, lesson, model.frame.architecture))
+
+
+def _heads(spec: Spec, lesson: Lesson, stack: Architecture) -> dict[int, torch.Tensor]:
+    """A readout after each layer but the last: after layer l it is asked for hop l."""
+    if not spec.hops:
+        return {}
+    hops = lesson.batch(np.random.default_rng(0), 1, spec.hard).hops
+    asked = 0 if hops is None else hops.shape[-1] - 1  # the last hop is the answer
+    generator = torch.Generator().manual_seed(spec.seed + 2)
+    return {
+        l: torch.randn(spec.width, lesson.task.answers, generator=generator) * spec.width**-0.5
+        for l in range(min(asked, len(stack.layers) - 1))
+    }
+
+
+def _shifted(pupil: Pupil, rng: np.random.Generator) -> dict[str, float]:
+    """The accuracy on each other distribution that the lesson knows."""
+    task = pupil.lesson.task
+    inputs = pupil.lesson.shifted(rng, _SHIFTED)
+    return {name: float((pupil.answers(x) == task.answer(x)).mean()) for name, x in inputs.items()}
+
+
+def _rounded(pupil: Pupil, rng: np.random.Generator) -> dict[str, float]:
+    """The accuracy with weights and the result of every operation in fewer bits."""
+    task = pupil.lesson.task
+    tokens, _ = task.sample(rng, _ROUNDED, pupil.spec.hard)
+    counts = {name: count(pupil.model, task, Precision.parse(name), [tokens]) for name in _PRECISIONS}
+    return {f"in {name}": 1 - found.wrong / found.tried for name, found in counts.items()}
+
+
+@cache
+def _shortcut(task: str, hard: bool) -> Shortcut:
+    return shortcut(Task.parse(task), hard)
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "limen": version("limen"),
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "torch": str(torch.__version__),
+        "numpy": np.__version__,
+    }

@@ -1,0 +1,37 @@
+"""How many of all planned runs there are, and what they took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from limen.core.catalogue import ids
+from limen.training.experiment import SIZES, experiment
+from limen.training.judged import kept_in
+
+
+class ShippedRuns(NamedTuple):
+    """By size: runs that are planned, those that are done, and their minutes of one core."""
+
+    planned: Mapping[str, int]
+    done: Mapping[str, int]
+    minutes: Mapping[str, float]
+    machines: tuple[str, ...]
+    dates: tuple[str, ...]
+
+
+def shipped_runs() -> ShippedRuns:
+    """Of what is shipped; experiments may share runs."""
+    runs = {digest: run for name in ids("experiments") for digest, run in kept_in(None, name).items()}
+    wanted = {
+        size: {spec.digest for name in ids("experiments") for spec in experiment(name).specs(size)}
+        for size in SIZES
+    }
+    mine = {size: [run for digest, run in runs.items() if digest in wanted[size]] for size in SIZES}
+    return ShippedRuns(
+        {size: len(wanted[size]) for size in SIZES},
+        {size: len(mine[size]) for size in SIZES},
+        {size: sum(run.made.cpu_seconds for run in mine[size]) / 60 for size in SIZES},
+        tuple(sorted({run.made.machine for run in runs.values()})),
+        tuple(sorted({run.made.date[:10] for run in runs.values()})),
+    )

@@ -1,0 +1,268 @@
+"""The experiments as data, what their results may say, and what the shipped results do say."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from test_cli import limen
+
+from limen.core.architecture import Architecture
+from limen.core.catalogue import ids
+from limen.core.errors import BadInput
+from limen.core.measurement import Measurement, Outcome
+from limen.core.task import Task
+from limen.core.verdict import Answer
+from limen.render.experiments import page
+from limen.render.table import lines_of
+from limen.tables.build import build
+from limen.training import marks
+from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, experiment, named
+from limen.training.judged import JudgedCell, judged, kept_in, largest, section
+from limen.training.lesson import lesson_for
+from limen.training.marks import kinds, trained
+from limen.training.query import COLUMNS, export, query
+from limen.training.reports import RunReport, run_reports
+from limen.training.run import Made, RunResult
+from limen.training.shipped import shipped_runs
+from limen.training.spec import Spec
+from limen.training.start import frame_of
+
+ROOT = Path(__file__).parents[1]
+NAMES = """depth sparse_capacity recurrence_ablation index_length dyck_layers equality_layers neighbors
+precision hybrid_order head_hybrid multilayer_sparse chain_of_thought recall_state khop_depth
+distribution_shift mechanisms"""
+
+
+def test_every_experiment_of_the_papers_is_there() -> None:
+    assert ids("experiments") == sorted(NAMES.split())
+    assert list(named(["all"])) == ids("experiments") and list(named(["depth", "depth"])) == ["depth"]
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_every_spec_can_be_built(name: str) -> None:
+    """Its texts are read, its start fits its lesson, its stack makes a frame; nothing is trained."""
+    found = experiment(name)
+    for size in SIZES:
+        specs = found.specs(size)
+        assert specs and len({spec.digest for spec in specs}) == len(specs)
+        for spec in {(s.task, s.architecture, s.start, s.thought): s for s in specs}.values():
+            lesson = lesson_for(Task.parse(spec.task), spec.queries, spec.dense, spec.thought)
+            assert spec.start == "random" or lesson.lookups != 0, spec
+            frame = frame_of(spec, lesson, spec.architecture)
+            assert frame.embedding.positions is None or frame.embedding.positions >= lesson.task.length
+    steps = [sum(spec.steps for spec in found.specs(size)) for size in SIZES]
+    assert all(a < b for a, b in pairwise(steps)), "quick, standard, full"
+    assert found.shows and found.silent and found.title
+
+
+def result(cell: ExperimentCell, accuracy: float, seed: int = 0) -> RunResult:
+    spec = replace_seed(cell.specs()[0], seed)
+    measured = Measurement(
+        task=cell.task,
+        architecture=cell.architecture,
+        start=spec.start,
+        seed=seed,
+        steps=spec.steps,
+        accuracy=accuracy,
+        best=accuracy,
+        chance=0.1,
+        floor=0.2,
+        stop="schedule",
+    )
+    return RunResult(
+        digest=spec.digest,
+        spec=spec,
+        measurement=measured,
+        rule="",
+        curve=[],
+        shifts={},
+        made=Made("", "", 1.0, 1.0),
+    )
+
+
+def replace_seed(spec: Spec, seed: int) -> Spec:
+    import msgspec
+
+    return msgspec.structs.replace(spec, seed=seed)
+
+
+SMALL = ExperimentCell("small", "eva(n=4)", "linear(h=1,d=2)", 1, "", "large")
+LARGE = ExperimentCell("large", "eva(n=4)", "linear(h=1,d=32)", 2, "")
+TOY = Experiment("toy", "a", "b", "x", (SMALL, LARGE), (SMALL, LARGE), (SMALL, LARGE))
+
+
+def outcomes(*found: RunResult) -> dict[str, Outcome]:
+    kept = {one.digest: one for one in found}
+    return {one.cell.name: one.outcome for one in judged(TOY, "quick", kept)}
+
+
+def test_a_failure_is_reported_only_beside_its_control() -> None:
+    bad, good = result(SMALL, 0.3), result(LARGE, 1.0)
+    assert outcomes(bad) == {"small": Outcome.NO_STATEMENT}
+    assert outcomes(bad, result(LARGE, 0.5))["small"] is Outcome.NO_STATEMENT
+    assert outcomes(bad, good) == {"small": Outcome.NOT_LEARNED, "large": Outcome.LEARNED}
+    assert outcomes() == {}
+
+
+def test_the_size_that_is_shown_is_the_largest_that_adds_a_cell() -> None:
+    more = replace(LARGE, name="more", architecture="linear(h=1,d=64)")
+    toy = replace(TOY, standard=(*TOY.quick, more), full=(*TOY.quick, more))
+    kept = {one.digest: one for one in (result(SMALL, 0.3), result(LARGE, 1.0))}
+    assert largest(toy, {}) == largest(toy, kept) == "quick", "the other sizes share these runs"
+    one = result(more, 1.0)
+    assert largest(toy, kept | {one.digest: one}) == "standard"
+
+
+def test_an_experiment_whose_control_is_missing_is_refused() -> None:
+    with pytest.raises(BadInput, match="small has no control 'large'"):
+        replace(TOY, quick=(SMALL,))
+    with pytest.raises(BadInput, match="two cells have the same name"):
+        replace(TOY, quick=(LARGE, LARGE))
+
+
+def test_results_are_queried_and_exported(tmp_path: Path) -> None:
+    found = judged(TOY, "quick", {one.digest: one for one in (result(SMALL, 0.3), result(LARGE, 1.0))})
+    table = run_reports("toy", found)
+    assert RunReport.__struct_fields__ == tuple(COLUMNS)
+    said = query(table, "select cell, learned from runs where accuracy < 0.5")
+    assert said == [{"cell": "small", "learned": "not_learned"}]
+    for path in (tmp_path / "runs.parquet", tmp_path / "runs.csv"):
+        export(table, path)
+        import duckdb
+
+        assert duckdb.sql(f"select count(*), max(accuracy) from '{path}'").fetchall() == [(2, 1.0)]
+    with pytest.raises(BadInput, match="DuckDB"):
+        query(table, f"copy runs to '{tmp_path}/stolen.csv'")
+    assert not (tmp_path / "stolen.csv").exists()
+
+
+def test_a_mark_speaks_for_stacks_of_the_same_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cell(
+        stack: str, accuracy: float, outcome: Outcome, n: int = 4, **settings: bool
+    ) -> tuple[str, JudgedCell]:
+        one = ExperimentCell(stack, f"eva(n={n})", stack, 1, "", settings=settings)
+        return "toy", JudgedCell(one, (result(one, accuracy),), outcome, True)
+
+    said = (
+        cell("softmax(h=1,d=2)", 1.0, Outcome.LEARNED),
+        cell("2*linear(h=1,d=2)", 1.0, Outcome.LEARNED),
+        cell("linear(h=1,d=2)", 0.3, Outcome.NOT_LEARNED, n=9),
+        cell("gated_delta(h=1,d=2)", 0.3, Outcome.NOT_LEARNED),
+    )
+    monkeypatch.setattr(marks, "_statements", lambda: said)
+
+    def outcome(stack: str, thinks: bool = False) -> Outcome | None:
+        mark = trained(Architecture.parse(stack), "eva", thinks)
+        return None if mark is None else mark.outcome
+
+    assert outcome("3*softmax(h=8,d=128)") is Outcome.LEARNED, "a part of it learned"
+    assert outcome("linear(h=1,d=8),softmax(h=8,d=128),linear(h=1,d=8)") is Outcome.LEARNED
+    assert outcome("3*linear(h=4,d=64)") is Outcome.NOT_LEARNED, "the longest text counts"
+    assert outcome("3*linear(h=4,d=64)", thinks=True) is Outcome.LEARNED, "it failed without thinking"
+    assert outcome("gated_delta(h=1,d=2)") is Outcome.NOT_LEARNED
+    assert outcome("gated_delta(h=1,d=2),lstm(d=4)") is None, "a failure is said of the same kind alone"
+    assert outcome("lstm(d=4)") is None and trained(Architecture.parse("softmax"), "dyck") is None
+    assert kinds(Architecture.parse("2*softmax,3*linear")) == (("softmax",), ("softmax",), ("linear",))
+
+
+# What the shipped results show.  No figure is typed in but the bars.
+
+
+def shipped(name: str, size: str = "quick") -> dict[str, JudgedCell]:
+    return {one.cell.name: one for one in judged(experiment(name), size, kept_in(None, name))}  # type: ignore[arg-type]
+
+
+def lowest(one: JudgedCell) -> float:
+    return min(one.best.values)
+
+
+def highest(one: JudgedCell) -> float:
+    """Of all starts and seeds."""
+    return max(m.accuracy for m in one.measurements)
+
+
+def test_every_quick_run_is_shipped_and_took_minutes() -> None:
+    kept = {digest: run for name in ids("experiments") for digest, run in kept_in(None, name).items()}
+    wanted = {spec.digest for name in ids("experiments") for spec in experiment(name).specs("quick")}
+    assert wanted <= kept.keys()
+    assert sum(kept[digest].made.cpu_seconds for digest in wanted) < 20 * 60, "two cores, ten minutes"
+
+
+def test_index_is_lost_by_fixed_states_as_the_text_grows() -> None:
+    cells = shipped("index_length")
+    assert lowest(cells["n=100: softmax(h=1,d=64)"]) >= 0.99
+    assert lowest(cells["n=20: linear(h=1,d=16)"]) >= 0.99
+    for mixer in ("linear", "gated_delta"):
+        one = cells[f"n=100: {mixer}(h=1,d=16)"]
+        assert highest(one) < 0.40 and one.outcome is Outcome.NOT_LEARNED
+
+
+def test_accuracy_grows_with_the_state() -> None:
+    accuracies = [one.best.mean for one in shipped("recall_state").values()]
+    assert len(accuracies) == 5 and all(a < b for a, b in pairwise(accuracies)) and accuracies[-1] > 0.9
+
+
+def test_two_full_layers_do_two_hops_and_a_small_state_does_not() -> None:
+    cells, one = shipped("depth"), "m=16: softmax(h=1,d=32)"
+    two, small, large = (
+        cells[f"{one},{rest}"]
+        for rest in ("softmax(h=1,d=32)", "2*gated_delta(h=1,d=2)", "2*gated_delta(h=1,d=32)")
+    )
+    assert len(two.best.values) == len(large.best.values) == 3
+    assert lowest(two) >= 0.99 and lowest(large) >= 0.99
+    assert highest(small) < 0.10 and small.outcome is Outcome.NOT_LEARNED
+    assert cells["m=8: softmax(h=1,d=32),2*linear(h=1,d=2)"].outcome is Outcome.NOT_LEARNED
+
+
+def test_disjointness_takes_two_layers() -> None:
+    cells = shipped("equality_layers")
+    for task in ("disjointness", "equality"):
+        two, one = (cells[f"{task}(n=16): {stack}"] for stack in ("2*softmax(h=1,d=32)", "softmax(h=1,d=32)"))
+        assert len(two.best.values) == 3 and lowest(two) >= 0.99
+        assert highest(one) <= 0.75 and one.outcome is Outcome.NOT_LEARNED
+
+
+def test_a_neighbour_takes_two_layers_and_a_thinking_layer_chains_hops() -> None:
+    neighbors, thinks = shipped("neighbors"), shipped("chain_of_thought")
+    assert (
+        lowest(neighbors["n=8: 2*softmax(h=1,d=32)"])
+        > 0.95
+        > 0.75
+        > highest(neighbors["n=8: softmax(h=1,d=32)"])
+    )
+    assert lowest(thinks["L=3, thinks: softmax(h=1,d=64)"]) >= 0.99
+    assert highest(thinks["L=3, one pass: softmax(h=1,d=64)"]) < 0.3
+
+
+def test_what_is_proved_impossible_was_not_learned() -> None:
+    """If it was, a theorem, the kernel or the trainer is wrong."""
+    found = [one for name in ids("experiments") for size in SIZES for one in shipped(name, size).values()]
+    assert any(one.provable for one in found)
+    assert all(one.outcome is not Outcome.LEARNED for one in found if one.provable)
+
+
+def test_the_table_says_what_training_found_apart_from_what_is_proved() -> None:
+    table = build(["full_1", "delta"], ["index"])
+    full, delta = (table[row, "index"] for row in ("full_1", "delta"))
+    assert (full.answer, delta.answer) == (Answer.CAN, Answer.CANNOT)
+    assert full.trained is not None and full.trained.outcome is Outcome.LEARNED
+    assert delta.trained is not None and delta.trained.outcome is Outcome.NOT_LEARNED
+    assert "NOT LEARNED (in this budget): index(n=100,S=32) by gated_delta" in str(delta.trained)
+    said = "\n".join(lines_of(table.report, 112, False))
+    assert "✗∎ᴺ" in said and "ᴸ learned (1)   ᴺ not learned (1)" in said and "never proved" in said
+    shown = [cell.trained and cell.trained.outcome for cell in table.report.cells]
+    assert shown == [Outcome.LEARNED, Outcome.NOT_LEARNED]
+
+
+def test_the_page_is_made_from_the_shipped_files() -> None:
+    sections = [section(name, None, None) for name in ids("experiments")]
+    assert (ROOT / "docs/experiments.md").read_text() == page(sections, shipped_runs()), "make experiments"
+    assert {path.stem for path in SHIPPED.glob("*.jsonl")} == set(ids("experiments"))
+
+
+def test_results_are_shown_without_a_folder() -> None:
+    said = json.loads(limen("results", "index_length", "--size", "quick", "--json").stdout)
+    assert said["schema"] == "limen/results/1" and len(said["rows"]) == 10
+    assert {row["learned"] for row in said["rows"]} == {"learned", "not_learned"}

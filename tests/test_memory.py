@@ -1,0 +1,80 @@
+"""Out of memory is one line, with the bytes asked for and a length that would fit, and exit code 2."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from limen import cli
+from limen.core.construction import construct
+from limen.core.errors import BadInput
+from limen.core.numbers import Precision
+from limen.core.task import Task
+from limen.model import memory
+from limen.model import run as running
+from limen.solutions import solve
+
+HUGE = 2**50
+
+
+def test_what_solve_needs_is_known_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Task.parse("counting(n=4096,S=5)")
+    monkeypatch.setattr(memory, "free", lambda: 50_000)
+    with pytest.raises(BadInput, match=r"at least \d+ bytes of memory, 50000 bytes are free") as refusal:
+        solve(construct(task), Precision.parse("float32"), how=1)
+    length = re.search(r"inputs of (\d+) tokens would fit", str(refusal.value))
+    assert length and 0 < int(length[1]) < task.length
+
+
+@pytest.mark.parametrize(("room", "fits"), [(100, 10), (99, 9), (121, 11), (0, 0)])
+def test_the_length_that_would_fit_is_the_longest(
+    room: int, fits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "free", lambda: room)
+    with pytest.raises(BadInput, match=rf"inputs of {fits} tokens would fit"):
+        memory.fitting("a run", 50, lambda n: n * n)
+    memory.fitting("a run", fits, lambda n: n * n)
+
+
+@pytest.mark.parametrize("ask", [lambda: torch.empty(HUGE), lambda: np.empty(HUGE)], ids=["torch", "numpy"])
+def test_a_request_refused_while_running_is_one_line(ask: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Task.parse("eva(n=5)")
+    monkeypatch.setattr(running, "logits", lambda *_: ask())  # type: ignore[operator]
+    with pytest.raises(
+        BadInput, match=r"eva\(n=5\): not enough memory: \d+\.\d GB asked for at once, .* fit"
+    ):
+        solve(construct(task), Precision.parse("float32"), how=1)
+
+
+def test_an_error_that_is_not_about_memory_stays_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "logits", lambda *_: torch.ones(2) @ torch.ones(3))
+    with pytest.raises(RuntimeError, match="size"):
+        solve(construct(Task.parse("eva(n=5)")), Precision.parse("float32"), how=1)
+
+
+def test_the_command_line_says_it_in_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "app", lambda *_, **__: torch.empty(HUGE))
+    monkeypatch.setattr(cli, "within_what_is_free", lambda: None)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    [line] = capsys.readouterr().err.splitlines()
+    assert stopped.value.code == 2 and line.startswith("limen: not enough memory: 4503599.6 GB asked for")
+
+
+def test_more_than_is_free_is_refused_and_nobody_is_killed() -> None:
+    code = (
+        "import numpy as np\n"
+        "from limen.model.memory import free, refused, within_what_is_free\n"
+        "within_what_is_free(); room = free()\n"
+        "if room is None: print('unknown')\n"
+        "else:\n"
+        "  try: np.empty(2 * room, dtype=np.uint8)\n"
+        "  except MemoryError as error: print('refused', refused(error) > room)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() in (["refused", "True"], ["unknown"])
