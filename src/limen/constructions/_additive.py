@@ -167,7 +167,7 @@ class GatedLinearMemory(Additive):
 
 
 @dataclass(frozen=True)
-class DeltaMemory(Additive):
+class AdditiveDelta(Additive):
     """delta, gated_delta or kda, with or without a convolution: β is so small that nothing is erased."""
 
     mixer: DeltaRule
@@ -198,7 +198,7 @@ class DeltaMemory(Additive):
 
 
 @dataclass(frozen=True)
-class Mamba2Memory(Additive):
+class AdditiveMamba2(Additive):
     """Head 0 holds the sums, the last r channels the reference: r is what is left of h·d divided by 4^a."""
 
     mixer: Mamba2

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from flint import arb
 
-from limen.constructions._additive import OPEN, REFERENCE, Mamba2Memory
+from limen.constructions._additive import OPEN, REFERENCE, AdditiveMamba2
 from limen.constructions._features import SHUT
 from limen.constructions._lookup import blur, stray
 from limen.constructions._margins import Roundoff
@@ -220,10 +220,10 @@ class Mamba2Carry(Carry):
     mixer: Mamba2
 
     def fitted(self, D: int, later: int) -> Carry | None:
-        return self if Mamba2Memory(self.mixer).holds(1, D + 1) else None
+        return self if AdditiveMamba2(self.mixer).holds(1, D + 1) else None
 
     def write(self, w: Weights, trip: Trip) -> None:
-        r, a = Mamba2Memory(self.mixer).references
+        r, a = AdditiveMamba2(self.mixer).references
         _digits(w["X"], trip, trip.D)
         w["B"][trip.writer, 0] = w["C"][trip.reader, 0] = w["Z"][trip.reader] = w["t"][:] = OPEN
         w["conv"][-1], w["norm"][:], w["A"][:] = 1, 1, -_ALIKE
