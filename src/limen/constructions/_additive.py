@@ -36,8 +36,10 @@ from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
 from limen.core.numbers import Float, Precision
 from limen.core.weights import Array, Weights
-from limen.mixers._delta import DeltaRule
+from limen.mixers.delta import Delta
+from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear
+from limen.mixers.kda import Kda
 from limen.mixers.linear import Linear
 from limen.mixers.log_linear import LogLinear
 from limen.mixers.mamba2 import Mamba2
@@ -170,7 +172,7 @@ class GatedLinearMemory(Additive):
 class AdditiveDelta(Additive):
     """delta, gated_delta or kda, with or without a convolution: β is so small that nothing is erased."""
 
-    mixer: DeltaRule
+    mixer: Delta | GatedDelta | Kda
 
     def holds(self, keys: int, values: int) -> bool:
         return keys <= self.mixer.key_size and values <= self.mixer.d

@@ -35,8 +35,10 @@ from limen.core.errors import BadInput
 from limen.core.features import FeatureMap
 from limen.core.mixer import Mixer
 from limen.core.weights import Array, Weights
-from limen.mixers._delta import DeltaRule
+from limen.mixers.delta import Delta
+from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear
+from limen.mixers.kda import Kda
 from limen.mixers.linear import Linear
 from limen.mixers.log_linear import LogLinear
 from limen.mixers.lstm import Lstm
@@ -174,7 +176,7 @@ def _signs(O: Array, trip: Trip, constant: int, of: float) -> None:
 class DeltaCarry(Carry):
     """delta, gated_delta and kda."""
 
-    mixer: DeltaRule
+    mixer: Delta | GatedDelta | Kda
 
     def fitted(self, D: int, later: int) -> Carry | None:
         d = D + (self.mixer.c > 1)
@@ -331,7 +333,7 @@ class LstmCarry(Carry):
 _KINDS: tuple[tuple[type[Mixer] | tuple[type[Mixer], ...], type[Carry]], ...] = (
     (Linear, LinearCarry),
     (GatedLinear, GatedLinearCarry),
-    (DeltaRule, DeltaCarry),
+    ((Delta, GatedDelta, Kda), DeltaCarry),
     (Mamba, MambaCarry),
     (Mamba2, Mamba2Carry),
     (LogLinear, LogLinearCarry),

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import log
 
-from limen.adversary.block_cut import confused
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
 from limen.core.proof import Formal
@@ -19,6 +18,7 @@ from limen.tasks.is_tree import IsTree
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
 from limen.theorems.block_cut.inequality import WholeBlocks, rows, sparse_layer
+from limen.theorems.block_cut.refute import confused
 
 
 @dataclass(frozen=True)
