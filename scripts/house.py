@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 WIDTH, LEFT, GAP, HEIGHT = 744, 96, 10, 52
 WHAT = {
+    "__main__": "python -m limen",
     "cli": "the command line",
     "web": "the page",
     "api": "from Python",
