@@ -1,5 +1,5 @@
 """`python -m limen`: the command line."""
 
-from limen.cli import main
+from limen.cli import program
 
-main()
+program()

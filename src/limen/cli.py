@@ -51,12 +51,17 @@ Format = Annotated[str | None, typer.Option("--format", help="latex: a table wit
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 
 
+def program() -> NoReturn:
+    """The command line as a process of its own, which is refused memory before the machine runs out of it."""
+    within_what_is_free()
+    main()
+
+
 def main() -> NoReturn:
     """Runs the command line; whatever the user got wrong is one line on standard error."""
     for stream in (sys.stdout, sys.stderr):  # a path or a name may hold what the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    within_what_is_free()
     try:
         code = _run(sys.argv[1:] or ["--help"])
     except BadInput as error:
