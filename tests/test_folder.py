@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from test_cli import asked
 
+from limen.cli import app
 from limen.core.certificate import encode
 from limen.core.errors import BadInput
 from limen.core.folder import ready_file, ready_folder, write_folder, write_whole
@@ -146,6 +146,11 @@ def test_a_report_beside_a_users_files(tmp_path: Path) -> None:
         for evidence in cell.evidence:
             assert found[evidence.file] == encode(evidence.certificate)
     assert not [name for name in found if ".limen-" in name]
+
+
+def asked(*arguments: str) -> object:
+    """A command in this process: what goes wrong is raised."""
+    return app(list(arguments), standalone_mode=False)
 
 
 @pytest.mark.parametrize("name", ["report.html", "report.json"])

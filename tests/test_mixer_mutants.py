@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-MIXERS = Path(__file__).parents[1] / "src/limen/mixers"
+LIMEN = Path(__file__).parents[1] / "src/limen"
 LAWS = {
     "values": "definition_recurrence_and_fast_form_agree",
     "causality": "the_future_changes_nothing",
@@ -17,24 +17,66 @@ LAWS = {
 
 # law that breaks, mixer that shows it, file, what is wrong, the line before and after
 MUTANTS = [
-    ("causality", "softmax", "softmax", "mask removed", "scores.masked_fill(future, -math.inf)", "scores"),
-    ("values", "softmax", "softmax", "mask removed", "causal=not self.bidirectional", "causal=False"),
-    ("causality", "linear", "linear", "mask removed", "(q @ k.mT).tril() @ v)", "(q @ k.mT) @ v)"),
-    ("values", "linear", "linear", "off by one chunk", "0, 0, 1, 0))", "0, 0, 0, 1))"),
-    ("gradients", "linear", "linear", "gradient cut", "tril() @ v + q @ S", "tril() @ v + q @ S.detach()"),
-    ("values", "gated_linear", "gated_linear", "gate ignored", "S = α.mT * S + k.mT @ v", "S = S + k.mT @ v"),
-    ("values", "gated_linear", "gated_linear", "gate ignored", "right.q * left.α", "right.q"),
-    ("values", "gated_delta", "gated_delta", "gate ignored", "S = α_t * S\n", "S = S\n"),
-    ("values", "kda", "kda", "gate ignored", "S = α_t.mT * S ", "S = S "),
-    ("values", "delta", "_chunks", "state after a chunk", "before = [S]", "before = [added[..., 0, :, :]]"),
-    ("values", "delta", "_delta", "nothing erased", "Chunks(M, N, Q - M @ e,", "Chunks(M, N, Q,"),
-    ("values", "mamba2", "_decay", "decay one token late", "g * causal.tril(-1)", "g * causal"),
-    ("values", "window", "window", "window too wide", "q, k, v, 0, self.W)", "q, k, v, 0, self.W + 1)"),
-    ("size", "window", "window", "a token too many", "min(n, self.W - 1)", "min(n, self.W)"),
-    ("size", "mamba", "mamba", "convolution forgotten", "(self.s + self.c - 1)", "self.s"),
-    ("size", "log_linear", "log_linear", "levels forgotten", "(n - 1).bit_count() + 1 if n", "1 if n"),
-    ("values", "log_linear", "log_linear", "a level off", "CHUNK.bit_length() - 1 +", "CHUNK.bit_length() +"),
-    ("causality", "block_sparse", "block_sparse", "a late block", "j < i // self.B", "j <= i // self.B"),
+    (
+        "causality",
+        "softmax",
+        "mixers.softmax",
+        "mask gone",
+        "scores.masked_fill(future, -math.inf)",
+        "scores",
+    ),
+    ("values", "softmax", "mixers.softmax", "mask gone", "causal=not self.bidirectional", "causal=False"),
+    ("causality", "linear", "mixers.linear", "mask gone", "(q @ k.mT).tril() @ v)", "(q @ k.mT) @ v)"),
+    (
+        "values",
+        "linear",
+        "recurrence.chunks",
+        "a chunk off",
+        "before[-1] + added_c",
+        "before[-1] * 2 + added_c",
+    ),
+    (
+        "gradients",
+        "linear",
+        "recurrence.rule",
+        "gradient cut",
+        "summed(k.mT @ v)",
+        "summed(k.mT @ v).detach()",
+    ),
+    ("values", "gated_linear", "recurrence.rule", "gate ignored", "right.q * left.α", "right.q"),
+    ("values", "gated_delta", "mixers.gated_delta", "gate ignored", "S = α_t * S\n", "S = S\n"),
+    ("values", "kda", "mixers.kda", "gate ignored", "S = α_t.mT * S ", "S = S "),
+    ("values", "kda", "recurrence.rule", "gate ignored", "S = α_t.mT * S", "S = 1 * S"),
+    ("values", "delta", "recurrence.chunks", "state after", "before = [S]", "before = [added[..., 0, :, :]]"),
+    ("values", "delta", "recurrence.rule", "nothing erased", "Chunks(M, N, Q - M @ E,", "Chunks(M, N, Q,"),
+    ("values", "mamba2", "recurrence.decay", "a token late", "g * causal.tril(-1)", "g * causal"),
+    (
+        "values",
+        "window",
+        "mixers.window",
+        "window too wide",
+        "q, k, v, 0, self.W)",
+        "q, k, v, 0, self.W + 1)",
+    ),
+    ("size", "window", "mixers.window", "a token too many", "min(n, self.W - 1)", "min(n, self.W)"),
+    ("size", "mamba", "mixers.mamba", "convolution forgotten", "(self.s + self.c - 1)", "self.s"),
+    ("size", "log_linear", "mixers.log_linear", "levels gone", "(n - 1).bit_count() + 1 if n", "1 if n"),
+    (
+        "values",
+        "log_linear",
+        "recurrence.levels",
+        "a level off",
+        "CHUNK.bit_length()\n",
+        "CHUNK.bit_length() - 1\n",
+    ),
+    (
+        "causality",
+        "block_sparse",
+        "mixers.block_sparse",
+        "a late block",
+        "j < i // self.B",
+        "j <= i // self.B",
+    ),
 ]
 
 # In a process of its own, since every module of mixers is loaded anew for each of them.
@@ -54,8 +96,8 @@ class Sabotaged(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 sabotaged, said = Sabotaged(), []
 sys.meta_path.insert(0, sabotaged)
 for law, mixer, file, source in json.load(sys.stdin):
-    sabotaged.name, sabotaged.source = f"limen.mixers.{file}", source
-    for name in [name for name in sys.modules if name.startswith("limen.mixers.")]:
+    sabotaged.name, sabotaged.source = f"limen.{file}", source
+    for name in [name for name in sys.modules if name.startswith(("limen.mixers.", "limen.recurrence."))]:
         del sys.modules[name]
     try:
         getattr(laws, law)(lookup("mixers", mixer, Mixer)())
@@ -67,7 +109,7 @@ print(json.dumps(said))
 
 
 def source(file: str, before: str, after: str) -> str:
-    text = (MIXERS / f"{file}.py").read_text()
+    text = LIMEN.joinpath(*file.split(".")).with_suffix(".py").read_text()
     assert before in text, f"{file}: the line to sabotage is gone: {before}"
     return text.replace(before, after)
 

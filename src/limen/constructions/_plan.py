@@ -21,11 +21,11 @@ def plan(stack: str, L: int) -> HopPlan:
     """The last pass ends with i_L in the last softmax layer, and so backwards: idle layers come first.
 
     >>> plan("LFF", 2)  # z_0 is carried to w, which then hops twice
-    Plan(softmax=(1, 2), carry=0, asks=((0, 0), (1, 2)), hops=(2,))
+    HopPlan(softmax=(1, 2), carry=0, asks=((0, 0), (1, 2)), hops=(2,))
     >>> plan("FLF", 2)  # z_0 hops, i_1 is carried to w (which was idle: 3 is itself), w hops
-    Plan(softmax=(0, 2), carry=1, asks=((1, 0), (3, 2)), hops=(2,))
+    HopPlan(softmax=(0, 2), carry=1, asks=((1, 0), (3, 2)), hops=(2,))
     >>> plan("FF", 2)  # w is idle, then fetches i_0; one step of thought hops twice
-    Plan(softmax=(0, 1), carry=None, asks=((0, 0), (3, 0), (1, 2)), hops=(0, 2))
+    HopPlan(softmax=(0, 1), carry=None, asks=((0, 0), (3, 0), (1, 2)), hops=(0, 2))
     """
     softmax = tuple(i for i, letter in enumerate(stack) if letter in "FH")
     φ = len(softmax)
