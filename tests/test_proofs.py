@@ -568,3 +568,18 @@ def test_without_coq_the_check_says_how_to_get_it(tmp_path: Path) -> None:
         (tools / tool).symlink_to(shutil.which(tool) or tool)
     done = checked(project(tmp_path), str(tools))
     assert done.returncode == 1 and "apt-get install --no-install-recommends coq" in done.stderr
+
+
+def test_all_that_a_proof_requires_is_compiled_before_it() -> None:
+    """Also where the names take two lines; without them `limen check` would have Coq refuse a good proof."""
+    assert coq.required("From Limen Require Import a b\n  c.\nFrom Limen Require d.\n") == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
+    for path in PROOFS.glob("*.v"):
+        text = path.read_text()
+        named = " ".join(re.findall(r"^From Limen Require[^.]*\.", text, re.M))
+        words = set(re.findall(r"\w+", named)) - {"From", "Limen", "Require", "Import"}
+        assert set(coq.required(text)) == words, path.name

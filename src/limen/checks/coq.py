@@ -84,13 +84,18 @@ def _shelf() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="limen-proofs-")
 
 
+def required(text: str) -> list[str]:
+    """The files of `proofs/` that a file names first, on one line or on several."""
+    named = re.findall(r"^From Limen Require(?: Import)?\s+([\w\s]+)\.", text, re.M)
+    return [module for modules in named for module in modules.split()]
+
+
 @cache
 def _library(module: str) -> None:
     """Compiles a file of `proofs/`, after those that it requires."""
     text = (PROOFS / f"{module}.v").read_text(encoding="utf-8")
-    for line in re.findall(r"^From Limen Require (?:Import )?([\w ]+)\.", text, re.M):
-        for needed in line.split():
-            _library(needed)
+    for needed in required(text):
+        _library(needed)
     _run(Path(_shelf().name), module, text, SECONDS)
 
 
