@@ -184,6 +184,12 @@ class Fields:
             raise self.wrong(name, f"a divisor of {of} = {whole}")
         return whole // parts
 
+    def share_of(self, of: str, parts: int) -> int:
+        """`of` divided by a number that must divide it."""
+        if (whole := self.integer(of)) % parts:
+            raise self.wrong(of, f"a multiple of {parts}")
+        return whole // parts
+
     def integers(self, name: str) -> list[int]:
         value = self[name]
         if not isinstance(value, list) or not all(

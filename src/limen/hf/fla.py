@@ -42,7 +42,7 @@ _MIXERS: dict[str, Mixer] = {
 }
 
 
-def _sizes(f: Fields) -> FlaSizes:
+def sizes(f: Fields) -> FlaSizes:
     width = f.integer("hidden_size")
     if f.model_type == "gated_deltanet":
         h_k, d_k = f.integer("num_heads"), f.integer("head_dim")
@@ -60,7 +60,7 @@ def _sizes(f: Fields) -> FlaSizes:
 
 
 def _recurrence(f: Fields, bits: Bits) -> Block:
-    h, d_k, d_v, h_k, h_kv = _sizes(f)
+    h, d_k, d_v, h_k, h_kv = sizes(f)
     mixer = _MIXERS.get(f.model_type, GatedLinear())
     state: Pieces = ((h, d_k * d_v),)
     if f.model_type == "gsa":
@@ -93,7 +93,7 @@ def _attention(f: Fields, sizes: Fields, bits: Bits) -> Block:
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
     if kind == "attention":
-        inner = f if f.model_type in _TRANSFORMERS else f.nested("attn", _ATTENTION)
+        inner = f if f.model_type in _TRANSFORMERS else f.nested("attn", ATTENTION)
         return ((_attention(f, inner, bits),),)
     return ((_samba(f, bits) if f.model_type == "samba" else _recurrence(f, bits),),)
 
@@ -104,7 +104,7 @@ def _kinds(f: Fields) -> tuple[str, ...]:
         return ("attention",) * count
     if f["attn"] is None:
         return ("recurrence",) * count
-    inner = f.nested("attn", _ATTENTION)
+    inner = f.nested("attn", ATTENTION)
     among = set(inner.integers("layers"))
     if not among <= set(range(count)):
         raise inner.wrong("layers", f"a list of layers, 0..{count - 1}")
@@ -112,7 +112,7 @@ def _kinds(f: Fields) -> tuple[str, ...]:
 
 
 _TRANSFORMERS = ("transformer", "sba")
-_ATTENTION = ("layers", "num_heads", "num_kv_heads", "window_size")  # inside attn
+ATTENTION = ("layers", "num_heads", "num_kv_heads", "window_size", "qkv_bias", "qk_norm")  # inside attn
 
 READER = Reader(
     (),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import ceil
 
 from limen.hf.fields import Fields
+from limen.hf.own_shapes import OWN
 from limen.hf.parameters import Experts, NotCounted, Says, Shape, says
 from limen.hf.rare_shapes import RARE
 from limen.hf.stack import Block, FixedRows, LastColumns, ModelLayer, Use
@@ -160,7 +161,6 @@ def mamba2(
     """In: both halves, B and C, a step a head; a convolution; a step, a decay and a skip a head; out."""
 
     def count(f: Fields, layer: ModelLayer) -> int:
-        _theirs(f)
         total, w = 0, f.integer("hidden_size")
         for block in (b for b in layer.blocks if b.what == "mamba2"):
             kept = next(k for k in block.kept if k.use is Use.CONVOLUTION)
@@ -174,17 +174,15 @@ def mamba2(
     return count
 
 
-def _theirs(f: Fields) -> None:
-    """flash-linear-attention has types of the same names and code of its own."""
-    if "fuse_norm" in f.config or "fuse_cross_entropy" in f.config:
-        raise NotCounted
+def _normed(f: Fields) -> bool:
+    """Mamba-2 has a norm unless flash-linear-attention's type of the same name says no."""
+    return f["rmsnorm"] is not False and f["rms_norm"] is not False
 
 
 def mamba(f: Fields, layer: ModelLayer) -> int:
     """S6: in, a convolution, what gives Δ, B and C, Δ out of r numbers, decays, skips, out."""
     if not (blocks := [b for b in layer.blocks if b.what == "mamba"]):
         return 0
-    _theirs(f)
     w, (channels, c) = f.integer("hidden_size"), _kept(blocks[0], Use.CONVOLUTION)
     s = _kept(blocks[0], Use.RECURRENT)[0] // channels
     old = f.takes("time_step_rank")
@@ -638,7 +636,7 @@ SHAPES: dict[str, Shape] = {
     "bamba": Shape(layer=mamba2(lambda f: True, *_SSM)),
     "falcon_h1": Shape(layer=mamba2(lambda f: bool(f["mamba_rms_norm"]), *_SSM, "projectors_bias")),
     "mamba2": Shape(
-        norms=1, size=_none, bias=False, layer=mamba2(lambda f: True, "use_conv_bias", "use_bias")
+        norms=1, size=_none, bias=False, layer=mamba2(_normed, "use_conv_bias", "use_bias")
     ),
     "mamba": Shape(norms=1, size=_none, bias=False, layer=mamba),
     "falcon_mamba": Shape(norms=1, size=_none, bias=False, layer=mamba),
@@ -683,4 +681,5 @@ SHAPES: dict[str, Shape] = {
     ),
     "zamba": Shape(norms=1, size=_none, bias=False, layer=_zamba_layer, once=_zamba, attends=False),
     **RARE,
+    **OWN,
 }
