@@ -25,7 +25,7 @@ from limen.core.errors import BadInput, shortened, unknown
 
 _LAYERS = 1024  # of a model: the deepest have some hundreds
 _LARGEST = 2**48  # of a size: nobody means more
-Value = int | float | bool | str | list[str | int] | dict[str, int] | None
+Value = int | float | bool | str | list[str | int] | dict[str, int | list[int]] | None
 
 
 class Rule(msgspec.Struct, frozen=True):

@@ -149,7 +149,7 @@ _MIXERS = {
     "samba": _samba,
 }
 _FLA = Shape(bias=False, size=_mlp, layer=_mixer, attends=False)
-_RWKV = Shape(bias=False, norms=0, size=lambda f, i: 0, layer=_mixer, attends=False, once=_rwkv_once)
+_RWKV = _FLA._replace(norms=0, size=lambda f, i: 0, once=_rwkv_once, alike=False)
 
 FLA: dict[str, Shape] = {
     **dict.fromkeys(("gla", "gsa", "delta_net", "gated_deltanet", "samba", "transformer", "sba"), _FLA),

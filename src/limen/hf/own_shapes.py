@@ -173,7 +173,7 @@ OWN: dict[str, Shape] = {
         size=lambda f, i: f.integer("dense_intermediate_size"),
         layer=_m3_index,
     ),
-    "nemotron-nas": Shape(qkv="attention_bias", out="attention_bias", norms=0, size=_nas, layer=_nas_rest),
+    "nemotron-nas": Shape(qkv="attention_bias", out="attention_bias", norms=0, size=_nas, layer=_nas_rest, alike=False),
     "yuan": Shape(bias=False, attends=False, layer=_yuan),
     "bailing_moe_linear": Shape(
         qkv="use_qkv_bias",

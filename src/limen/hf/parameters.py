@@ -60,6 +60,7 @@ class Shape(NamedTuple):
     once: Callable[[Fields], int] = lambda f: 0  # what else the model has
     tie: Says = "tie_word_embeddings"
     attends: bool = True  # whether each layer with attention has weights of its own for it
+    alike: bool = True  # whether layers that look alike have as many
 
 
 class NotCounted(Exception):
@@ -68,14 +69,23 @@ class NotCounted(Exception):
 
 def parameters(f: Fields, layers: Sequence[ModelLayer], head: bool = True) -> int | None:
     """None for types whose shapes are not known here; `head`: with what makes words of the last vector."""
-    from limen.hf.shapes import SHAPES
-
-    if (shape := SHAPES.get(f.model_type)) is None:
+    if (shape := shape_of(f.model_type)) is None:
         return None
     try:
         return _counted(f, shape, layers, head)
     except (NotCounted, BadInput):  # the cache may be read where a size of the weights is missing
         return None
+
+
+def shape_of(model_type: str) -> Shape | None:
+    """Of a type that transformers has, or of another; no other file is loaded."""
+    from limen.hf.shapes import SHAPES
+
+    if model_type in SHAPES:
+        return SHAPES[model_type]
+    from limen.hf.own_shapes import OWN
+
+    return OWN.get(model_type)
 
 
 def _counted(f: Fields, shape: Shape, layers: Sequence[ModelLayer], head: bool) -> int:
@@ -95,7 +105,7 @@ def _counted(f: Fields, shape: Shape, layers: Sequence[ModelLayer], head: bool) 
             dense,
             wide,
         )
-        if own is not f or kind not in kinds:
+        if own is not f or kind not in kinds or not shape.alike:
             kinds[kind] = _layer(own, shape, layer, dense, wide)
         total += kinds[kind]
     return total

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from math import ceil
 
 from limen.hf.fields import Fields
-from limen.hf.own_shapes import OWN
 from limen.hf.parameters import Experts, NotCounted, Says, Shape, says
 from limen.hf.rare_shapes import RARE
 from limen.hf.stack import Block, FixedRows, LastColumns, ModelLayer, Use
@@ -681,5 +680,4 @@ SHAPES: dict[str, Shape] = {
     ),
     "zamba": Shape(norms=1, size=_none, bias=False, layer=_zamba_layer, once=_zamba, attends=False),
     **RARE,
-    **OWN,
 }
