@@ -153,11 +153,21 @@ OWN_CLASSES = {  # of types that transformers has not
     "BailingMoeLinearV2ForCausalLM": "bailing_moe_linear",
     "Plamo2ForCausalLM": "plamo2",
     "YuanForCausalLM": "yuan",
+    "Phi4FlashForCausalLM": "phi4flash",
+    "HymbaForCausalLM": "hymba",
+    "MiniCPMForCausalLM": "minicpm",
+    "Step3TextForCausalLM": "step3_text",
+}
+OWN_BOXES = {  # what transformers does not know by this name
+    "step3_vl": "step3_text",
+    "kimi_k2": "deepseek_v3",
+    "minicpmv": "qwen2",
+    "minicpmo": "qwen2",
 }
 
 
 def names() -> str:
-    found = {"boxes": boxes(), "architectures": classes()}
+    found = {"boxes": OWN_BOXES | boxes(), "architectures": classes()}
     return json.dumps(found, indent=0, sort_keys=True) + "\n"
 
 

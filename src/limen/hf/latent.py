@@ -13,6 +13,7 @@ from limen.core.architecture import Part
 from limen.hf.fields import Fields
 from limen.hf.reader import Reader, Stages
 from limen.hf.stack import SUMS, Bits, Block, EveryToken, Kept, Use
+from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.softmax import Softmax
 from limen.mixers.top_k import TopK
 
@@ -49,14 +50,26 @@ def indexed(f: Fields, own_index: bool) -> Block:
     return Block("indexed attention", Part(mixer, p=SUMS), (_latents(f), *index), (*_sizes(f), ("top_k", k)))
 
 
+def pooled(f: Fields, i: int) -> Block:
+    """GLM 5 Next: of the pools of tokens that an index chooses; it may be another layer's."""
+    types = f["indexer_types"]
+    own = types is None or _listed(f, "indexer_types", i) == "full"
+    B, d_i, h = f.integer("index_kpool"), f.integer("index_head_dim"), f.integer("num_attention_heads")
+    k = max(f.integer("index_topk") // B, 1)
+    index = (Kept(Use.INDEX, 2 * d_i + 1, EveryToken()),) if own else ()
+    part = Part(BlockSparse(h, _value_size(f), B, k), p=SUMS)
+    sizes = (*_sizes(f), ("block", B), ("blocks", k))
+    return Block("pooled latent attention", part, (_latents(f), *index), sizes)
+
+
 def _latents(f: Fields) -> Kept:
     whole = (f.integer("num_attention_heads"), _key_size(f), _value_size(f))
-    r, d_r = f.integer("kv_lora_rank"), f.integer("qk_rope_head_dim")
+    r, d_r = f.integer("kv_lora_rank"), f.integer("qk_rope_head_dim", 0)
     return Kept(Use.KV, r + d_r, EveryToken(), pieces=((1, r), (1, d_r)), whole=whole)
 
 
 def _key_size(f: Fields) -> int:
-    return f.integer("qk_nope_head_dim") + f.integer("qk_rope_head_dim")
+    return f.integer("qk_nope_head_dim") + f.integer("qk_rope_head_dim", 0)
 
 
 def _value_size(f: Fields) -> int:

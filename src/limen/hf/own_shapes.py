@@ -7,6 +7,8 @@ mimo           Qwen 2;  minimax_m1, minimax_text_01: MiniMax;  minimax_m3: MiniM
 nemotron-nas   Llama whose layers have each an attention, an MLP, a matrix in their place, or nothing
 yuan           Llama behind two convolutions over two tokens, of w to w/2 numbers and back
 bailing_moe_linear  lightning attention with a gate and a norm, experts with one that all tokens pass
+step3_text     queries through a narrow matrix;  minicpm: Llama
+phi4flash      differential attention, Mamba, gates in the second half;  hymba: both side by side
 plamo2         Mamba-2 whose steps, B and C come from the convolved channels, norms around both halves
 
 Drafters (MTP) are not counted, as elsewhere.
@@ -151,6 +153,68 @@ def _lightning(f: Fields, layer: ModelLayer) -> int:
     return lightning(f, layer)
 
 
+def _step3(f: Fields, layer: ModelLayer) -> int:
+    """Queries come through share_q_dim numbers with a norm; one head of keys and values."""
+    w, sizes = f.integer("hidden_size"), dict(layer.blocks[0].sizes)
+    h, h_kv, d = sizes["heads"], sizes["kv_heads"], sizes["head_dim"]
+    q = f.size_or("share_q_dim", d)
+    return w * (q + 2 * h_kv * d) + q + q * h * d + h * d * w
+
+
+def _step3_dense(f: Fields, i: int) -> bool:
+    """Experts from the second layer on, or where the text "4,5,…" says."""
+    if (said := f["moe_layers_enum"]) is None:
+        return i == 0
+    if not isinstance(said, str) or not all(part.strip().isdigit() for part in said.split(",")):
+        raise f.wrong("moe_layers_enum", "numbers of layers, with commas")
+    return i not in {int(part) for part in said.split(",")}
+
+
+def _minicpm(f: Fields, layer: ModelLayer) -> int:
+    if f["num_experts"]:
+        raise NotCounted
+    return 0
+
+
+def _steps(f: Fields, w: int) -> int:
+    rank = f["mamba_dt_rank"]
+    return -(-w // 16) if rank in (None, "auto") else f.integer("mamba_dt_rank")
+
+
+def _inner(f: Fields, channels: int, w: int) -> int:
+    """Mamba between in and out: a convolution with its bias, what gives Δ, B and C, Δ, decays, skips."""
+    s, r = f.integer("mamba_d_state"), _steps(f, w)
+    return channels * (f.integer("mamba_d_conv") + 1) + channels * (r + 2 * s) + (r + 1) * channels + (
+        channels * (s + 1)
+    )
+
+
+def _phi4flash(f: Fields, layer: ModelLayer) -> int:
+    """Differential attention: four vectors and a norm of two heads; biases; Mamba, or a gate in its place."""
+    w = f.integer("hidden_size")
+    channels = int(f.number("mamba_expand") * w)
+    if layer.kind == "gate":
+        return 2 * w * channels
+    if layer.kind == "linear_attention":
+        return 3 * w * channels + _inner(f, channels, w)
+    sizes = dict(layer.blocks[0].sizes)
+    h, h_kv, d = sizes["heads"], sizes["kv_heads"], sizes["head_dim"]
+    wide = h * d + (2 * h_kv * d if layer.blocks[0].part.kv is None else 0)
+    return (w + 1) * wide + (h * d + 1) * w + 6 * d
+
+
+def _hymba(f: Fields, layer: ModelLayer) -> int:
+    """One matrix in for Mamba, its gate, queries, keys and values; norms of both outputs; steps normed."""
+    if f["mamba_proj_bias"] or f["num_experts"] not in (None, 1) or f["kq_norm"] not in (None, "none"):
+        raise NotCounted
+    w = f.integer("hidden_size")
+    channels, s, r = int(f.number("mamba_expand") * w), f.integer("mamba_d_state"), _steps(f, w)
+    sizes, shared = dict(layer.blocks[0].sizes), layer.blocks[0].part.kv is not None
+    keys = 0 if shared else sizes["kv_heads"] * (sizes["head_dim"] + channels // sizes["heads"])
+    norms = 2 * channels + (r + 2 * s if f["mamba_inner_layernorms"] is not False else 0)
+    return w * (2 * channels + w + keys) + _inner(f, channels, w) + channels * w + norms
+
+
 _LOCAL = Experts("num_local_experts", "intermediate_size")
 _MINIMAX = Shape(qkv=False, out=False, experts=_LOCAL, layer=_lightning)
 
@@ -183,6 +247,22 @@ OWN: dict[str, Shape] = {
         qk_switch="use_qk_norm",
         layer=_bailing,
         experts=Experts(dense=_dense, shared=_shared),
+    ),
+    "step3_text": Shape(
+        bias=False,
+        attends=False,
+        layer=_step3,
+        experts=Experts(
+            "moe_num_experts", dense=_step3_dense, shared=lambda f: f.either("share_expert_dim", 0)
+        ),
+    ),
+    "minicpm": Shape(bias=False, layer=_minicpm),
+    "phi4flash": Shape(bias=False, norm=2, attends=False, layer=_phi4flash),
+    "hymba": Shape(
+        bias=False,
+        attends=False,
+        layer=_hymba,
+        once=lambda f: f.either("num_memory_tokens", 0) * f.integer("hidden_size"),
     ),
     "plamo2": Shape(qkv=False, out=False, bias=False, norms=4, layer=_plamo2),
 }

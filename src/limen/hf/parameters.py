@@ -39,6 +39,7 @@ class Experts(NamedTuple):
     bias: bool = False
     router_bias: bool = False
     gated: bool = True
+    latent: str = ""  # the field with the width in which they work, where that is another one
 
 
 class Shape(NamedTuple):
@@ -186,4 +187,7 @@ def _experts(f: Fields, shape: Shape, experts: Experts, w: int) -> int:
     m = f.integer(experts.size) if count else 0
     passed = _mlp(experts, w, shared, says(f, shape.bias)) if shared else 0
     router = count * (w + experts.router_bias)
-    return count * _mlp(experts, w, m, experts.bias) + router + passed + experts.shared_gate * w
+    inner = f.size(experts.latent) if experts.latent else None  # between two matrices, and a norm
+    between = 0 if inner is None else 2 * w * inner + (inner if f["latent_moe_use_norm"] else 0)
+    each = _mlp(experts, inner or w, m, experts.bias)
+    return count * each + between + router + passed + experts.shared_gate * w

@@ -144,14 +144,29 @@ def delta(f: Fields, layer: ModelLayer) -> int:
 
 
 def kda(f: Fields, layer: ModelLayer) -> int:
-    """Gates come through d numbers in Kimi Linear, straight in Bailing."""
+    """Gates come through d numbers in Kimi Linear, straight in Bailing; Kimi K3's of the output straight."""
     if layer.kind != "linear_attention":
         return 0
     from limen.hf.gated_delta import sizes
 
     w, (h, _, d, _, c) = f.integer("hidden_size"), sizes(f)
-    gate = w * d + d * h * d if f.model_type == "kimi_linear" else w * h * d
-    return 3 * w * h * d + 3 * h * d * c + h * d + h + 2 * gate + w * h + d + h * d * w
+    thin, straight = w * d + d * h * d, w * h * d
+    kimi, inner = f.model_type == "kimi_linear", f.nested("linear_attn_config")
+    decay = thin if kimi else straight
+    gate = thin if kimi and not inner["use_full_rank_gate"] else straight
+    return 3 * w * h * d + 3 * h * d * c + h * d + h + decay + gate + w * h + d + h * d * w
+
+
+def _kimi(f: Fields, layer: ModelLayer) -> int:
+    """Kimi K3 gates the output of latent attention, and weighs earlier blocks of layers before each half."""
+    w = f.integer("hidden_size")
+    gated = layer.kind != "linear_attention" and f["mla_use_output_gate"]
+    gate = w * f.integer("num_attention_heads") * f.integer("v_head_dim") if gated else 0
+    return kda(f, layer) + gate + (4 * w if f["attn_res_block_size"] is not None else 0)
+
+
+def _kimi_once(f: Fields) -> int:
+    return 2 * f.integer("hidden_size") if f["attn_res_block_size"] is not None else 0
 
 
 def mamba2(
@@ -470,8 +485,14 @@ SHAPES: dict[str, Shape] = {
     ),
     "kimi_linear": Shape(
         tie=False,
-        experts=Experts("num_local_experts", dense=listed, shared=times("n_shared_experts")),
-        layer=kda,
+        experts=Experts(
+            "num_local_experts",
+            dense=listed,
+            shared=times("n_shared_experts"),
+            latent="routed_expert_hidden_size",
+        ),
+        layer=_kimi,
+        once=_kimi_once,
     ),
     "bailing_hybrid": Shape(
         tie=False,
