@@ -116,6 +116,38 @@ NEMOTRON_30B = NEMOTRON_NANO_9B | {
     "mamba_num_heads": 64,
     "mamba_head_dim": 64,
 }
+NEMOTRON_NANO_WHOLE = NEMOTRON_NANO_9B | {"hybrid_override_pattern": "M-" * 27 + "*-" * 4}
+NEMOTRON_30B_WHOLE = NEMOTRON_30B | {"hybrid_override_pattern": "M" * 23 + "*" * 6}
+GEMMA_4_E2B = (
+    GEMMA_4_E4B
+    | {"num_hidden_layers": 35, "num_key_value_heads": 1, "num_kv_shared_layers": 20}
+    | {"layer_types": ([S] * 4 + [F]) * 7}
+)
+LAGUNA = {"model_type": "laguna", "num_hidden_layers": 48, "num_key_value_heads": 8, "head_dim": 128} | {
+    "sliding_window": 512,
+    "layer_types": [F, S, S, S] * 12,
+}
+LLAMA_8B = {"model_type": "llama", "num_hidden_layers": 32, "num_attention_heads": 32} | {
+    "num_key_value_heads": 8,
+    "hidden_size": 4096,
+}
+LLAMA_405B = LLAMA_8B | {"num_hidden_layers": 126, "num_attention_heads": 128, "hidden_size": 16384}
+PHI_3_MINI = {"model_type": "phi3", "num_hidden_layers": 32, "num_attention_heads": 32, "hidden_size": 3072}
+MISTRAL_24B = {"model_type": "mistral", "num_hidden_layers": 40, "num_attention_heads": 32} | {
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "sliding_window": None,
+}
+QWEN_3_8B = {"model_type": "qwen3", "num_hidden_layers": 36, "num_attention_heads": 32} | {
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+}
+QWEN_25_05B = {"model_type": "qwen2", "num_hidden_layers": 24, "num_attention_heads": 14} | {
+    "num_key_value_heads": 2,
+    "hidden_size": 896,
+}
+QWEN_35_122B = QWEN_35_35B | {"num_hidden_layers": 48, "linear_num_value_heads": 64}
+GLM_5 = {"model_type": "glm_moe_dsa", "num_hidden_layers": 78}
 
 
 def asked(config: dict[str, Any], engine: str, **options: Any) -> Audit:
@@ -150,6 +182,18 @@ def asked(config: dict[str, Any], engine: str, **options: Any) -> Audit:
         (GEMMA_3_12B, {"context": 8192, "ubatch": 2048}, 512 + 960.0),
         (GEMMA_3_27B, {"context": 65536, "ubatch": 2048}, 5120 + 1248.0),
         (GEMMA_3_27B, {"context": 65536, "swa_full": True}, 31744.0),
+        (QWEN_36_27B, {"context": 131072, "kv_dtype": "q8_0", "sequences": 4, "unified": True}, 4352 + 598.5),
+        (QWEN_35_9B, {"context": 8192}, 256 + 50.25),
+        (LAGUNA, {"context": 1048576, "kv_dtype": "q4_0"}, 13824 + 40.5),
+        (GEMMA_4_E4B, {"context": 102400, "ubatch": 1024}, 1600 + 60.0),
+        (QWEN_3_235B, {"context": 4096}, 752.0),
+        (LLAMA_405B, {"context": 4096}, 2016.0),
+        (PHI_3_MINI, {"context": 4096}, 1536.0),
+        (MISTRAL_24B, {"context": 6656}, 1040.0),
+        (MISTRAL_24B, {"context": 6656, "kv_dtype": "q8_0"}, 552.5),
+        (MISTRAL_24B, {"context": 6656, "kv_dtype": "q4_0"}, 292.5),
+        (QWEN_3_8B, {"context": 2560, "kv_dtype": "q8_0"}, 191.25),
+        (QWEN_3_8B, {"context": 2560, "kv_dtype": "iq4_nl"}, 101.25),
     ],
 )
 def test_llama_cpp_printed_these_mib(config: dict[str, Any], options: dict[str, Any], printed: float) -> None:
@@ -272,3 +316,78 @@ def test_sglang_printed_these_gb_of_indexed_attention(tokens: int, printed: floa
     """DeepSeek-V3.2 in float8: 656 bytes of a latent, 132 of an index key; without the page more 65.48."""
     found = asked({"model_type": "deepseek_v32"}, "sglang", context=tokens, kv_dtype="fp8")
     assert round(found.kv_bytes / GIB, 2) == printed
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "keys", "states"),
+    [
+        # K, V each in GB; conv and ssm in GB
+        (QWEN_36_27B, {"context": 228_520, "kv_dtype": "fp8", "slots": 360}, 3.49, (0.99, 50.77)),
+        (QWEN_35_9B, {"context": 295_950, "slots": 64}, 4.52, (0.07, 3.05)),
+        (NEMOTRON_NANO_WHOLE, {"context": 2_618_868, "slots": 48}, 19.98, (0.09, 6.46)),
+        (
+            NEMOTRON_30B_WHOLE,
+            {"context": 1_557_504, "tensor_parallel": 4, "slots": 8, "kv_dtype": "bfloat16"},
+            2.23,
+            (0.0, 0.1),
+        ),
+        (QWEN_25_05B, {"context": 20_480}, 0.12, (0.0, 0.0)),
+    ],
+)
+def test_sglang_printed_these_gb_of_keys_and_states(
+    config: dict[str, Any], options: dict[str, Any], keys: float, states: tuple[float, float]
+) -> None:
+    found = asked(config, "sglang", **options)
+    assert round(found.kv_bytes / 2 / GIB, 2) == keys
+    assert (round(found.convolution_bytes / GIB, 2), round(found.recurrent_bytes / GIB, 2)) == states
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "printed"),
+    [
+        (DEEPSEEK_R1, {"context": 2_454_421}, 160.63),  # Kimi K2.5, of the same latents
+        (DEEPSEEK_R1, {"context": 524_288, "kv_dtype": "fp8"}, 17.16),
+        (GLM_5, {"context": 131_072, "kv_dtype": "fp8"}, 7.51),
+        (GLM_5, {"context": 262_144, "kv_dtype": "fp8"}, 15.01),
+    ],
+)
+def test_sglang_printed_these_gb_of_latents(
+    config: dict[str, Any], options: dict[str, Any], printed: float
+) -> None:
+    assert round(asked(config, "sglang", **options).kv_bytes / GIB, 2) == printed
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "blocks", "printed"),
+    [
+        (QWEN_35_35B, {"context": 262_144}, 3185, (3_274_229, 12.49)),
+        (GEMMA_4_E2B, {"context": 32_768, "batched": 4096}, 10_200, (106_443, 3.25)),
+        (LLAMA_8B, {"context": 20_000}, 1952, (31_232, 1.56)),
+    ],
+)
+def test_vllm_printed_these_tokens_of_so_many_blocks(
+    config: dict[str, Any], options: dict[str, Any], blocks: int, printed: tuple[int, float]
+) -> None:
+    one = asked(config, "vllm", **options).block_bytes
+    assert one is not None
+    found = asked(config, "vllm", memory=blocks * one, **options)
+    assert found.concurrency is not None
+    assert (found.tokens, round(found.concurrency, 2)) == printed
+
+
+@pytest.mark.parametrize(
+    ("options", "gib", "printed"),
+    [
+        ({"context": 131_072}, 21.43, (467_712, 11.79)),
+        ({"context": 262_144, "speculative": 1, "draft_layers": 1}, 24.05, (482_080, 6.42)),
+    ],
+)
+def test_older_vllm_printed_these_tokens(
+    options: dict[str, Any], gib: float, printed: tuple[int, float]
+) -> None:
+    """Qwen3.5-122B in float8; tokens were whole blocks of the smallest share of a group."""
+    found = asked(QWEN_35_122B, "vllm", kv_dtype="fp8", memory=int(gib * GIB), **options)
+    assert found.plan is not None and found.concurrency is not None
+    groups = sum(count for _, count in found.plan.groups)
+    blocks = int(gib * GIB) // found.plan.block_bytes
+    assert (blocks // groups * found.plan.block, round(found.concurrency, 2)) == printed

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from limen.core.architecture import Part
 from limen.hf.attention import FIELDS as ATTENTION
 from limen.hf.attention import attention, full, heads
 from limen.hf.fields import Fields
@@ -23,7 +24,6 @@ from limen.hf.mamba import behind_convolution
 from limen.hf.reader import ATTENTION as KINDS
 from limen.hf.reader import Reader, Stages
 from limen.hf.stack import SUMS, Bits, Block, EveryToken, FixedRows, Kept, Use
-from limen.core.architecture import Part
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.kda import Kda

@@ -103,7 +103,13 @@ def _bailing(f: Fields, layer: ModelLayer) -> int:
         return 0
     w, h = f.integer("hidden_size"), f.integer("num_attention_heads")
     inner, norms = w // h * h, 2 * (w // h) if f["use_qk_norm"] else 0
-    return (w + says(f, "use_qkv_bias")) * 3 * inner + (w + says(f, "use_bias")) * inner + w * inner + inner + norms
+    return (
+        (w + says(f, "use_qkv_bias")) * 3 * inner
+        + (w + says(f, "use_bias")) * inner
+        + w * inner
+        + inner
+        + norms
+    )
 
 
 def _dense(f: Fields, i: int) -> bool:
@@ -184,8 +190,11 @@ def _steps(f: Fields, w: int) -> int:
 def _inner(f: Fields, channels: int, w: int) -> int:
     """Mamba between in and out: a convolution with its bias, what gives Δ, B and C, Δ, decays, skips."""
     s, r = f.integer("mamba_d_state"), _steps(f, w)
-    return channels * (f.integer("mamba_d_conv") + 1) + channels * (r + 2 * s) + (r + 1) * channels + (
-        channels * (s + 1)
+    return (
+        channels * (f.integer("mamba_d_conv") + 1)
+        + channels * (r + 2 * s)
+        + (r + 1) * channels
+        + (channels * (s + 1))
     )
 
 
@@ -237,7 +246,9 @@ OWN: dict[str, Shape] = {
         size=lambda f, i: f.integer("dense_intermediate_size"),
         layer=_m3_index,
     ),
-    "nemotron-nas": Shape(qkv="attention_bias", out="attention_bias", norms=0, size=_nas, layer=_nas_rest, alike=False),
+    "nemotron-nas": Shape(
+        qkv="attention_bias", out="attention_bias", norms=0, size=_nas, layer=_nas_rest, alike=False
+    ),
     "yuan": Shape(bias=False, attends=False, layer=_yuan),
     "bailing_moe_linear": Shape(
         qkv="use_qkv_bias",

@@ -655,9 +655,7 @@ SHAPES: dict[str, Shape] = {
     ),
     "bamba": Shape(layer=mamba2(lambda f: True, *_SSM)),
     "falcon_h1": Shape(layer=mamba2(lambda f: bool(f["mamba_rms_norm"]), *_SSM, "projectors_bias")),
-    "mamba2": Shape(
-        norms=1, size=_none, bias=False, layer=mamba2(_normed, "use_conv_bias", "use_bias")
-    ),
+    "mamba2": Shape(norms=1, size=_none, bias=False, layer=mamba2(_normed, "use_conv_bias", "use_bias")),
     "mamba": Shape(norms=1, size=_none, bias=False, layer=mamba),
     "falcon_mamba": Shape(norms=1, size=_none, bias=False, layer=mamba),
     "jamba": Shape(
