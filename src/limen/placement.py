@@ -88,11 +88,11 @@ def solves(offered: Offer) -> Solves | str:
     predicted = construction.margin(Precision.parse(offered.precision))
     if predicted is not None and predicted < _LEAST:
         return f"a margin of {predicted:.3g} is finer than its rules reach; it was not asked"
+    from limen_check.fits import derived  # loaded by those who ask about weights alone
+
     try:
         model = limen_check.files.model(*files_of(offered))
-        margin = limen_check.fits.derived(
-            model, construction.task.spelled, offered.precision, construction.steps, hints
-        )
+        margin = derived(model, construction.task.spelled, offered.precision, construction.steps, hints)
     except (limen_check.Refused, limen_check.Malformed) as refused:
         return str(refused)
     return Solves(
