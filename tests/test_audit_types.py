@@ -198,7 +198,7 @@ def _parameters(config: Any, other: dict[str, Any] | None = None) -> tuple[int, 
 
 
 def test_what_is_not_counted_is_no_number() -> None:
-    assert read({"model_type": "rwkv7"}, "x").parameters is None
+    assert read({"model_type": "moshi"}, "x").parameters is None
     assert read({"model_type": "opt", "do_layer_norm_before": False}, "x").parameters is None
     assert read({"model_type": "llama", "vocab_size": "many"}, "x").parameters is None
 
