@@ -112,7 +112,7 @@ def gap_p(bits: Levels, h: float, m: float, n_1: float) -> float:
     """log₂(needs/has) of route P, with b = m."""
     (β_0, _), (ω_0, ω_1), (σ_0, σ_1) = bits
     left = 1 - exp2(min(logarithm(ω_0 + σ_0) - h, 1.0))
-    has = log_sum(logarithm(σ_0 + σ_1), n_1 + logarithm(ω_0 + ω_1), log2(β_0) + log_sum(h + 1, m))
+    has = log_sum(logarithm(σ_0 + σ_1), n_1 + logarithm(ω_0 + ω_1), log2(β_0) + log_add(h + 1, m))
     return n_1 + m + logarithm(max(left, 0)) + logarithm(n_1 + m) - has
 
 
@@ -126,7 +126,7 @@ def gap_w(bits: Levels, y: float, h: float, b: float, n_1: float, N_1: float) ->
     """log₂(needs/has) of route W."""
     (β_0, _), (ω_0, ω_1), (σ_0, σ_1) = bits
     J = y + b - (exp2(min(logarithm(ω_0 + σ_0) - y - h, _HIDDEN)) if ω_1 else 0)
-    each = n_1 + logarithm(ω_0), n_1 + y + logarithm(ω_1), logarithm(β_0) + y + h + log_sum(b, 0.0)
+    each = n_1 + logarithm(ω_0), n_1 + y + logarithm(ω_1), logarithm(β_0) + y + h + log_add(b, 0.0)
     return n_1 + J + logarithm(N_1) - log_sum(logarithm(σ_0 + σ_1), *each)
 
 
@@ -224,8 +224,8 @@ class GapC(NamedTuple):
     def __call__(self, s: Row) -> float:
         L, A = len(s.x), sum(s.w)
         N = list(accumulate(s.n, initial=s.m))
-        u = [s.v, *(log_sum(s.w[l - 2], 0.0) + N[l - 2] for l in range(2, L))]  # u_1 …, or a little more
-        q, D, lacks = s.x[0], log_sum(A + self.ω[0], self.σ[0]), 0.0
+        u = [s.v, *(log_add(s.w[l - 2], 0.0) + N[l - 2] for l in range(2, L))]  # u_1 …, or a little more
+        q, D, lacks = s.x[0], log_add(A + self.ω[0], self.σ[0]), 0.0
         for l in range(1, L):
             X = sum(s.x[:l])
             y = _thinned(s.x[l] + q, N[l - 1], s.x[l] + D if l > 1 else s.x[l] + D + X - s.v)
@@ -243,7 +243,7 @@ class GapC(NamedTuple):
         received = β_to[l] + x_l + u[l - 1]
         if l == 1:
             z_0 = β[0] + X, β[1] + X + (x_l if β[0] > -inf else 0)
-            return log_sum(log2(L - 1) + log_sum(A + ω[0], asked, *z_0, received), σ_to[1])
+            return log_add(log2(L - 1) + log_sum(A + ω[0], asked, *z_0, received), σ_to[1])
         lower = log_sum(X, *(u[i - 1] + sum(s.x[i:l]) for i in range(1, l)))
         return log_sum(x_l + D, 0.0, log2(L - l) + log_sum(asked, β[l] + lower, received), σ_to[l])
 
@@ -257,14 +257,14 @@ def _thinned(T: float, N: float, Q: float) -> float:
 
     from y = (1 + Q)/T + log₂(N/T), which is near where one of both is large.
     """
-    q = log_sum(0.0, Q)
-    y = max(exp2(min(q - T, _HIDDEN)) + N - T if N > T else exp2(min(q - T, _HIDDEN)), 1e-3)
+    q = log_add(0.0, Q)
+    y = max(exp2(min(q - T, _HIDDEN)) + max(N - T, 0), 1e-3)
     for _ in range(_NEWTON):
         y = max(min(y, N), 1e-9)
         ρ = min(max(exp2(-y), 1e-9), 1 - 1e-12)
         η = y - (1 - ρ) * log1p(-ρ) * _E / ρ
         entropy = N + log2(η) - y
-        total = log_sum(entropy, q)
+        total = log_add(entropy, q)
         above = total - T - log2(y)
         if y == N and above >= 0:
             return -above
@@ -273,6 +273,12 @@ def _thinned(T: float, N: float, Q: float) -> float:
         if abs(step) < _NEAR:
             break
     return min(y, N)
+
+
+def log_add(a: float, b: float) -> float:
+    """log₂(2^a + 2^b)."""
+    low, high = (a, b) if a < b else (b, a)
+    return high + log1p(exp2(low - high)) * _E if low > high - _HIDDEN else high
 
 
 def log_sum(*terms: float) -> float:

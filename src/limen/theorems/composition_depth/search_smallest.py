@@ -21,7 +21,7 @@ from limen.theorems.composition_depth.search import (
     gap_p,
     gap_w,
     groups,
-    log_sum,
+    log_add,
     rounded,
 )
 
@@ -55,7 +55,7 @@ def _two_hops(bits: Levels) -> tuple[float, list[float]]:
 
     def split(size: float, at: Point) -> tuple[float, float]:
         n_1 = min(max(at[0], 0.0), size)
-        return max(size - log_sum(n_1, 0.0), 0.0), n_1
+        return max(size - log_add(n_1, 0.0), 0.0), n_1
 
     def gap(size: float, at: Point) -> float:
         m, n_1 = split(size, at)

@@ -19,6 +19,7 @@ from limen.theorems.composition_depth.search import (
     CLEAR,
     Free,
     labels,
+    log_add,
     log_sum,
     logarithm,
     placements,
@@ -118,17 +119,17 @@ def gap(bits: Wires, x: Sequence[float], m: float, n: Sequence[float]) -> float:
     w0, w, s = map(logarithm, bits)
     L, A, N = len(x), sum(n), list(accumulate(n, initial=m))
     λ, ι = max(1, math.ceil(N[L - 2])), max(1, floor(N[L - 1]))
-    δ, θ, u, p = log_sum(s, w0 + A), x[0], x[0], x[0] + A
+    δ, θ, u, p = log_add(s, w0 + A), x[0], x[0], x[0] + A
     room_for, slack = [m - x[0]], []
     for k in range(1, L):
         q = (n[k - 2] if k > 1 else 0.0) + θ
-        room, need = max(N[k - 1] - x[k], 1.0), log_sum(δ, 1.0)
+        room, need = max(N[k - 1] - x[k], 1.0), log_add(δ, 1.0)
         room_for.append(N[k - 1] - x[k] - 1)
         slack.append(log2(floor(room)) + q - need)
-        near = x[k] + log_sum(N[k - 1], u)
+        near = x[k] + log_add(N[k - 1], u)
         θ = _most(q, need, log2(λ), room) + x[k]
-        δ = log_sum(δ + log_sum(x[k], 0.0), s, log_sum(w0, w + log2(k)) + near, w + p)
-        u, p = -inf, log_sum(near, x[k] + p)
+        δ = log_sum(δ + log_add(x[k], 0.0), s, log_add(w0, w + log2(k)) + near, w + p)
+        u, p = -inf, log_add(near, x[k] + p)
     slack.append(n[L - 2] + θ + log2(ι) - δ)
     return sum(min(lack, 0.0) for lack in (*room_for, *slack)) or min(slack)
 
@@ -138,7 +139,7 @@ def _most(q: float, need: float, λ: float, room: float) -> float:
 
     def found(ρ: int) -> float:
         some = log2(ρ) + q
-        return log_sum(some + log2(1 - exp2(need - some)) - λ, 0.0) if some > need + 1e-12 else 0.0
+        return log_add(some + log2(1 - exp2(need - some)) - λ, 0.0) if some > need + 1e-12 else 0.0
 
     low, high = 0, floor(room)  # what can be found grows with ρ, the room for it shrinks
     while high - low > 1:
