@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
 from limen.core.architecture import Architecture
@@ -77,5 +79,14 @@ class Theorem(ABC):
         return None
 
     def refute(self, task: Task, model: Predictor) -> Collision | None:
-        """The proof, run on one model; None where the proof is not constructive or finds nothing."""
-        return None
+        """The proof, run on one model; None where it finds nothing, or is not constructive.
+
+        It is the function `refute` of `refute.py` in the theorem's folder, loaded when it is run: what is
+        decided needs no model.
+        """
+        folder = import_module(type(self).__module__)
+        name = f"{folder.__name__}.refute"
+        if not hasattr(folder, "__path__") or find_spec(name) is None:
+            return None
+        found: Collision | None = import_module(name).refute(task, model)
+        return found

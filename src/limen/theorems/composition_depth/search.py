@@ -1,56 +1,53 @@
 r"""Good free sizes for the inequalities of `inequality.py`.
 
-Everything here is a guess in floating point, in logarithms to the base 2, many candidates at a time; what
-comes of it counts only once the checker has done the arithmetic again in whole numbers.
+Everything here is a guess in floating point, in logarithms to the base 2; what comes of it counts only once
+the checker has done the arithmetic again in whole numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from math import exp2, inf, log, log1p, log2
+from typing import NamedTuple
 
-from limen.core.arrays import NDArray, np
 from limen.tasks.composition import Composition
+from limen.theorems.composition_depth.climb import Point, climbed, scaled, spread
 from limen.theorems.composition_depth.cover import covers
 from limen.theorems.composition_depth.inequality import Chain, Levels
 
-Logs: TypeAlias = "NDArray[np.float64]"
 Free = dict[str, int]  # the sizes of a proof
 
-_COARSELY, _FINELY = 20, 50  # halvings of the interval in which y = log₂(N/Θ) is sought
-_ROUNDS = {1: 0, 2: 10, 3: 20, 4: 30}  # of a search, by hops; beyond, none is made
+_HOPS = 4  # up to which route C is searched
+_STARTS, _CLIMBS = 240, 4  # points at which a search looks first, and climbs from the best of them
+_GRID = 40  # numbers of entries at which the search for route W looks first
 _FEW = 2**20  # values of which the largest Θ is sought exactly
-_KEPT, _MOVED, _NEARER = 12, 160, 0.8  # of each round: the best kept, new ones, how much less far they move
 _EXACT = 50.0  # bits of a number that a float holds as it is
-_HOPELESS = -4.0  # a score that some more rounds will hardly raise above 0
 CLEAR = 1e-4  # a gap of so many powers of two will stand in whole numbers, too, if these are large
 _WIDE = 64.0  # no search ends before its last round for such a gap
 _HARDER = ((8, CLEAR), (8, _WIDE), (9, _WIDE), (10, _WIDE), (12, _WIDE), (16, _WIDE))  # eighths of the bits
 _TRIED, _FAR = 3, -0.5  # rows that are rounded; a gap that no rounding turns
-_E = math.log2(math.e)
+_NEWTON, _NEAR = 8, 1e-7  # steps of Newton's rule at most, and how near it is near enough
+_HIDDEN = 60.0  # a number that is smaller by so many powers of two is not seen in a sum
+_E = log2(math.e)
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Candidates for route C, one a row: logarithms of x_0 … x_{L-1}, w_1 … w_{L-1}, v, and of m, n_1, …"""
+class Row(NamedTuple):
+    """A candidate for route C: logarithms of x_0 … x_{L-1}, w_1 … w_{L-1}, v, and of m, n_1, …"""
 
-    x: Logs
-    w: Logs
-    v: Logs
-    m: Logs
-    n: Logs
-
-    def N(self, l: int) -> Logs:
-        return np.asarray(self.m + self.n[:, :l].sum(1))
+    x: Sequence[float]
+    w: Sequence[float]
+    v: float
+    m: float
+    n: Sequence[float]
 
 
 def free_sizes(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:
     """Routes with their free sizes, for bits by level W."""
     for μ in placements(bits):
         hops = μ[-1] + 1
-        if hops > task.L or hops > max(_ROUNDS):
+        if hops > task.L or hops > _HOPS:
             continue
         short, placed = Composition(task.m, task.n[: hops - 1]), bits.placed(μ, hops)
         shown = {"hops": hops} if hops < task.L else {}
@@ -82,58 +79,55 @@ def _best(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:
 
 def each_w(task: Composition, bits: Levels) -> Free:
     """y, h, b of route W, near the best y for each number y·h of entries."""
-    m, n_1 = math.log2(task.m), math.log2(task.n[0])
-    v, more = np.meshgrid(np.linspace(0, m, 256), np.linspace(-0.5, 0.5, 9))
-    y = np.clip(groups(bits, v, m, n_1) + more, 0, v)
-    h, b = v - y, m - y
-    if m < _EXACT:
-        y = np.log2(np.round(np.exp2(y)))
-        h, b = (np.log2(np.maximum(1, np.floor(np.exp2(log - y) * (1 + 1e-12)))) for log in (v, m))
-    gap = gap_w(bits, y, h, b, n_1, m + n_1)
-    best = np.unravel_index(np.argmax(gap), gap.shape)
-    number, entries = (rounded(float(log[best]), task.m) for log in (y, h + y))
+    m, n_1 = log2(task.m), log2(task.n[0])
+
+    def sizes(at: Point) -> tuple[float, float, float]:
+        v = _within(at[0], m)
+        y = _within(groups(bits, v, m, n_1) + at[1], v)
+        if m >= _EXACT:
+            return y, v - y, m - y
+        y = log2(round(exp2(y)))
+        h, b = (log2(max(1, math.floor(exp2(log - y) * (1 + 1e-12)))) for log in (v, m))
+        return y, h, b
+
+    starts = [(m * i / _GRID, 0.0) for i in range(_GRID + 1)]
+    found = climbed(lambda at: gap_w(bits, *sizes(at), n_1, m + n_1), starts, m / _GRID)
+    y, h, _ = sizes(found[0].at)
+    number, entries = rounded(y, task.m), rounded(h + y, task.m)
     return {"y": number, "h": max(1, entries // number), "b": task.m // number}
 
 
 def pairs(task: Composition, bits: Levels) -> Free:
     """h and b of route P."""
-    m, n_1 = math.log2(task.m), math.log2(task.n[0])
-    log = float(entries(bits, np.array(m), np.array(n_1)))
-    return {"h": rounded(log, task.m), "b": task.m}
+    return {"h": rounded(entries(bits, log2(task.m), log2(task.n[0])), task.m), "b": task.m}
 
 
-def entries(bits: Levels, m: Logs, n_1: Logs) -> Logs:
+def entries(bits: Levels, m: float, n_1: float) -> float:
     """log₂h for b = m: the maximum of n_1·m(1 - d/h)·log₂N_1 - 2β_0·h, at h² = n_1·m·d·log₂N_1/2β_0."""
     (β_0, _), (ω_0, _), (σ_0, _) = bits
-    with np.errstate(divide="ignore"):
-        best = (n_1 + m + _log(ω_0 + σ_0) + np.log2(n_1 + m) - _log(2 * β_0)) / 2
-    return np.asarray(np.clip(best, 0, m))
+    return _within((n_1 + m + logarithm(ω_0 + σ_0) + logarithm(n_1 + m) - log2(2 * β_0)) / 2, m)
 
 
-def gap_p(bits: Levels, h: Logs, m: Logs | float, n_1: Logs | float) -> Logs:
+def gap_p(bits: Levels, h: float, m: float, n_1: float) -> float:
     """log₂(needs/has) of route P, with b = m."""
     (β_0, _), (ω_0, ω_1), (σ_0, σ_1) = bits
-    with np.errstate(divide="ignore"):
-        left = np.log2(np.maximum(1 - np.exp2(_log(ω_0 + σ_0) - h), 0))
-        has = log_sum(_log(σ_0 + σ_1), n_1 + _log(ω_0 + ω_1), _log(β_0) + log_sum(h + 1, m))
-        return np.asarray(n_1 + m + left + np.log2(n_1 + m) - has)
+    left = 1 - exp2(min(logarithm(ω_0 + σ_0) - h, 1.0))
+    has = log_sum(logarithm(σ_0 + σ_1), n_1 + logarithm(ω_0 + ω_1), log2(β_0) + log_add(h + 1, m))
+    return n_1 + m + logarithm(max(left, 0)) + logarithm(n_1 + m) - has
 
 
-def groups(bits: Levels, v: Logs, m: Logs | float, n_1: Logs | float) -> Logs:
+def groups(bits: Levels, v: float, m: float, n_1: float) -> float:
     """log₂y for y·h = 2^v and b = m/y: the minimum of n_1·y·ω_1 + β_0·y·h·b."""
     (β_0, _), (_, ω_1), _ = bits
-    if not β_0 or not ω_1:
-        return np.zeros_like(v)
-    return np.clip((math.log2(β_0) - math.log2(ω_1) + v + m - n_1) / 2, 0, v)
+    return _within((log2(β_0) - log2(ω_1) + v + m - n_1) / 2, v) if β_0 and ω_1 else 0.0
 
 
-def gap_w(bits: Levels, y: Logs, h: Logs, b: Logs, n_1: Logs | float, N_1: Logs | float) -> Logs:
+def gap_w(bits: Levels, y: float, h: float, b: float, n_1: float, N_1: float) -> float:
     """log₂(needs/has) of route W."""
     (β_0, _), (ω_0, ω_1), (σ_0, σ_1) = bits
-    J = y + b - (np.exp2(np.minimum(_log(ω_0 + σ_0) - y - h, 60)) if ω_1 else 0)
-    has = log_sum(_log(σ_0 + σ_1), n_1 + _log(ω_0), n_1 + y + _log(ω_1), _log(β_0) + y + h + log_sum(b, 0.0))
-    with np.errstate(divide="ignore"):
-        return np.asarray(n_1 + J + np.log2(N_1) - has)
+    J = y + b - (exp2(min(logarithm(ω_0 + σ_0) - y - h, _HIDDEN)) if ω_1 else 0)
+    each = n_1 + logarithm(ω_0), n_1 + y + logarithm(ω_1), logarithm(β_0) + y + h + log_add(b, 0.0)
+    return n_1 + J + logarithm(N_1) - log_sum(logarithm(σ_0 + σ_1), *each)
 
 
 def scheme_c(task: Composition, bits: Levels) -> Iterator[Free]:
@@ -144,36 +138,34 @@ def scheme_c(task: Composition, bits: Levels) -> Iterator[Free]:
     unchanged: each D_l falls, and with it what a cover is asked for.
     """
     for more, enough in _HARDER:
-        score, best = _searched(task, Levels(*(tuple(-(-b * more // 8) for b in by) for by in bits)), enough)
-        for row in range(_TRIED):
-            yield _in_whole_numbers(task, bits, best, row)
+        score, rows = _searched(task, Levels(*(tuple(-(-b * more // 8) for b in by) for by in bits)), enough)
+        yield from (_in_whole_numbers(task, bits, row) for row in rows)
         if score < _FAR:
             return
 
 
-def _searched(task: Composition, bits: Levels, enough: float) -> tuple[float, Rows]:
+def _searched(task: Composition, bits: Levels, enough: float) -> tuple[float, list[Row]]:
     """The best rows for route C, and how wide the gap of the first one is."""
-    L, rng = task.L, np.random.default_rng(1)
-    m, n = math.log2(task.m), np.array([math.log2(n_l) for n_l in task.n])
-    most = np.concatenate([[m], np.full(L - 1, m + n.sum() + 30), n, [m]])
-    start = rng.random((2 * _MOVED, 2 * L)) * most
-    start[::2, L:] = most[L:]
+    L, m, n = task.L, log2(task.m), [log2(n_l) for n_l in task.n]
+    gap, wide = GapC.of(bits), m + sum(n)
+    most = (m, *[wide + 30] * (L - 1), *n, m)
 
-    def rows(θ: Logs) -> Rows:
-        v = np.clip(θ[:, -1], 0, m)
-        x = np.column_stack([np.clip(θ[:, 0], 0, v), np.clip(θ[:, 1:L], 0, None)])
-        w = np.clip(θ[:, L:-1], 0, n)
-        return Rows(x, w, v, np.full(len(θ), m), np.broadcast_to(n, w.shape))
+    def row(at: Point) -> Row:
+        v = _within(at[-1], m)
+        x = _within(at[0], v), *(max(x_l, 0.0) for x_l in at[1:L])
+        return Row(x, [_within(w_l, n_l) for w_l, n_l in zip(at[L:-1], n, strict=True)], v, m, n)
 
-    score, best = climbed(lambda θ: gap_c(bits, rows(θ)), start, _ROUNDS[L], (m + n.sum()) / 8, rng, enough)
-    return score, rows(best)
+    anywhere = [scaled(point, most) for point in spread(_STARTS, 2 * L)]
+    starts = [*(at[:L] + most[L:] for at in anywhere[::2]), *anywhere[1::2]]
+    found = climbed(lambda at: gap(row(at)), starts, wide / 16, enough, _CLIMBS)
+    return found[0].value, [row(seen.at) for seen in found[:_TRIED]]
 
 
-def _in_whole_numbers(task: Composition, bits: Levels, found: Rows, row: int) -> Free:
+def _in_whole_numbers(task: Composition, bits: Levels, found: Row) -> Free:
     """The sizes of one row, rounded."""
-    w = [rounded(l, most) for l, most in zip(found.w[row], task.n, strict=True)]
-    v = rounded(found.v[row], task.m)
-    x = [rounded(found.x[row, 0], v), *(rounded(l) for l in found.x[row, 1:])]
+    w = [rounded(l, most) for l, most in zip(found.w, task.n, strict=True)]
+    v = rounded(found.v, task.m)
+    x = [rounded(found.x[0], v), *(rounded(l) for l in found.x[1:])]
     Θ = [x[0]]
     c = Chain(task, bits, x, [1, *w], v, Θ)
     D = c.first()
@@ -193,9 +185,8 @@ def _largest(T: int, N: int, Q: int) -> int:
     """The largest Θ that is surely covered, or a little less."""
     if N <= _FEW:
         return _bisected(lambda Θ: covers(T, N, Q, Θ), N)
-    draws, values, rarity = (np.array([_log(i)]) for i in (T, N, Q))
-    y = float(_thinned(draws, values, rarity, _FINELY)[0])
-    guess = min(_whole(math.log2(N) - y), N) if y < math.inf else 1
+    y = _thinned(logarithm(T), log2(N), logarithm(Q))
+    guess = min(_whole(log2(N) - y), N) if y >= 0 else 1
     for parts in (0, 2**40, 2**30, 2**20, 2**10, 2**5):
         Θ = guess - (guess // parts + 1 if parts else 0)
         if Θ > 1 and covers(T, N, Q, Θ):
@@ -212,86 +203,99 @@ def _bisected(holds: Callable[[int], bool], most: int) -> int:
     return low
 
 
-def gap_c(bits: Levels, s: Rows) -> Logs:
-    """log₂(needs/has) of route C."""
-    β, ω, σ = (np.array([_log(b) for b in by_level]) for by_level in bits)
-    L, A, alone = s.x.shape[1], s.w.sum(1), not any(bits.β)
-    u = [
-        s.v,
-        *(log_sum(s.w[:, l - 2], 0.0) + s.N(l - 2) for l in range(2, L)),
-    ]  # u_1 … u_{L-1}, or a little more
-    q, D = s.x[:, 0], log_sum(A + ω[0], σ[0])
-    for l in range(1, L):
-        x_l, X, N = s.x[:, l], s.x[:, :l].sum(1), s.N(l - 1)
-        Q = x_l + D if l > 1 else x_l + D + X - s.v
-        q = s.w[:, l - 1] + np.maximum(N - _thinned(x_l + q, N, Q), 0)
-        asked, states = A + X + ω[l], np.logaddexp2.reduce(σ[: l + 1])
-        received = np.logaddexp2.reduce(β[: l + 1]) + x_l + u[l - 1]
-        if alone:
-            D = log_sum(D, asked, σ[l])
-        elif l == 1:
-            z_0 = log_sum(β[0] + X, β[1] + X + (x_l if bits.β[0] else 0))
-            D = log_sum(math.log2(L - 1) + log_sum(A + ω[0], asked, z_0, received), states)
-        else:
-            lower = log_sum(X, *(u[i - 1] + s.x[:, i:l].sum(1) for i in range(1, l)))
-            D = log_sum(x_l + D, 0.0, math.log2(L - l) + log_sum(asked, β[l] + lower, received), states)
-    with np.errstate(divide="ignore"):
-        return np.asarray(q + np.log2(s.N(L - 1)) - D)
+class GapC(NamedTuple):
+    """log₂(needs/has) of route C for these bits, of which it holds the logarithms, and of the sums up to l.
 
-
-def _thinned(T: Logs, N: Logs, Q: Logs, halvings: int = _COARSELY) -> Logs:
-    """The least y with N·h(2^-y) + 1 + Q < T·y, h the binary entropy; ∞ where N·2^-y would be below 1."""
-    low, high = np.full(N.shape, -60.0), np.log2(np.maximum(N, 1e-9))  # of log₂y
-
-    def enough(log_y: Logs) -> NDArray[np.bool_]:
-        y = np.exp2(log_y)
-        ρ = np.clip(np.exp2(-y), 1e-9, 1 - 1e-12)
-        h = np.log2(y - (1 - ρ) * np.log1p(-ρ) * _E / ρ) - y
-        return np.asarray(log_sum(N + h, 0.0, Q) < T + log_y)
-
-    some = enough(high)
-    for _ in range(halvings):
-        middle = (low + high) / 2
-        good = enough(middle)
-        low, high = np.where(good, low, middle), np.where(good, middle, high)
-    return np.where(some, np.exp2(high), math.inf)
-
-
-def climbed(
-    score: Callable[[Logs], Logs],
-    rows: Logs,
-    rounds: int,
-    far: float,
-    rng: np.random.Generator,
-    enough: float,
-) -> tuple[float, Logs]:
-    """The best score found, and the best rows: good ones are moved at random, less and less far.
-
-    A score of `enough` ends it, and one that is hopeless after a third of the rounds.
+    Where a cover holds for one value only, what it lacks is taken off, the more the earlier: from there a
+    search must find its way up.
     """
-    scores = score(rows)
-    for done in range(rounds):
-        best = np.argsort(-scores, kind="stable")[:_KEPT]
-        rows, scores = rows[best], scores[best]
-        if scores[0] >= enough or (3 * done > rounds and scores[0] < _HOPELESS):
+
+    β: list[float]
+    ω: list[float]
+    σ: list[float]
+    β_to: list[float]
+    σ_to: list[float]
+
+    @classmethod
+    def of(cls, bits: Levels) -> GapC:
+        β, ω, σ = ([logarithm(b) for b in by_level] for by_level in bits)
+        return cls(β, ω, σ, *([logarithm(total) for total in accumulate(by)] for by in (bits.β, bits.σ)))
+
+    def __call__(self, s: Row) -> float:
+        L, A = len(s.x), sum(s.w)
+        N = list(accumulate(s.n, initial=s.m))
+        u = [s.v, *(log_add(s.w[l - 2], 0.0) + N[l - 2] for l in range(2, L))]  # u_1 …, or a little more
+        q, D, lacks = s.x[0], log_add(A + self.ω[0], self.σ[0]), 0.0
+        for l in range(1, L):
+            X = sum(s.x[:l])
+            y = _thinned(s.x[l] + q, N[l - 1], s.x[l] + D if l > 1 else s.x[l] + D + X - s.v)
+            lacks += min(y, 0) * (L - l + 1)
+            q = s.w[l - 1] + (N[l - 1] - y if 0 <= y < N[l - 1] else 0)
+            D = self._lost(s, u, D, l, A, X)
+        return q + log2(N[L - 1]) - D + lacks if N[L - 1] > 0 else -inf
+
+    def _lost(self, s: Row, u: list[float], D: float, l: int, A: float, X: float) -> float:
+        """D_{l+1}."""
+        β, ω, σ, β_to, σ_to = self
+        L, x_l, asked = len(s.x), s.x[l], A + X + ω[l]
+        if β_to[-1] == -inf:
+            return log_sum(D, asked, σ[l])
+        received = β_to[l] + x_l + u[l - 1]
+        if l == 1:
+            z_0 = β[0] + X, β[1] + X + (x_l if β[0] > -inf else 0)
+            return log_add(log2(L - 1) + log_sum(A + ω[0], asked, *z_0, received), σ_to[1])
+        lower = log_sum(X, *(u[i - 1] + sum(s.x[i:l]) for i in range(1, l)))
+        return log_sum(x_l + D, 0.0, log2(L - l) + log_sum(asked, β[l] + lower, received), σ_to[l])
+
+
+def _thinned(T: float, N: float, Q: float) -> float:
+    """The least y with N·h(2^-y) + 1 + Q < T·y, h the binary entropy; beyond log₂N -(what is lacking there).
+
+    By Newton's rule on f(y) = log₂(N·h(2^-y) + 1 + Q) - log₂(T·y), which falls; with ρ = 2^-y
+
+        h = ρ·η,   η = y - (1-ρ)log₂(1-ρ)/ρ,      df/d(ln y) = -(share of N·h)·y·log₂((1-ρ)/ρ)/η - log₂e
+
+    from y = (1 + Q)/T + log₂(N/T), which is near where one of both is large.
+    """
+    q = log_add(0.0, Q)
+    y = max(exp2(min(q - T, _HIDDEN)) + max(N - T, 0), 1e-3)
+    for _ in range(_NEWTON):
+        y = max(min(y, N), 1e-9)
+        ρ = min(max(exp2(-y), 1e-9), 1 - 1e-12)
+        η = y - (1 - ρ) * log1p(-ρ) * _E / ρ
+        entropy = N + log2(η) - y
+        total = log_add(entropy, q)
+        above = total - T - log2(y)
+        if y == N and above >= 0:
+            return -above
+        step = above / (exp2(entropy - total) * y * log((1 - ρ) / ρ) / η + 1) / _E
+        y *= max(1 + step, 1 / 8)
+        if abs(step) < _NEAR:
             break
-        near = rows[rng.integers(len(rows), size=_MOVED)]
-        near = near + far * rng.standard_normal(near.shape) * (rng.random(near.shape) < 0.6)
-        rows, scores = np.concatenate([rows, near]), np.concatenate([scores, score(near)])
-        far *= _NEARER
-    best = np.argsort(-scores, kind="stable")[:_KEPT]
-    return float(scores[best[0]]), rows[best]
+    return min(y, N)
 
 
-def log_sum(*terms: Logs | float) -> Logs:
-    total = terms[0]
-    for term in terms[1:]:
-        total = np.logaddexp2(total, term)
-    return np.asarray(total)
+def log_add(a: float, b: float) -> float:
+    """log₂(2^a + 2^b)."""
+    low, high = (a, b) if a < b else (b, a)
+    return high + log1p(exp2(low - high)) * _E if low > high - _HIDDEN else high
 
 
-def _log(count: int) -> float:
-    return math.log2(count) if count else -math.inf
+def log_sum(*terms: float) -> float:
+    """log₂Σ2^term."""
+    top = max(terms)
+    if top == -inf:
+        return top
+    return top + log2(sum(exp2(term - top) for term in terms if term > top - _HIDDEN))
+
+
+def logarithm(count: float) -> float:
+    """log₂, of 0 too."""
+    return log2(count) if count else -inf
+
+
+def _within(log: float, most: float) -> float:
+    return 0.0 if log < 0 else min(log, most)
 
 
 def _whole(log: float) -> int:
@@ -301,6 +305,6 @@ def _whole(log: float) -> int:
 
 def rounded(log: float, most: int | None = None) -> int:
     """2^log in 1..most; the most itself where it comes near."""
-    if most is not None and log > math.log2(most) - 1e-6:
+    if most is not None and log > log2(most) - 1e-6:
         return most
     return max(1, round(2**log)) if log < 52 else _whole(log)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache
 from typing import NamedTuple
 
 from limen.core.architecture import Architecture
-from limen.core.arrays import np
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import Facts
 from limen.theorems._case import Accuracy, Case, Sides
+from limen.theorems.composition_depth.climb import Point, Score, climbed, spread
 from limen.theorems.composition_depth.sharp import SHARP, SharpStack, Unmet, bits, full_first, linear_first
 from limen.theorems.composition_depth.sharp_floats import (
     A1,
@@ -27,9 +26,9 @@ from limen.theorems.composition_depth.sharp_floats import (
     LARGEST,
     LF,
     LF_SPLIT,
+    NOTHING,
     D,
     E,
-    Floats,
     Found,
     Route,
     Tables,
@@ -148,11 +147,11 @@ def _filled(case: Case, task: Composition, route: Route, stack: SharpStack) -> I
         there = SharpStack(-(-stack.β * eighths // 8), tuple(-(-S_t * eighths // 8) for S_t in stack.S))
         u = _best(lambda u, there=there: route.at(tables, there, u).margin, route.free)  # type: ignore[misc]
         found = route.at(tables, there, u)
-        if not all(np.isfinite(size).all() for size in found.sizes.values()):
+        if found.margin == -math.inf and route is not A1:  # which has no sizes to find
             return
         filled = replace(case, route=route.name, sizes=_whole(found.sizes) | route.hops(task.L))
         yield filled
-        if not found.margin[0] > _NEAR or _excludes(filled):
+        if not found.margin > _NEAR or _excludes(filled):
             return
 
 
@@ -187,19 +186,19 @@ def _tables(task: Composition, route: Route) -> Tables:
     return Tables(_float(m), tuple(map(_float, n)))
 
 
-def _float(x: int) -> Floats:
-    return np.array([x if x < LARGEST else math.inf], dtype=np.float64)
+def _float(x: int) -> float:
+    return float(x) if x < LARGEST else math.inf
 
 
-def _whole(sizes: dict[str, Floats]) -> dict[str, int]:
-    return {name: int(size[0]) for name, size in sizes.items()}
+def _whole(sizes: dict[str, float]) -> dict[str, int]:
+    return {name: int(size) for name, size in sizes.items()}
 
 
-class Point(NamedTuple):
+class Placed(NamedTuple):
     """A case, and where the search found it."""
 
     case: Case
-    u: Floats
+    u: Point
 
 
 def _smallest(route: Route, architecture: Architecture, L: int, below: int) -> Case | None:
@@ -224,40 +223,40 @@ def _smallest(route: Route, architecture: Architecture, L: int, below: int) -> C
 
 
 def _possible(
-    route: Route, architecture: Architecture, L: int, n: int, near: Floats | None = None
-) -> Point | None:
+    route: Route, architecture: Architecture, L: int, n: int, near: Point | None = None
+) -> Placed | None:
     """Tables of at most n tokens for which the inequality holds in floats."""
     reading = Reading.of(architecture, n)
     if reading is None:
         return None
     stack, cuts = reading.stack(route), route.tables - 1
 
-    def found(u: Floats) -> Found:
-        return route.at(_divided(route, L, n, u[:, :cuts]), stack, u[:, cuts:])
+    def found(u: Point) -> Found:
+        tables = _divided(route, L, n, u[:cuts])
+        return route.at(tables, stack, u[cuts:]) if tables.m >= 1 else NOTHING
 
     u = _best(lambda u: found(u).margin, cuts + route.free, near, until=0.0)
     margin, sizes = found(u)
-    if not margin[0] > 0:
+    if not margin > 0:
         return None
-    m, n_l = _divided(route, L, n, u[:, :cuts])
-    task = _task(route, L, int(m[0]), tuple(int(size[0]) for size in n_l))
-    return Point(Case(task, architecture, route=route.name, sizes=_whole(sizes) | route.hops(L)), u)
+    m, n_l = _divided(route, L, n, u[:cuts])
+    task = _task(route, L, int(m), tuple(map(int, n_l)))
+    return Placed(Case(task, architecture, route=route.name, sizes=_whole(sizes) | route.hops(L)), u)
 
 
-def _divided(route: Route, L: int, n: int, u: Floats) -> Tables:
+def _divided(route: Route, L: int, n: int, u: Point) -> Tables:
     """Tables that n tokens have room for: n_l from u, m what is left; further ones as small as can be."""
-    n_l: list[Floats] = []
-    width, tokens = np.ones(len(u)), np.ones(len(u))  # N_l/m, and all entries/m
-    for u_l in u.T if L > 1 else ():
-        n_l.append(between(u_l, 1, n / 2 / width))
-        width = width * n_l[-1]
-        tokens = tokens + width
     if L == 1:
-        return Tables(np.full(len(u), n - 2.0), (width,))
+        return Tables(n - 2.0, (1.0,))
+    n_l: list[float] = []
+    width, tokens = 1.0, 1.0  # N_l/m, and all entries/m
+    for u_l in u:
+        n_l.append(between(min(max(u_l, 0.0), 1.0), 1, n / 2 / width))
+        width *= n_l[-1]
+        tokens += width
     further = L - route.tables
-    if route.upper:
-        return Tables(np.floor((n - 2 - further) / tokens), tuple(n_l))
-    return Tables(np.floor((n - 2) / (tokens + further * width)), tuple(n_l))
+    room, each = (n - 2 - further, tokens) if route.upper else (n - 2, tokens + further * width)
+    return Tables(float(room // each), tuple(n_l))
 
 
 def _task(route: Route, L: int, m: int, n: tuple[int, ...]) -> Composition:
@@ -268,46 +267,19 @@ def _task(route: Route, L: int, m: int, n: tuple[int, ...]) -> Composition:
     return Composition(1, (*ones[1:], m, *n)) if route.upper else Composition(m, n + ones)
 
 
-# The search: points spread over a cube, then again and again over smaller ones around the best of each slice.
+def _best(margin: Score, free: int, near: Point | None = None, until: float = math.inf) -> Point:
+    """Where the margin is widest (or just above `until`); perhaps `near` a point.
 
-
-def _best(
-    margin: Callable[[Floats], Floats], free: int, near: Floats | None = None, until: float = math.inf
-) -> Floats:
-    """Where the margin is widest (or just above `until`), as one point: (1, free); perhaps `near` one.
-
-    The last free size starts in several slices of its range, each searched apart: there may be two peaks.
+    The last free size starts in several slices of its range: there may be two peaks.
     """
     if free == 0:
-        return np.empty((1, 0))
-    many = min(16 * 4**free, 2**15)
-    points = _spread(many, free)
-    points = points[np.argsort(points[:, -1])].reshape(_SLICES, -1, free)
-    if near is not None:
-        points[0, 0] = near
-    around = _spread(max(16, many // 64), free) - 0.5
-    best, value, side = points[:, 0], np.full(_SLICES, -math.inf), 1.0
-    for _ in range(_ROUNDS):
-        values = np.nan_to_num(margin(points.reshape(-1, free)), nan=-math.inf).reshape(_SLICES, -1)
-        i = values.argmax(axis=1)[:, None]
-        found = np.take_along_axis(values, i, axis=1)[:, 0]
-        better = found > value
-        best = np.where(better[:, None], np.take_along_axis(points, i[:, :, None], axis=1)[:, 0], best)
-        value = np.maximum(value, found)
-        if value.max() > until:
-            break
-        side *= _SMALLER
-        points = np.clip(best[:, None] + side * around, 0, 1)
-    return best[[int(value.argmax())]]
+        return ()
+    slices = [
+        [] if near is None else [near],
+        *([u for u in spread(_POINTS * free, free) if int(u[-1] * _SLICES) == i] for i in range(_SLICES)),
+    ]
+    starts = [climbed(margin, points, 0, until)[0] for points in slices if points]
+    return climbed(margin, [seen.at for seen in starts], _SIDE, until, climbs=_SLICES)[0].at
 
 
-_ROUNDS, _SMALLER, _SLICES = 16, 0.65, 4  # the last cubes have sides of 0.001
-
-
-@cache
-def _spread(points: int, free: int) -> Floats:
-    """Points i·(1/φ, 1/φ², …) mod 1, φ^(free+1) = φ + 1: they leave no large hole."""
-    φ = 2.0
-    for _ in range(64):
-        φ = (1 + φ) ** (1 / (free + 1))
-    return np.asarray(np.arange(1, points + 1)[:, None] * φ ** -np.arange(1.0, free + 1) % 1)
+_POINTS, _SLICES, _SIDE = 24, 4, 0.2  # points for each free size, slices, and the side of the first simplex

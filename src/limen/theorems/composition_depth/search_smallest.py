@@ -6,30 +6,29 @@ A guess in floating point, as in `search.py`; who asks must check what comes of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
-from limen.core.arrays import np
 from limen.core.bits import power_bits
 from limen.tasks.composition import Composition
+from limen.theorems.composition_depth.climb import Point, climbed, scaled, spread
 from limen.theorems.composition_depth.inequality import Levels
 from limen.theorems.composition_depth.search import (
     CLEAR,
-    Logs,
-    Rows,
-    climbed,
+    GapC,
+    Row,
     entries,
-    gap_c,
     gap_p,
     gap_w,
     groups,
-    log_sum,
+    log_add,
     rounded,
 )
 
-_STEPS = 1.0, 0.25, 0.05  # of the logarithms of m and n_1: ever finer around the best
-_NEAR = 0.05  # how near, in powers of two, the search for route C comes
+_NEAR = 0.05  # how near, in powers of two, the search comes
+_STARTS, _CLIMBS = 40, 4  # points at which a search looks first, and climbs from the best of them
 _WIDE = 0.5  # a gap so wide that the next smaller size can be looked at
-_ROUNDS = {2: (10, 8), 3: (30, 25)}  # by hops: of the search at the first size, and at each next one
+Sized = Callable[[float, Point], float]  # the gap at a size in powers of two, and the free numbers
 
 
 def guesses(bits: Levels, L: int) -> Iterator[Composition]:
@@ -52,56 +51,56 @@ def _one_hop(bits: Levels) -> float:
 
 
 def _two_hops(bits: Levels) -> tuple[float, list[float]]:
-    """Logarithms of m and n_1 for the routes W and P, on a grid."""
-    most = math.log2(2 + sum(map(sum, bits))) + 8
-    m, n_1 = np.arange(0, most), np.arange(0, most)
-    thinner = bits.β[0] > 0 and bits.ω[1] > 0  # whether it may pay that few entries of z_1 vary
-    found = 0.0, 0.0
-    for step in _STEPS:
-        less = np.arange(0, 12, max(step, 0.25)) if thinner else np.zeros(1)
-        M, N, less = np.meshgrid(m, n_1, less, indexing="ij")
-        v = np.maximum(M - less, 0) if bits.ω[1] else np.zeros_like(M)
-        y = groups(bits, v, M, N)
-        gap = gap_w(bits, y, v - y, M - y, N, M + N)
-        if bits.β[0]:
-            gap = np.maximum(gap, gap_p(bits, entries(bits, M, N), M, N))
-        tokens = np.where(gap > 0, M + log_sum(N, 0.0), math.inf)
-        best = np.unravel_index(np.argmin(tokens), tokens.shape)
-        found = float(M[best]), float(N[best])
-        m, n_1 = (np.maximum(0, at + np.arange(-1, 1.01, 0.25) * step) for at in found)
-    return found[0], [found[1]]
+    """Logarithms of m and n_1 for the routes W and P, at the fewest tokens m·(1 + n_1)."""
+
+    def split(size: float, at: Point) -> tuple[float, float]:
+        n_1 = min(max(at[0], 0.0), size)
+        return max(size - log_add(n_1, 0.0), 0.0), n_1
+
+    def gap(size: float, at: Point) -> float:
+        m, n_1 = split(size, at)
+        v = max(m - max(at[1], 0.0), 0.0) if bits.ω[1] else 0.0
+        y = groups(bits, v, m, n_1)
+        by_w = gap_w(bits, y, v - y, m - y, n_1, m + n_1)
+        return max(by_w, gap_p(bits, entries(bits, m, n_1), m, n_1)) if bits.β[0] else by_w
+
+    most = 2 * math.log2(2 + sum(map(sum, bits))) + 16
+    size, at = _least(gap, most, (most / 2, most / 4))
+    m, n_1 = split(size, at)
+    return m, [n_1]
 
 
 def _hops(bits: Levels, L: int) -> tuple[float, list[float]]:
     """Logarithms of m and n_1 … for route C: the smallest log₂N_{L-1} at which a search still finds a gap."""
-    rng = np.random.default_rng(1)
-    first, later = _ROUNDS[L]
+    gap_c, high = GapC.of(bits), 2 * 4 ** (L - 1) * math.log2(2 + sum(map(sum, bits)))
+    most = (*[high / 2] * L, *[high / 4] * (L - 1), high)
+    size, at = _least(lambda size, at: gap_c(_split(at, size)), high, most)
+    found = _split(at, size)
+    return found.m, list(found.n)
 
-    def found(start: Logs, size: float, rounds: int, far: float) -> Logs | None:
-        gap, rows = climbed(lambda θ: gap_c(bits, _split(θ, size)), start, rounds, far, rng, _WIDE)
-        return rows if gap > CLEAR else None
 
-    low, high = 0.0, 2 * 4 ** (L - 1) * math.log2(2 + sum(map(sum, bits)))
-    anywhere = rng.random((400, 2 * L)) * np.array([high / 2] * L + [high / 4] * (L - 1) + [high])
-    while (best := found(anywhere, high, first, high / 8)) is None:
+def _least(gap: Sized, high: float, most: Point) -> tuple[float, Point]:
+    """The smallest size with a gap, or one near it, and where; by bisection from `high` on."""
+    anywhere = [scaled(point, most) for point in spread(_STARTS, len(most))]
+    low = 0.0
+    while (best := climbed(partial(gap, high), anywhere, high / 8, _WIDE, _CLIMBS)[0]).value <= CLEAR:
         low, high = high, 2 * high
     while high - low > _NEAR:
         size = (low + high) / 2
-        start = np.concatenate([best * size / high, best, anywhere])
-        better = found(start, size, later, (high - low) / 4 + 0.5)
-        if better is None and L > 2:  # the good rows may all lie on the wrong hill
-            better = found(anywhere * size / high, size, first, size / 8)
-        low, high, best = (size, high, best) if better is None else (low, size, better)
-    sizes = _split(best[:1], high)
-    return float(sizes.m[0]), [float(n_l) for n_l in sizes.n[0]]
+        smaller = scaled(best.at, [size / high] * len(most))
+        nearer = climbed(partial(gap, size), [smaller, best.at], (high - low) / 4 + 0.5, _WIDE)[0]
+        if nearer.value <= CLEAR:  # that may be the wrong hill
+            elsewhere = [scaled(at, [size / high] * len(most)) for at in anywhere]
+            nearer = climbed(partial(gap, size), elsewhere, size / 8, _WIDE)[0]
+        low, high, best = (size, high, best) if nearer.value <= CLEAR else (low, size, nearer)
+    return high, best.at
 
 
-def _split(θ: Logs, size: float) -> Rows:
+def _split(at: Point, size: float) -> Row:
     """Rows x_0 … x_{L-1}, n_1 … n_{L-1}, v, with m such that N_{L-1} has this size; w_l = n_l."""
-    L = θ.shape[1] // 2
-    n = np.maximum(θ[:, L:-1], 0)
-    n = n * np.minimum(1, size / np.maximum(n.sum(1), 1e-9))[:, None]
-    m = size - n.sum(1)
-    v = np.clip(θ[:, -1], 0, m)
-    x = np.column_stack([np.clip(θ[:, 0], 0, v), np.maximum(θ[:, 1:L], 0)])
-    return Rows(x, n, v, m, n)
+    L = len(at) // 2
+    n = [max(n_l, 0.0) for n_l in at[L:-1]]
+    n = [n_l * min(1.0, size / max(sum(n), 1e-9)) for n_l in n]
+    m = max(size - sum(n), 0.0)
+    v = min(max(at[-1], 0.0), m)
+    return Row([min(max(at[0], 0.0), v), *(max(x_l, 0.0) for x_l in at[1:L])], n, v, m, n)

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from limen.adversary.collisions import Collisions, states
-from limen.checks.collision import streams
 from limen.core.architecture import Architecture
-from limen.core.certificate import Bound, Collision
+from limen.core.certificate import Bound
 from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
-from limen.mixers.log_linear import Stretches
-from limen.model.model import Model, State
-from limen.model.predictor import Predictor
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
 from limen.theorems._states import power_of_two
@@ -80,16 +74,3 @@ class LogLinearState(Theorem):
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
         average = stated("log_linear_state", Case(task, architecture, steps, "average"))
         return Ceiling.of(average, "log_linear_state: after 2^r tokens one matrix a head is left of them")
-
-    def refute(self, task: Task, model: Predictor) -> Collision | None:
-        if not (isinstance(model, Model) and streams(model)):
-            return None
-        seen = Collisions(power_of_two(task), lambda prefixes: states(model, prefixes, known=_merged))
-        return seen.search(task, model).witness
-
-
-def _merged(state: State) -> tuple[tuple[Any, ...], ...]:
-    """What the token after 2^r others reads: the levels added up."""
-    return tuple(
-        tuple(s.S.sum(-2) if isinstance(s, Stretches) else s for s in layer) for layer in state.layers
-    )

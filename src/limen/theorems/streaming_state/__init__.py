@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.adversary.collisions import Collisions
 from limen.core.architecture import Architecture
-from limen.core.certificate import Bound, Collision
+from limen.core.certificate import Bound
 from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
-from limen.model.predictor import Predictor
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
 from limen.theorems._states import answered
@@ -62,6 +60,3 @@ class StreamingState(Theorem):
         sizes = {} if t == task.cut else {"t": t}
         average = stated("streaming_state", Case(task, architecture, steps, "average", sizes))
         return Ceiling.of(average, "streaming_state: the state has too few bits for all that may be asked")
-
-    def refute(self, task: Task, model: Predictor) -> Collision | None:
-        return Collisions().search(task, model).witness

@@ -1,0 +1,28 @@
+"""The proof of `log_linear_state`, run on a model: prefixes of 2^r tokens with the same levels, added up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from limen.adversary.collisions import Collisions, states
+from limen.checks.collision import streams
+from limen.core.certificate import Collision
+from limen.core.task import Task
+from limen.mixers.log_linear import Stretches
+from limen.model.model import Model, State
+from limen.model.predictor import Predictor
+from limen.theorems._states import power_of_two
+
+
+def refute(task: Task, model: Predictor) -> Collision | None:
+    if not (isinstance(model, Model) and streams(model)):
+        return None
+    seen = Collisions(power_of_two(task), lambda prefixes: states(model, prefixes, known=_merged))
+    return seen.search(task, model).witness
+
+
+def _merged(state: State) -> tuple[tuple[Any, ...], ...]:
+    """What the token after 2^r others reads: the levels added up."""
+    return tuple(
+        tuple(s.S.sum(-2) if isinstance(s, Stretches) else s for s in layer) for layer in state.layers
+    )
