@@ -23,7 +23,7 @@ FLAGS = [
     "--disable-sync",
 ]
 SCREENSHOTS = Path(os.environ.get("LIMEN_SCREENSHOTS", "build/screenshots"))
-CHARTS = ("bits", "hops", "precision", "messages")
+CHARTS = ("bits", "precision", "messages")
 
 
 @pytest.fixture(scope="module")

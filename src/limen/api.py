@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from limen.conversation.play import ProtocolReport
     from limen.depths import DepthReport
     from limen.designs import Design
-    from limen.glances import StackReport, TaskReport
+    from limen.glances import EntryReport, StackReport, TaskReport
     from limen.solutions import Solution
     from limen.tables.cell import EvidenceTable
 
@@ -140,11 +140,13 @@ def protocol(
 
 def show(
     text: str, count: int = 2, hard: bool = False, seed: int = 0, context: int = 1024
-) -> TaskReport | StackReport:
-    """A task with some of its inputs and answers, or what an architecture carries past a cut."""
-    from limen.glances import show_stack, show_task
+) -> TaskReport | StackReport | EntryReport:
+    """A task with inputs and answers, what an architecture carries past a cut, or an entry by its id."""
+    from limen.glances import kind_of, show_entry, show_stack, show_task
 
     admit(text)
+    if (kind := kind_of(text)) is not None:
+        return show_entry(kind, text)
     if Task.names(text):
         return show_task(Task.parse(text), count, hard, seed)
     return show_stack(stack_of(text), context)
