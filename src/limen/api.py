@@ -101,7 +101,12 @@ def audit(config: str | Path | Mapping[str, Any], **request: Any) -> Audit:
 
 
 def design(
-    tasks: Iterable[str], context: int, layers: int = 24, width: int = 2048, budget: int | None = None
+    tasks: Iterable[str],
+    context: int,
+    layers: int = 24,
+    width: int = 2048,
+    budget: int | None = None,
+    kv_heads: int = 8,
 ) -> Design:
     """The stacks that no theorem rules out for the tasks, and what they cost."""
     from limen.designs import Wish
@@ -109,7 +114,7 @@ def design(
 
     asked = list(tasks)
     admit(*asked)
-    return search(Wish.parse(asked, context, layers, width, budget))
+    return search(Wish.parse(asked, context, layers, width, budget, kv_heads))
 
 
 def compare(*architectures: str, context: int = 131072, tasks: Iterable[str] = ()) -> CompareReport:

@@ -432,6 +432,7 @@ def design(
     context: Context,
     layers: Annotated[int, typer.Option(help="Number of layers.", min=1, max=512)] = 24,
     width: Annotated[int, typer.Option(help="Width of the residual stream, a multiple of 64.")] = 2048,
+    kv_heads: Annotated[int, typer.Option(help="KV heads that the query heads of a layer share.", min=1)] = 8,
     budget: Annotated[
         str | None, typer.Option(help="Memory that one sequence may take: 512MiB, 2GB, 100000.")
     ] = None,
@@ -453,7 +454,7 @@ def design(
     from limen.render.svg import picture_ready, save_picture
 
     most = None if budget is None else quantities.memory(budget)
-    wish = Wish.parse(task, quantities.tokens(context), layers, width, most)
+    wish = Wish.parse(task, quantities.tokens(context), layers, width, most, kv_heads)
     if picture is not None:
         picture_ready(picture)
     said = search(wish).report
