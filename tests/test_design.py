@@ -314,7 +314,30 @@ def test_a_picture_shows_every_stack_of_the_front(tmp_path: Path) -> None:
     path = tmp_path / "front.svg"
     rows = json.loads(limen("design", *DEEP, *NARROW, "--picture", str(path), "--json").stdout)["front"]
     titles = [title.text for title in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}title")]
-    assert titles == [row["architecture"] for row in rows]
+    assert sorted(titles) == sorted(2 * [row["architecture"] for row in rows])  # in both panels
+
+
+def test_classes_of_evidence_stand_apart_and_open_never_comes_first() -> None:
+    wish = ("design", "--task", "eva(n=1000)", "--task", "equality(n=400)", "--context", "1024", *NARROW)
+    front = json.loads(limen(*wish, "--json").stdout)["front"]
+    classes = [row["evidence"] for row in front]
+    assert classes[0] == "can" and set(classes) == {"can", "partly", "open"}
+    assert classes == sorted(classes, key=["can", "partly", "open"].index)
+    for row in front:
+        can = [said["verdict"] == "can" for said in row["verdicts"]]
+        assert row["evidence"] == ("can" if all(can) else "partly" if any(can) else "open")
+    shown = limen(*wish).stdout
+    assert shown.index("CAN: ") < shown.index("PARTLY: ") < shown.index("OPEN: ")
+
+
+def test_query_heads_share_the_kv_heads_that_are_wished_for() -> None:
+    size = ("--context", "1024", "--layers", "2", "--width", "512")
+    wish = ("design", "--task", "eva(n=1000)", *size, "--json")
+    many, few = (json.loads(limen(*wish, "--kv-heads", kv).stdout) for kv in ("8", "2"))
+    assert "softmax(h=8,d=64)" in many["front"][0]["architecture"]
+    assert "softmax(h=8,d=64,kv_heads=2)" in few["front"][0]["architecture"]
+    caches = {one["kv_heads"]: one["cache_bytes"] for one in many["groupings"]}
+    assert caches[8] == many["front"][0]["cache_bytes"] and caches[2] == few["front"][0]["cache_bytes"]
 
 
 def test_a_design_loads_no_torch() -> None:

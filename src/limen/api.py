@@ -166,7 +166,7 @@ def check(certificate: str | Path, model: str | Path | None = None) -> CheckRepo
 
 
 def table(rows: Iterable[str] = (), columns: Iterable[str] = (), full: bool = False) -> EvidenceTable:
-    """Architectures × tasks with evidence in every cell; all of them unless some are named by their ids."""
+    """Architectures × tasks with evidence in every cell; by default all of them, or those with these ids."""
     from limen.tables.build import build
 
     return build(rows, columns, full)

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -43,6 +44,7 @@ app = typer.Typer(
 
 _CERTIFICATE = "certificate.json"
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
+_DEVICE = 2**20  # bytes: no device has less
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
 # commands whose texts may name file.py:Name
 _WITH_YOURS = "audit", "compare", "decide", "depth", "design", "protocol", "show", "solve", "test", "train"
@@ -201,8 +203,16 @@ def show(
         drawn = show_task(Task.parse(text), count or 2, hard, seed)
         _print(drawn, task_lines(drawn), as_json)
     else:
+        _meant(text)
         stack = show_stack(stack_of(text), quantities.tokens(where or "1024"))
         _print(stack, stack_lines(stack), as_json)
+
+
+def _meant(text: str) -> None:
+    """A slip in an id of a kind that is no mixer: the nearest id is named."""
+    near = get_close_matches(text, [name for kind in KINDS for name in ids(kind)], n=1)
+    if near and near[0] not in ids("mixers") and text not in ids("mixers"):
+        raise BadInput(f"no entry named {text!r}; did you mean {near[0]!r}? limen list shows all of them")
 
 
 @app.command()
@@ -611,7 +621,7 @@ def audit(
         prefix_caching=prefix_caching,
         async_scheduling=async_scheduling,
         draft_layers=draft_layers,
-        memory=None if memory is None else quantities.memory(memory),
+        memory=None if memory is None else _device(memory),
         weights=None if weights is None else quantities.memory(weights),
         weights_dtype=weights_dtype,
         max_cache=None if max_cache is None else quantities.memory(max_cache),
@@ -631,6 +641,15 @@ def audit(
     else:
         _print(AuditsReport(models=found), side_by_side(found), as_json)
     raise typer.Exit(1 if any(one.failures for one in found) else 0)
+
+
+def _device(text: str) -> int:
+    """The memory of a device; a number without its unit is a slip."""
+    from limen.core import quantities
+
+    if (size := quantities.memory(text)) < _DEVICE:
+        raise BadInput(f"--memory {text}: no device has {size:,} bytes; write the unit, such as 24GiB")
+    return size
 
 
 @app.command()

@@ -219,7 +219,7 @@ def fates(wish: Wish, row: FrontRow) -> list[Fate]:
 
 
 def groupings(wish: Wish, row: FrontRow) -> list[tuple[int, Cost]]:
-    """What the same stack costs with other numbers of KV heads, powers of two up to one for each query head."""
+    """What the same stack costs with 1, 2, 4, … KV heads, up to one for each query head."""
     parts = (part for layer in row.architecture.layers for part in layer.parts)
     heads = [part.mixer.h for part in parts if isinstance(part.mixer, Softmax)]
     choices = [1 << i for i in range(max(heads, default=0).bit_length())]
