@@ -334,10 +334,10 @@ def test_query_heads_share_the_kv_heads_that_are_wished_for() -> None:
     size = ("--context", "1024", "--layers", "2", "--width", "512")
     wish = ("design", "--task", "eva(n=1000)", *size, "--json")
     many, few = (json.loads(limen(*wish, "--kv-heads", kv).stdout) for kv in ("8", "2"))
-    assert "softmax(h=8,d=64)" in many["front"][0]["architecture"]
-    assert "softmax(h=8,d=64,kv_heads=2)" in few["front"][0]["architecture"]
+    assert "kv_heads" not in many["front"][0]["architecture"]  # each of the 4 heads has its own
+    assert "softmax(h=4,d=64,kv_heads=2)" in few["front"][0]["architecture"]
     caches = {one["kv_heads"]: one["cache_bytes"] for one in many["groupings"]}
-    assert caches[8] == many["front"][0]["cache_bytes"] and caches[2] == few["front"][0]["cache_bytes"]
+    assert caches[4] == many["front"][0]["cache_bytes"] and caches[2] == few["front"][0]["cache_bytes"]
 
 
 def test_a_design_loads_no_torch() -> None:
