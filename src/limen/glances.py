@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from enum import StrEnum
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -246,7 +246,7 @@ def show_entry(kind: str, name: str) -> EntryReport:
 
 def keys_of(kind: str, name: str) -> tuple[Key, ...]:
     """The keys of the text form.  What each takes is found by trying: the class itself refuses the rest."""
-    made = Task.parse(name) if kind == "tasks" else lookup(kind, name, _BASES[kind])()
+    made: Any = Task.parse(name) if kind == "tasks" else lookup(kind, name, cast(type[Any], _BASES[kind]))()
     hints, found = get_type_hints(type(made)), []
     for field in fields(made):
         if kind == "constructions" and field.name == "task":
