@@ -317,7 +317,7 @@ def decide(
         str | None,
         typer.Option(
             help="can, cannot or open: exit 1 if the verdict is a different one.",
-            autocompletion=completions.of("can", "cannot", "open"),
+            autocompletion=completions.verdicts,
         ),
     ] = None,
     form: Format = None,

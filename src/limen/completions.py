@@ -47,6 +47,12 @@ def constructions(incomplete: str) -> list[str]:
     )
 
 
+def verdicts(incomplete: str) -> list[str]:
+    from limen.core.verdict import Answer
+
+    return _going_on(incomplete, Answer)
+
+
 def precisions(incomplete: str) -> list[str]:
     from limen.core.numbers import Precision
 

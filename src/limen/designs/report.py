@@ -78,18 +78,18 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     decode_flops: int
 
 
-class Class(StrEnum):
-    """What is known of a stack and all the tasks together; the best comes first."""
+class WeightsFor(StrEnum):
+    """For how many of the tasks weights are known; the rest is open.  The best comes first."""
 
-    CAN = "can"  # weights exist for every task
-    PARTLY = "partly"  # for some of them; the rest is open
-    OPEN = "open"  # for none; no theorem rules it out
+    ALL = "all"
+    SOME = "some"
+    NONE = "none"
 
 
 class PricedStack(Price, frozen=True, kw_only=True):
     """A stack of the front, in text and in letters."""
 
-    evidence: Class
+    weights: WeightsFor
 
     architecture: str
     strip: str
@@ -184,12 +184,12 @@ def report(found: Design) -> DesignReport:
 
 
 def _class(row: FrontRow) -> int:
-    return list(Class).index(_known(row))
+    return list(WeightsFor).index(_known(row))
 
 
-def _known(row: FrontRow) -> Class:
+def _known(row: FrontRow) -> WeightsFor:
     can = [standing is Standing.CAN for standing in row.standings]
-    return Class.CAN if all(can) else Class.PARTLY if any(can) else Class.OPEN
+    return WeightsFor.ALL if all(can) else WeightsFor.SOME if any(can) else WeightsFor.NONE
 
 
 def _groupings(wish: Wish, rows: list[FrontRow]) -> tuple[Grouping, ...]:
@@ -204,7 +204,7 @@ def _price(cost: Cost) -> dict[str, Any]:
 
 def _row(wish: Wish, row: FrontRow) -> PricedStack:
     return PricedStack(
-        evidence=_known(row),
+        weights=_known(row),
         architecture=str(row.architecture),
         strip=strip(row.architecture),
         hops=Graph.of(row.architecture, wish.context).κ,

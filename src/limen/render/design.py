@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from limen.designs.report import DesignReport, PricedStack, RuledOut, RuledOutStack, TaskVerdict
 
 _CLASSES = {
-    "can": "CAN: weights are known for every task",
-    "partly": "PARTLY: weights are known for some tasks, the rest is open",
-    "open": "OPEN: no weights are known, and no theorem rules them out",
+    "all": "CAN: weights are known for every task",
+    "some": "PARTLY: weights are known for some tasks, the rest is open",
+    "none": "OPEN: no weights are known, and no theorem rules them out",
 }
 _NOTE = (
     "* The stack chains fewer hops than the task has. Long enough texts are ruled out,",
@@ -69,12 +69,12 @@ def _front(said: DesignReport, rows: Sequence[PricedStack]) -> list[str]:
     head, *shown = (_aligned(cells, widths) for cells in table)
     lines, seen = [], None
     for i, (row, line) in enumerate(zip(rows, shown, strict=True)):
-        if row.evidence != seen:
-            lines += [*([""] if seen else []), _CLASSES[row.evidence], head]
-            seen = row.evidence
+        if row.weights != seen:
+            lines += [*([""] if seen else []), _CLASSES[row.weights], head]
+            seen = row.weights
         lines += [line, f"{'':{widths[0]}}  {row.architecture}"]
-        last = i + 1 == len(rows) or rows[i + 1].evidence != row.evidence
-        lines += _least(rows, row.evidence) if last else []
+        last = i + 1 == len(rows) or rows[i + 1].weights != row.weights
+        lines += _least(rows, row.weights) if last else []
     shallow = any(one.shallow for row in rows for one in row.verdicts)
     used = [f"{sign} {name}" for sign, name in said.letters.items() if any(sign in row.strip for row in rows)]
     return [*lines, "", ", ".join(used), *(_NOTE if shallow else ()), *_COUNTED, *_groupings(said)]
@@ -85,9 +85,9 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(f"{cell:>{w}}" if at < 4 else f"{cell:{w}}" for at, (cell, w) in pairs).rstrip()
 
 
-def _least(rows: Sequence[PricedStack], evidence: str) -> list[str]:
+def _least(rows: Sequence[PricedStack], weights: str) -> list[str]:
     """Which of a class is the cheapest in each of the three prices."""
-    own = [(i, row) for i, row in enumerate(rows, 1) if row.evidence == evidence]
+    own = [(i, row) for i, row in enumerate(rows, 1) if row.weights == weights]
     if len(own) < 2:
         return []
     least = {

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 _LEFT, _TOP, _WIDTH, _HEIGHT, _APART = 70, 84, 470, 360, 92
 _STYLE = (
     ".grid{stroke:#e2e2e2}.frame{fill:none;stroke:#999}.other{fill:#ccc}.killed{stroke:#c0392b;fill:none}"
-    ".can{fill:#1b7f4d}.partly{fill:#b8860b}.open{fill:#6b7280}.number{font-weight:600}"
+    ".all{fill:#1b7f4d}.some{fill:#b8860b}.none{fill:#6b7280}.number{font-weight:600}"
     ".lead{stroke:#999;stroke-width:.7}.limit{stroke:#c0392b;stroke-dasharray:5 4}"
     ".budget{stroke:#555;stroke-dasharray:2 3}"
 )
 _DARK = ".grid{stroke:#333}.frame{stroke:#777}.other{fill:#555}.budget{stroke:#aaa}"
 _MEANS = (
-    ("can", "CAN: weights are known for every task"),
-    ("partly", "PARTLY: for some tasks, the rest is open"),
-    ("open", "OPEN: for none"),
+    ("all", "CAN: weights are known for every task"),
+    ("some", "PARTLY: for some tasks, the rest is open"),
+    ("none", "OPEN: for none"),
 )
 
 
@@ -132,7 +132,7 @@ def _numbered(rows: Sequence[PricedStack], x: _Axis, y: _Axis, flops: Callable[[
         spots = ((a + p, b + q) for p, q in _BESIDE if _inside(a + p, b + q, x))
         spot = next((at for at in spots if _free(*at, taken)), (a + _BESIDE[0][0], b + _BESIDE[0][1]))
         taken.append(spot)
-        dot = circle(a, b, 5, class_=row.evidence)
+        dot = circle(a, b, 5, class_=row.weights)
         number = text(spot[0], spot[1] + 4, i, class_="number", text_anchor="middle")
         lead = line(a, b, *spot, class_="lead") if hypot(spot[0] - a, spot[1] - b) > _NEAR else ""
         drawings.append((lead, element("g", element("title", escape(row.architecture)) + dot + number)))

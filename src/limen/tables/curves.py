@@ -53,7 +53,7 @@ class BitsPoint(msgspec.Struct, frozen=True):
     theorem: str
 
 
-class Hops(msgspec.Struct, frozen=True):
+class StackHops(msgspec.Struct, frozen=True):
     """What a stack chains: so many question-dependent hops, and with each step of chain of thought more."""
 
     strip: str
@@ -76,7 +76,7 @@ class Curves(msgspec.Struct, frozen=True):
     """What the charts of the page show."""
 
     bits: tuple[BitsPoint, ...]
-    hops: tuple[Hops, ...]
+    hops: tuple[StackHops, ...]
     precision: tuple[PrecisionPoint, ...]
     talk: ProtocolReport
 
@@ -124,13 +124,13 @@ def accuracy_over_precision() -> tuple[PrecisionPoint, ...]:
     return tuple(found)
 
 
-def hops_of_stacks() -> tuple[Hops, ...]:
+def hops_of_stacks() -> tuple[StackHops, ...]:
     """κ and φ."""
     found = []
     for text, name in _STACKS.items():
         stack = Architecture.parse(text)
         graph = Graph.of(stack, 1)
-        found.append(Hops(_strip(stack), name, graph.κ, graph.φ))
+        found.append(StackHops(_strip(stack), name, graph.κ, graph.φ))
     return tuple(found)
 
 
