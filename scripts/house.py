@@ -15,6 +15,7 @@ WHAT = {
     "comparisons": "stacks side by side",
     "stacks": "text or config",
     "schemas": "JSON Schemas",
+    "completions": "for shells",
     "glances": "list and show",
     "laws": "of the catalogue",
     "audits": "a real model's config",

@@ -2,6 +2,9 @@
 
 import io
 import json
+import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +13,16 @@ from unittest.mock import patch
 import pytest
 
 from limen import __version__
-from limen.cli import main
-from limen.core.catalogue import ids
+from limen.cli import app, main
+from limen.core.architecture import Architecture
+from limen.core.catalogue import KINDS, ids
+from limen.core.errors import BadInput
+from limen.core.task import Task
+from limen.glances import Key, keys_of, kind_of, show_entry
+from limen.render.show import entry_lines
 
+ROOT = Path(__file__).parents[1]
+COMMANDS = [one.name or one.callback.__name__ for one in app.registered_commands if one.callback]
 LIMEN = Path(sys.executable).with_name("limen")
 
 TASKS = """eva index retrieval recall two_sum two_sum_any three_sum sparse_average dyck equality disjointness
@@ -123,3 +133,74 @@ def test_bad_input_is_one_line_and_exit_code_two(arguments: list[str], message: 
     assert result.returncode == 2 and result.stdout == ""
     assert result.stderr.startswith("limen: ") and message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in KINDS for name in ids(kind)])
+def test_show_explains_every_entry(kind: str, name: str) -> None:
+    """What it is, its keys with what they take, and for a theorem its statement and where its proof is."""
+    said = show_entry(kind, name)
+    shown = "\n".join(entry_lines(said))
+    assert said.summary in " ".join(shown.split()) and (ROOT / said.file).is_file()
+    heads = [line for line in shown.splitlines() if line.split() == ["key", "takes", "default"]]
+    assert len(heads) == bool(said.keys)
+    if kind in ("tasks", "mixers"):
+        assert said.keys and all(key.takes and key.default for key in said.keys)
+    if kind == "theorems":
+        assert said.statement in shown and "Proof: " in shown
+        assert all((ROOT / proof.split()[0]).is_file() for proof in said.proofs)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in ("tasks", "mixers") for name in ids(kind)]
+)
+def test_the_ranges_that_show_names_are_those_that_the_text_form_takes(kind: str, name: str) -> None:
+    parse = Task.parse if kind == "tasks" else Architecture.parse
+    for key in keys_of(kind, name):
+        if found := re.fullmatch(r"an integer ≥ (\d+).*", key.takes):
+            least = int(found[1])
+            others = ",".join(f"{k.name}={k.default}" for k in keys_of(kind, name) if _other(k, key))
+            text = f"{name}({key.name}={{}}{',' if others else ''}{others})"
+            parse(text.format(least))
+            with pytest.raises(BadInput):
+                parse(text.format(least - 1))
+
+
+def _other(one: Key, key: Key) -> bool:
+    return one.name != key.name and "from" not in one.default and one.default != "none"
+
+
+def test_an_example_that_show_names_runs() -> None:
+    for name in ("eva", "softmax", "eva_by_softmax", "hand_over", "blocks", "depth", "streaming_state"):
+        kind = kind_of(name)
+        assert kind is not None
+        program, *arguments = shlex.split(show_entry(kind, name).example)
+        assert program == "limen" and limen(*arguments).returncode == 0, name
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("limen list th", ["theorems"]),
+        ("limen show streaming", ["streaming_state"]),
+        ("limen decide disj", ["disjointness"]),
+        ("limen decide eva 12*(3*gated_d", ["12*(3*gated_delta"]),
+        ("limen solve eva --precision bf", ["bfloat16", "bf16"]),
+        ("limen solve eva --by random", ["random_keys", "random_signs"]),
+        ("limen table --row full", ["full", "full_1", "full_2"]),
+        ("limen table --column two", ["two_sum"]),
+        ("limen audit x --engine v", ["vllm"]),
+        ("limen results dep", ["depth"]),
+        ("limen protocol eva softmax --players two", ["two_party"]),
+    ],
+)
+def test_completion_knows_what_there_is(line: str, offered: list[str]) -> None:
+    words = line.split()
+    asked = {"_LIMEN_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    ran = subprocess.run([LIMEN], capture_output=True, text=True, check=False, env={**os.environ, **asked})
+    assert ran.stdout.split() == offered, ran.stderr
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_is_not_cut_off(command: str) -> None:
+    shown = limen(*command.split(), "--help").stdout.splitlines()[1:]  # the first line has [ARGS]...
+    assert shown and not any(line.endswith("...") for line in shown)

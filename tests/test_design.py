@@ -136,7 +136,8 @@ def test_the_cost_of_a_stack_by_hand() -> None:
 
 @pytest.mark.parametrize("width", [64, 192, 2048])
 def test_every_layer_that_is_looked_at_has_a_price_and_a_letter(width: int) -> None:
-    for layer in (*thin_layers(width, 1000), *full_layers(width)):
+    wish = Wish((Task.parse("eva"),), 1000, width=width)
+    for layer in (*thin_layers(wish), *full_layers(wish)):
         assert cost(Architecture((layer,)), width, 1000).decode > 16 * width**2 and letter(layer)
 
 
@@ -264,7 +265,7 @@ def test_an_impossible_wish_says_why_and_what_the_cheapest_costs() -> None:
     assert result.returncode == 1
     assert "NOTHING IS LEFT within 100,000 bytes" in result.stdout
     assert "streaming_state: eva(n=100000) needs 1,660,965 bits, there are 800,000" in result.stdout
-    assert "24*mamba2(h=64,d=64,s=16)" in result.stdout.split("the cheapest that is not ruled out")[1]
+    assert "24*mamba2(h=64,d=64,s=16)" in result.stdout.split("The smallest stack that is not ruled out")[1]
 
 
 @pytest.mark.parametrize("name", ids("tasks"))
@@ -313,7 +314,30 @@ def test_a_picture_shows_every_stack_of_the_front(tmp_path: Path) -> None:
     path = tmp_path / "front.svg"
     rows = json.loads(limen("design", *DEEP, *NARROW, "--picture", str(path), "--json").stdout)["front"]
     titles = [title.text for title in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}title")]
-    assert titles == [row["architecture"] for row in rows]
+    assert sorted(titles) == sorted(2 * [row["architecture"] for row in rows])  # in both panels
+
+
+def test_classes_of_evidence_stand_apart_and_open_never_comes_first() -> None:
+    wish = ("design", "--task", "eva(n=1000)", "--task", "equality(n=400)", "--context", "1024", *NARROW)
+    front = json.loads(limen(*wish, "--json").stdout)["front"]
+    classes = [row["weights"] for row in front]
+    assert classes[0] == "all" and set(classes) == {"all", "some", "none"}
+    assert classes == sorted(classes, key=["all", "some", "none"].index)
+    for row in front:
+        can = [said["verdict"] == "can" for said in row["verdicts"]]
+        assert row["weights"] == ("all" if all(can) else "some" if any(can) else "none")
+    shown = limen(*wish).stdout
+    assert shown.index("CAN: ") < shown.index("PARTLY: ") < shown.index("OPEN: ")
+
+
+def test_query_heads_share_the_kv_heads_that_are_wished_for() -> None:
+    size = ("--context", "1024", "--layers", "2", "--width", "512")
+    wish = ("design", "--task", "eva(n=1000)", *size, "--json")
+    many, few = (json.loads(limen(*wish, "--kv-heads", kv).stdout) for kv in ("8", "2"))
+    assert "kv_heads" not in many["front"][0]["architecture"]  # every head has its own
+    assert "kv_heads=2" in few["front"][0]["architecture"]
+    caches = {one["kv_heads"]: one["cache_bytes"] for one in few["groupings"]}
+    assert caches[2] == few["front"][0]["cache_bytes"] < caches[4] < caches[8]
 
 
 def test_a_design_loads_no_torch() -> None:

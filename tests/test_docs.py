@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from test_cli import limen
 
+from limen.render.page.page import glossary
+
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -83,3 +85,12 @@ def test_the_house_in_the_documents_is_the_house() -> None:
     text = (ROOT / "docs/architecture.md").read_text()
     rooms = {p.name for p in (ROOT / "src/limen").iterdir() if p.is_dir() and (p / "__init__.py").exists()}
     assert rooms == set(re.findall(r"^  (\w+)/ ", text, re.M))
+
+
+def test_the_glossary_of_the_page_is_that_of_the_documents() -> None:
+    inside = ROOT / "src/limen/render/page/glossary.md"
+    assert inside.read_text() == (ROOT / "docs/glossary.md").read_text()
+    assert {"Eva", "hop", "prefix, cut", "margin", "state, state bits"} <= {
+        str(word) for word, _ in glossary()
+    }
+    assert {"κ (kappa)", "φ (phi)"} <= {str(word) for word, _ in glossary()}

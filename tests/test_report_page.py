@@ -23,7 +23,11 @@ FLAGS = [
     "--disable-sync",
 ]
 SCREENSHOTS = Path(os.environ.get("LIMEN_SCREENSHOTS", "build/screenshots"))
-CHARTS = ("bits", "hops", "precision", "messages")
+# What ends right of the window, but for what can be scrolled.
+_CUT_OFF = """width => [...document.querySelectorAll("body *")].filter(
+    e => e.getBoundingClientRect().right > width + 1 && !e.closest(".scroll, .inner, .pair")
+).map(e => e.tagName + " " + e.textContent.slice(0, 40))"""
+CHARTS = ("bits", "precision", "messages")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +44,7 @@ def browser() -> Iterator[Any]:
 @pytest.mark.browser
 @pytest.mark.parametrize(
     ("name", "width", "height", "scheme"),
-    [("desk", 1360, 900, "light"), ("desk-dark", 1360, 900, "dark"), ("phone", 390, 844, "light")],
+    [("desk", 1440, 900, "light"), ("desk-dark", 1440, 900, "dark"), ("phone", 390, 844, "light")],
 )
 def test_the_report_renders(
     browser: Any, whole: EvidenceTable, folder: Path, name: str, width: int, height: int, scheme: str
@@ -55,12 +59,15 @@ def test_the_report_renders(
             f"#chart-{chart} svg .mark-rect path, #chart-{chart} svg .mark-line path", state="attached"
         )
     assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing sticks out"
+    assert page.evaluate(_CUT_OFF, width) == [], "nor is it cut off"
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"{name}.png")
     page.screenshot(path=SCREENSHOTS / f"{name}-whole.png", full_page=True)
     page.goto((folder / "report.html").resolve().as_uri() + "#linear-eva")
     assert page.locator("#linear-eva .pair").is_visible()
     page.screenshot(path=SCREENSHOTS / f"{name}-cell.png")
+    page.click("#linear-eva .back a")
+    page.wait_for_function("document.activeElement.closest('td')?.id === 'at-linear-eva'")
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     inside = page.locator(".panel .inside")
     assert inside.count() == len(whole.cells)

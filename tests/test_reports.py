@@ -57,6 +57,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
     "LeastReport": (("solve", "eva(n=8)", "--smallest", "precision", "--check", "1"), solve.least_lines),
     "ProtocolReport": (("protocol", "eva(n=4)", "linear(h=1,d=2),softmax(h=1,d=2)"), protocol.lines_of),
     "DecomposeReport": (("protocol", *PAIR), decomposition.lines_of),
+    "EntryReport": (("show", "streaming_state"), show.entry_lines),
     "DesignReport": (
         ("design", "--task", "eva", "--context", "256", "--layers", "2", "--width", "64", "--budget", "4000"),
         design.lines_of,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from limen.conversation.play import ProtocolReport
     from limen.depths import DepthReport
     from limen.designs import Design
-    from limen.glances import StackReport, TaskReport
+    from limen.glances import EntryReport, StackReport, TaskReport
     from limen.solutions import Solution
     from limen.tables.cell import EvidenceTable
 
@@ -101,7 +101,12 @@ def audit(config: str | Path | Mapping[str, Any], **request: Any) -> Audit:
 
 
 def design(
-    tasks: Iterable[str], context: int, layers: int = 24, width: int = 2048, budget: int | None = None
+    tasks: Iterable[str],
+    context: int,
+    layers: int = 24,
+    width: int = 2048,
+    budget: int | None = None,
+    kv_heads: int = 8,
 ) -> Design:
     """The stacks that no theorem rules out for the tasks, and what they cost."""
     from limen.designs import Wish
@@ -109,7 +114,7 @@ def design(
 
     asked = list(tasks)
     admit(*asked)
-    return search(Wish.parse(asked, context, layers, width, budget))
+    return search(Wish.parse(asked, context, layers, width, budget, kv_heads))
 
 
 def compare(*architectures: str, context: int = 131072, tasks: Iterable[str] = ()) -> CompareReport:
@@ -140,11 +145,13 @@ def protocol(
 
 def show(
     text: str, count: int = 2, hard: bool = False, seed: int = 0, context: int = 1024
-) -> TaskReport | StackReport:
-    """A task with some of its inputs and answers, or what an architecture carries past a cut."""
-    from limen.glances import show_stack, show_task
+) -> TaskReport | StackReport | EntryReport:
+    """A task with inputs and answers, what an architecture carries past a cut, or an entry by its id."""
+    from limen.glances import kind_of, show_entry, show_stack, show_task
 
     admit(text)
+    if (kind := kind_of(text)) is not None:
+        return show_entry(kind, text)
     if Task.names(text):
         return show_task(Task.parse(text), count, hard, seed)
     return show_stack(stack_of(text), context)
@@ -159,7 +166,7 @@ def check(certificate: str | Path, model: str | Path | None = None) -> CheckRepo
 
 
 def table(rows: Iterable[str] = (), columns: Iterable[str] = (), full: bool = False) -> EvidenceTable:
-    """Architectures × tasks with evidence in every cell; all of them unless some are named by their ids."""
+    """Architectures × tasks with evidence in every cell; by default all of them, or those with these ids."""
     from limen.tables.build import build
 
     return build(rows, columns, full)

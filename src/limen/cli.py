@@ -6,13 +6,14 @@ import io
 import json
 import os
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from msgspec import UNSET
 
-from limen import __version__
+from limen import __version__, completions
 from limen.core.catalogue import KINDS, ids
 from limen.core.errors import BadInput, unknown
 from limen.core.missing import advice
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="limen",
-    help="Where an attention architecture stops: what it can compute, what it cannot, what fools it.",
+    help="Find out where an attention architecture stops: what it can and cannot compute, what fools it.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -43,12 +44,36 @@ app = typer.Typer(
 
 _CERTIFICATE = "certificate.json"
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
+_DEVICE = 2**20  # bytes: no device has less
 _STEPS, _THOUGHT = 2**20, 2**10  # steps of chain of thought; as many as hops are counted for
 # commands whose texts may name file.py:Name
 _WITH_YOURS = "audit", "compare", "decide", "depth", "design", "protocol", "show", "solve", "test", "train"
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
-Format = Annotated[str | None, typer.Option("--format", help="latex: a table with booktabs.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="latex: print a booktabs table.", autocompletion=completions.of("latex")),
+]
+Seed = Annotated[int, typer.Option(help="Seed of the random numbers.", min=0)]
+TaskText = Annotated[
+    str,
+    typer.Argument(help='A task, such as "eva(n=512)".', autocompletion=completions.entries("tasks")),
+]
+StackText = Annotated[
+    str,
+    typer.Argument(
+        help='An architecture, such as "2*linear(h=8,d=64),softmax(h=8,d=64)", or a config.json.',
+        autocompletion=completions.stacks,
+    ),
+]
+Context = Annotated[str, typer.Option(help="Number of tokens in a sequence: 4096, 128k, 1M.")]
+Experiments = Annotated[
+    list[str],
+    typer.Argument(help="Ids of experiments, or all.", autocompletion=completions.experiments),
+]
+Picture = Annotated[
+    Path | None,
+    typer.Option(help="Draw a picture into this file: .svg, .png or .pdf."),
+]
 
 
 def program() -> NoReturn:
@@ -106,17 +131,23 @@ def limen(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Where an attention architecture stops: what it can compute, what it cannot, what fools it."""
+    """Find out where an attention architecture stops: what it can and cannot compute, what fools it.
+
+    Start with: limen list, limen show eva, limen decide eva linear.
+    """
 
 
 @app.command("list")
 def list_(
     kind: Annotated[
-        str | None, typer.Argument(help=f"One of {', '.join(KINDS)}; all of them if left out.")
+        str | None,
+        typer.Argument(
+            help=f"One of {', '.join(KINDS)}. Default: all of them.", autocompletion=completions.of(*KINDS)
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """The catalogue, one line each.
+    """List the catalogue, one line for each entry.
 
     Example: limen list mixers
     """
@@ -130,61 +161,105 @@ def list_(
 @app.command()
 def show(
     text: Annotated[
-        str, typer.Argument(help="A task or an architecture in its text form, or a config.json.")
+        str,
+        typer.Argument(
+            help="Any id of the catalogue, a task or an architecture with its sizes, or a config.json.",
+            autocompletion=completions.everything,
+        ),
     ],
-    count: Annotated[int, typer.Option(help="How many inputs of a task to draw.", min=1, max=1000)] = 2,
-    hard: Annotated[bool, typer.Option("--hard", help="Draw near-misses.")] = False,
+    count: Annotated[
+        int | None, typer.Option(help="Of a task: how many inputs to draw. Default: 2.", min=1, max=1000)
+    ] = None,
+    hard: Annotated[
+        bool, typer.Option("--hard", help="Of a task: draw inputs that are near-misses.")
+    ] = False,
     context: Annotated[
-        str, typer.Option(help="Where to cut an architecture: after so many tokens, 4096 or 128k.")
-    ] = "1024",
+        str | None,
+        typer.Option(help="Of an architecture: after how many tokens to cut, 4096 or 128k. Default: 1024."),
+    ] = None,
     tokens: Annotated[str | None, typer.Option(hidden=True, help="--context, as it was called.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """What a task asks (inputs with their answers), or what an architecture carries past a cut.
+    """Explain an id, a task or an architecture.
+
+    An id alone: what it is, its keys with defaults and ranges, a theorem's statement and proof.
+    A task with its sizes: some inputs with their answers.
+    An architecture: what it carries past a cut.
 
     Example: limen show "eva(n=8)" --hard
     """
     from limen.core import quantities
     from limen.core.task import Task
-    from limen.glances import show_stack, show_task
-    from limen.render.show import stack_lines, task_lines
+    from limen.glances import kind_of, show_entry, show_stack, show_task
+    from limen.render.show import entry_lines, stack_lines, task_lines
     from limen.stacks import stack_of
 
-    if Task.names(text):
-        drawn = show_task(Task.parse(text), count, hard, seed)
+    where = context if tokens is None else tokens
+    if (kind := kind_of(text)) is not None and (count, hard, where) == (None, False, None):
+        entry = show_entry(kind, text)
+        _print(entry, entry_lines(entry), as_json)
+    elif Task.names(text):
+        drawn = show_task(Task.parse(text), count or 2, hard, seed)
         _print(drawn, task_lines(drawn), as_json)
-        return
-    stack = show_stack(stack_of(text), quantities.tokens(context if tokens is None else tokens))
-    _print(stack, stack_lines(stack), as_json)
+    else:
+        _meant(text)
+        stack = show_stack(stack_of(text), quantities.tokens(where or "1024"))
+        _print(stack, stack_lines(stack), as_json)
+
+
+def _meant(text: str) -> None:
+    """A slip in an id of a kind that is no mixer: the nearest id is named."""
+    near = get_close_matches(text, [name for kind in KINDS for name in ids(kind)], n=1)
+    if near and near[0] not in ids("mixers") and text not in ids("mixers"):
+        raise BadInput(f"no entry named {text!r}; did you mean {near[0]!r}? limen list shows all of them")
 
 
 @app.command()
 def solve(
-    task: Annotated[str, typer.Argument(help="The task in its text form.")],
+    task: TaskText,
     by: Annotated[
-        str | None, typer.Option(help="The construction, by id or by what stands behind _by_.")
+        str | None,
+        typer.Option(
+            help="The construction: its id, or the part after _by_. Default: the plainest.",
+            autocompletion=completions.constructions,
+        ),
     ] = None,
     precision: Annotated[
-        str, typer.Option(help="float64, float32, bf16, significand(t=5), fixed(f=8), …")
+        str,
+        typer.Option(
+            help="float64, float32, bf16, significand(t=5), fixed(f=8), …",
+            autocompletion=completions.precisions,
+        ),
     ] = "float32",
     check: Annotated[
-        str | None, typer.Option(help="exhaustive, or how many plain and as many hard inputs to try.")
+        str | None,
+        typer.Option(
+            help="exhaustive: try every input. A number: try so many plain and so many hard inputs.",
+            autocompletion=completions.of("exhaustive"),
+        ),
     ] = None,
     smallest: Annotated[
-        str | None, typer.Option(help="precision or width: the least that still works.")
+        str | None,
+        typer.Option(
+            help="precision or width: find the least that still works.",
+            autocompletion=completions.of("precision", "width"),
+        ),
     ] = None,
     over: Annotated[
-        str | None, typer.Option(help="With --smallest: the size to grow, the first unless said.")
+        str | None,
+        typer.Option(help="With --smallest: which size of the task grows. Default: the first."),
     ] = None,
-    save: Annotated[Path | None, typer.Option(help="A folder for the weights and the certificate.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Save the weights and the certificate in this folder.")
+    ] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="A file for the attention on one input: .svg, .png or .pdf.")
+        Path | None, typer.Option(help="Draw the attention on one input: .svg, .png or .pdf.")
     ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Builds explicit weights for a task, runs and checks them.
+    """Write down weights that solve a task, run them and check them.
 
     Example: limen solve "eva(n=1000)" --precision bf16
     """
@@ -226,24 +301,31 @@ def _solved(attempt: Attempt, save: Path | None, picture: Path | None) -> SolveR
 
 @app.command()
 def decide(
-    task: Annotated[str, typer.Argument(help="The task in its text form.")],
-    architecture: Annotated[str, typer.Argument(help="The architecture in its text form, or a config.json.")],
+    task: TaskText,
+    architecture: StackText,
     steps: Annotated[int, typer.Option(help="Steps of chain of thought.", min=0, max=_STEPS)] = 0,
     over: Annotated[
         str | None,
-        typer.Option(help="The size of the task to vary for the flip; its own choice unless said."),
+        typer.Option(help="Which size of the task to vary to find the flip. Default: the task's own choice."),
     ] = None,
-    save: Annotated[Path | None, typer.Option(help="A file for the certificate.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Save the certificate in this file.")] = None,
     proof: Annotated[
-        Path | None, typer.Option(help="A Coq file, *.v, for a proof of this very CANNOT; exit 1 if none is.")
+        Path | None,
+        typer.Option(help="Write a Coq proof of this CANNOT to a .v file; exit 1 if there is none."),
     ] = None,
     expect: Annotated[
-        str | None, typer.Option(help="can, cannot or open: exit 1 if the verdict is another.")
+        str | None,
+        typer.Option(
+            help="can, cannot or open: exit 1 if the verdict is a different one.",
+            autocompletion=completions.verdicts,
+        ),
     ] = None,
     form: Format = None,
     as_json: Json = False,
 ) -> None:
-    """CAN, CANNOT or OPEN: which theorem or construction, both sides in bits, and where it flips.
+    """Say CAN, CANNOT or OPEN for a task and an architecture.
+
+    Names the theorem or the construction, both sides in bits, and the size at which the verdict flips.
 
     Example: limen decide "eva(n=488)" "linear(h=1,d=16,p=16)"
     """
@@ -291,23 +373,31 @@ def _in_order(task: str, architecture: str) -> None:
     names = [text.split("(")[0].strip() for text in (task, architecture)]
     if names[1] in ids("tasks") or names[0] in ids("mixers"):
         raise BadInput(
-            f"the task comes first, then the architecture; {task!r} is no task, or the second is one"
+            f"the task comes first, then the architecture: try limen decide {architecture!r} {task!r}"
         )
 
 
 @app.command()
 def compare(
     architectures: Annotated[
-        list[str], typer.Argument(help="Two or more: each in its text form, or a config.json.")
+        list[str],
+        typer.Argument(
+            help="Two or more architectures or config.json files.", autocompletion=completions.stacks
+        ),
     ],
-    context: Annotated[str, typer.Option(help="Tokens of a sequence: 4096, 128k, 1M.")] = "128k",
+    context: Context = "128k",
     task: Annotated[
         list[str] | None,
-        typer.Option(help="A task to compare on; a bare id means the largest instance that fits."),
+        typer.Option(
+            help="Compare on this task; may be repeated. A bare id means the largest instance that fits.",
+            autocompletion=completions.entries("tasks"),
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Stacks side by side: what each keeps, how far it chains, and the tasks on which they differ.
+    """Put stacks side by side: memory, hops, and where they differ.
+
+    Says what each stack keeps, how many hops it chains, and the tasks that one does and another does not.
 
     Example: limen compare "12*(3*linear,softmax)" "6*(7*linear,softmax)" --context 256k
     """
@@ -321,11 +411,14 @@ def compare(
 
 @app.command()
 def depth(
-    architecture: Annotated[str, typer.Argument(help="The architecture in its text form, or a config.json.")],
+    architecture: StackText,
     steps: Annotated[int, typer.Option(help="Steps of chain of thought.", min=0, max=_THOUGHT)] = 0,
     as_json: Json = False,
 ) -> None:
-    """How many hops a stack can chain in one pass, which layers decide it, and what is certified.
+    """Count the hops that a stack can chain in one pass.
+
+    Hops are weights that exist, not a promise about a trained model. Also says which layers they need,
+    and from which length on one more hop is proved impossible.
 
     Example: limen depth "12*(3*linear(h=16,d=128),softmax(h=16,d=128))"
     """
@@ -340,18 +433,26 @@ def depth(
 @app.command()
 def design(
     task: Annotated[
-        list[str], typer.Option(help="A task in its text form; its id alone: as long as the context.")
+        list[str],
+        typer.Option(
+            help="A task; may be repeated. A bare id means the largest instance that fits.",
+            autocompletion=completions.entries("tasks"),
+        ),
     ],
-    context: Annotated[str, typer.Option(help="How many tokens the stack is to read: 4096, 128k, 1M.")],
-    layers: Annotated[int, typer.Option(help="How many layers the stack has.", min=1, max=512)] = 24,
-    width: Annotated[int, typer.Option(help="The width of the stream, a multiple of 64.")] = 2048,
+    context: Context,
+    layers: Annotated[int, typer.Option(help="Number of layers.", min=1, max=512)] = 24,
+    width: Annotated[int, typer.Option(help="Width of the residual stream, a multiple of 64.")] = 2048,
+    kv_heads: Annotated[int, typer.Option(help="KV heads that the query heads of a layer share.", min=1)] = 8,
     budget: Annotated[
-        int | None, typer.Option(help="Bytes that may be kept for one sequence.", min=1)
+        str | None, typer.Option(help="Memory that one sequence may take: 512MiB, 2GB, 100000.")
     ] = None,
-    picture: Annotated[Path | None, typer.Option(help="A file for the front: .svg, .png or .pdf.")] = None,
+    picture: Picture = None,
     as_json: Json = False,
 ) -> None:
-    """The cheapest layer stacks that no theorem rules out for all the tasks, and what kills the cheaper ones.
+    """Find the cheapest layer stacks for some tasks.
+
+    Stacks with weights for every task come first, then those that no theorem rules out.
+    Also says why nearby stacks fail. Exit 1 if nothing is left.
 
     Example: limen design --task eva --task "composition(m=2048,n1=32)" --context 131072
     """
@@ -362,7 +463,8 @@ def design(
     from limen.render.front import front_picture
     from limen.render.svg import picture_ready, save_picture
 
-    wish = Wish.parse(task, quantities.tokens(context), layers, width, budget)
+    most = None if budget is None else quantities.memory(budget)
+    wish = Wish.parse(task, quantities.tokens(context), layers, width, most, kv_heads)
     if picture is not None:
         picture_ready(picture)
     said = search(wish).report
@@ -374,17 +476,29 @@ def design(
 
 @app.command()
 def bound(
-    target: Annotated[str, typer.Argument(help="A task in its text form, or FILE.py:NAME.")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="A task, or a Python function of your own: FILE.py:NAME.",
+            autocompletion=completions.entries("tasks"),
+        ),
+    ],
     cut: Annotated[
-        int | None, typer.Option(help="Of a function: how many tokens are read before the rest asks.")
+        int | None, typer.Option(help="Of a function: how many tokens come before the cut.")
     ] = None,
-    alphabet: Annotated[int | None, typer.Option(help="Of a function: tokens are 0..A-1.")] = None,
-    length: Annotated[int | None, typer.Option(help="Of a function: how many tokens it takes.")] = None,
-    seconds: Annotated[float, typer.Option(help="Of a function: how long it may run.", min=0.1)] = 60.0,
+    alphabet: Annotated[
+        int | None, typer.Option(help="Of a function: number of token ids, 0 to alphabet-1.")
+    ] = None,
+    length: Annotated[int | None, typer.Option(help="Of a function: number of tokens of an input.")] = None,
+    seconds: Annotated[
+        float, typer.Option(help="Of a function: how many seconds it may run.", min=0.1)
+    ] = 60.0,
     form: Format = None,
     as_json: Json = False,
 ) -> None:
-    """What every architecture needs for a task; for your own function, from its communication matrix.
+    """Say what every architecture needs for a task.
+
+    For a function of your own the answer comes from its communication matrix.
 
     Example: limen bound "two_sum(n=1024,M=4096)"
     """
@@ -401,68 +515,85 @@ def bound(
 def audit(
     paths: Annotated[
         list[str],
-        typer.Argument(help="A config.json, a folder that has one, a .gguf, or a model's name on the hub."),
+        typer.Argument(
+            help="One or more: a config.json, its folder, a .gguf file, or a model name on the hub."
+        ),
     ],
-    context: Annotated[str, typer.Option(help="Tokens of a sequence: 4096, 128k, 1M.")] = "128k",
-    sequences: Annotated[int, typer.Option(help="Sequences at a time.", min=1)] = 1,
+    context: Context = "128k",
+    sequences: Annotated[int, typer.Option(help="Number of sequences at a time.", min=1)] = 1,
     kv_dtype: Annotated[
-        str | None, typer.Option(help="Of keys and values; the config's own unless said: bfloat16, q8_0, …")
+        str | None,
+        typer.Option(help="Precision of the KV cache: bfloat16, q8_0, … Default: the config's."),
     ] = None,
     conv_dtype: Annotated[
-        str | None, typer.Option(help="Of convolutions; the engine's own unless said.")
+        str | None, typer.Option(help="Precision of convolution states. Default: the engine's.")
     ] = None,
     state_dtype: Annotated[
-        str | None, typer.Option(help="Of recurrent states; the config's or the engine's own unless said.")
+        str | None,
+        typer.Option(help="Precision of recurrent states. Default: the config's, else the engine's."),
     ] = None,
     engine: Annotated[
         str,
-        typer.Option(help="llamacpp, mlx, sglang, transformers or vllm; minimal: what the next token needs."),
+        typer.Option(
+            help="llamacpp, mlx, sglang, transformers or vllm; minimal counts what the next token needs.",
+            autocompletion=completions.engines,
+        ),
     ] = "minimal",
     tensor_parallel: Annotated[
-        int, typer.Option(help="Ranks that share the heads; bytes are those of one rank.", min=1)
+        int, typer.Option(help="Number of ranks that share the heads; bytes are per rank.", min=1)
     ] = 1,
-    memory: Annotated[str | None, typer.Option(help="What there is: 24GiB. Asks what fits.")] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Memory of the device, such as 24GiB; says what fits.")
+    ] = None,
     weights: Annotated[
-        str | None, typer.Option(help="Bytes of the weights, where they are not counted: 15GiB.")
+        str | None, typer.Option(help="Size of the weights, such as 15GiB. Default: counted from the config.")
     ] = None,
     weights_dtype: Annotated[
-        str | None, typer.Option(help="Of the weights; the config's unless said.")
+        str | None, typer.Option(help="Precision of the weights. Default: the config's.")
     ] = None,
-    max_cache: Annotated[str | None, typer.Option(help="Exit code 1 if the cache is larger: 4GiB.")] = None,
+    max_cache: Annotated[
+        str | None, typer.Option(help="Exit 1 if the cache is larger than this, such as 4GiB.")
+    ] = None,
     needs: Annotated[
-        list[str] | None, typer.Option(help="Exit code 1 if a theorem rules this task out; repeatable.")
+        list[str] | None,
+        typer.Option(
+            help="Exit 1 if a theorem rules this task out; may be repeated.",
+            autocompletion=completions.entries("tasks"),
+        ),
     ] = None,
     slots: Annotated[
-        int | None, typer.Option(help="Recurrent states in the pool; one a sequence unless said.", min=1)
+        int | None,
+        typer.Option(help="Recurrent states in the pool. Default: one per sequence.", min=1),
     ] = None,
-    checkpoints: Annotated[
-        int, typer.Option(help="llamacpp: states kept beside each, to go back to.", min=0)
-    ] = 0,
-    ubatch: Annotated[int, typer.Option(help="llamacpp: tokens of one pass.", min=1)] = 512,
+    checkpoints: Annotated[int, typer.Option(help="llamacpp: checkpoints kept of each state.", min=0)] = 0,
+    ubatch: Annotated[int, typer.Option(help="llamacpp: tokens in one physical batch.", min=1)] = 512,
     unified: Annotated[
-        bool, typer.Option("--unified", help="llamacpp: the context is one pool for all sequences.")
+        bool, typer.Option("--unified", help="llamacpp: all sequences share one pool of cells.")
     ] = False,
     swa_full: Annotated[
-        bool, typer.Option("--swa-full", help="llamacpp: windows take as many cells as the context.")
+        bool, typer.Option("--swa-full", help="llamacpp: windows get as many cells as the context.")
     ] = False,
     swa_ratio: Annotated[
-        float | None, typer.Option(help="sglang: window tokens per full token; 0.8 unless said.")
+        float | None, typer.Option(help="sglang: window tokens per full token. Default: 0.8.")
     ] = None,
     page: Annotated[
-        int | None, typer.Option(help="sglang: tokens of a page; 1 unless said, 64 with an index.", min=1)
+        int | None,
+        typer.Option(help="sglang: tokens in a page. Default: 1, or 64 with a token index.", min=1),
     ] = None,
-    block: Annotated[int, typer.Option(help="vllm: tokens of a block, at least.", min=1)] = 16,
-    speculative: Annotated[int, typer.Option(help="vllm: tokens drafted ahead.", min=0)] = 0,
-    batched: Annotated[int, typer.Option(help="vllm: tokens scheduled in one step.", min=1)] = 8192,
-    prefix_caching: Annotated[bool, typer.Option(help="vllm: keeps states at block boundaries.")] = True,
-    async_scheduling: Annotated[bool, typer.Option(help="vllm: two steps are under way at a time.")] = True,
-    draft_layers: Annotated[int, typer.Option(help="vllm: layers that a drafter (MTP) adds.", min=0)] = 0,
+    block: Annotated[int, typer.Option(help="vllm: least number of tokens in a block.", min=1)] = 16,
+    speculative: Annotated[int, typer.Option(help="vllm: speculative tokens.", min=0)] = 0,
+    batched: Annotated[int, typer.Option(help="vllm: most tokens scheduled in one step.", min=1)] = 8192,
+    prefix_caching: Annotated[bool, typer.Option(help="vllm: keep states at block boundaries.")] = True,
+    async_scheduling: Annotated[bool, typer.Option(help="vllm: run two steps at a time.")] = True,
+    draft_layers: Annotated[int, typer.Option(help="vllm: layers that a draft model (MTP) adds.", min=0)] = 0,
     card: Annotated[
-        Path | None, typer.Option(help="A file for a picture of it: .svg, .png, .pdf or .html.")
+        Path | None, typer.Option(help="Draw the result into this file: .svg, .png, .pdf or .html.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """From a model's config to its cache in bytes, its state and its limits; several side by side.
+    """Compute a model's cache, state and limits from its config.
+
+    Several models are put side by side.
 
     Example: limen audit examples/configs/gpt_oss_120b.json --context 131072
     """
@@ -490,7 +621,7 @@ def audit(
         prefix_caching=prefix_caching,
         async_scheduling=async_scheduling,
         draft_layers=draft_layers,
-        memory=None if memory is None else quantities.memory(memory),
+        memory=None if memory is None else _device(memory),
         weights=None if weights is None else quantities.memory(weights),
         weights_dtype=weights_dtype,
         max_cache=None if max_cache is None else quantities.memory(max_cache),
@@ -512,32 +643,65 @@ def audit(
     raise typer.Exit(1 if any(one.failures for one in found) else 0)
 
 
+def _device(text: str) -> int:
+    """The memory of a device; a number without its unit is a slip."""
+    from limen.core import quantities
+
+    if (size := quantities.memory(text)) < _DEVICE:
+        raise BadInput(f"--memory {text}: no device has {size:,} bytes; write the unit, such as 24GiB")
+    return size
+
+
 @app.command()
 def protocol(
-    task: Annotated[str, typer.Argument(help="The task in its text form.")],
+    task: TaskText,
     architecture: Annotated[
-        str | None, typer.Argument(help="The architecture; its weights are random. Or --model.")
+        str | None,
+        typer.Argument(
+            help="An architecture; it gets random weights. Or give --model.",
+            autocompletion=completions.stacks,
+        ),
     ] = None,
     players: Annotated[
-        str | None, typer.Option(help="A protocol by its id, or how many tokens each player holds: 16,4,1,1.")
+        str | None,
+        typer.Option(
+            help="The id of a protocol, or how many tokens each player holds: 16,4,1,1.",
+            autocompletion=completions.entries("protocols"),
+        ),
     ] = None,
     arithmetic: Annotated[
-        str, typer.Option(help="integers, integers(f=8,top=6,window=16), float64, bf16, …")
+        str,
+        typer.Option(
+            help="integers, integers(f=8,top=6,window=16), float64, bf16, …",
+            autocompletion=completions.arithmetics,
+        ),
     ] = "integers",
-    model: Annotated[Path | None, typer.Option(help="The folder of a saved model.")] = None,
+    model: Annotated[Path | None, typer.Option(help="Folder of a saved model.")] = None,
     decompose: Annotated[
-        bool, typer.Option("--decompose", help="Run the lower bound's proof: two inputs told alike.")
+        bool,
+        typer.Option(
+            "--decompose", help="Run the proof of the lower bound: find two inputs with identical messages."
+        ),
     ] = False,
-    rows: Annotated[int, typer.Option(help="With --decompose: tables seen at a time.", min=2)] = 50_000,
-    seconds: Annotated[float, typer.Option(help="With --decompose: how long to search.", min=0.0)] = 60.0,
+    rows: Annotated[
+        int, typer.Option(help="With --decompose: number of tables looked at in one go.", min=2)
+    ] = 50_000,
+    seconds: Annotated[
+        float, typer.Option(help="With --decompose: how many seconds to search.", min=0.0)
+    ] = 60.0,
     save: Annotated[
-        Path | None, typer.Option(help="A folder for the model and the certificate; a search goes on there.")
+        Path | None,
+        typer.Option(help="Save the model and the certificate in this folder; a search resumes from it."),
     ] = None,
-    picture: Annotated[Path | None, typer.Option(help="A file for the exchange: .svg, .png or .pdf.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the exchange into this file: .svg, .png or .pdf.")
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Runs a model as a conversation between players and counts its bits against the theorem's formula.
+    """Run a model as a conversation between players; count its bits.
+
+    The players are those of the lower bound; the bits are compared with the theorem's formula.
 
     Example: limen protocol "composition(m=4,n1=4)" "linear(h=1,d=4),softmax(h=2,d=4)"
     """
@@ -579,20 +743,33 @@ def _played(request: ProtocolRequest, folder: Path | None, picture: Path | None)
 
 @app.command()
 def table(
-    row: Annotated[list[str] | None, typer.Option(help="Only this row, by its id; may be repeated.")] = None,
-    column: Annotated[
-        list[str] | None, typer.Option(help="Only this column, by its id; may be repeated.")
+    row: Annotated[
+        list[str] | None,
+        typer.Option(help="Only the row with this id; may be repeated.", autocompletion=completions.rows),
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Run weights on more inputs.")] = False,
-    out: Annotated[Path, typer.Option(help="The folder for report.html, report.json, certificates.")] = Path(
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only the column with this id; may be repeated.", autocompletion=completions.columns
+        ),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Run the weights on more inputs.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for report.html, report.json and certificates.")] = Path(
         "limen-report"
     ),
     form: Annotated[
-        str | None, typer.Option("--format", help="Print markdown, latex or csv instead of the table.")
+        str | None,
+        typer.Option(
+            "--format",
+            help="Print the table as markdown, latex or csv.",
+            autocompletion=completions.of("markdown", "latex", "csv"),
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """THE main job: architectures × tasks, each cell with evidence made on the spot; writes a report.
+    """Make the table of architectures × tasks, with evidence.
+
+    Every cell gets its evidence on the spot, and it is checked. Writes report.html, which opens from a file.
 
     Example: limen table --row linear --column eva
     """
@@ -630,30 +807,62 @@ def _tabled(rows: list[str], columns: list[str], full: bool, out: Path) -> Table
 
 @app.command()
 def train(
-    what: Annotated[str, typer.Argument(help="An experiment by its id, or a task in its text form.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="The id of an experiment, or a task.",
+            autocompletion=completions.entries("experiments", "tasks"),
+        ),
+    ],
     architecture: Annotated[
-        str | None, typer.Argument(help="With a task: the stack in its text form; p rounds its state.")
+        str | None,
+        typer.Argument(
+            help="With a task: the architecture. Its p, where given, rounds the state.",
+            autocompletion=completions.stacks,
+        ),
     ] = None,
     cell: Annotated[
-        str | None, typer.Option(help="Of an experiment: which cell; the first unless said.")
+        str | None, typer.Option(help="Of an experiment: which cell. Default: the first.")
     ] = None,
-    size: Annotated[str, typer.Option(help="Of an experiment: quick, standard or full.")] = "quick",
-    start: Annotated[str | None, typer.Option(help="random, or lookup: attention begins as one.")] = None,
-    steps: Annotated[int | None, typer.Option(help="How many steps at most.", min=1)] = None,
-    hard: Annotated[bool | None, typer.Option("--hard/--plain", help="Near-misses.")] = None,
-    thought: Annotated[bool, typer.Option("--thought", help="Chain of thought.")] = False,
-    hops: Annotated[bool, typer.Option("--hops", help="Every hop is asked for.")] = False,
+    size: Annotated[
+        str,
+        typer.Option(
+            help="Of an experiment: quick, standard or full.",
+            autocompletion=completions.of(*completions.SIZES),
+        ),
+    ] = "quick",
+    start: Annotated[
+        str | None,
+        typer.Option(
+            help="Weights to start from: random, or lookup (attention starts as a lookup).",
+            autocompletion=completions.of("random", "lookup"),
+        ),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Most training steps.", min=1)] = None,
+    hard: Annotated[
+        bool | None, typer.Option("--hard/--plain", help="Train on near-misses, or on plain inputs.")
+    ] = None,
+    thought: Annotated[bool, typer.Option("--thought", help="Train with chain of thought.")] = False,
+    hops: Annotated[bool, typer.Option("--hops", help="Also ask for the result of every hop.")] = False,
     against: Annotated[
-        str | None, typer.Option(help="Who proposes inputs to train on: hardest, or an adversary.")
+        str | None,
+        typer.Option(
+            help="Who proposes inputs to train on: hardest, or the id of an adversary.",
+            autocompletion=completions.of("hardest"),
+        ),
     ] = None,
-    width: Annotated[int | None, typer.Option(help="The width of the stream.", min=2)] = None,
-    rate: Annotated[float | None, typer.Option(help="The highest learning rate.", min=0.0)] = None,
-    save: Annotated[Path | None, typer.Option(help="A folder for the trained model.")] = None,
-    curve: Annotated[Path | None, typer.Option(help="An SVG file for the learning curve.")] = None,
+    width: Annotated[int | None, typer.Option(help="Width of the residual stream.", min=2)] = None,
+    rate: Annotated[float | None, typer.Option(help="Highest learning rate.", min=0.0)] = None,
+    save: Annotated[Path | None, typer.Option(help="Save the trained model in this folder.")] = None,
+    curve: Annotated[
+        Path | None, typer.Option(help="Draw the learning curve into this file: .svg, .png or .pdf.")
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Trains one model and judges it on fresh inputs: a measurement, never a proof.
+    """Train one model and test it on fresh inputs.
+
+    The result is a measurement, never a proof.
 
     Example: limen train "index(n=20,S=32)" "softmax(h=1,d=64)" --start lookup --steps 200
     """
@@ -695,21 +904,26 @@ def _trained(spec: Spec, name: str | None, folder: Path | None, curve: Path | No
 
 @app.command("sweep")
 def sweep_(
-    experiment: Annotated[list[str], typer.Argument(help="Experiments by their ids; all: every one.")],
-    size: Annotated[str, typer.Option(help="quick, standard or full.")] = "quick",
-    folder: Annotated[Path, typer.Option(help="Where results are kept, one file a run.")] = Path(
+    experiment: Experiments,
+    size: Annotated[
+        str,
+        typer.Option(help="quick, standard or full.", autocompletion=completions.of(*completions.SIZES)),
+    ] = "quick",
+    folder: Annotated[Path, typer.Option(help="Folder for the results, one file per run.")] = Path(
         "limen-results"
     ),
     cores: Annotated[
-        int | None, typer.Option(help="Processes, one a core; as many as there are unless said.", min=1)
+        int | None, typer.Option(help="Number of processes. Default: one per core.", min=1)
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="The address of a Dask scheduler, tcp://…; its workers run.")
+        str | None, typer.Option(help="Run on the workers of this Dask scheduler, tcp://…")
     ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try again what failed.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Run failed runs again.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Runs what is missing of an experiment; killed anywhere, it goes on where it stopped.
+    """Run what is missing of an experiment.
+
+    It may be stopped at any time: the next call continues from there.
 
     Example: limen sweep depth --size quick
     """
@@ -740,19 +954,27 @@ def _runs(cores: int | None, scheduler: str | None) -> Runs:
 
 @app.command("results")
 def results_(
-    experiment: Annotated[list[str], typer.Argument(help="Experiments by their ids; all: every one.")],
+    experiment: Experiments,
     size: Annotated[
-        str | None, typer.Option(help="quick, standard or full; the largest there is unless said.")
+        str | None,
+        typer.Option(
+            help="quick, standard or full. Default: the largest there is.",
+            autocompletion=completions.of(*completions.SIZES),
+        ),
     ] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="A folder of results; those that are shipped unless said.")
+        Path | None, typer.Option(help="Folder of results. Default: the results that Limen ships.")
     ] = None,
-    sql: Annotated[str | None, typer.Option(help="A query on the table `runs`, by DuckDB.")] = None,
-    out: Annotated[Path | None, typer.Option(help="A .parquet or .csv file for all runs.")] = None,
-    chart: Annotated[Path | None, typer.Option(help="An SVG file for the chart.")] = None,
+    sql: Annotated[str | None, typer.Option(help="An SQL query on the table `runs`, run by DuckDB.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write all runs to this .parquet or .csv file.")] = None,
+    chart: Annotated[
+        Path | None, typer.Option(help="Draw the chart into this file: .svg, .png or .pdf.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """What the result files say, cell by cell; a failure counts only beside a control that succeeded.
+    """Show the results of experiments, cell by cell.
+
+    A failure counts only beside a control that succeeded.
 
     Example: limen results depth --sql "select architecture, avg(accuracy) from runs group by 1"
     """
@@ -790,14 +1012,16 @@ def _resulted(names: list[str], found: list[Section], sql: str | None, out: Path
 def check_(
     certificate: Annotated[
         Path,
-        typer.Argument(help="A certificate, as JSON; a folder of them; or a proof, *.v, which Coq checks."),
+        typer.Argument(help="A certificate (JSON), a folder of certificates, or a Coq proof (*.v)."),
     ],
     model: Annotated[
-        Path | None, typer.Option(help="The folder of the model; the certificate's own if left out.")
+        Path | None, typer.Option(help="Folder of the model. Default: the certificate's folder.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Re-checks a certificate: runs the task and the model again, and nothing else.
+    """Check a certificate, a folder of them, or a Coq proof again.
+
+    Runs the task and the model again where the certificate is about a run. Exit 1 if it does not hold.
 
     Example: limen check weights/certificate.json
     """
@@ -818,11 +1042,17 @@ def check_(
 @app.command("test")
 def test_(
     entry: Annotated[
-        str, typer.Argument(help="Your task, mixer or construction: FILE.py:NAME; or an id of the catalogue.")
+        str,
+        typer.Argument(
+            help="Your task, mixer or construction as FILE.py:NAME, or an id of the catalogue.",
+            autocompletion=completions.entries("tasks", "mixers", "constructions"),
+        ),
     ],
     as_json: Json = False,
 ) -> None:
-    """Holds a task, a mixer or a construction to the laws of the catalogue; exit 1 if one is broken.
+    """Test a task, mixer or construction of your own against the laws.
+
+    Every entry of the catalogue obeys them. Exit 1 if one is broken.
 
     Example: limen test examples/own.py:Majority
     """
@@ -847,9 +1077,12 @@ def _progress(line: str, as_json: bool) -> None:
 
 @app.command("schema")
 def schema_(
-    name: Annotated[str, typer.Argument(help=f"A command: {', '.join(SCHEMAS)}.")],
+    name: Annotated[
+        str,
+        typer.Argument(help=f"A command: {', '.join(SCHEMAS)}.", autocompletion=completions.of(*SCHEMAS)),
+    ],
 ) -> None:
-    """The JSON Schema of what a command prints with --json.
+    """Print the JSON Schema of what a command prints with --json.
 
     Example: limen schema decide
     """

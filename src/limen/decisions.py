@@ -218,10 +218,10 @@ def _ratio(b: Bound) -> float:
 def said_of(b: Bound | NoStatement) -> str:
     """Both sides of an inequality, or why there is none."""
     if isinstance(b, NoStatement):
-        return b.reason
+        return f"does not apply: {b.reason}"
     if b.accuracy is not None:
         return f"no weights are right on more than {percent(b.accuracy)} of these inputs: {b.distribution}"
-    return f"it needs {many(b.needs_bits or 0)} bits and has {many(b.has_bits or 0)}"
+    return f"the task needs {many(b.needs_bits or 0)} bits, the architecture holds {many(b.has_bits or 0)}"
 
 
 def _unchecked(b: Bound | NoStatement) -> str:

@@ -44,7 +44,7 @@ class DecomposeReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1")
 
     @property
     def headline(self) -> str:
-        found = "a pair told alike" if self.found else "no pair found"
+        found = "a pair with identical messages" if self.found else "no pair found"
         return f"{self.task} by {self.architecture}: {found} after {self.rounds} rounds"
 
 

@@ -41,21 +41,28 @@ class Offer:
     precision: str
 
 
+def _lacking(needed: Architecture) -> str:
+    """Why a stack has no room for a construction."""
+    if len(needed.layers) == 1:
+        return f"needs a layer at least as large as {needed}; this stack has none"
+    return f"needs layers at least as large as {needed}, in this order; this stack does not have them"
+
+
 def offer(construction: Construction, architecture: Architecture, steps: int) -> Offer | str:
     """How the construction lives here, or the reason why it does not."""
     counted(steps)
     if construction.steps > steps:
-        return f"it takes {construction.steps} steps of chain of thought, there are {steps}"
+        return f"needs {construction.steps} steps of chain of thought; {steps} are given"
     frame, encoder = construction.frame(), False
     used = _used(frame, architecture)
     if used is None and not construction.steps and (seeing := as_encoder(frame)) is not None:
         used, encoder = _used(seeing, architecture), True
     if used is None:
-        return f"its layers {frame.architecture} are not found there"
+        return _lacking(frame.architecture)
     least = min((part.p or 16 for part in used), default=16)
     name = next((name for bits, name in _FORMATS.items() if bits <= least), None)
     if name is None:
-        return f"margins are certified for formats of 16 bits and more, not for p={least}"
+        return f"margins are certified for formats of at least 16 bits, not for p={least}"
     return Offer(construction, encoder, name)
 
 

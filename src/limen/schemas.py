@@ -10,7 +10,7 @@ from limen.core.errors import unknown
 # Named, not imported: to say which commands there are takes none of them.
 SCHEMAS = {
     "list": ("limen.glances:CatalogueReport",),
-    "show": ("limen.glances:TaskReport", "limen.glances:StackReport"),
+    "show": ("limen.glances:TaskReport", "limen.glances:StackReport", "limen.glances:EntryReport"),
     "decide": ("limen.core.verdict:DecideReport",),
     "compare": ("limen.comparisons:CompareReport",),
     "depth": ("limen.depths:DepthReport",),

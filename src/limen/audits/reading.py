@@ -39,7 +39,7 @@ _MOST = 2**40  # the largest n that is looked at
 class Request(Asked):
     """What is asked about every model."""
 
-    kv_dtype: str | None = None  # precisions are the config's or the engine's own unless said
+    kv_dtype: str | None = None  # precisions; default: the config's or the engine's own
     conv_dtype: str | None = None
     state_dtype: str | None = None
     engine: str = "minimal"
@@ -153,7 +153,7 @@ class Audit(Result):
         return self.engine.width(kept, self.request, self.bits) / 8
 
     def bytes_of(self, wanted: Callable[[Kept], bool], n: int | None = None) -> int:
-        """Of all sequences on one rank, after n tokens (the context unless said)."""
+        """Of all sequences on one rank, after n tokens (default: the context)."""
         n = self.request.context if n is None else n
         tensors = [(k, times) for k, times in self.tensors if wanted(k)]
         return self.engine.bytes_of(tensors, n, self.request, self.bits)

@@ -267,7 +267,7 @@ def _limit(limit: Limit) -> LimitReport:
         task=limit.name,
         theorem=b.theorem,
         size=limit.n,
-        meaning=f"{b.task} is ruled out: it needs {b.needs_bits:,} bits and has {b.has_bits:,}",
+        meaning=f"{b.task} is ruled out: it needs {b.needs_bits:,} bits, the model holds {b.has_bits:,}",
         needs_bits=b.needs_bits,
         has_bits=b.has_bits,
     )

@@ -201,7 +201,7 @@ def counts(A: Entries) -> Counted:
         remarks = [f"{len(A):,} prefixes are too many to choose from under a promise: at least one row"]
     rows = Count.of(1 if chosen is None else len(chosen), COUNTED, exact=total)
     if A.max() > 1:
-        remarks.append("rank and fooling sets are those of 0/1 functions only")
+        remarks.append("rank and fooling sets are computed only for functions with the values 0 and 1")
         return Counted(rows, None, None, tuple(remarks))
     rank = matrix.rank(A)
     found = [matrix.fooling_set(A, value) for value in (0, 1)]

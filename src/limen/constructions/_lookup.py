@@ -200,7 +200,7 @@ class BinaryLookup(Lookup):
 
 @dataclass(frozen=True)
 class RandomLookup(Lookup):
-    """Addresses as k random signs, ⌈8 ln N⌉ unless said."""
+    """Addresses as k random signs, default: ⌈8 ln N⌉."""
 
     _: KW_ONLY
     k: int | None = None

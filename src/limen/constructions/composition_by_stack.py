@@ -66,7 +66,7 @@ def _usable(part: Part) -> bool:
 
 @dataclass(frozen=True)
 class CompositionByStack(Construction):
-    """`stack` is a word such as LFF, FLF or HLH; L+1 softmax layers unless said."""
+    """`stack` is a word such as LFF, FLF or HLH; default: L+1 softmax layers."""
 
     task: Composition = Composition(m=2, n=(2,))
     _: KW_ONLY

@@ -43,7 +43,7 @@ MOST = 2**12  # keys whose overlaps are all computed
 
 @dataclass(frozen=True)
 class SparseAverageByRandomKeys(SetQuery):
-    """Two layers; keys of m signs, 8q·⌈log₂n⌉ unless said."""
+    """Two layers; keys of m signs (default: 8q·⌈log₂n⌉)."""
 
     _: KW_ONLY
     m: int | None = None

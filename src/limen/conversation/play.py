@@ -150,7 +150,7 @@ def model_of(request: ProtocolRequest, task: Task) -> Model:
 
 
 def _players(said: str | None, task: Task, architecture: Architecture) -> tuple[str, tuple[Player, ...]]:
-    """The protocol by its id, or how many tokens each player holds; the theorems' own unless said."""
+    """The protocol by its id, or how many tokens each player holds; default: the theorems' own."""
     if said is not None and re.fullmatch("[0-9,]{1,4000}", said):
         return "own", shares(task, tuple(int(n) for n in said.split(",") if n))
     if said is not None and said not in ids("protocols"):

@@ -26,7 +26,7 @@ class Part:
     """One mixer of a layer, at p bits per number.
 
     Where `bits` are given they are the bits of its state (of a reply, if it keeps every token), whatever
-    the mixer's sizes; `kv` is the layer whose keys and values it reads, its own unless said.
+    the mixer's sizes; `kv` is the layer whose keys and values it reads, default: its own.
     """
 
     mixer: Mixer

@@ -99,7 +99,7 @@ def _of(construction: type[Construction], task: Task) -> bool:
 
 
 def construct(task: Task, by: str | None = None) -> Construction:
-    """The construction named by its id, or by what stands behind `_by_`, with options; else the first."""
+    """The construction named by its id, or by the part after `_by_`, with options; else the first."""
     known = constructions_for(task)
     call = parse_call(by) if by else Call(known[0] if known else "", {})
     if ":" in call.name:

@@ -43,6 +43,11 @@ class FeatureMap:
             raise unknown("feature map", word, _NAMED)
         return _NAMED[word]
 
+    @staticmethod
+    def names() -> list[str]:
+        """Those that the text form knows."""
+        return list(_NAMED)
+
     def __str__(self) -> str:
         return self.name
 

@@ -41,7 +41,7 @@ def ready_file(path: Path) -> None:
 def ready_folder(path: Path) -> None:
     """Refuses, before any work, a path that is no folder and cannot become one, or a read-only one."""
     if path.exists() and not path.is_dir():
-        raise BadInput(f"{path} is not a folder")
+        raise BadInput(f"{path} is a file, expected a folder")
     _try(path, next(p for p in (path, *path.absolute().parents) if p.exists()))
 
 

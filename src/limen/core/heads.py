@@ -37,7 +37,7 @@ def split_t(x_t: jt.Num[torch.Tensor, "*batch hd"], h: int) -> jt.Num[torch.Tens
 
 @dataclass(frozen=True)
 class Headed(Streaming):
-    """A mixer of h heads with values of size d and queries and keys of size d_k (d unless said)."""
+    """A mixer of h heads with values of size d and queries and keys of size d_k (default: d)."""
 
     h: int = 2
     d: int = 4
@@ -70,7 +70,7 @@ class Headed(Streaming):
 
 @dataclass(frozen=True)
 class Grouped(Headed):
-    """Heads that may share keys and values: `kv_heads` sets of them, one a head unless said.
+    """Heads that may share keys and values: `kv_heads` sets of them, default: one per head.
 
     h/kv_heads heads in a row read the same set, as in transformers' `repeat_kv` [ainslie2023].
     """

@@ -64,13 +64,18 @@ class Precision(ABC):
         return False
 
     @staticmethod
+    def names() -> list[str]:
+        """Every name that the text form knows; the last two take sizes."""
+        return [*_NAMED, *_SHORT, *_WITH_SIZES]
+
+    @staticmethod
     def parse(text: str) -> Precision:
         """Reads `bf16`, `float8_e4m3`, `significand(t=5)`, `fixed(f=8,flush=false)`, …"""
         call = parse_call(text)
         if call.name in _WITH_SIZES:
             return build(_WITH_SIZES[call.name], call)
         if call.name not in _NAMED and call.name not in _SHORT:
-            raise unknown("precision", call.name, [*_NAMED, *_SHORT, *_WITH_SIZES])
+            raise unknown("precision", call.name, Precision.names())
         if call.arguments:
             raise BadInput(f"{call.name} takes no sizes, got {', '.join(call.arguments)}")
         return _NAMED[_SHORT.get(call.name, call.name)]

@@ -33,6 +33,8 @@ def read_object(content: bytes, what: str, infinite: bool = False) -> dict[str, 
         raise BadInput(f"{what}: not UTF-8 at byte {error.start}") from error
     except RecursionError as error:
         raise BadInput(f"{what}: nested more than {_DEEPEST} deep") from error
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{what}: not JSON: {error}") from error
     except ValueError as error:
         raise BadInput(f"{what}: {error}") from error
     return found

@@ -1,7 +1,8 @@
 r"""The stacks that are looked at: two kinds of layer, how many of the one, and in which order.
 
 Sizes as models have them, derived from the width: recurrences as wide as the stream (Mamba-2 twice), heads of
-size 64 and 128; attention with 8 heads of keys and values, fewer in a narrow stream.
+size 64 and 128.  Attention has as many query heads as fill the width; they share the KV heads that are wished
+for (grouped queries).  In top-k and block-sparse attention every head has its own.
 
 The order matters by the depth rule (core/graph.py): a layer without softmax heads before the second one with
 brings a hop.  It does not matter to the costs.
@@ -30,7 +31,6 @@ from limen.mixers.window import Window
 HEAD_SIZES = (64, 128)
 STATES = (16, 64, 128)  # numbers a channel in Mamba-2
 WINDOWS = (512, 4096)
-KV_HEADS = 8
 COUNTS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)  # full layers; and all of them
 RELU = FeatureMap.named("relu")  # the feature map of the constructions
 
@@ -63,35 +63,36 @@ def candidates(wish: Wish) -> Iterator[Candidate]:
     """Every stack once; of equal costs the plainer order first."""
     seen = set()
     counts = sorted({min(F, wish.layers) for F in (*COUNTS, wish.layers)})
-    for thin, full, F in product(thin_layers(wish.width, wish.context), full_layers(wish.width), counts):
+    for thin, full, F in product(thin_layers(wish), full_layers(wish), counts):
         for candidate in _orders(full, thin, early_layer(wish.width), F, wish.layers):
             if candidate.architecture not in seen:
                 seen.add(candidate.architecture)
                 yield candidate
 
 
-def thin_layers(width: int, context: int) -> list[Layer]:
+def thin_layers(wish: Wish) -> list[Layer]:
     """Layers with a state of fixed size (log-linear: nearly)."""
-    levels = (context - 1).bit_length() + 1  # they reach 2^(levels-1) tokens
+    width = wish.width
+    levels = (wish.context - 1).bit_length() + 1  # they reach 2^(levels-1) tokens
     sizes = _head_sizes(width)
     return [
         *(_layer(GatedDelta(width // d, d, c=4)) for d in sizes),
         *(_layer(Mamba2(2 * width // sizes[0], sizes[0], s)) for s in STATES),
         *(_layer(Linear(width // d, d, phi=RELU)) for d in sizes),
-        *(_layer(Window(_kv_heads(width, sizes[-1]), sizes[-1], W)) for W in WINDOWS),
+        *(_layer(_window(width // sizes[-1], sizes[-1], W, wish.kv_heads)) for W in WINDOWS),
         _layer(LogLinear(width // sizes[0], sizes[0], over="gated_delta", levels=levels)),
     ]
 
 
-def full_layers(width: int) -> list[Layer]:
-    """Layers that keep every token."""
+def full_layers(wish: Wish) -> list[Layer]:
+    """Layers that keep every token; head-wise ones have half of the heads of each kind."""
+    width, kv = wish.width, wish.kv_heads
     sizes = _head_sizes(width)
-    d = sizes[-1]
-    h = _kv_heads(width, d)
-    softmax = [Softmax(_kv_heads(width, d), d) for d in sizes]
+    d, halves = sizes[-1], [(max(1, width // d // 2), d) for d in sizes]
+    h = width // d
     return [
-        *map(_layer, softmax),
-        *(_layer(mixer, GatedDelta(max(1, width // mixer.d // 2), mixer.d, c=4)) for mixer in softmax),
+        *(_layer(_softmax(width // d, d, kv)) for d in sizes),
+        *(_layer(_softmax(half, d, kv), GatedDelta(half, d, c=4)) for half, d in halves),
         _layer(TopK(h, d, k=2048, h_i=width // d, d_i=64)),
         _layer(BlockSparse(h, d, B=64, k=16)),
     ]
@@ -112,8 +113,17 @@ def _head_sizes(width: int) -> list[int]:
     return [d for d in HEAD_SIZES if d <= width]
 
 
-def _kv_heads(width: int, d: int) -> int:
-    return min(KV_HEADS, width // d)
+def _softmax(h: int, d: int, kv: int) -> Softmax:
+    return Softmax(h, d, kv_heads=shared(h, kv))
+
+
+def _window(h: int, d: int, W: int, kv: int) -> Window:
+    return Window(h, d, W, kv_heads=shared(h, kv))
+
+
+def shared(h: int, kv: int) -> int:
+    """The KV heads that h query heads share: as many as are wished for, or the next number that divides h."""
+    return next(sets for sets in range(min(h, kv), 0, -1) if h % sets == 0)
 
 
 def _orders(full: Layer, thin: Layer, early: Layer, F: int, n: int) -> Iterator[Candidate]:

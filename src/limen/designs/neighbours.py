@@ -9,7 +9,7 @@ from typing import NamedTuple
 from limen.core.architecture import Architecture, Layer, Part
 from limen.core.heads import Headed
 from limen.core.mixer import Mixer
-from limen.designs.candidates import WINDOWS
+from limen.designs.candidates import WINDOWS, shared
 from limen.mixers.mamba2 import Mamba2
 from limen.mixers.softmax import Softmax
 from limen.mixers.window import Window
@@ -50,6 +50,20 @@ def smaller_states(architecture: Architecture) -> Iterator[Neighbour]:
     while thin and (after := Architecture(tuple(map(_halved_layer, before.layers)))) != before:
         yield Neighbour("no full layer, and smaller states" if full else "smaller states", after)
         before = after
+
+
+def grouped(architecture: Architecture, kv: int) -> Architecture:
+    """The same stack, its softmax heads sharing so many KV heads, or the next number that divides them."""
+    return Architecture(
+        tuple(Layer(tuple(_regrouped(part, kv) for part in layer.parts)) for layer in architecture.layers)
+    )
+
+
+def _regrouped(part: Part, kv: int) -> Part:
+    mixer = part.mixer
+    if not isinstance(mixer, Softmax):
+        return part
+    return replace(part, mixer=replace(mixer, kv_heads=shared(mixer.h, kv)))
 
 
 def _parted(layers: tuple[Layer, ...]) -> tuple[tuple[Layer, ...], tuple[Layer, ...]]:

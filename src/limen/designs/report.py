@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -11,14 +12,23 @@ from limen.core.catalogue import identifier
 from limen.core.certificate import Bound, Fits, Machine
 from limen.core.graph import Graph
 from limen.core.kernel import Accepted
-from limen.core.quantities import plural
 from limen.core.report import Report
 from limen.core.text import spell_stack
 from limen.core.verdict import Answer, answer_of
 from limen.designs.candidates import LETTERS, MIXED, letter
 from limen.designs.cost import Cost
-from limen.designs.search import Design, Fate, Floor, FrontRow, Judged, Killed, fates
-from limen.designs.verdicts import bound_of
+from limen.designs.search import (
+    Design,
+    Fate,
+    Floor,
+    FrontRow,
+    Judged,
+    Killed,
+    fates,
+    groupings,
+    headline,
+)
+from limen.designs.verdicts import Standing, bound_of
 from limen.designs.wish import Wish
 
 _LONG = 48  # layers up to which a strip shows each one
@@ -68,14 +78,31 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     decode_flops: int
 
 
+class WeightsFor(StrEnum):
+    """For how many of the tasks weights are known; the rest is open.  The best comes first."""
+
+    ALL = "all"
+    SOME = "some"
+    NONE = "none"
+
+
 class PricedStack(Price, frozen=True, kw_only=True):
     """A stack of the front, in text and in letters."""
+
+    weights: WeightsFor
 
     architecture: str
     strip: str
     hops: int
     verdicts: tuple[TaskVerdict, ...]
     neighbours: tuple[NeighbourReport, ...] = ()
+
+
+class Grouping(msgspec.Struct, frozen=True, kw_only=True):
+    """A stack whose query heads share another number of KV heads."""
+
+    kv_heads: int
+    cache_bytes: int
 
 
 class RuledOutStack(Price, frozen=True, kw_only=True):
@@ -95,12 +122,13 @@ class FloorReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DesignReport(Report, frozen=True, kw_only=True, tag="limen/design/1"):
-    """All of it; the front within the budget, and beyond it the rest."""
+    """All of it; the front within the budget, and beyond it the rest: each by evidence, then by cache."""
 
     tasks: tuple[str, ...]
     context: int
     layers: int
     width: int
+    kv_heads: int
     budget: int | None
     feasible: bool
     looked_at: int
@@ -108,7 +136,8 @@ class DesignReport(Report, frozen=True, kw_only=True, tag="limen/design/1"):
     least_bytes: int  # that one of them keeps
     front: tuple[PricedStack, ...]
     beyond: tuple[PricedStack, ...]
-    cheapest: PricedStack | None
+    cheapest: PricedStack | None  # by its cache
+    groupings: tuple[Grouping, ...]  # of the first stack of the front
     ruled_out: tuple[RuledOutStack, ...]
     floors: tuple[FloorReport, ...]
     forbidden_by: RuledOut | None
@@ -117,17 +146,18 @@ class DesignReport(Report, frozen=True, kw_only=True, tag="limen/design/1"):
 
     @property
     def headline(self) -> str:
-        left = f"{plural(len(self.front), 'stack')} of {self.looked_at:,} looked at"
-        return f"{' and '.join(self.tasks)}: {left}"
+        return headline(self.tasks, len(self.front), self.looked_at)
 
 
 def report(found: Design) -> DesignReport:
     """The neighbours of what is affordable are judged here: that takes as long as the search."""
-    wish, affordable = found.wish, found.affordable
-    rows = [_row(wish, row) for row in found.front]
+    wish = found.wish
+    affordable, dear = (sorted(rows, key=_class) for rows in (found.affordable, found.dear))
     near = tuple(
-        msgspec.structs.replace(row, neighbours=tuple(_neighbour(wish, fate) for fate in fates(wish, of)))
-        for row, of in zip(rows, affordable, strict=False)
+        msgspec.structs.replace(
+            _row(wish, row), neighbours=tuple(_neighbour(wish, fate) for fate in fates(wish, row))
+        )
+        for row in affordable
     )
     prices = [priced.cost for priced in found.looked_at]
     return DesignReport(
@@ -135,14 +165,16 @@ def report(found: Design) -> DesignReport:
         context=wish.context,
         layers=wish.layers,
         width=wish.width,
+        kv_heads=wish.kv_heads,
         budget=wish.budget,
         feasible=bool(affordable),
         looked_at=len(prices),
         within_budget=sum(wish.budget is None or price.cache_bytes <= wish.budget for price in prices),
         least_bytes=prices[0].cache_bytes,
         front=near,
-        beyond=tuple(rows[len(near) :]),
-        cheapest=rows[0] if rows else None,
+        beyond=tuple(_row(wish, row) for row in dear),
+        cheapest=_row(wish, found.front[0]) if found.front else None,
+        groupings=_groupings(wish, affordable),
         ruled_out=tuple(map(_killed, found.killed)),
         floors=tuple(map(_floor, found.floors)),
         forbidden_by=RuledOut.of(found.forbidden) if found.forbidden else None,
@@ -151,12 +183,28 @@ def report(found: Design) -> DesignReport:
     )
 
 
+def _class(row: FrontRow) -> int:
+    return list(WeightsFor).index(_known(row))
+
+
+def _known(row: FrontRow) -> WeightsFor:
+    can = [standing is Standing.CAN for standing in row.standings]
+    return WeightsFor.ALL if all(can) else WeightsFor.SOME if any(can) else WeightsFor.NONE
+
+
+def _groupings(wish: Wish, rows: list[FrontRow]) -> tuple[Grouping, ...]:
+    """Of the first row."""
+    found = groupings(wish, rows[0]) if rows else []
+    return tuple(Grouping(kv_heads=kv, cache_bytes=price.cache_bytes) for kv, price in found)
+
+
 def _price(cost: Cost) -> dict[str, Any]:
     return {"cache_bytes": cost.cache_bytes, "prefill_flops": cost.prefill, "decode_flops": cost.decode}
 
 
 def _row(wish: Wish, row: FrontRow) -> PricedStack:
     return PricedStack(
+        weights=_known(row),
         architecture=str(row.architecture),
         strip=strip(row.architecture),
         hops=Graph.of(row.architecture, wish.context).κ,

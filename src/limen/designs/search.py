@@ -1,7 +1,8 @@
 r"""The stacks that no theorem rules out for any of the tasks, and of these the ones that nothing beats.
 
 A stack beats another if it costs no more in cache, prefill and decode and every task stands in it at least as
-well: can > open > open but too shallow in long texts (κ hops, fewer than the task has).
+well: can > open > open but too shallow in long texts (κ hops, fewer than the task has).  So a stack that can
+is never beaten by one that is only open, however cheap.
 
 Candidates are gone through from the smallest cache on, so that what could beat one comes before it.  The
 standing that a stack has if no theorem speaks is cheap to find; only stacks that would then be on the front
@@ -25,9 +26,10 @@ from limen.core.task import Task
 from limen.core.verdict import Answer, answer_of
 from limen.designs.candidates import Candidate, candidates
 from limen.designs.cost import Cost, cost
-from limen.designs.neighbours import Neighbour, neighbours, smaller_states, without_full
+from limen.designs.neighbours import Neighbour, grouped, neighbours, smaller_states, without_full
 from limen.designs.verdicts import Standing, bound_of, built, hoped, ruled_out, shallow
 from limen.designs.wish import Wish
+from limen.mixers.softmax import Softmax
 
 if TYPE_CHECKING:
     from limen.designs.report import DesignReport
@@ -119,8 +121,7 @@ class Design(Result):
 
     @property
     def headline(self) -> str:
-        wished = " and ".join(map(str, self.wish.tasks))
-        return f"{wished}: {plural(len(self.affordable), 'stack')} of {len(self.looked_at):,} looked at"
+        return headline(map(str, self.wish.tasks), len(self.affordable), len(self.looked_at))
 
     @cached_property
     def report(self) -> DesignReport:
@@ -135,12 +136,22 @@ class Design(Result):
         return tuple(row for row in self.front if _affordable(self.wish, row.cost))
 
     @property
+    def dear(self) -> tuple[FrontRow, ...]:
+        """The rest of the front."""
+        return tuple(row for row in self.front if not _affordable(self.wish, row.cost))
+
+    @property
     def forbidden(self) -> Accepted | None:
         """A theorem that rules out every stack that keeps no more than the budget."""
         budget = self.wish.budget
         if budget is None:
             return None
         return next(filter(None, (too_few(task, 8 * budget) for task in self.wish.tasks)), None)
+
+
+def headline(tasks: Iterable[str], left: int, looked_at: int) -> str:
+    """One line about all of it."""
+    return f"{' and '.join(tasks)}: {plural(left, 'stack')} left of {looked_at:,} compared"
 
 
 def design(wish: Wish) -> Design:
@@ -205,6 +216,14 @@ def fates(wish: Wish, row: FrontRow) -> list[Fate]:
         return found  # nor do smaller states do
     shrinking = (_fate(wish, neighbour) for neighbour in smaller_states(row.architecture))
     return [*found, *islice(filter(_dead, shrinking), 1)]
+
+
+def groupings(wish: Wish, row: FrontRow) -> list[tuple[int, Cost]]:
+    """What the same stack costs with 1, 2, 4, … KV heads, up to one for each query head."""
+    parts = (part for layer in row.architecture.layers for part in layer.parts)
+    heads = [part.mixer.h for part in parts if isinstance(part.mixer, Softmax)]
+    choices = [1 << i for i in range(max(heads, default=0).bit_length())]
+    return [(kv, cost(grouped(row.architecture, kv), wish.width, wish.context)) for kv in choices]
 
 
 def _fate(wish: Wish, neighbour: Neighbour) -> Fate:

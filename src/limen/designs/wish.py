@@ -11,6 +11,7 @@ from limen.core.task import Task
 from limen.families import FAMILIES, LEAST
 
 STEP = 64  # widths are multiples of the smaller head
+KV_HEADS = 8  # what most models have
 
 
 @dataclass(frozen=True)
@@ -22,13 +23,18 @@ class Wish:
     layers: int = 24
     width: int = 2048
     budget: int | None = None
+    kv_heads: int = KV_HEADS
 
     def __post_init__(self) -> None:
         if not self.tasks:
             raise BadInput("a design needs at least one task")
         if self.width < STEP or self.width % STEP:
             raise BadInput(f"the width must be a multiple of {STEP}, got {self.width}")
-        for name, value in (("context", self.context), ("number of layers", self.layers)):
+        for name, value in (
+            ("context", self.context),
+            ("number of layers", self.layers),
+            ("number of KV heads", self.kv_heads),
+        ):
             if value < 1:
                 raise BadInput(f"the {name} must be at least 1, got {value}")
         if self.budget is not None and self.budget < 1:
@@ -38,12 +44,20 @@ class Wish:
                 raise BadInput(f"{task} has {task.length:,} tokens, the context {self.context:,}")
 
     @classmethod
-    def parse(cls, tasks: list[str], context: int, layers: int, width: int, budget: int | None) -> Wish:
+    def parse(
+        cls,
+        tasks: list[str],
+        context: int,
+        layers: int,
+        width: int,
+        budget: int | None,
+        kv_heads: int = KV_HEADS,
+    ) -> Wish:
         """A task's id alone stands for its largest instance that fits the context."""
         if context < 1:
             raise BadInput(f"a context has at least 1 token, got {context}")
         asked = [sized(text, context) if "(" not in text else Task.parse(text) for text in tasks]
-        return cls(tuple(dict.fromkeys(asked)), context, layers, width, budget)
+        return cls(tuple(dict.fromkeys(asked)), context, layers, width, budget, kv_heads)
 
 
 def sized(name: str, context: int) -> Task:

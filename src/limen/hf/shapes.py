@@ -277,7 +277,7 @@ def _opt(f: Fields) -> int:
 
 
 def _falcon(f: Fields, layer: ModelLayer) -> int:
-    """One norm where attention and MLP stand side by side; the new decoder has two unless said."""
+    """One norm where attention and MLP stand side by side; the new decoder has two by default."""
     own = f.either("num_ln_in_parallel_attn", 2 if f["new_decoder_architecture"] else 1)
     norms = 2 if own == 2 or not f["parallel_attn"] else 1
     return norms * 2 * f.integer("hidden_size")

@@ -50,7 +50,7 @@ class Blocked(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockSparse(Headed):
-    """h heads with values of size d and queries and keys of size d_k (d unless said)."""
+    """h heads with values of size d and queries and keys of size d_k (default: d)."""
 
     B: int = 4
     k: int = 2

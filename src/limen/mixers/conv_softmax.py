@@ -43,7 +43,7 @@ class Convolved(NamedTuple):
 
 @dataclass(frozen=True)
 class ConvSoftmax(Headed):
-    """h heads with values of size d and queries and keys of size d_k (d unless said); c tokens convolved."""
+    """h heads with values of size d and queries and keys of size d_k (default: d); c tokens convolved."""
 
     c: int = 3
 

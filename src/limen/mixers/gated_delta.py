@@ -33,7 +33,7 @@ else:
 
 @dataclass(frozen=True)
 class GatedDelta(DeltaRule):
-    """h heads with values of size d and keys of size d_k (d unless said), behind a convolution over c."""
+    """h heads with values of size d and keys of size d_k (default: d), behind a convolution over c."""
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         gate: Shapes = {"T": (width, self.h), "t": (self.h,), "A": (self.h,)}

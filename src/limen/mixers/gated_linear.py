@@ -36,7 +36,7 @@ class GatedMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class GatedLinear(Looped, Headed):
-    """h heads with values of size d and queries, keys and gates of size d_k (d unless said)."""
+    """h heads with values of size d and queries, keys and gates of size d_k (default: d)."""
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         return self.projections(width) | {

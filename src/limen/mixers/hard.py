@@ -29,7 +29,7 @@ else:
 
 @dataclass(frozen=True)
 class Hard(Grouped):
-    """h heads with values of size d and queries and keys of size d_k (d unless said), in kv_heads sets."""
+    """h heads with values of size d and queries and keys of size d_k (default: d), in kv_heads sets."""
 
     reply_is_all = True
     reads_kv_alone = True

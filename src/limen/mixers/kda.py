@@ -34,7 +34,7 @@ else:
 
 @dataclass(frozen=True)
 class Kda(DeltaRule):
-    """h heads with values of size d and keys of size d_k (d unless said), behind a convolution over c."""
+    """h heads with values of size d and keys of size d_k (default: d), behind a convolution over c."""
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         rows = self.h * self.key_size

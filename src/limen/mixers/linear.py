@@ -38,7 +38,7 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True)
 class Linear(Looped, Headed):
-    """h heads with values of size d and queries and keys of size d_k (d unless said), seen through phi."""
+    """h heads with values of size d and queries and keys of size d_k (default: d), seen through phi."""
 
     reads_kv_alone = True
 

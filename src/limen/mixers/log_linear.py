@@ -87,7 +87,7 @@ def _weighed(
 
 @dataclass(frozen=True)
 class LogLinear(Looped, Headed):
-    """h heads with values of size d and queries and keys of size d_k (d unless said).
+    """h heads with values of size d and queries and keys of size d_k (default: d).
 
     `levels` levels, counting the token itself, reach 2^(levels-1) tokens.
     """

@@ -41,7 +41,7 @@ class MambaMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class Mamba(Streaming):
-    """d channels with s numbers each, a convolution of c, and r numbers to set Δ (⌈d/32⌉ unless said)."""
+    """d channels with s numbers each, a convolution of c, and r numbers to set Δ (default: ⌈d/32⌉)."""
 
     d: int = 4
     s: int = 4

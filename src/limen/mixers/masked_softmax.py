@@ -34,7 +34,7 @@ else:
 
 @dataclass(frozen=True)
 class MaskedSoftmax(Grouped):
-    """h heads of sizes d and d_k (d unless said) that see the `first` and the `last` tokens, own included."""
+    """h heads of sizes d and d_k (default: d) that see the `first` and the `last` tokens, own included."""
 
     reads_kv_alone = True
 

@@ -41,7 +41,7 @@ class Hidden(NamedTuple):
 
 @dataclass(frozen=True)
 class ReluRnn(Streaming):
-    """State of size d; `stages` ReLUs a token, all but the last of size `inner` (d unless said)."""
+    """State of size d; `stages` ReLUs a token, all but the last of size `inner` (default: d)."""
 
     d: int = 4
     _: KW_ONLY

@@ -46,7 +46,7 @@ class Indexed(NamedTuple):
 
 @dataclass(frozen=True)
 class TopK(Headed):
-    """h heads of sizes d and d_k (d unless said), chosen for by h_i index heads of size d_i."""
+    """h heads of sizes d and d_k (default: d), chosen for by h_i index heads of size d_i."""
 
     k: int = 4
     _: KW_ONLY

@@ -28,7 +28,7 @@ else:
 
 @dataclass(frozen=True)
 class Window(Grouped):
-    """h heads with values of size d and queries and keys of size d_k (d unless said); W tokens in sight."""
+    """h heads with values of size d and queries and keys of size d_k (default: d); W tokens in sight."""
 
     reads_kv_alone = True
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from limen.core.quantities import PRACTICAL, plural
-from limen.render.depth import WORST
+from limen.render.depth import HOPS, WORST
 from limen.render.depth import lines_of as depth_lines
 from limen.render.words import in_bytes, short
 
@@ -44,12 +44,15 @@ def lines_of(said: AuditReport) -> list[str]:
 def figures(said: AuditReport) -> list[str]:
     """What a card says of it."""
     limits = ", ".join(f"{limit.task} from n = {limit.size:,}" for limit in _by_state(said)[:3])
-    ruled_out = f"ruled out: {limits}, …" if limits else "no task is ruled out by its state"
-    steps = f"{said.depth.hops_per_step} more with each step of thought"
+    ruled_out = f"ruled out: {limits}, …" if limits else "the state rules out no task"
+    steps = (
+        f"{said.depth.hops_per_step} more with each thinking token (by some weights; training may find fewer)"
+    )
     fixed = in_bytes(said.state_bytes)
     return [
         f"cache {in_bytes(said.cache_bytes)}: {_per_token(said)}; fixed-size part {fixed}",
-        f"{plural(said.depth.hops, 'hop')} in one pass, {steps}; {ruled_out}",
+        f"{plural(said.depth.hops, 'question-dependent hop')} in one pass, {steps}",
+        ruled_out,
     ]
 
 
@@ -172,8 +175,10 @@ def _by_state(said: AuditReport) -> list[LimitReport]:
 def _limits(said: AuditReport) -> list[str]:
     found, full = _by_state(said), said.full_layers
     if not found:
-        which = f"{full} of its layers keep every token" if full else "no theorem speaks about such a stack"
-        return [f"Limits: its state rules out no task: {which}"]
+        if not full:
+            return ["Limits: no theorem applies to such a stack"]
+        keep = "layer keeps" if full == 1 else "layers keep"
+        return [f"Limits: the state rules out no task, since {full} {keep} every token"]
     width = max(len(limit.task) for limit in found)
     lines = ["Limits: tasks ruled out from length n on, whatever the weights (in the worst case)"]
     for limit in found:
@@ -195,8 +200,8 @@ def side_by_side(said: Sequence[AuditReport]) -> list[str]:
         "fixed-size part": [in_bytes(one.state_bytes) for one in said],
         "total cache": [in_bytes(one.cache_bytes) for one in said],
         "fixed bits/token": [_here(one) for one in said],
-        "hops in one pass": [f"{one.depth.hops}" for one in said],
-        "hops per step": [f"{one.depth.hops_per_step}" for one in said],
+        "hops, one pass": [f"{one.depth.hops}" for one in said],
+        "hops per thought": [f"{one.depth.hops_per_step}" for one in said],
         "eva ruled out": [_from(one, "eva") for one in said],
         "index ruled out": [_from(one, "index") for one in said],
     }
@@ -210,7 +215,14 @@ def side_by_side(said: Sequence[AuditReport]) -> list[str]:
     strips = [f"{one.name}: {one.strip[:WIDTH]}" for one in said]
     reasons = [f"FAILS: {one.name}: {reason}" for one in said for reason in one.failures]
     used = {letter for one in said for letter in one.strip}
-    return [head, *table, *reasons, *strips, ", ".join(f"{k} {LETTERS[k]}" for k in LETTERS if k in used)]
+    return [
+        head,
+        *table,
+        HOPS,
+        *reasons,
+        *strips,
+        ", ".join(f"{k} {LETTERS[k]}" for k in LETTERS if k in used),
+    ]
 
 
 def _here(said: AuditReport) -> str:

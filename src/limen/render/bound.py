@@ -18,12 +18,12 @@ def lines_of(said: BoundReport) -> list[str]:
     if said.incomplete is not None:
         lines.append(f"  incomplete: {said.incomplete}")
     if said.exhaustive:
-        lines.append(f"  every input was looked at: {_matrix(said)}")
+        lines.append(f"  counted over all inputs: {_matrix(said)}")
         lines += [f"  {remark}" for remark in said.remarks]
     if said.fit is not None:
         lines.append(f"  {_fit(said.fit)}")
     if said.needs:
-        lines += ["", "what it takes"]
+        lines += ["", "What every architecture needs"]
     for need in said.needs:
         side = "" if need.bits is None else f"  ({plural(need.bits, 'bit')})"
         lines.append(f"  {need.mixer}: {need.inequality}{side}  [{need.theorem}]")
@@ -33,9 +33,9 @@ def lines_of(said: BoundReport) -> list[str]:
 def _rows(said: BoundReport) -> str:
     if said.bits is None:
         return (
-            "how many prefixes must be told apart has no closed form, and there are too many inputs to count"
+            "the number of prefixes to tell apart has no closed form, and there are too many inputs to count"
         )
-    which = "prefixes must be told apart" if said.exact else "prefixes at least must be told apart"
+    which = "prefixes must be told apart" if said.exact else "prefixes or more must be told apart"
     number = f"{said.rows:,}" if said.bits <= _READ else ""
     formula = said.formula if said.formula != "counted" else ""  # there is no formula then
     return f"{' = '.join(filter(None, [formula, number]))} {which}: {plural(said.bits, 'bit')}"

@@ -16,7 +16,7 @@ def lines_of(said: DecideReport) -> list[str]:
     """All of it."""
     lines = [said.headline]
     if said.defaults:
-        lines.append(f"  not given, so small defaults: {', '.join(said.defaults)}")
+        lines.append(f"  not given, so taken by default: {', '.join(said.defaults)}")
     lines.append(f"  {said.reason}")
     found = said.certificate
     if isinstance(found, Bound) and (which := inequality(found)):
@@ -26,7 +26,7 @@ def lines_of(said: DecideReport) -> list[str]:
     lines += [f"  {line}" for line in said.incomplete]
     lines.append(f"  {_flip(said)}")
     if said.ceiling is not None:
-        lines.append(f"  on random inputs at most {percent(said.ceiling)} right, whatever the weights")
+        lines.append(f"  on random inputs no weights are right on more than {percent(said.ceiling)}")
         lines.append(f"    ({said.ceiling_reason})")
         lines.append(f"    inputs: {said.ceiling_distribution}")
     return lines + _proof(said)
@@ -35,10 +35,10 @@ def lines_of(said: DecideReport) -> list[str]:
 def _precision(found: object) -> list[str]:
     """What p means: for CANNOT all that crosses, for CAN what is stored."""
     if isinstance(found, Bound):
-        return ["p bounds every number that crosses, accumulators included"]
+        return ["p is the bits of every number that crosses the cut, accumulators included"]
     if isinstance(found, Fits):
         sums = 53 if found.precision == "float64" else 24
-        return [f"results are stored in {found.precision}, sums inside an operation keep {sums} bits or more"]
+        return [f"results are stored in {found.precision}; sums inside an operation keep {sums} bits or more"]
     return []
 
 
@@ -48,7 +48,7 @@ def _flip(said: DecideReport) -> str:
         return "no size was found at which it is ruled out"
     below = said.flips_below
     return f"ruled out at {said.flips_size} = {many(said.flips_at)}" + (
-        f", not at {many(below)}" if below else ", the smallest there is"
+        f", not at {many(below)}" if below else ", the smallest size there is"
     )
 
 
@@ -57,4 +57,4 @@ def _proof(said: DecideReport) -> list[str]:
         return [f"  no proof was written: {said.proof_missing}"]
     if said.proof is None:
         return []
-    return [f"  proved in {said.proof} by {said.proof_by}; limen check {said.proof}"]
+    return [f"  proof written to {said.proof}, by {said.proof_by}; check it with: limen check {said.proof}"]

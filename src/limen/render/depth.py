@@ -14,6 +14,7 @@ from limen.core.quantities import ASYMPTOTIC, PRACTICAL, plural
 if TYPE_CHECKING:
     from limen.depths import Certified, Change, DepthReport, Stop
 
+HOPS = "Hops are what some weights do, by the depth rule. A trained model may chain fewer."
 WORST = "This is about the worst case: a random input may be easier, and shorter texts are not ruled out."
 _SHOWN = 4  # stretches of a path that are told
 
@@ -26,7 +27,8 @@ def lines_of(said: DepthReport) -> list[str]:
     thought = f" with {plural(said.steps, 'step')} of chain of thought" if said.steps else " in one pass"
     lines = [
         said.architecture,
-        f"{plural(said.hops, 'hop')}{thought}; {adds}",
+        f"{plural(said.hops, 'question-dependent hop')}{thought}; {adds}",
+        f"  {HOPS}",
         f"  Plain chains, in which no hop depends on the question: {_hops(said.plain_hops)}.",
         f"  One pass: {_told(said.path)}.",
     ]

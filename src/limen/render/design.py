@@ -1,4 +1,4 @@
-"""`limen design` for people: the wish, the front, what kills the neighbours."""
+"""`limen design` for people: the wish, the front by classes of evidence, why nearby stacks fail."""
 
 from __future__ import annotations
 
@@ -12,30 +12,39 @@ from limen.core.verdict import Answer
 if TYPE_CHECKING:
     from limen.designs.report import DesignReport, PricedStack, RuledOut, RuledOutStack, TaskVerdict
 
-_NOTE = "* fewer hops than the task has: ruled out in long enough texts, certified for none of this length"
+_CLASSES = {
+    "all": "CAN: weights are known for every task",
+    "some": "PARTLY: weights are known for some tasks, the rest is open",
+    "none": "OPEN: no weights are known, and no theorem rules them out",
+}
+_NOTE = (
+    "* The stack chains fewer hops than the task has. Long enough texts are ruled out,",
+    "  but no inequality is certified at this length.",
+)
 _COUNTED = (
-    "for one sequence in 16-bit numbers; every head keeps its own keys and values",
-    "FLOPs: 2 for each multiply-add of a matrix product, an MLP of 4·width in every layer included",
+    "Costs of one sequence in 16-bit numbers. FLOPs: 2 for each multiply-add of a matrix product,",
+    "with an MLP of 4·width in every layer. Prefill reads all tokens; decode is the last one.",
 )
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
 def lines_of(said: DesignReport) -> list[str]:
     """All of it."""
-    budget = "" if said.budget is None else f", at most {said.budget:,} bytes kept"
+    budget = "" if said.budget is None else f", at most {said.budget:,} bytes per sequence"
+    size = f"{plural(said.layers, 'layer')} of width {said.width:,}, {plural(said.kv_heads, 'KV head')}"
     lines = [
         f"{' and '.join(said.tasks)}",
-        f"{plural(said.layers, 'layer')} of width {said.width:,}, {said.context:,} tokens{budget}",
+        f"{size}, {said.context:,} tokens{budget}",
         *_floor(said),
-        f"{said.looked_at:,} stacks looked at",
+        f"{said.looked_at:,} stacks compared",
         "",
     ]
     lines += _front(said, said.front) if said.front else _nothing(said)
     if neighbours := _neighbours(said.front):
-        lines += ["", "what kills the neighbours", *neighbours]
+        lines += ["", "Why nearby stacks fail", *neighbours]
     within = [one for one in said.ruled_out if said.budget is None or one.cache_bytes <= said.budget]
     if cheaper := _cheaper(within):
-        head = "ruled out, else they would be above" if said.front else "what rules them out"
+        head = "Cheaper stacks that a theorem rules out" if said.front else "What rules them out"
         lines += ["", head, *cheaper]
     return lines
 
@@ -46,26 +55,59 @@ def _floor(said: DesignReport) -> list[str]:
         return []
     most = max(said.floors, key=lambda floor: floor.bits)
     needs = f"{most.certificate.theorem}: {most.task} needs {most.bits:,} bits"
-    return [f"every stack, whatever its layers, keeps at least {most.bytes:,} bytes ({needs})"]
+    return [f"Every stack must keep at least {most.bytes:,} bytes ({needs})."]
 
 
 def _front(said: DesignReport, rows: Sequence[PricedStack]) -> list[str]:
-    table = [("", "cache", "prefill", "decode", *(one.name for one in rows[0].verdicts), "")]
+    """A block of rows for each class of evidence, numbered through."""
+    names = [one.name for one in rows[0].verdicts]
+    table = [("", "cache", "prefill", "decode", *names, "")]
     for i, row in enumerate(rows, 1):
         price = _bytes(row.cache_bytes), _short(row.prefill_flops), _short(row.decode_flops)
         table.append((str(i), *price, *map(_mark, row.verdicts), row.strip))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = []
-    for i, cells in enumerate(table):
-        aligned = [
-            f"{cell:>{w}}" if at < 4 else f"{cell:{w}}"
-            for at, (cell, w) in enumerate(zip(cells, widths, strict=True))
-        ]
-        lines.append("  ".join(aligned).rstrip())
-        lines += [f"{'':{widths[0]}}  {rows[i - 1].architecture}"] if i else []
+    head, *shown = (_aligned(cells, widths) for cells in table)
+    lines, seen = [], None
+    for i, (row, line) in enumerate(zip(rows, shown, strict=True)):
+        if row.weights != seen:
+            lines += [*([""] if seen else []), _CLASSES[row.weights], head]
+            seen = row.weights
+        lines += [line, f"{'':{widths[0]}}  {row.architecture}"]
+        last = i + 1 == len(rows) or rows[i + 1].weights != row.weights
+        lines += _least(rows, row.weights) if last else []
     shallow = any(one.shallow for row in rows for one in row.verdicts)
     used = [f"{sign} {name}" for sign, name in said.letters.items() if any(sign in row.strip for row in rows)]
-    return [*lines, "", ", ".join(used), *([_NOTE] if shallow else []), *_COUNTED]
+    return [*lines, "", ", ".join(used), *(_NOTE if shallow else ()), *_COUNTED, *_groupings(said)]
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    pairs = enumerate(zip(cells, widths, strict=True))
+    return "  ".join(f"{cell:>{w}}" if at < 4 else f"{cell:{w}}" for at, (cell, w) in pairs).rstrip()
+
+
+def _least(rows: Sequence[PricedStack], weights: str) -> list[str]:
+    """Which of a class is the cheapest in each of the three prices."""
+    own = [(i, row) for i, row in enumerate(rows, 1) if row.weights == weights]
+    if len(own) < 2:
+        return []
+    least = {
+        "cache": min(own, key=lambda pair: pair[1].cache_bytes),
+        "prefill": min(own, key=lambda pair: pair[1].prefill_flops),
+        "decode": min(own, key=lambda pair: pair[1].decode_flops),
+    }
+    return ["  " + ", ".join(f"least {name}: {i}" for name, (i, _) in least.items())]
+
+
+def _groupings(said: DesignReport) -> list[str]:
+    """What other numbers of KV heads would make of the first row."""
+    if len(said.groupings) < 2:
+        return []
+    choices = ", ".join(f"{one.kv_heads}: {_bytes(one.cache_bytes)}" for one in said.groupings)
+    return [
+        "",
+        "Cache of stack 1 with other numbers of KV heads (--kv-heads decides for them)",
+        f"  {choices}",
+    ]
 
 
 def _mark(one: TaskVerdict) -> str:
@@ -75,18 +117,18 @@ def _mark(one: TaskVerdict) -> str:
 def _nothing(said: DesignReport) -> list[str]:
     """Why nothing is left, and what would have to be paid."""
     if said.budget is None:
-        return ["NOTHING IS LEFT: every stack looked at is ruled out"]
+        return ["NOTHING IS LEFT: a theorem rules out every stack that was compared."]
     lines = [f"NOTHING IS LEFT within {said.budget:,} bytes"]
     if said.forbidden_by is not None:
         lines.append(f"  {_by(said.forbidden_by)}, whatever the layers")
     elif said.within_budget:
-        lines.append(f"  all {said.within_budget:,} stacks looked at that keep no more are ruled out")
+        lines.append(f"  A theorem rules out all {said.within_budget:,} stacks that keep no more.")
     else:
-        least = f"of the stacks looked at, the smallest keeps {said.least_bytes:,} bytes"
-        lines.append(f"  no theorem says so: {least}")
+        least = f"the smallest stack that was compared keeps {said.least_bytes:,} bytes"
+        lines.append(f"  No theorem says so, but {least}.")
     if said.cheapest is None:
-        return [*lines, "  and beyond it every stack looked at is ruled out, too"]
-    return [*lines, "the cheapest that is not ruled out:", *_front(said, [said.cheapest])]
+        return [*lines, "  Larger stacks do not help: a theorem rules out all that were compared."]
+    return [*lines, "The smallest stack that is not ruled out", *_front(said, [said.cheapest])]
 
 
 def _neighbours(rows: Sequence[PricedStack]) -> list[str]:
@@ -113,8 +155,8 @@ def _neighbours(rows: Sequence[PricedStack]) -> list[str]:
 def _lost(here: Sequence[TaskVerdict], there: Sequence[TaskVerdict]) -> str:
     """The tasks that stand less well there: can, then open, then open with too few hops."""
     pairs = zip(here, there, strict=True)
-    lost = [f"{then.name} {_mark(then)}" for now, then in pairs if _rank(then) < _rank(now)]
-    return f", but then {', '.join(lost)}" if lost else ""
+    lost = [f"{then.name} is {_mark(then)}" for now, then in pairs if _rank(then) < _rank(now)]
+    return f", but {', '.join(lost)}" if lost else ", and nothing is lost"
 
 
 def _rank(one: TaskVerdict) -> tuple[bool, bool]:
@@ -122,7 +164,7 @@ def _rank(one: TaskVerdict) -> tuple[bool, bool]:
 
 
 def _places(rows: Sequence[int]) -> str:
-    return f"of {', '.join(map(str, rows))}"
+    return f"from {', '.join(map(str, rows))}"
 
 
 def _cheaper(ruled_out: Sequence[RuledOutStack]) -> list[str]:
@@ -133,7 +175,7 @@ def _cheaper(ruled_out: Sequence[RuledOutStack]) -> list[str]:
     lines = []
     for group in groups.values():
         nearest = max(group, key=_nearness)
-        others = f"{len(group):,} stacks, the nearest " if len(group) > 1 else ""
+        others = f"{len(group):,} stacks; the closest is " if len(group) > 1 else ""
         lines.append(f"  {others}{nearest.architecture}, {_bytes(nearest.cache_bytes)}")
         lines.append(f"    {_by(nearest.ruled_out_by)}")
     return lines

@@ -20,7 +20,7 @@ _HEAD = (
     'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 L8 4 L0 8 Z" fill="context-stroke" '
     'style="fill:context-stroke"/></marker></defs>'
 )
-_COLOURS = {"sums": "#1f5fbf", "state": "#b3541e", "block": "#3d7d3d", "opened": "#8a3fa0"}
+COLOURS = {"sums": "#1f5fbf", "state": "#b3541e", "block": "#3d7d3d", "opened": "#8a3fa0"}
 _MEANS = {
     "sums": "sums for the receiver's queries",
     "state": "the state handed over",
@@ -37,7 +37,7 @@ def exchange_picture(said: ProtocolReport) -> str:
     for message in said.messages:
         rows[message.layer].append(message)
     x = {player.name: _LEFT + i * _STEP for i, player in enumerate(said.players)}
-    kinds = [kind for kind in _COLOURS if any(m.what == kind for m in said.messages)]
+    kinds = [kind for kind in COLOURS if any(m.what == kind for m in said.messages)]
     top = 70 + len(rows) * _ROW
     body = [
         _HEAD,
@@ -52,7 +52,7 @@ def exchange_picture(said: ProtocolReport) -> str:
         body += [part for player in said.players for part in _who(player, x[player.name], y)]
     for i, kind in enumerate(kinds):
         y = top + 10 + 24 * i
-        body.append(element("path", d=f"M {_LEFT} {y} h 40", stroke=_COLOURS[kind], stroke_width=3))
+        body.append(element("path", d=f"M {_LEFT} {y} h 40", stroke=COLOURS[kind], stroke_width=3))
         body.append(text(_LEFT + 50, y + 4, _MEANS[kind]))
     width = max(560, _LEFT + len(said.players) * _STEP)
     return drawn(width, top + 24 * len(kinds) + 30, body, _STYLE, _DARK)
@@ -72,7 +72,7 @@ def _arc(message: CountedMessage, start: int, end: int, y: int) -> str:
         "path",
         element("title", escape(label)),
         d=f"M {start} {y} Q {(start + end) // 2} {y + side * 2 * lift} {end} {y}",
-        stroke=_COLOURS[message.what],
+        stroke=COLOURS[message.what],
         stroke_width=1 + log2(1 + message.bits) / 4,
         stroke_opacity=0.75,
         marker_end="url(#to)",

@@ -1,30 +1,30 @@
-"""A design drawn: cache against the FLOPs of a token, both by their logarithms."""
+"""A design drawn: cache against decode and cache against prefill, all by their logarithms."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from math import ceil, floor, log10
+from math import ceil, cos, floor, hypot, log10, pi, sin
 from typing import TYPE_CHECKING
 
-from limen.core.verdict import Answer
 from limen.render.svg import circle, cross, drawn, element, line, rect, text
 
 if TYPE_CHECKING:
-    from limen.designs.report import DesignReport, PricedStack
+    from limen.designs.report import DesignReport, Price, PricedStack
 
-_LEFT, _TOP, _WIDTH, _HEIGHT = 84, 66, 660, 400
+_LEFT, _TOP, _WIDTH, _HEIGHT, _APART = 70, 84, 470, 360, 92
 _STYLE = (
-    ".grid{stroke:#e2e2e2}.frame{fill:none;stroke:#999}.other{fill:#bbb}.killed{stroke:#c0392b;fill:none}"
-    ".done{fill:#2e7d32}.open{fill:#1f5fbf}.shallow{fill:#c77c11}.number{font-weight:600}"
-    ".limit{stroke:#c0392b;stroke-dasharray:5 4}.budget{stroke:#555;stroke-dasharray:2 3}"
+    ".grid{stroke:#e2e2e2}.frame{fill:none;stroke:#999}.other{fill:#ccc}.killed{stroke:#c0392b;fill:none}"
+    ".all{fill:#1b7f4d}.some{fill:#b8860b}.none{fill:#6b7280}.number{font-weight:600}"
+    ".lead{stroke:#999;stroke-width:.7}.limit{stroke:#c0392b;stroke-dasharray:5 4}"
+    ".budget{stroke:#555;stroke-dasharray:2 3}"
 )
 _DARK = ".grid{stroke:#333}.frame{stroke:#777}.other{fill:#555}.budget{stroke:#aaa}"
 _MEANS = (
-    ("done", "every task: can"),
-    ("open", "some open"),
-    ("shallow", "some open, with fewer hops than the task has"),
+    ("all", "CAN: weights are known for every task"),
+    ("some", "PARTLY: for some tasks, the rest is open"),
+    ("none", "OPEN: for none"),
 )
 
 
@@ -57,32 +57,48 @@ class _Axis:
 
 
 def front_picture(said: DesignReport) -> str:
-    """All stacks as dots, the front numbered, what a theorem rules out crossed."""
-    floors = sorted(said.floors, key=lambda one: one.bits)[-1:]
-    limits = [*(one.bytes for one in floors), *([said.budget] if said.budget else [])]
-    x = _Axis.of([*(price.cache_bytes for price in said.prices), *limits], _LEFT, _WIDTH)
-    y = _Axis.of([price.decode_flops for price in said.prices], _TOP + _HEIGHT, -_HEIGHT)
-    title = f"{said.layers} layers of width {said.width:,}, {said.context:,} tokens"
-    dots = {(round(x.at(p.cache_bytes), 1), round(y.at(p.decode_flops), 1)) for p in said.prices}
+    """Two panels, cache against decode and against prefill: the front numbered, what is ruled out crossed."""
+    size = f"{said.layers} layers of width {said.width:,}, {said.kv_heads} KV heads, {said.context:,} tokens"
     body = [
         text(12, 22, " and ".join(said.tasks), class_="title"),
-        text(12, 42, f"{title}; {said.looked_at:,} stacks looked at"),
-        *_axes(x, y),
+        text(12, 42, f"{size}; {said.looked_at:,} stacks compared. All axes are logarithmic."),
+        *_panel(said, 0, "decode: FLOPs of the last token", _decode),
+        *_panel(said, _WIDTH + _APART, "prefill: FLOPs of all tokens", _prefill),
+        *_key(len(said.ruled_out)),
+    ]
+    return drawn(_LEFT + 2 * _WIDTH + _APART + 24, _TOP + _HEIGHT + 112, body, _STYLE, _DARK)
+
+
+def _decode(price: Price) -> int:
+    return price.decode_flops
+
+
+def _prefill(price: Price) -> int:
+    return price.prefill_flops
+
+
+def _panel(said: DesignReport, shift: int, title: str, flops: Callable[[Price], int]) -> list[str]:
+    floors = sorted(said.floors, key=lambda one: one.bits)[-1:]
+    limits = [*(one.bytes for one in floors), *([said.budget] if said.budget else [])]
+    x = _Axis.of([*(price.cache_bytes for price in said.prices), *limits], _LEFT + shift, _WIDTH)
+    y = _Axis.of(map(flops, said.prices), _TOP + _HEIGHT, -_HEIGHT)
+    dots = {(round(x.at(p.cache_bytes), 1), round(y.at(flops(p)), 1)) for p in said.prices}
+    crosses = [(x.at(one.cache_bytes), y.at(flops(one))) for one in said.ruled_out]
+    body = [
+        *_axes(x, y, title),
         *(circle(a, b, 1.6, class_="other") for a, b in sorted(dots)),
-        *(cross(x.at(one.cache_bytes), y.at(one.decode_flops), class_="killed") for one in said.ruled_out),
-        *_numbered([*said.front, *said.beyond], x, y),
+        *(cross(a, b, class_="killed") for a, b in crosses),
+        *_numbered([*said.front, *said.beyond], x, y, flops),
     ]
     for one in floors:
-        limit = f"{one.certificate.theorem}: no stack can keep less"
-        body += _upright("limit", x.at(one.bytes), limit)
+        body += _upright("limit", x.at(one.bytes), "no stack can keep less")
     if said.budget:
         body += _upright("budget", x.at(said.budget), "budget")
-    body += _key(len(said.ruled_out))
-    return drawn(_LEFT + _WIDTH + 24, _TOP + _HEIGHT + 112, body, _STYLE, _DARK)
+    return body
 
 
-def _axes(x: _Axis, y: _Axis) -> list[str]:
-    bottom, right, middle = _TOP + _HEIGHT, _LEFT + _WIDTH, _TOP + _HEIGHT // 2
+def _axes(x: _Axis, y: _Axis, title: str) -> list[str]:
+    left, bottom, right = x.start, _TOP + _HEIGHT, x.start + _WIDTH
     lines = []
     for value in x.ticks():
         at = x.at(value)
@@ -90,14 +106,13 @@ def _axes(x: _Axis, y: _Axis) -> list[str]:
         lines.append(text(at, bottom + 16, f"{_tick(value)}B", text_anchor="middle"))
     for value in y.ticks():
         at = y.at(value)
-        lines.append(line(_LEFT, at, right, at, class_="grid"))
-        lines.append(text(_LEFT - 6, at + 4, _tick(value), text_anchor="end"))
-    upwards = f"rotate(-90 16 {middle})"
+        lines.append(line(left, at, right, at, class_="grid"))
+        lines.append(text(left - 6, at + 4, _tick(value), text_anchor="end"))
     return [
         *lines,
-        rect(_LEFT, _TOP, _WIDTH, _HEIGHT, class_="frame"),
-        text(_LEFT + _WIDTH // 2, bottom + 36, "cache of one sequence", text_anchor="middle"),
-        text(16, middle, "FLOPs of the last token", text_anchor="middle", transform=upwards),
+        rect(left, _TOP, _WIDTH, _HEIGHT, class_="frame"),
+        text(left + _WIDTH // 2, bottom + 36, "cache of one sequence", text_anchor="middle"),
+        text(left, _TOP - 10, title),
     ]
 
 
@@ -106,32 +121,37 @@ def _tick(value: int) -> str:
     return f"{value / 1000**power:g} {' kMGTPE'[power]}".rstrip() + (" " if power == 0 else "")
 
 
-def _numbered(rows: Sequence[PricedStack], x: _Axis, y: _Axis) -> list[str]:
-    """Dots with their numbers, each where no dot and no number stands yet."""
-    places = [(x.at(row.cache_bytes), y.at(row.decode_flops)) for row in rows]
-    taken, lines = list(places), []
+def _numbered(rows: Sequence[PricedStack], x: _Axis, y: _Axis, flops: Callable[[Price], int]) -> list[str]:
+    """Dots with their numbers, each at the nearest place that is free, with a line to its dot.
+
+    The first rows are drawn last, so that no other hides them.
+    """
+    places = [(x.at(row.cache_bytes), y.at(flops(row))) for row in rows]
+    taken, drawings = list(places), []
     for i, (row, (a, b)) in enumerate(zip(rows, places, strict=True), 1):
-        label = next(
-            ((a + p, b + q) for p, q in _BESIDE if _free(a + p, b + q, taken)), (a + _BESIDE[0][0], b)
-        )
-        taken.append(label)
-        dot = circle(a, b, 5, class_=_kind(row))
-        number = text(label[0], label[1] + 4, i, class_="number", text_anchor="middle")
-        lines.append(element("g", element("title", escape(row.architecture)) + dot + number))
-    return lines
+        spots = ((a + p, b + q) for p, q in _BESIDE if _inside(a + p, b + q, x))
+        spot = next((at for at in spots if _free(*at, taken)), (a + _BESIDE[0][0], b + _BESIDE[0][1]))
+        taken.append(spot)
+        dot = circle(a, b, 5, class_=row.weights)
+        number = text(spot[0], spot[1] + 4, i, class_="number", text_anchor="middle")
+        lead = line(a, b, *spot, class_="lead") if hypot(spot[0] - a, spot[1] - b) > _NEAR else ""
+        drawings.append((lead, element("g", element("title", escape(row.architecture)) + dot + number)))
+    return [*(lead for lead, _ in drawings if lead), *(mark for _, mark in reversed(drawings))]
 
 
-_BESIDE = [(sign * step, rise) for step in (14, 28) for rise in (0, -12, 12) for sign in (1, -1)]
+_NEAR = 19  # a number that is nearer to its dot needs no line
+# Round a dot, ring by ring.
+_BESIDE = [
+    (r * cos(pi * k / 8), r * sin(pi * k / 8)) for r in (14, 24, 34, 46, 58, 72, 88, 106) for k in range(16)
+]
 
 
 def _free(a: float, b: float, taken: list[tuple[float, float]]) -> bool:
-    return all(abs(a - c) > 11 or abs(b - d) > 9 for c, d in taken)
+    return all(abs(a - c) > 16 or abs(b - d) > 13 for c, d in taken)
 
 
-def _kind(row: PricedStack) -> str:
-    if any(one.shallow for one in row.verdicts):
-        return "shallow"
-    return "done" if all(one.verdict is Answer.CAN for one in row.verdicts) else "open"
+def _inside(a: float, b: float, x: _Axis) -> bool:
+    return x.start + 10 < a < x.start + _WIDTH - 10 and _TOP + 10 < b < _TOP + _HEIGHT - 10
 
 
 def _upright(kind: str, x: float, label: str) -> list[str]:
@@ -146,6 +166,5 @@ def _key(ruled_out: int) -> list[str]:
     for kind, words in _MEANS:
         lines += [circle(at, y, 6, class_=kind), text(at + 12, y + 4, words)]
         at += 48 + 6 * len(words)
-    ruled = f"would be on the front, but a theorem rules it out ({ruled_out:,})"
-    said = f"{ruled}; small dots: the other stacks"
+    said = f"cheaper, but a theorem rules it out ({ruled_out:,}); small dots: the other stacks"
     return [*lines, cross(_LEFT, y + 24, class_="killed"), text(_LEFT + 12, y + 28, said)]

@@ -70,6 +70,7 @@ def register() -> None:
     draws("ResultsReport", _text(results.lines_of))
     draws("LawsReport", _text(laws.lines_of))
     draws("TaskReport", _text(show.task_lines))
+    draws("EntryReport", _text(show.entry_lines))
     draws("StackReport", _text(show.stack_lines))
     draws("CatalogueReport", _text(lambda said: show.catalogue_lines(said, proofs=False)))
 

@@ -21,7 +21,7 @@ def lines_of(said: ProtocolReport) -> list[str]:
         *map(_message, said.messages[:_SHOWN]),
     ]
     if len(said.messages) > _SHOWN:
-        lines.append(f"  … and {len(said.messages) - _SHOWN} messages more")
+        lines.append(f"  … and {len(said.messages) - _SHOWN} more messages")
     return [*lines, "", *_sums(said), _compared(said)]
 
 
@@ -42,13 +42,13 @@ def _sums(said: ProtocolReport) -> list[str]:
     return [
         "bits by layer: " + ", ".join(f"{i}: {bits:,}" for i, bits in sorted(by_layer.items())),
         "bits by sender: " + ", ".join(f"{name}: {bits:,}" for name, bits in by_sender.items()),
-        f"together {said.bits_measured:,} bits; the formula allows {said.bits_formula:,}",
+        f"total: {said.bits_measured:,} bits; the formula allows {said.bits_formula:,}",
     ]
 
 
 def _compared(said: ProtocolReport) -> str:
     if said.equal:
-        return "every token ends with the same vector as in the network run as usual, bit by bit"
-    differs = f"outputs differ from the network run as usual by at most {said.max_deviation:.2g}"
+        return "every token ends with exactly the vector that the network computes, bit for bit"
+    differs = f"outputs differ from those of the network by at most {said.max_deviation:.2g}"
     rounding = "" if said.exact else " (sums are rounded in another order: strictly, another network)"
     return differs + rounding

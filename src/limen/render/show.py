@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from limen.core.quantities import plural
 from limen.core.task import few
 
 if TYPE_CHECKING:
-    from limen.glances import CatalogueReport, LayerReport, StackReport, TaskReport
+    from limen.glances import CatalogueReport, EntryReport, LayerReport, StackReport, TaskReport
 
 
 def catalogue_lines(said: CatalogueReport, proofs: bool) -> list[str]:
@@ -23,6 +24,39 @@ def catalogue_lines(said: CatalogueReport, proofs: bool) -> list[str]:
             if proofs and kind == "theorems":
                 lines.append(f"  {'':{width}}    {said.proofs[name]}")
     return lines
+
+
+_LETTERS = "(F keeps every token, L carries a state of fixed size)"
+_WIDTH = 100  # columns of what is explained
+_ONE = {"adversaries": "adversary"}  # of a kind; of the others without the s
+_BESIDE = {"tasks": "weights that solve it", "constructions": "its task"}
+
+
+def entry_lines(said: EntryReport) -> list[str]:
+    """What it is, its keys, its statement, where its proof is, and a command to try."""
+    lines = [f"{said.entry}  ({_ONE.get(said.kind, said.kind.removesuffix('s'))})", *_wrapped(said.summary)]
+    if said.keys:
+        rows = [("key", "takes", "default"), *((key.name, key.takes, key.default) for key in said.keys)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        table = ["  ".join(f"{c:{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines += ["", *(f"  {row}" for row in table)]
+        lines += ["  (ranges: with the other keys at their defaults)"] if len(said.keys) > 1 else []
+    if said.sizes:
+        lines += ["", *_wrapped(said.sizes)]
+    for title, text in (("Statement", said.statement), ("Hypotheses", said.hypotheses), ("", said.about)):
+        lines += ["", *([title] if title else []), *text.splitlines()] if text else []
+    if said.proved:
+        lines += ["", f"Proof: {said.proved}; in prose: {said.file}"]
+        lines += [line for one in said.proofs for line in _wrapped(one, "  ", "      ")]
+    else:
+        lines += ["", f"File: {said.file}"]
+    if said.beside:
+        lines.append(f"{_BESIDE[said.kind].capitalize()}: {', '.join(said.beside)}")
+    return [*lines, f"Try: {said.example}"]
+
+
+def _wrapped(text: str, first: str = "", then: str = "") -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=then, break_on_hyphens=False)
 
 
 def task_lines(said: TaskReport) -> list[str]:
@@ -53,7 +87,7 @@ def stack_lines(said: StackReport) -> list[str]:
     together = f"together {said.fixed_bits:,} bits of state"
     return [
         said.architecture,
-        f"{len(said.layers)} layers: {said.strip}   (F keeps every token, L carries a state of fixed size)",
+        f"{plural(len(said.layers), 'layer')}: {said.strip}   {_LETTERS}",
         f"after {said.tokens:,} tokens",
         *(f"  {counts[text]:4} × {text:{width}}  {_carried(layer)}" for text, layer in kinds.items()),
         together + (f", and {plural(growing, 'layer')} that {keeps} every token" if growing else ""),

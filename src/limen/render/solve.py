@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 _MEANS = {
     "can": "CAN: right on every input, by the kernel's derivation",
-    "every input run": "right on every input, each was run: evidence for this size and this machine",
-    "built, sampled": "built, sampled: right on what was tried, which proves nothing of the rest (OPEN)",
-    "wrong": "these weights do not solve the task in this precision",
+    "every input run": "right on every input: each one was run, at this size and on this machine",
+    "built, sampled": "OPEN: right on every input that was tried, which proves nothing about the others",
+    "wrong": "WRONG: these weights do not solve the task in this precision",
 }
 _UNITS = {"precision": "significant bits", "width": "columns"}
 

@@ -117,10 +117,10 @@ def _power(number: int) -> str:
 def _legend(said: TableReport) -> str:
     counts = said.counts
     return (
-        f"✓ can, weights given ({counts.can})   ✗ cannot, proved ({counts.cannot})   "
+        f"✓ can, weights exist ({counts.can})   ✗ cannot, proved ({counts.cannot})   "
         f"? open ({counts.open})   ?{ARGUED} argued, not checked ({counts.argued})\n"
         "⁺ sharper than the papers   * corrected   "
-        f"{CHECKED} machine-checked: of {counts.cannot} CANNOT {_proved(said)}\n"
+        f"{CHECKED} Coq has checked a proof: {_proved(said)}\n"
         f"{len(said.cells)} cells, {said.certificates} certificates, all checked"
         f"{_seen(said)}"
     )
@@ -132,7 +132,7 @@ def _seen(said: TableReport) -> str:
     if not found:
         return ""
     yes, no = (found.count(outcome) for outcome in (Outcome.LEARNED, Outcome.NOT_LEARNED))
-    measured = "on short texts, in the budget of an experiment: measured, never proved"
+    measured = "by training on short texts, in the budget of an experiment; measured, not proved"
     return f"\nᴸ learned ({yes})   ᴺ not learned ({no}) {measured}"
 
 
@@ -140,7 +140,7 @@ def _proved(said: TableReport) -> str:
     """How many verdicts carry a proof that Coq checks, and how many more do at larger sizes."""
     here = sum(cell.machine_checked for cell in said.cells)
     larger = sum(cell.proof is not None for cell in said.cells) - here
-    return f"{here} carry a Coq proof" + (f", {larger} more at larger sizes" if larger else "")
+    return f"{here} of {said.counts.cannot} CANNOT" + (f", {larger} more at larger sizes" if larger else "")
 
 
 def markdown(said: TableReport) -> str:

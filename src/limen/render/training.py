@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 STOPS = {
     "target": "the target",
     "schedule": "the end of the schedule",
-    "diverged": "a loss that is no number",
+    "diverged": "a loss that is not a number",
 }
 VERDICT = {
     Outcome.LEARNED: "LEARNED in this budget",
     Outcome.NOT_LEARNED: "NOT LEARNED in this budget",
     Outcome.NO_STATEMENT: (
-        "no statement: a single failure may be the optimiser's; an experiment has a control"
+        "no statement: one failure may be the optimiser's fault; an experiment has a control"
     ),
 }
 
@@ -33,7 +33,7 @@ def lines_of(said: TrainReport) -> list[str]:
     lines = [
         f"{said.task}  by  {said.architecture}",
         f"  {said.accuracy:.1%} right on {said.judged:,} fresh inputs at the end, {said.best:.1%} at best"
-        f"   (chance {said.chance:.1%}, counting tokens {said.floor:.1%}: {said.rule})",
+        f"   (chance {said.chance:.1%}, a rule that only counts tokens {said.floor:.1%}: {said.rule})",
         f"  start {said.start}, seed {said.seed}, {said.steps:,} steps   "
         f"(stopped by {STOPS[said.stop]}, one core, {said.seconds:.0f} s)",
         f"  {_bits(said)}",
@@ -49,7 +49,7 @@ def _bits(said: TrainReport) -> str:
     """Both sides, and whether a theorem rules this cell out."""
     state, needs = said.state_bits, said.needs_bits
     has = "a layer keeps every token" if state is None else f"{state:,} bits cross the cut"
-    asked = "" if needs is None else f", a theorem asks for {needs:,}"
+    asked = "" if needs is None else f", a theorem requires {needs:,}"
     return f"{has}{asked}{': proved impossible' if said.provable else ''}"
 
 

@@ -30,11 +30,15 @@ _ROUNDED = (
     ("two_sum(n=32,M=64)", "trigonometry"),
 )
 _STACKS = {
-    "softmax layers alone": "{F}*softmax",
-    "a linear layer first": "linear,{F}*softmax",
-    "linear layers only behind": "{F}*softmax,2*linear",
-    "heads side by side": "{F}*(softmax|linear)",
+    "3*softmax": "full attention alone",
+    "linear,3*softmax": "one linear layer first: a hop more",
+    "3*softmax,2*linear": "linear layers only at the end: no more",
+    "3*(softmax|linear)": "both kinds of heads in every layer: no more",
+    "12*(3*linear,softmax)": "every fourth of 48 layers full",
+    "6*(7*linear,softmax)": "every eighth of 48 layers full",
+    "24*linear": "no full layer: the state must hold every table",
 }
+_SHORT = 6  # layers up to which a strip shows each one
 _TALK = ("composition(m=4,n1=2)", "linear(h=1,d=2,p=4),softmax(h=1,d=2,p=4)")
 
 
@@ -49,12 +53,13 @@ class BitsPoint(msgspec.Struct, frozen=True):
     theorem: str
 
 
-class HopsPoint(msgspec.Struct, frozen=True):
-    """Hops of one pass with so many layers that have softmax heads."""
+class StackHops(msgspec.Struct, frozen=True):
+    """What a stack chains: so many question-dependent hops, and with each step of chain of thought more."""
 
+    strip: str
     stack: str
-    full: int
     hops: int
+    per_step: int
 
 
 class PrecisionPoint(msgspec.Struct, frozen=True):
@@ -71,14 +76,14 @@ class Curves(msgspec.Struct, frozen=True):
     """What the charts of the page show."""
 
     bits: tuple[BitsPoint, ...]
-    hops: tuple[HopsPoint, ...]
+    hops: tuple[StackHops, ...]
     precision: tuple[PrecisionPoint, ...]
     talk: ProtocolReport
 
 
 def curves(columns: tuple[str, ...]) -> Curves:
     """For these columns of the table."""
-    return Curves(bits_over_n(columns), hops_over_layers(), accuracy_over_precision(), conversation())
+    return Curves(bits_over_n(columns), hops_of_stacks(), accuracy_over_precision(), conversation())
 
 
 def bits_over_n(columns: tuple[str, ...]) -> tuple[BitsPoint, ...]:
@@ -119,13 +124,24 @@ def accuracy_over_precision() -> tuple[PrecisionPoint, ...]:
     return tuple(found)
 
 
-def hops_over_layers() -> tuple[HopsPoint, ...]:
-    """κ of stacks with F layers that have softmax heads."""
-    return tuple(
-        HopsPoint(name, F, Graph.of(Architecture.parse(text.format(F=F)), 1).κ)
-        for name, text in _STACKS.items()
-        for F in range(1, 9)
-    )
+def hops_of_stacks() -> tuple[StackHops, ...]:
+    """κ and φ."""
+    found = []
+    for text, name in _STACKS.items():
+        stack = Architecture.parse(text)
+        graph = Graph.of(stack, 1)
+        found.append(StackHops(_strip(stack), name, graph.κ, graph.φ))
+    return tuple(found)
+
+
+def _strip(stack: Architecture) -> str:
+    """LFFF; 12 × LLLF."""
+    letters = ["".join("F" if part.full else "L" for part in layer.parts) for layer in stack.layers]
+    shown = [kinds if len(kinds) == 1 else f"[{kinds}]" for kinds in letters]
+    if len(shown) <= _SHORT:
+        return "".join(shown)
+    period = next(p for p in range(1, len(shown) + 1) if shown[p:] + shown[:p] == shown)
+    return f"{len(shown) // period} × {''.join(shown[:period])}"
 
 
 def conversation() -> ProtocolReport:

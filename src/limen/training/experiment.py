@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from limen.core.catalogue import ids
 from limen.core.errors import BadInput, unknown
+from limen.core.task import Task
 from limen.training.spec import Spec, Start
 
 Size = Literal["quick", "standard", "full"]
@@ -116,10 +117,10 @@ def size_of(word: str) -> Size:
 def spec_of(what: str, architecture: str | None, cell: str | None, size: str, said: dict[str, Any]) -> Spec:
     """A cell of an experiment, or a task and a stack; what is said on top replaces what stands there."""
     if what not in ids("experiments"):
+        if architecture is None and Task.names(what):
+            raise BadInput(f"{what} is a task, so name an architecture, too: limen train {what} softmax")
         if architecture is None:
-            raise BadInput(
-                f"{what} is no experiment ({', '.join(ids('experiments'))}); a task needs a stack, too"
-            )
+            raise unknown("experiment or task", what, [*ids("experiments"), *ids("tasks")])
         return Spec(task=what, architecture=architecture, **said)
     cells = {one.name: one for one in experiment(what).cells(size_of(size))}
     name = next(iter(cells)) if cell is None else cell

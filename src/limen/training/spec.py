@@ -36,7 +36,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     against: str | None = None  # who proposes inputs to train on
     width: int = 64
     hidden: int = 128  # of the per-position function; 0: none
-    locals: int | None = None  # so many layers, from the first one on, have such a function; all unless said
+    locals: int | None = None  # so many layers, from the first one on, have such a function; default: all
     batch: int = 16
     steps: int = 1000
     rate: float = 3e-3

@@ -25,14 +25,14 @@ class Asked:
     context: int = 131_072  # tokens of a sequence
     sequences: int = 1
     tensor_parallel: int = 1
-    slots: int | None = None  # recurrent states that are held; one a sequence unless said
+    slots: int | None = None  # recurrent states that are held; default: one per sequence
     checkpoints: int = 0  # llama.cpp: states kept beside each, to go back to
     speculative: int = 0  # tokens drafted ahead
     ubatch: int = 512  # llama.cpp: tokens that one pass computes
     unified: bool = False  # llama.cpp: one pool of cells for all sequences
     swa_full: bool = False  # llama.cpp: windows take as many cells as the context
     swa_ratio: float | None = None  # SGLang: tokens of a window layer for each of a full one
-    page: int | None = None  # SGLang: tokens of a page; 1 unless said, 64 where an index chooses tokens
+    page: int | None = None  # SGLang: tokens of a page; default: 1, or 64 where an index chooses tokens
     block: int = 16  # vLLM: tokens of a block, unless a state needs a larger one
     batched: int = 8192  # vLLM: tokens scheduled in one step
     async_scheduling: bool = True  # vLLM: a second step is scheduled before the first is done

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import accumulate, pairwise
-from math import log
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, StrictUndefined, Template
@@ -31,7 +31,6 @@ def page(said: TableReport, curves: Curves) -> bytes:
 
     specs = {
         "bits": charts.bits(curves.bits),
-        "hops": charts.hops(curves.hops),
         "precision": charts.precision(curves.precision),
         "messages": charts.messages(curves.talk.messages),
     }
@@ -48,6 +47,9 @@ def page(said: TableReport, curves: Curves) -> bytes:
         powers=powers,
         bars=bars,
         pair=pair,
+        stack=without_sizes,
+        hops=curves.hops,
+        glossary=glossary(),
         download=download,
         specs=Markup(_inside_script(json.dumps(specs, ensure_ascii=False))),
         bundle=Markup(_inside_script(vl_convert.javascript_bundle())),  # type: ignore[call-arg]
@@ -73,7 +75,7 @@ def _inside_script(text: str) -> str:
 
 @dataclass(frozen=True)
 class Bars:
-    """Two bars on a logarithmic scale, in per cent of the longer one."""
+    """Two bars on a linear scale, in per cent of the longer one."""
 
     needs: float | int  # per cent
     has: float | int
@@ -87,7 +89,22 @@ def bars(cell: CellReport) -> Bars | None:
     needs, has = numbers.get("needs_bits"), numbers.get("has_bits")
     if not isinstance(needs, int) or not isinstance(has, int):
         return None
-    return Bars(100, 100 * log(has + 1) / log(needs + 1), f"{needs:,} bits", f"{has:,} bits")
+    return Bars(100, 100 * has / needs, f"{needs:,} bits", f"{has:,} bits")
+
+
+def without_sizes(architecture: str) -> str:
+    """The kinds of its layers: 2*(softmax|linear)."""
+    return re.sub(r"\([^()]*=[^()]*\)", "", architecture)
+
+
+def glossary() -> list[tuple[Markup, Markup]]:
+    """The words and their meanings: the rows of `docs/glossary.md`, which is inside."""
+    rows = [line.strip("| ").split(" | ") for line in _text("glossary.md").splitlines() if line[:2] == "| "]
+    return [(_marked(word), _marked(meaning)) for word, meaning in rows[1:]]
+
+
+def _marked(text: str) -> Markup:
+    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text)))
 
 
 def pair(evidence: EvidenceReport) -> Markup:
