@@ -643,6 +643,17 @@ def train(
     hard: Annotated[bool | None, typer.Option("--hard/--plain", help="Near-misses.")] = None,
     thought: Annotated[bool, typer.Option("--thought", help="Chain of thought.")] = False,
     hops: Annotated[bool, typer.Option("--hops", help="Every hop is asked for.")] = False,
+    queries: Annotated[int | None, typer.Option(help="Questions a sequence.", min=1)] = None,
+    dense: Annotated[
+        bool | None, typer.Option("--dense/--last", help="Answers so far are asked for, or the last alone.")
+    ] = None,
+    mixed: Annotated[
+        bool, typer.Option("--mixed", help="Smaller sizes of the task are taught, too.")
+    ] = False,
+    first: Annotated[
+        str | None, typer.Option(help="The stack that is trained first; then it grows by layers of zeros.")
+    ] = None,
+    first_steps: Annotated[int | None, typer.Option(help="How many steps it is trained.", min=1)] = None,
     against: Annotated[
         str | None, typer.Option(help="Who proposes inputs to train on: hardest, or an adversary.")
     ] = None,
@@ -661,7 +672,8 @@ def train(
     from limen.training.experiment import spec_of
 
     said = {"start": start, "steps": steps, "hard": hard, "against": against, "width": width, "rate": rate}
-    said |= {"thought": thought or None, "hops": hops or None, "seed": seed or None}
+    said |= {"queries": queries, "dense": dense, "first": first, "first_steps": first_steps}
+    said |= {"thought": thought or None, "hops": hops or None, "mixed": mixed or None, "seed": seed or None}
     given = {name: value for name, value in said.items() if value is not None}
     spec = spec_of(what, architecture, cell, size, given)
     found = _trained(spec, what if what in ids("experiments") else None, save, curve)

@@ -126,10 +126,9 @@ EXPERIMENT = Experiment(
     x="stack, or number k of full layers",
     quick=_plain_cells(3),
     standard=(
-        *_plain_cells(5),
-        *_grid(1, 4, 2, 600),
-        *_grid(2, 4, 2, 900),
-        *_grid(3, 4, 1, 1500),
+        *_plain_cells(3),
+        *_grid(1, 4, 1, 600),
+        *_grid(2, 4, 1, 900),
         _hundred(8, 64, 60),
         _hundred(8, 2, 60),
     ),

@@ -52,10 +52,8 @@ EXPERIMENT = Experiment(
     x="stack",
     quick=_cells(16, 3, 600, ()),
     standard=(
-        *_cells(
-            16, 5, 1000, ("2*linear(h=1,d=8)", "2*gated_delta(h=1,d=32)", "lstm(d=32)", "softmax(h=1,d=128)")
-        ),
-        *_cells(32, 3, 1000, ("2*gated_delta(h=1,d=32)",)),
+        *_cells(16, 3, 600, ("2*gated_delta(h=1,d=32)", "softmax(h=1,d=128)")),
+        *_cells(32, 1, 600, ()),
     ),
     full=_cells(64, 5, 50000, ("2*linear(h=1,d=64)", "2*gated_delta(h=1,d=64)", "lstm(d=256)")),
 )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from limen.core.catalogue import docstring
 from limen.core.folder import write_whole
-from limen.render.results import says, spread
+from limen.render.results import bits, each, says, spread
 
 if TYPE_CHECKING:
-    from limen.training.experiment import Experiment, Size
+    from limen.training.experiment import Experiment
     from limen.training.judged import JudgedCell, Section
     from limen.training.shipped import ShippedRuns
 
@@ -64,10 +64,11 @@ def page(sections: Sequence[Section], tally: ShippedRuns) -> str:
         machine=", ".join(tally.machines) or "none yet",
         dates=f"{tally.dates[0]} to {tally.dates[-1]}" if tally.dates else "never",
     )
-    return "\n".join([head, *(_section(one.name, one.experiment, one.size, one.cells) for one in sections)])
+    return "\n".join([head, *(_section(one) for one in sections)])
 
 
-def _section(name: str, found: Experiment, shown: Size, cells: Sequence[JudgedCell]) -> str:
+def _section(one: Section) -> str:
+    name, found, shown, cells = one
     question, _, rest = docstring("experiments", name).partition("\n\n")
     lines = [f"## {name}: {found.title}", "", " ".join(question.split()), "", " ".join(rest.split()), ""]
     if not cells:
@@ -76,10 +77,10 @@ def _section(name: str, found: Experiment, shown: Size, cells: Sequence[JudgedCe
     lines += [f"![{found.title}](experiments/{name}.svg)", ""]
     lines += [f"**Shows** ({shown}, {len(cells)} of {planned} cells): {found.shows}", ""]
     lines += [f"**Does not show:** {found.silent}", "", *_table(found, cells), ""]
-    if found.shifted or any(run.shifts for one in cells for run in one.runs):
+    if found.shifted or any(run.shifts for cell in cells for run in cell.runs):
         lines += [*_shifts(cells), ""]
     if found.published is not None:
-        lines += [*_published(found, cells), ""]
+        lines += [*_published(one), ""]
     return "\n".join(lines)
 
 
@@ -106,10 +107,8 @@ def _table(found: Experiment, cells: Sequence[JudgedCell]) -> list[str]:
 
 def _row(one: JudgedCell) -> str:
     first = one.measurements[0]
-    starts = "; ".join(f"{start}: {_each(values.values)}" for start, values in one.starts.items())
+    starts = "; ".join(f"{start}: {each(values.values)}" for start, values in one.starts.items())
     stops = ", ".join(dict.fromkeys(f"{m.steps:,} {m.stop}" for m in one.measurements))
-    has = "grows" if first.state_bits is None else f"{first.state_bits:,}"
-    needs = "–" if first.needs_bits is None else f"{first.needs_bits:,}"
     columns = [
         f"`{one.cell.name}`".replace("|", "\\|"),
         spread(one.best.values),
@@ -118,15 +117,11 @@ def _row(one: JudgedCell) -> str:
         f"{one.floor:.1%}",
         starts,
         stops,
-        f"{has} / {needs}",
+        bits(first.state_bits, first.needs_bits),
         "–" if one.cell.control is None else f"`{one.cell.control}`".replace("|", "\\|"),
         says(one.outcome, one.provable, one.complete),
     ]
     return f"| {' | '.join(columns)} |"
-
-
-def _each(values: Sequence[float]) -> str:
-    return " ".join(f"{100 * value:.1f}" for value in values)
 
 
 def _shifts(cells: Sequence[JudgedCell]) -> list[str]:
@@ -143,12 +138,10 @@ def _shifts(cells: Sequence[JudgedCell]) -> list[str]:
     return [head, "|---|" + "---|" * (len(names) + 1), *rows]
 
 
-def _published(found: Experiment, cells: Sequence[JudgedCell]) -> list[str]:
+def _published(found: Section) -> list[str]:
     """Others' figures beside ours."""
-    assert found.published is not None
-    ours = {one.cell.name: {"accuracy": one.best.mean, **one.runs[0].shifts} for one in cells}
     rows = []
-    for row in found.published(ours):
+    for row in found.published:
         own = "not run" if row.ours is None else f"{row.ours:.1%}"
         rows.append(f"| {row.what} | {row.theirs:.1%} | {own} | {row.source} |")
     return [
@@ -156,5 +149,5 @@ def _published(found: Experiment, cells: Sequence[JudgedCell]) -> list[str]:
         "|---|---|---|---|",
         *rows,
         "",
-        found.differences,
+        found.experiment.differences,
     ]

@@ -29,18 +29,22 @@ def section_chart(found: Section) -> dict[str, Any]:
     """What fits the experiment: its cells, or its models on other inputs."""
     if found.experiment.shifted:
         return shifts_chart(found.cells)
-    return cells_chart(found.experiment, found.cells)
+    return cells_chart(found)
 
 
-def cells_chart(experiment: Experiment, cells: Sequence[JudgedCell]) -> dict[str, Any]:
-    """The best start of each cell, its seeds as a bar; panels side by side."""
+def cells_chart(found: Section) -> dict[str, Any]:
+    """The best start of each cell, its seeds as a bar; panels side by side, others' figures in the last."""
+    experiment, cells = found.experiment, found.cells
     panels = dict.fromkeys(one.cell.panel for one in cells)
     charts = [_panel(experiment, name, [one for one in cells if one.cell.panel == name]) for name in panels]
+    charts += _beside(found)
     width = _WIDTH if len(charts) == 1 else 320
     if len(charts) == 1:
         return _spec(charts[0].properties(width=width, height=_HEIGHT))
     sized = [chart.properties(width=width, height=_HEIGHT) for chart in charts]
-    return _spec(alt.ConcatChart(concat=sized, columns=2).resolve_scale(color="independent"))
+    return _spec(
+        alt.ConcatChart(concat=sized, columns=2).resolve_scale(color="independent", shape="independent")
+    )
 
 
 def _panel(experiment: Experiment, title: str, cells: Sequence[JudgedCell]) -> alt.LayerChart:
@@ -63,6 +67,36 @@ def _panel(experiment: Experiment, title: str, cells: Sequence[JudgedCell]) -> a
         dots.encode(_y(experiment, "accuracy"), shape),
     ]
     return alt.LayerChart(layer=layers, title=title or alt.Undefined)
+
+
+def _beside(found: Section) -> list[alt.LayerChart]:
+    """Others' figures on a dashed line beside ours, where both are there."""
+    values = [
+        {"series": row.at[0], "x": row.at[1], "whose": whose, "accuracy": accuracy}
+        for row in found.published
+        if row.at is not None and row.ours is not None
+        for whose, accuracy in (("ours", row.ours), ("published", row.theirs))
+    ]
+    if not values:
+        return []
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        alt.X("x:O", title=found.experiment.beside, axis=alt.Axis(labelAngle=0)),
+        alt.Y("accuracy:Q", title="right", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1.02])),
+        alt.Color("series:N", sort=None, title=None, scale=alt.Scale(range=_PALETTE), legend=_legend()),
+    )
+    whose = ["ours", "published"]
+    lines = base.mark_line(strokeWidth=1.5, opacity=0.6).encode(
+        alt.StrokeDash("whose:N", scale=alt.Scale(domain=whose, range=[[1, 0], [5, 4]]), legend=None)
+    )
+    dots = base.mark_point(size=64, opacity=1).encode(
+        alt.Shape(
+            "whose:N",
+            title=None,
+            scale=alt.Scale(domain=whose, range=["circle", "cross"]),
+            legend=alt.Legend(orient="bottom"),
+        )
+    )
+    return [alt.LayerChart(layer=[lines, dots], title="beside published figures")]
 
 
 def shifts_chart(cells: Sequence[JudgedCell]) -> dict[str, Any]:

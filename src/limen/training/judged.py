@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome
-from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, Size, experiment
+from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, Published, Size, experiment
 from limen.training.results import read_lines, results
 from limen.training.run import RunResult
 
@@ -40,7 +40,7 @@ class JudgedCell:
     @property
     def floor(self) -> float:
         """What is reached without what the experiment is about."""
-        counted = max(run.measurement.floor for run in self.runs)
+        counted = max(max(run.measurement.floor, run.measurement.chance) for run in self.runs)
         return max(counted, self.cell.floor or 0.0)
 
     @property
@@ -96,6 +96,14 @@ class Section(NamedTuple):
     experiment: Experiment
     size: Size
     cells: list[JudgedCell]
+
+    @property
+    def published(self) -> list[Published]:
+        """Others' figures beside ours: of the best start, and of the first run those on other inputs."""
+        if self.experiment.published is None:
+            return []
+        ours = {one.cell.name: {"accuracy": one.best.mean, **one.runs[0].shifts} for one in self.cells}
+        return self.experiment.published(ours)
 
 
 def section(name: str, size: Size | None, folder: Path | None) -> Section:
