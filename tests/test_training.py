@@ -176,6 +176,8 @@ def test_every_hop_may_be_asked_for() -> None:
     batch = pupil.lesson.batch(np.random.default_rng(0), 8, True)
     alone = pupil_of(msgspec.structs.replace(spec, hops=False)).loss(batch)
     assert float(pupil.loss(batch)) > float(alone) + 1
+    with pytest.raises(BadInput, match=r"index\(n=6,S=4\) has no hops to ask for"):
+        pupil_of(msgspec.structs.replace(EASY, hops=True))
 
 
 def test_whoever_trains_against_the_hardest_is_shown_inputs_with_the_least_lead() -> None:
@@ -225,6 +227,8 @@ def test_bad_input_is_found_before_anything_is_trained(tmp_path: Path) -> None:
     said = limen("train", "eva(n=4)", "linear(h=1,d=2)", "--against", "nobody")
     assert said.returncode == 2 and said.stdout == "" and said.stderr.count("\n") == 1
     assert said.stderr.startswith("limen: no proposer of inputs named 'nobody'")
+    said = limen("train", "eva(n=4)", "2*linear(h=1,d=2)", "--first", "linear(h=1,d=2)")
+    assert said.returncode == 2 and said.stderr.startswith("limen: first and first_steps go together")
     for error, call in {
         "is no experiment": lambda: spec_of("eva(n=4)", None, None, "quick", {}),
         "no cell of depth named 'nothing'": lambda: spec_of("depth", None, "nothing", "quick", {}),

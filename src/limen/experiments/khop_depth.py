@@ -51,7 +51,10 @@ def _published(found: Accuracies) -> list[Published]:
 
 EXPERIMENT = Experiment(
     title="Induction hops against depth",
-    shows="More layers learn more hops, in the order of the published table.",
+    shows=(
+        "More layers learn more hops, in the order of the published table: two layers stop after one hop, "
+        "three after two, and four get further."
+    ),
     silent=(
         "The level is not comparable. No negative is reported: no control is known that must succeed in so "
         "few steps."

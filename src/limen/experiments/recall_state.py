@@ -27,7 +27,7 @@ def _grid(sizes: tuple[int, ...], seeds: int) -> tuple[ExperimentCell, ...]:
             "index(n=40,S=32)",
             f"linear(h=1,d={d})",
             _numbers(f"linear(h=1,d={d})"),
-            "index n = 40, linear",
+            "linear",
             None if d == sizes[-1] else f"index n=40: {largest}",
             seeds=seeds,
             settings=_GRID,
@@ -66,7 +66,7 @@ def _keys(name: str, d: int, seeds: int, steps: int) -> ExperimentCell:
         "retrieval(n=20,D=8,V=32)",
         stack,
         _numbers(stack),
-        f"retrieval n = 20, {name}",
+        name,
         None if d == LARGEST else f"retrieval n=20: {_stack(name, LARGEST)}",
         seeds=seeds,
         settings=_KEYS | {"steps": steps},
@@ -79,7 +79,7 @@ CONTROL = ExperimentCell(
     "retrieval(n=20,D=8,V=32)",
     "softmax(h=1,d=32)",
     0,
-    "retrieval n = 20, full",
+    "full attention",
     settings=_KEYS,
     panel="keys drawn anew",
 )
@@ -97,7 +97,7 @@ def _mqar(width: int, seeds: int, steps: int) -> ExperimentCell:
         f"2*mamba2(h={width // 8},d=16,s=16)",
         width,
         "Mamba-2",
-        "MQAR: attention, width 64",
+        None if width == 64 else "MQAR: Mamba-2, width 64",
         ("random",),
         seeds,
         settings=_MQAR | {"width": width, "hidden": 0, "steps": steps, "rate": 1e-2},
@@ -106,8 +106,8 @@ def _mqar(width: int, seeds: int, steps: int) -> ExperimentCell:
 
 
 def _all_mqar(seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
-    """Each width, and attention with a short convolution, which must learn it."""
-    control = ExperimentCell(
+    """Each width, and beside them attention with a short convolution."""
+    attention = ExperimentCell(
         "MQAR: attention, width 64",
         "recall(n=64,V=256,q=64)",
         "2*conv_softmax(h=1,d=64)",
@@ -118,7 +118,7 @@ def _all_mqar(seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
         settings=_MQAR | {"hidden": 0, "steps": steps},
         panel="MQAR, 64 pairs, by width",
     )
-    return (control, *(_mqar(width, seeds, steps) for width in FIGURES))
+    return (attention, *(_mqar(width, seeds, steps) for width in FIGURES))
 
 
 FIGURES = {  # width -> published mean, replicated mean (5 seeds each), one replicated seed by pairs
@@ -161,15 +161,17 @@ def _by_pairs(found: Accuracies, width: int) -> list[float | None] | None:
 EXPERIMENT = Experiment(
     title="Recall against the size of the state",
     shows=(
-        "Accuracy grows with the numbers of the state. At d = 16 rules that gate or overwrite recall more "
-        "than linear and log-linear attention and Mamba-2, at d = 8 they differ little; one seed."
+        "Accuracy grows with the numbers of the state, for every mixer with keys. At d = 16 rules that gate "
+        "or overwrite recall more than linear and log-linear attention and Mamba-2, at d = 8 they differ "
+        "little; one seed. On MQAR Mamba-2 loses pairs as the published curves do: the narrower, the sooner."
     ),
     silent=(
-        "All states but the smallest have more bits than the theorem asks for. The MQAR curves are not the "
-        "published setting: no filler between the pairs, one number of pairs a model, 256 symbols, fresh "
-        "samples, a small budget, one seed; only the order of the widths and of the pairs is comparable."
+        "All states but the smallest have more bits than the theorem asks for. Of a mixer whose largest "
+        "state here does not reach the threshold in these steps nothing is said: it may be training. The "
+        "MQAR curves are not the published setting (below); the order of the widths and of the pairs is "
+        "comparable, the level is not."
     ),
-    x="numbers in the state, or pairs",
+    x="numbers in the state (MQAR: width)",
     quick=_grid((2, 4, 8, 16, 32), 1),
     standard=(
         *_grid((2, 4, 8, 16, 32), 1),
@@ -186,9 +188,13 @@ EXPERIMENT = Experiment(
     published=_published,
     beside="pairs",
     differences=(
-        "Others train one model on texts of 256 tokens with 4 to 64 pairs among filler, thousands of "
-        "symbols, for tens of epochs, and give the mean over the pairs; here a model sees one number of "
-        "pairs without filler, 256 symbols, 1,500 steps and no search for a learning rate, and the mean is "
-        "over five models."
+        "As theirs, ours is one model a width, taught 4, 8, 16, 32 and 64 pairs at once: two layers of "
+        "Mamba-2 with heads and states of 16, no MLP, a rate of 0.01. Theirs: up to 256 tokens "
+        "with filler between and behind the pairs, 8,192 symbols, 180,000 texts for 32 epochs in batches of "
+        "256 (about 22,500 steps), rates searched, 5 seeds. Ours: no filler, so a text is three tokens a "
+        "pair; 256 symbols; fresh texts, 2,000 steps of 1,536 tokens, one rate, one seed. Without filler the "
+        "state holds pairs alone, and there are fewer symbols to tell apart: the likely reasons why narrow "
+        "models lie above the published ones here, which were not tested apart. Their setting is known from "
+        "the replication's notes, not from the paper."
     ),
 )

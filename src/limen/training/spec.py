@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from typing import Literal
 
 import msgspec
@@ -82,6 +83,11 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 def written(spec: Spec) -> bytes:
     """What differs from the defaults, as JSON with its keys in order: the same spec is the same bytes."""
-    fields = msgspec.structs.fields(Spec)
-    said = {f.name: getattr(spec, f.name) for f in fields if getattr(spec, f.name) != f.default}
+    said = {name: value for name, value in msgspec.structs.asdict(spec).items() if value != _defaults()[name]}
     return msgspec.json.encode(said, order="sorted")
+
+
+@cache
+def _defaults() -> dict[str, object]:
+    """By field; what msgspec finds by reading the annotations anew each time."""
+    return {field.name: field.default for field in msgspec.structs.fields(Spec)}
