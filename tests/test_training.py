@@ -10,6 +10,7 @@ import pytest
 import torch
 from test_cli import limen
 
+from limen.checks.reader import checked
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.model.files import load
@@ -217,9 +218,9 @@ def test_a_trained_model_is_saved_for_the_other_commands(tmp_path: Path) -> None
     task = Task.parse("index(n=6,S=4)")
     tokens, answers = task.sample(np.random.default_rng(0), 500)
     assert abs((answers_of(load(folder), task, tokens) == answers).mean() - shown["accuracy"]) < 0.08
-    assert (
-        limen("protocol", "index(n=6,S=4)", "--model", str(folder), "--arithmetic", "float64").returncode == 0
-    )
+    talk = ("protocol", "index(n=6,S=4)", "--model", str(folder), "--arithmetic", "float64")
+    assert limen(*talk, "--save", str(tmp_path / "said")).returncode == 0
+    assert checked(tmp_path / "said" / "certificate.json", tmp_path / "said").valid
     assert (tmp_path / "curve.svg").read_text().startswith("<svg")
 
 

@@ -48,7 +48,8 @@ EXPERIMENT = Experiment(
     silent=(
         "Above the bound a failure is one of training. That rounding is trained straight through says "
         "nothing about rounding a model afterwards; that is the row of softmax, whose weights and "
-        "operations are rounded when judged."
+        "operations are rounded when judged. The last table is of constructions, by `limen solve TASK "
+        "--smallest precision` and `--smallest width`: what written weights get by with."
     ),
     x="bits a number of the state",
     threshold=0.95,

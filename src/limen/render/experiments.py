@@ -79,6 +79,8 @@ def _section(one: Section) -> str:
     lines += [f"**Does not show:** {found.silent}", "", *_table(found, cells), ""]
     if found.shifted or any(run.shifts for cell in cells for run in cell.runs):
         lines += [*_shifts(cells), ""]
+    if one.built:
+        lines += [*_built(one), ""]
     if found.published is not None:
         lines += [*_published(one), ""]
     return "\n".join(lines)
@@ -136,6 +138,23 @@ def _shifts(cells: Sequence[JudgedCell]) -> list[str]:
     ]
     head = f"| the same model (one seed) on | as trained | {' | '.join(names)} |"
     return [head, "|---|" + "---|" * (len(names) + 1), *rows]
+
+
+def _built(found: Section) -> list[str]:
+    """How little weights get by with that were written down instead of trained."""
+    said = {"precision": "significant bits", "width": "width"}
+    rows = [
+        f"| {least.construction} | {row.task} | {said[least.smallest]} "
+        f"| {_count(row.works)} | {_count(row.predicted)} |"
+        for least in found.built
+        for row in least.rows
+    ]
+    head = "| written down, not trained | task | least | nothing tried is wrong | every input, by proof |"
+    return [head, "|---|---|---|---|---|", *rows]
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else str(value)
 
 
 def _published(found: Section) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome
+from limen.training.built import Least, built_beside
 from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, Published, Size, experiment
 from limen.training.results import read_lines, results
 from limen.training.run import RunResult
@@ -104,6 +105,11 @@ class Section(NamedTuple):
             return []
         ours = {one.cell.name: {"accuracy": one.best.mean, **one.runs[0].shifts} for one in self.cells}
         return self.experiment.published(ours)
+
+    @property
+    def built(self) -> list[Least]:
+        """What constructions get by with, for the same question."""
+        return built_beside(self.name)
 
 
 def section(name: str, size: Size | None, folder: Path | None) -> Section:
