@@ -276,6 +276,17 @@ def test_published_figures_stand_beside_ours_in_the_page_and_in_the_chart() -> N
     assert "| Mamba-2, width 16, mean over 4 to 64 pairs | 46.9% |" in page([recall], shipped_runs())
 
 
+def test_constructions_stand_beside_trained_models_and_apart_from_them() -> None:
+    found = section("precision", "quick", None)
+    least = {one.construction: one for one in found.built}
+    assert least["index_by_softmax"].rows[-1].task == found.cells[0].cell.task
+    assert all(
+        row.works <= row.predicted for one in found.built for row in one.rows if row.works and row.predicted
+    )
+    written = page([found], shipped_runs()).split("written down, not trained")[1]
+    assert written.count("index_by_softmax") == 4 and "LEARNED" not in written
+
+
 def test_what_is_proved_impossible_was_not_learned() -> None:
     """If it was, a theorem, the kernel or the trainer is wrong."""
     found = [one for name in ids("experiments") for size in SIZES for one in shipped(name, size).values()]

@@ -46,8 +46,8 @@ EXPERIMENT = Experiment(
     shows="Two layers learn both tasks with every seed; one layer stays near a coin, from both starts.",
     silent=(
         "One layer of this width is not ruled out at n = 16: 32 channels of 32 bits are more than the "
-        "theorem asks for. Two layers begin as a lookup; from a random start they take longer than this "
-        "budget."
+        "theorem asks for. Two layers begin as a lookup; what they learn from a random start is not "
+        "shown."
     ),
     x="stack",
     quick=_cells(16, 3, 600, ()),

@@ -27,7 +27,8 @@ How to read it:
 * **chance** is the most frequent answer, **floor** the best rule that only counts tokens (or what is reached
   without the part that the experiment is about).
 * LEARNED: some run reached the threshold. NOT LEARNED in this budget: none did, though the **control** did,
-  with every seed and in no more steps. Without such a control a failure is **no statement**.
+  with every seed and in no more steps: the same mixers on less, with more room, or one layer more. Without
+  such a control a failure is **no statement**.
 * **bits**: what crosses the cut in the numbers as they were trained, against what a theorem asks for.
   *Proved impossible*: a theorem rules the cell out, because there are fewer bits or because a window no
   longer sees the token; only then is the failure an instance of a theorem.
@@ -36,7 +37,9 @@ How to read it:
 
 `limen sweep all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here),
 `limen sweep all --size standard` the standard ones ({standard} of {planned} runs are here,
-{standard_minutes:.0f} CPU-minutes); `limen results EXPERIMENT` prints a table, and `--sql` asks it anything.
+{standard_minutes:.0f} CPU-minutes, those of quick among them); `--size full` is for a cluster: more seeds,
+tens of thousands of steps, longer texts, three hops. `limen results EXPERIMENT` prints a table, and `--sql`
+asks it anything.
 Machine: {machine}; {dates}.
 """
 
