@@ -137,21 +137,21 @@ def _published(found: Accuracies) -> list[Published]:
         what = f"Mamba-2, width {width}, mean over 4 to 64 pairs"
         rows += [Published(what, theirs, _THEIRS, mean), Published(what, again, f"{_AGAIN}, 5 seeds", mean)]
     for width, (_, _, curve) in FIGURES.items():
-        ours = _by_pairs(found, width) or [None] * len(PAIRS)
+        own = _by_pairs(found, width)
         rows += [
             Published(
                 f"Mamba-2, width {width}, {pairs} pairs",
-                theirs,
+                curve[i],
                 f"{_AGAIN}, 1 seed",
-                own,
+                None if own is None else own[i],
                 (f"width {width}", pairs),
             )
-            for pairs, theirs, own in zip(PAIRS, curve, ours, strict=True)
+            for i, pairs in enumerate(PAIRS)
         ]
     return rows
 
 
-def _by_pairs(found: Accuracies, width: int) -> list[float | None] | None:
+def _by_pairs(found: Accuracies, width: int) -> list[float] | None:
     """What our model of this width gets right for each number of pairs; None: not run."""
     cell = found.get(_mqar(width, 1, 1).name)
     return None if cell is None else [cell[f"{pairs} pairs"] for pairs in PAIRS]

@@ -45,9 +45,10 @@ class ManyPairs(Lesson):
     @property
     def pairs(self) -> list[int]:
         """n, n/2, … down to 4, the fewest first."""
-        n, found = cast(Recall, self.task).n, []
-        while not found or n >= _FEWEST:
-            found, n = [n, *found], n // 2
+        n = cast(Recall, self.task).n
+        found = [n]
+        while found[0] // 2 >= _FEWEST:
+            found = [found[0] // 2, *found]
         return found
 
     def read_as(self, tokens: Tokens) -> Task:
