@@ -12,7 +12,7 @@ from limen.core.folder import content_of
 from limen.training.experiment import SHIPPED
 
 
-class LeastAt(msgspec.Struct, frozen=True):
+class BuiltAt(msgspec.Struct, frozen=True):
     """At one size of the task: from where on no input that was tried is wrong, from where on none can be."""
 
     task: str
@@ -20,17 +20,17 @@ class LeastAt(msgspec.Struct, frozen=True):
     predicted: int | None
 
 
-class Least(msgspec.Struct, frozen=True):
+class BuiltLeast(msgspec.Struct, frozen=True):
     """Of one construction: its least precision, in significant bits, or its least width."""
 
     construction: str
     smallest: str
-    rows: tuple[LeastAt, ...]
+    rows: tuple[BuiltAt, ...]
 
 
-def built_beside(name: str) -> list[Least]:
+def built_beside(name: str) -> list[BuiltLeast]:
     """What is shipped for an experiment; nothing for most."""
     path = SHIPPED / "built" / f"{name}.jsonl"
     if not path.exists():
         return []
-    return [msgspec.json.decode(line, type=Least) for line in content_of(path).splitlines()]
+    return [msgspec.json.decode(line, type=BuiltLeast) for line in content_of(path).splitlines()]

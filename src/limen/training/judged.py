@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome
-from limen.training.built import Least, built_beside
+from limen.training.built import BuiltLeast, built_beside
 from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, Published, Size, experiment
 from limen.training.results import read_lines, results
 from limen.training.run import RunResult
@@ -107,7 +107,7 @@ class Section(NamedTuple):
         return self.experiment.published(ours)
 
     @property
-    def built(self) -> list[Least]:
+    def built(self) -> list[BuiltLeast]:
         """What constructions get by with, for the same question."""
         return built_beside(self.name)
 
