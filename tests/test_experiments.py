@@ -113,6 +113,10 @@ def test_the_size_that_is_shown_is_the_largest_that_adds_a_cell() -> None:
     assert largest(toy, {}) == largest(toy, kept) == "quick", "the other sizes share these runs"
     one = result(more, 1.0)
     assert largest(toy, kept | {one.digest: one}) == "standard"
+    other = replace(LARGE, settings={"steps": 7})
+    toy, two = replace(TOY, standard=(other,), full=(other, more)), result(other, 1.0)
+    assert largest(toy, {two.digest: two}) == "standard", "as many cells, of other runs"
+    assert largest(toy, kept | {two.digest: two}) == "quick", "fewer cells"
 
 
 def test_an_experiment_whose_control_is_missing_is_refused() -> None:

@@ -176,7 +176,7 @@ def _numbers(points: Sequence[dict[str, Any]]) -> bool:
 
 def _x(experiment: Experiment, points: Sequence[dict[str, Any]]) -> alt.X:
     if _numbers(points):
-        return alt.X("x:O", title=experiment.x, axis=alt.Axis(labelAngle=0))
+        return alt.X("x:O", title=experiment.x, axis=alt.Axis(labelAngle=0, labelOverlap=True))
     return alt.X("x:N", sort=None, title=experiment.x, axis=alt.Axis(labelAngle=-25, labelLimit=220))
 
 

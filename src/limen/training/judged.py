@@ -65,9 +65,15 @@ def judged(found: Experiment, size: Size, kept: Kept) -> list[JudgedCell]:
 
 
 def largest(found: Experiment, kept: Kept) -> Size:
-    """The largest size that has a run of more cells than every smaller one; sizes may share runs."""
-    cells = {size: len(judged(found, size, kept)) for size in SIZES}
-    return max(SIZES, key=lambda size: cells[size])
+    """The largest size that has a run of its own, which no smaller one has, and no fewer cells than those."""
+    chosen, seen, most = SIZES[0], set[str](), 0
+    for size in SIZES:
+        cells = judged(found, size, kept)
+        runs = {run.digest for one in cells for run in one.runs}
+        if runs - seen and len(cells) >= most:
+            chosen, most = size, len(cells)
+        seen |= runs
+    return chosen
 
 
 def _runs(cell: ExperimentCell, kept: Kept) -> list[RunResult]:
