@@ -12,15 +12,15 @@ from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
 from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome
-from limen.core.task import Task
 from limen.core.verdict import Answer
 from limen.render.experiments import page
+from limen.render.plots import section_chart
 from limen.render.table import lines_of
 from limen.tables.build import build
 from limen.training import marks
 from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, experiment, named
 from limen.training.judged import JudgedCell, judged, kept_in, largest, section
-from limen.training.lesson import lesson_for
+from limen.training.lesson import lesson_of
 from limen.training.marks import kinds, trained
 from limen.training.query import COLUMNS, export, query
 from limen.training.reports import RunReport, run_reports
@@ -48,7 +48,7 @@ def test_every_spec_can_be_built(name: str) -> None:
         specs = found.specs(size)
         assert specs and len({spec.digest for spec in specs}) == len(specs)
         for spec in {(s.task, s.architecture, s.start, s.thought): s for s in specs}.values():
-            lesson = lesson_for(Task.parse(spec.task), spec.queries, spec.dense, spec.thought)
+            lesson = lesson_of(spec)
             assert spec.start == "random" or lesson.lookups != 0, spec
             frame = frame_of(spec, lesson, spec.architecture)
             assert frame.embedding.positions is None or frame.embedding.positions >= lesson.task.length
@@ -113,6 +113,10 @@ def test_the_size_that_is_shown_is_the_largest_that_adds_a_cell() -> None:
     assert largest(toy, {}) == largest(toy, kept) == "quick", "the other sizes share these runs"
     one = result(more, 1.0)
     assert largest(toy, kept | {one.digest: one}) == "standard"
+    other = replace(LARGE, settings={"steps": 7})
+    toy, two = replace(TOY, standard=(other,), full=(other, more)), result(other, 1.0)
+    assert largest(toy, {two.digest: two}) == "standard", "as many cells, of other runs"
+    assert largest(toy, kept | {two.digest: two}) == "quick", "fewer cells"
 
 
 def test_an_experiment_whose_control_is_missing_is_refused() -> None:
@@ -234,6 +238,57 @@ def test_a_neighbour_takes_two_layers_and_a_thinking_layer_chains_hops() -> None
     )
     assert lowest(thinks["L=3, thinks: softmax(h=1,d=64)"]) >= 0.99
     assert highest(thinks["L=3, one pass: softmax(h=1,d=64)"]) < 0.3
+
+
+def test_hops_that_depend_on_the_question_take_a_full_layer_each_and_one_more() -> None:
+    """W = 4: k full layers alone, and what stands behind them."""
+    cells = shipped("depth", "standard")
+    for hops in (1, 2):
+        full = {k: cells[f"{hops} hops: {k} full"] for k in range(1, hops + 2)}
+        assert [k for k, one in full.items() if one.outcome is Outcome.LEARNED] == [hops + 1]
+        assert all(one.outcome is Outcome.NOT_LEARNED for k, one in full.items() if k <= hops)
+    small, large = (cells[f"2 hops: 1 full + 2 {size}"] for size in ("small", "large"))
+    assert (small.outcome, large.outcome) == (Outcome.NOT_LEARNED, Outcome.LEARNED)
+
+
+def test_a_mixer_that_fails_on_little_says_nothing_about_more() -> None:
+    """A failure of training is no negative: LSTM, ReLU and Mamba-1 do not learn four symbols either."""
+    cells = shipped("mechanisms")
+    for mixer in ("mamba(d=32,s=8)", "lstm(d=64)", "relu_rnn(d=64)"):
+        few, many = cells[f"n=4: {mixer}"], cells[f"n=20: {mixer}"]
+        assert highest(few) < 0.9 and few.outcome is many.outcome is Outcome.NO_STATEMENT
+    assert cells["n=20: window(h=1,d=16,W=8)"].outcome is Outcome.NOT_LEARNED
+
+
+def test_published_figures_stand_beside_ours_in_the_page_and_in_the_chart() -> None:
+    """Not tuned to: the order of widths, pairs, depths and hops is theirs, the level is not."""
+    recall, khop = section("recall_state", "standard", None), section("khop_depth", "standard", None)
+    for found, lines in ((recall, 3), (khop, 3)):
+        rows = [row for row in found.published if row.at is not None]
+        assert all(row.ours is not None for row in found.published)
+        curves = [
+            [row for row in rows if row.at and row.at[0] == name]
+            for name in dict.fromkeys(r.at[0] for r in rows)
+        ]  # type: ignore[index]
+        assert len(curves) == lines
+        for curve in curves:  # more pairs, more hops: never better
+            assert all(a.ours >= b.ours - 0.01 for a, b in pairwise(curve))  # type: ignore[operator]
+        for less, more in pairwise(curves):  # wider, deeper: never worse
+            assert all(a.ours <= b.ours + 0.01 for a, b in zip(less, more, strict=True))  # type: ignore[operator]
+    drawn = json.dumps(section_chart(khop))
+    assert drawn.count('"whose": "published"') == 12 and "beside published figures" in drawn
+    assert "| Mamba-2, width 16, mean over 4 to 64 pairs | 46.9% |" in page([recall], shipped_runs())
+
+
+def test_constructions_stand_beside_trained_models_and_apart_from_them() -> None:
+    found = section("precision", "quick", None)
+    least = {one.construction: one for one in found.built}
+    assert least["index_by_softmax"].rows[-1].task == found.cells[0].cell.task
+    assert all(
+        row.works <= row.predicted for one in found.built for row in one.rows if row.works and row.predicted
+    )
+    written = page([found], shipped_runs()).split("written down, not trained")[1]
+    assert written.count("index_by_softmax") == 4 and "LEARNED" not in written
 
 
 def test_what_is_proved_impossible_was_not_learned() -> None:

@@ -149,6 +149,26 @@ def test_a_lookup_needs_a_layout() -> None:
         run(Spec(task="dyck(n=4,k=2,D=2)", architecture="softmax(h=1,d=4)", start="lookup", steps=1))
 
 
+def test_many_sizes_are_taught_at_once_and_each_is_judged_by_itself() -> None:
+    lesson, rng = lesson_of("recall(n=8,V=32,q=8)", mixed=True), np.random.default_rng(0)
+    batches = [lesson.batch(rng, 6, False) for _ in range(20)]
+    assert {batch.tokens.shape for batch in batches} == {(12, 12), (6, 24)}, "4 and 8 pairs, as many tokens"
+    for batch in batches:
+        task = lesson.read_as(batch.tokens)
+        np.testing.assert_array_equal(task.answer(task.checked(batch.tokens)), batch.labels)
+    assert {name: x.shape for name, x in lesson.shifted(rng, 5).items()} == {
+        "4 pairs": (5, 12),
+        "8 pairs": (5, 24),
+    }
+    assert (
+        lesson.embedding(8).positions is None
+        and lesson_of("recall(n=8,V=32,q=8)").embedding(8).positions == 24
+    )
+    for text in ("recall(n=8,V=32,q=3)", "index(n=6,S=4)"):
+        with pytest.raises(BadInput, match=r"q must be n|not taught in several sizes"):
+            lesson_of(text, mixed=True)
+
+
 def test_a_stack_that_grows_is_the_same_function() -> None:
     lesson = lesson_of("index(n=6,S=4)")
     spec = Spec(task="index(n=6,S=4)", architecture="softmax(h=1,d=4)", width=8, hidden=8)

@@ -10,6 +10,7 @@ import pytest
 import torch
 from test_cli import limen
 
+from limen.checks.reader import checked
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.model.files import load
@@ -176,6 +177,8 @@ def test_every_hop_may_be_asked_for() -> None:
     batch = pupil.lesson.batch(np.random.default_rng(0), 8, True)
     alone = pupil_of(msgspec.structs.replace(spec, hops=False)).loss(batch)
     assert float(pupil.loss(batch)) > float(alone) + 1
+    with pytest.raises(BadInput, match=r"index\(n=6,S=4\) has no hops to ask for"):
+        pupil_of(msgspec.structs.replace(EASY, hops=True))
 
 
 def test_whoever_trains_against_the_hardest_is_shown_inputs_with_the_least_lead() -> None:
@@ -215,9 +218,9 @@ def test_a_trained_model_is_saved_for_the_other_commands(tmp_path: Path) -> None
     task = Task.parse("index(n=6,S=4)")
     tokens, answers = task.sample(np.random.default_rng(0), 500)
     assert abs((answers_of(load(folder), task, tokens) == answers).mean() - shown["accuracy"]) < 0.08
-    assert (
-        limen("protocol", "index(n=6,S=4)", "--model", str(folder), "--arithmetic", "float64").returncode == 0
-    )
+    talk = ("protocol", "index(n=6,S=4)", "--model", str(folder), "--arithmetic", "float64")
+    assert limen(*talk, "--save", str(tmp_path / "said")).returncode == 0
+    assert checked(tmp_path / "said" / "certificate.json", tmp_path / "said").valid
     assert (tmp_path / "curve.svg").read_text().startswith("<svg")
 
 
@@ -225,6 +228,8 @@ def test_bad_input_is_found_before_anything_is_trained(tmp_path: Path) -> None:
     said = limen("train", "eva(n=4)", "linear(h=1,d=2)", "--against", "nobody")
     assert said.returncode == 2 and said.stdout == "" and said.stderr.count("\n") == 1
     assert said.stderr.startswith("limen: no proposer of inputs named 'nobody'")
+    said = limen("train", "eva(n=4)", "2*linear(h=1,d=2)", "--first", "linear(h=1,d=2)")
+    assert said.returncode == 2 and said.stderr.startswith("limen: first and first_steps go together")
     for error, call in {
         "is no experiment": lambda: spec_of("eva(n=4)", None, None, "quick", {}),
         "no cell of depth named 'nothing'": lambda: spec_of("depth", None, "nothing", "quick", {}),

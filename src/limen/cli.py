@@ -844,6 +844,16 @@ def train(
     ] = None,
     thought: Annotated[bool, typer.Option("--thought", help="Train with chain of thought.")] = False,
     hops: Annotated[bool, typer.Option("--hops", help="Also ask for the result of every hop.")] = False,
+    queries: Annotated[int | None, typer.Option(help="How many questions a sequence asks.", min=1)] = None,
+    dense: Annotated[
+        bool | None,
+        typer.Option("--dense/--last", help="Ask for the answer so far at every token, or at the last alone."),
+    ] = None,
+    mixed: Annotated[bool, typer.Option("--mixed", help="Also teach smaller sizes of the task.")] = False,
+    first: Annotated[
+        str | None, typer.Option(help="A smaller stack to train first; it then grows by layers of zeros.")
+    ] = None,
+    first_steps: Annotated[int | None, typer.Option(help="Steps to train that stack.", min=1)] = None,
     against: Annotated[
         str | None,
         typer.Option(
@@ -870,7 +880,8 @@ def train(
     from limen.training.experiment import spec_of
 
     said = {"start": start, "steps": steps, "hard": hard, "against": against, "width": width, "rate": rate}
-    said |= {"thought": thought or None, "hops": hops or None, "seed": seed or None}
+    said |= {"queries": queries, "dense": dense, "first": first, "first_steps": first_steps}
+    said |= {"thought": thought or None, "hops": hops or None, "mixed": mixed or None, "seed": seed or None}
     given = {name: value for name, value in said.items() if value is not None}
     spec = spec_of(what, architecture, cell, size, given)
     found = _trained(spec, what if what in ids("experiments") else None, save, curve)

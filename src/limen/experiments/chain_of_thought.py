@@ -60,6 +60,6 @@ EXPERIMENT = Experiment(
     ),
     x="stack",
     quick=_cells(3, 8, 1, 400, (8,)),
-    standard=(*_cells(3, 8, 3, 600, (4, 8)), *_cells(5, 8, 1, 1000, (8,))),
+    standard=(*_cells(3, 8, 1, 400, (8,)), *_cells(5, 8, 1, 400, (8,))),
     full=(*_cells(3, 16, 5, 20000, (4, 8, 16)), *_cells(8, 16, 5, 50000, (8, 16))),
 )

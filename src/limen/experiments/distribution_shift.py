@@ -38,6 +38,7 @@ def _composition(steps: int, seeds: int) -> ExperimentCell:
 
 
 MODELS = {"softmax(h=1,d=64)": 400, "linear(h=1,d=32)": 1000, "gated_delta(h=1,d=16)": 800}
+QUICK = (*(_index(stack, steps, 1) for stack, steps in MODELS.items()), _composition(400, 1))
 
 EXPERIMENT = Experiment(
     title="Trained on uniform inputs, judged on others",
@@ -49,14 +50,19 @@ EXPERIMENT = Experiment(
     silent="Other inputs are five hand-made distributions, not the worst ones; an adversary finds worse.",
     x="model",
     threshold=0.98,
-    quick=(*(_index(stack, steps, 1) for stack, steps in MODELS.items()), _composition(400, 1)),
+    quick=QUICK,
     standard=(
-        *(_index(stack, 2 * steps, 2) for stack, steps in MODELS.items()),
-        _index("mamba2(h=1,d=32,s=32)", 1500, 1),
-        _index("linear(h=1,d=32)", 1000, 1, "hardest"),
-        _index("gated_delta(h=1,d=16)", 800, 1, "hardest"),
-        _composition(800, 2),
+        *QUICK,
+        _index("mamba2(h=1,d=32,s=32)", 1000, 1),
+        *(_index(stack, MODELS[stack], 1, "hardest") for stack in list(MODELS)[1:]),
     ),
-    full=tuple(_index(stack, 50 * steps, 5) for stack, steps in MODELS.items()),
+    full=(
+        *(
+            _index(stack, 50 * steps, 5, against)
+            for stack, steps in MODELS.items()
+            for against in (None, "hardest")
+        ),
+        _composition(20000, 5),
+    ),
     shifted=True,
 )

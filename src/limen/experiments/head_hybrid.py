@@ -49,6 +49,6 @@ EXPERIMENT = Experiment(
     ),
     x="stack",
     quick=_cells(4, 1, 400),
-    standard=(*_cells(4, 2, 800), *_cells(32, 1, 800)[1:]),
+    standard=(*_cells(4, 1, 400), *_cells(32, 1, 400)[1:]),
     full=(*_cells(4, 5, 20000), *_cells(32, 5, 20000)[1:]),
 )

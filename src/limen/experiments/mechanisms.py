@@ -7,9 +7,9 @@ same budget.
 from limen.training.experiment import Experiment, ExperimentCell
 from limen.training.spec import Start
 
-_CONTROL = "softmax(h=1,d=16)"
+_FEW = 4
 KEYED = (  # those that have queries and keys, and so can begin as a lookup
-    _CONTROL,
+    "softmax(h=1,d=16)",
     "hard(h=1,d=16)",
     "conv_softmax(h=1,d=16)",
     "window(h=1,d=16,W=8)",
@@ -28,19 +28,20 @@ OTHERS = ("mamba(d=32,s=8)", "lstm(d=64)", "relu_rnn(d=64)")
 
 
 def _cells(n: int, seeds: int, steps: int, starts: tuple[Start, ...]) -> tuple[ExperimentCell, ...]:
-    settings = {"queries": 16, "steps": steps, "every": 100}
+    """Each mixer on n symbols, and on four: whoever does not learn these says nothing about n."""
     return tuple(
         ExperimentCell(
-            f"n={n}: {stack}",
-            f"index(n={n},S=32)",
+            f"n={m}: {stack}",
+            f"index(n={m},S=32)",
             stack,
             stack.split("(")[0],
-            f"n = {n}",
-            None if stack == _CONTROL else f"n={n}: {_CONTROL}",
+            f"n = {m}",
+            None if m == _FEW else f"n={_FEW}: {stack}",
             starts if stack in KEYED else ("random",),
             seeds,
-            settings=settings,
+            settings={"queries": 16, "steps": steps, "every": 100},
         )
+        for m in (n, _FEW)
         for stack in (*KEYED, *OTHERS)
     )
 
@@ -53,12 +54,13 @@ EXPERIMENT = Experiment(
         "answer what they still see."
     ),
     silent=(
-        "The control is another mixer, so a failure says more about training a mixer than about it: linear "
-        "attention of this size does learn the task in more steps (`index_length`). LSTM, ReLU and Mamba-1 "
-        "recurrences have no keys to begin with; the choice of top-k has no gradient."
+        "The control of a mixer is the mixer itself on four symbols. LSTM, ReLU and Mamba-1 recurrences, "
+        "which have no keys to begin with, and hard and top-k attention, whose choice has no gradient, do "
+        "not learn these either: nothing is said of them. Not learned in 300 steps is not never: linear "
+        "attention of this size learns the task in more steps (`index_length`)."
     ),
     x="mixer",
     quick=_cells(20, 1, 300, ("lookup",)),
-    standard=_cells(20, 1, 1000, ("lookup", "random")),
+    standard=_cells(20, 1, 300, ("lookup", "random")),
     full=_cells(100, 5, 50000, ("lookup", "random")),
 )

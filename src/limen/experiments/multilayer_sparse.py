@@ -29,7 +29,7 @@ EXPERIMENT = Experiment(
     ),
     x="d, the numbers of a message",
     quick=_cells(4, (2, 8), (1, 2), 1, 400),
-    standard=_cells(4, (2, 4, 8, 16), (1, 2, 3), 2, 800),
+    standard=_cells(4, (2, 8, 32), (1, 2, 3), 1, 400),
     full=_cells(8, (2, 4, 8, 16, 32), (1, 2, 3, 4), 5, 20000),
     above_floor=True,
 )

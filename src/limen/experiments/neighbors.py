@@ -38,6 +38,6 @@ EXPERIMENT = Experiment(
     x="stack",
     threshold=0.95,
     quick=_cells(8, 2, 1000, {}),
-    standard=(*_cells(8, 3, 1500, MORE), *_cells(16, 1, 2000, MORE)),
+    standard=_cells(8, 2, 1000, MORE),
     full=_cells(64, 5, 100000, MORE),
 )

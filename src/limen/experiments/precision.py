@@ -37,6 +37,8 @@ def _weights(steps: int) -> ExperimentCell:
     )
 
 
+QUICK = (_cell(20, 32, None, 1, 700), _cell(20, 4, 4, 1, 400), _cell(20, 16, 4, 1, 400), _weights(400))
+
 EXPERIMENT = Experiment(
     title="Bits a number of the state",
     shows=(
@@ -46,14 +48,15 @@ EXPERIMENT = Experiment(
     silent=(
         "Above the bound a failure is one of training. That rounding is trained straight through says "
         "nothing about rounding a model afterwards; that is the row of softmax, whose weights and "
-        "operations are rounded when judged."
+        "operations are rounded when judged. The last table is of constructions, by `limen solve TASK "
+        "--smallest precision` and `--smallest width`: what written weights get by with."
     ),
     x="bits a number of the state",
     threshold=0.95,
-    quick=(_cell(20, 32, None, 1, 700), _cell(20, 4, 4, 1, 400), _cell(20, 16, 4, 1, 400), _weights(400)),
+    quick=QUICK,
     standard=(
-        *(_cell(20, d, p, 1, 700) for d in (4, 8, 16, 32) for p in (1, 2, 4, 8, None)),
-        _weights(700),
+        *QUICK,
+        *(_cell(20, d, p, 1, 400) for d, p in ((4, 2), (4, 8), (8, 1), (8, 2), (8, 4), (16, 1), (16, 2))),
     ),
     full=tuple(
         _cell(n, d, p, 5, 20000) for n in (20, 40, 100) for d in (4, 8, 16, 32) for p in (1, 2, 4, 8, None)

@@ -27,7 +27,7 @@ def _grid(sizes: tuple[int, ...], seeds: int) -> tuple[ExperimentCell, ...]:
             "index(n=40,S=32)",
             f"linear(h=1,d={d})",
             _numbers(f"linear(h=1,d={d})"),
-            "index n = 40, linear",
+            "linear",
             None if d == sizes[-1] else f"index n=40: {largest}",
             seeds=seeds,
             settings=_GRID,
@@ -48,18 +48,25 @@ MIXERS = {
     "LSTM": "lstm(d={s})",
     "window": "window(h=1,d={d},W={w})",
 }
+LARGEST = 32  # the control of the smaller ones; an LSTM has none: 512 numbers take minutes and do not learn
+SIZES = dict.fromkeys(MIXERS, (4, 8, 16, LARGEST)) | {"LSTM": (4, 8, 16)}
+
+
+def _stack(name: str, d: int) -> str:
+    """With about d² numbers in its state."""
+    return MIXERS[name].format(d=d, s=d * d // 2, w=d // 2 + 1)
 
 
 def _keys(name: str, d: int, seeds: int, steps: int) -> ExperimentCell:
     """Twenty keys of 256, drawn anew, each with one of 32 values; states of about d² numbers."""
-    stack = MIXERS[name].format(d=d, s=d * d // 2, w=d // 2 + 1)
+    stack = _stack(name, d)
     return ExperimentCell(
         f"retrieval n=20: {stack}",
         "retrieval(n=20,D=8,V=32)",
         stack,
         _numbers(stack),
-        f"retrieval n = 20, {name}",
-        "retrieval n=20: softmax",
+        name,
+        None if d == LARGEST or name == "LSTM" else f"retrieval n=20: {_stack(name, LARGEST)}",
         seeds=seeds,
         settings=_KEYS | {"steps": steps},
         panel="keys drawn anew",
@@ -71,93 +78,105 @@ CONTROL = ExperimentCell(
     "retrieval(n=20,D=8,V=32)",
     "softmax(h=1,d=32)",
     0,
-    "retrieval n = 20, full",
+    "full attention",
     settings=_KEYS,
     panel="keys drawn anew",
 )
 
 
-def _mqar(width: int, n: int, seeds: int, steps: int) -> ExperimentCell:
-    """Two layers of Mamba-2 with heads of 16 and states of 16, as replicated; n pairs, all asked."""
-    stack = f"2*mamba2(h={width // 16},d=16,s=16)"
-    batch = max(8, 2048 // (3 * n))
-    settings = {
-        "width": width,
-        "hidden": 2 * width,
-        "batch": batch,
-        "steps": steps,
-        "rate": 1e-2,
-        "every": 250,
-    }
+PAIRS = (4, 8, 16, 32, 64)
+_MQAR = {"batch": 8, "mixed": True, "shifts": True, "every": 250}
+
+
+def _mqar(width: int, seeds: int, steps: int) -> ExperimentCell:
+    """Two layers of Mamba-2 with heads of 16 and states of 16, twice as wide inside, and no MLP."""
     return ExperimentCell(
-        f"recall n={n}: {stack}, width {width}",
-        f"recall(n={n},V=256,q={n})",
-        stack,
-        n,
-        f"MQAR, Mamba-2, width {width}",
-        f"recall n={n}: two full",
+        f"MQAR: Mamba-2, width {width}",
+        "recall(n=64,V=256,q=64)",
+        f"2*mamba2(h={width // 8},d=16,s=16)",
+        width,
+        "Mamba-2",
+        None if width == 64 else "MQAR: Mamba-2, width 64",
         ("random",),
         seeds,
-        settings=settings,
-        panel="MQAR",
-    )
-
-
-def _mqar_control(n: int, steps: int) -> ExperimentCell:
-    settings = {"batch": max(8, 2048 // (3 * n)), "steps": steps, "every": 250}
-    return ExperimentCell(
-        f"recall n={n}: two full",
-        f"recall(n={n},V=256,q={n})",
-        "2*softmax(h=1,d=64)",
-        n,
-        "MQAR, two full",
-        None,
-        ("random",),
-        settings=settings,
-        panel="MQAR",
+        settings=_MQAR | {"width": width, "hidden": 0, "steps": steps, "rate": 1e-2},
+        panel="MQAR, 64 pairs, by width",
     )
 
 
 def _all_mqar(seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
-    pairs = (4, 8, 16, 32, 64)
-    controls = tuple(_mqar_control(n, steps) for n in pairs)
-    return (*controls, *(_mqar(width, n, seeds, steps) for width in (16, 32, 64) for n in pairs))
+    """Each width, and beside them attention with a short convolution."""
+    attention = ExperimentCell(
+        "MQAR: attention, width 64",
+        "recall(n=64,V=256,q=64)",
+        "2*conv_softmax(h=1,d=64)",
+        64,
+        "attention with a convolution",
+        None,
+        ("random",),
+        settings=_MQAR | {"hidden": 0, "steps": steps},
+        panel="MQAR, 64 pairs, by width",
+    )
+    return (attention, *(_mqar(width, seeds, steps) for width in FIGURES))
+
+
+FIGURES = {  # width -> published mean, replicated mean (5 seeds each), one replicated seed by pairs
+    16: (0.469, 0.456, (0.91, 0.74, 0.49, 0.17, 0.03)),
+    32: (0.751, 0.751, (1.00, 0.99, 0.96, 0.80, 0.40)),
+    64: (0.896, 0.873, (1.00, 0.99, 0.97, 0.77, 0.35)),
+}
+_THEIRS, _AGAIN = "[guo2025loglinear], 5 seeds", "an independent replication"
 
 
 def _published(found: Accuracies) -> list[Published]:
-    """The mean over the numbers of pairs, a width at a time."""
-    figures = {
-        "[guo2025loglinear], mean of 5 seeds": (46.9, 75.1, 89.6),
-        "independent replication, mean of 5 seeds": (45.6, 75.1, 87.3),
-    }
+    """Means over the numbers of pairs, then each number by itself."""
     rows = []
-    for source, values in figures.items():
-        for width, theirs in zip((16, 32, 64), values, strict=True):
-            cells = [_mqar(width, n, 1, 1).name for n in (4, 8, 16, 32, 64)]
-            ours = [found[cell]["accuracy"] for cell in cells if cell in found]
-            mean = sum(ours) / len(ours) if len(ours) == len(cells) else None
-            rows.append(Published(f"Mamba-2, width {width}, 4 to 64 pairs", theirs / 100, source, mean))
+    for width, (theirs, again, _) in FIGURES.items():
+        ours = _by_pairs(found, width)
+        mean = None if ours is None else sum(ours) / len(ours)
+        what = f"Mamba-2, width {width}, mean over 4 to 64 pairs"
+        rows += [Published(what, theirs, _THEIRS, mean), Published(what, again, f"{_AGAIN}, 5 seeds", mean)]
+    for width, (_, _, curve) in FIGURES.items():
+        own = _by_pairs(found, width)
+        rows += [
+            Published(
+                f"Mamba-2, width {width}, {pairs} pairs",
+                curve[i],
+                f"{_AGAIN}, 1 seed",
+                None if own is None else own[i],
+                (f"width {width}", pairs),
+            )
+            for i, pairs in enumerate(PAIRS)
+        ]
     return rows
+
+
+def _by_pairs(found: Accuracies, width: int) -> list[float] | None:
+    """What our model of this width gets right for each number of pairs; None: not run."""
+    cell = found.get(_mqar(width, 1, 1).name)
+    return None if cell is None else [cell[f"{pairs} pairs"] for pairs in PAIRS]
 
 
 EXPERIMENT = Experiment(
     title="Recall against the size of the state",
     shows=(
-        "Accuracy grows with the numbers of the state. At d = 16 rules that gate or overwrite recall more "
-        "than linear and log-linear attention and Mamba-2, at d = 8 they differ little; one seed."
+        "Accuracy grows with the numbers of the state, for every mixer with keys. At d = 16 rules that gate "
+        "or overwrite recall more than linear and log-linear attention and Mamba-2, at d = 8 they differ "
+        "little; one seed. On MQAR Mamba-2 loses pairs as the published curves do: the narrower, the sooner."
     ),
     silent=(
-        "All states but the smallest have more bits than the theorem asks for. The MQAR curves are not the "
-        "published setting: no filler between the pairs, one number of pairs a model, 256 symbols, fresh "
-        "samples, a small budget, one seed; only the order of the widths and of the pairs is comparable."
+        "All states but the smallest have more bits than the theorem asks for. Of a mixer whose largest "
+        "state here does not reach the threshold in these steps nothing is said: it may be training. The "
+        "MQAR curves are not the published setting (below); the order of the widths and of the pairs is "
+        "comparable, the level is not."
     ),
-    x="numbers in the state, or pairs",
+    x="numbers in the state (MQAR: width)",
     quick=_grid((2, 4, 8, 16, 32), 1),
     standard=(
-        *_grid((2, 4, 8, 16, 32), 2),
+        *_grid((2, 4, 8, 16, 32), 1),
         CONTROL,
-        *(_keys(name, d, 1, 800) for name in MIXERS for d in (4, 8, 16, 32)),
-        *_all_mqar(1, 1500),
+        *(_keys(name, d, 1, 800) for name in MIXERS for d in SIZES[name]),
+        *_all_mqar(1, 2000),
     ),
     full=(
         *_grid((2, 4, 8, 16, 32, 64), 5),
@@ -166,10 +185,15 @@ EXPERIMENT = Experiment(
         *_all_mqar(5, 20000),
     ),
     published=_published,
+    beside="pairs",
     differences=(
-        "Others train one model on texts of 256 tokens with 4 to 64 pairs among filler, thousands of "
-        "symbols, for tens of epochs, and give the mean over the pairs; here a model sees one number of "
-        "pairs without filler, 256 symbols, 1,500 steps and no search for a learning rate, and the mean is "
-        "over five models."
+        "As theirs, ours is one model a width, taught 4, 8, 16, 32 and 64 pairs at once: two layers of "
+        "Mamba-2 with heads and states of 16, no MLP, a rate of 0.01. Theirs: up to 256 tokens "
+        "with filler between and behind the pairs, 8,192 symbols, 180,000 texts for 32 epochs in batches of "
+        "256 (about 22,500 steps), rates searched, 5 seeds. Ours: no filler, so a text is three tokens a "
+        "pair; 256 symbols; fresh texts, 2,000 steps of 1,536 tokens, one rate, one seed. Without filler the "
+        "state holds pairs alone, and there are fewer symbols to tell apart: the likely reasons why narrow "
+        "models lie above the published ones here, which were not tested apart. Their setting is known from "
+        "the replication's notes, not from the paper."
     ),
 )

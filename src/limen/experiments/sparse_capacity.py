@@ -27,7 +27,7 @@ EXPERIMENT = Experiment(
     ),
     x="d, the numbers of a message",
     quick=_cells((2, 8), (2, 32), 1, 400),
-    standard=_cells((2, 4, 8, 16), (1, 2, 4, 8, 16, 32), 1, 800),
+    standard=_cells((2, 4, 8), (2, 8, 32), 1, 400),
     full=_cells((2, 4, 8, 16, 32), (1, 2, 4, 8, 16, 32, 64), 5, 20000),
     above_floor=True,
 )

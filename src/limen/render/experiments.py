@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from limen.core.catalogue import docstring
 from limen.core.folder import write_whole
-from limen.render.results import says, spread
+from limen.render.results import bits, each, says, spread
 
 if TYPE_CHECKING:
-    from limen.training.experiment import Experiment, Size
+    from limen.training.experiment import Experiment
     from limen.training.judged import JudgedCell, Section
     from limen.training.shipped import ShippedRuns
 
@@ -27,7 +27,8 @@ How to read it:
 * **chance** is the most frequent answer, **floor** the best rule that only counts tokens (or what is reached
   without the part that the experiment is about).
 * LEARNED: some run reached the threshold. NOT LEARNED in this budget: none did, though the **control** did,
-  with every seed and in no more steps. Without such a control a failure is **no statement**.
+  with every seed and in no more steps: the same mixers on less, with more room, or one layer more. Without
+  such a control a failure is **no statement**.
 * **bits**: what crosses the cut in the numbers as they were trained, against what a theorem asks for.
   *Proved impossible*: a theorem rules the cell out, because there are fewer bits or because a window no
   longer sees the token; only then is the failure an instance of a theorem.
@@ -36,7 +37,9 @@ How to read it:
 
 `limen sweep all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here),
 `limen sweep all --size standard` the standard ones ({standard} of {planned} runs are here,
-{standard_minutes:.0f} CPU-minutes); `limen results EXPERIMENT` prints a table, and `--sql` asks it anything.
+{standard_minutes:.0f} CPU-minutes, those of quick among them); `--size full` is for a cluster: more seeds,
+tens of thousands of steps, longer texts, three hops. `limen results EXPERIMENT` prints a table, and `--sql`
+asks it anything.
 Machine: {machine}; {dates}.
 """
 
@@ -64,10 +67,11 @@ def page(sections: Sequence[Section], tally: ShippedRuns) -> str:
         machine=", ".join(tally.machines) or "none yet",
         dates=f"{tally.dates[0]} to {tally.dates[-1]}" if tally.dates else "never",
     )
-    return "\n".join([head, *(_section(one.name, one.experiment, one.size, one.cells) for one in sections)])
+    return "\n".join([head, *(_section(one) for one in sections)])
 
 
-def _section(name: str, found: Experiment, shown: Size, cells: Sequence[JudgedCell]) -> str:
+def _section(one: Section) -> str:
+    name, found, shown, cells = one
     question, _, rest = docstring("experiments", name).partition("\n\n")
     lines = [f"## {name}: {found.title}", "", " ".join(question.split()), "", " ".join(rest.split()), ""]
     if not cells:
@@ -76,10 +80,12 @@ def _section(name: str, found: Experiment, shown: Size, cells: Sequence[JudgedCe
     lines += [f"![{found.title}](experiments/{name}.svg)", ""]
     lines += [f"**Shows** ({shown}, {len(cells)} of {planned} cells): {found.shows}", ""]
     lines += [f"**Does not show:** {found.silent}", "", *_table(found, cells), ""]
-    if found.shifted or any(run.shifts for one in cells for run in one.runs):
+    if found.shifted or any(run.shifts for cell in cells for run in cell.runs):
         lines += [*_shifts(cells), ""]
+    if one.built:
+        lines += [*_built(one), ""]
     if found.published is not None:
-        lines += [*_published(found, cells), ""]
+        lines += [*_published(one), ""]
     return "\n".join(lines)
 
 
@@ -106,10 +112,8 @@ def _table(found: Experiment, cells: Sequence[JudgedCell]) -> list[str]:
 
 def _row(one: JudgedCell) -> str:
     first = one.measurements[0]
-    starts = "; ".join(f"{start}: {_each(values.values)}" for start, values in one.starts.items())
+    starts = "; ".join(f"{start}: {each(values.values)}" for start, values in one.starts.items())
     stops = ", ".join(dict.fromkeys(f"{m.steps:,} {m.stop}" for m in one.measurements))
-    has = "grows" if first.state_bits is None else f"{first.state_bits:,}"
-    needs = "–" if first.needs_bits is None else f"{first.needs_bits:,}"
     columns = [
         f"`{one.cell.name}`".replace("|", "\\|"),
         spread(one.best.values),
@@ -118,15 +122,11 @@ def _row(one: JudgedCell) -> str:
         f"{one.floor:.1%}",
         starts,
         stops,
-        f"{has} / {needs}",
+        bits(first.state_bits, first.needs_bits),
         "–" if one.cell.control is None else f"`{one.cell.control}`".replace("|", "\\|"),
         says(one.outcome, one.provable, one.complete),
     ]
     return f"| {' | '.join(columns)} |"
-
-
-def _each(values: Sequence[float]) -> str:
-    return " ".join(f"{100 * value:.1f}" for value in values)
 
 
 def _shifts(cells: Sequence[JudgedCell]) -> list[str]:
@@ -143,12 +143,27 @@ def _shifts(cells: Sequence[JudgedCell]) -> list[str]:
     return [head, "|---|" + "---|" * (len(names) + 1), *rows]
 
 
-def _published(found: Experiment, cells: Sequence[JudgedCell]) -> list[str]:
+def _built(found: Section) -> list[str]:
+    """How little weights get by with that were written down instead of trained."""
+    said = {"precision": "significant bits", "width": "width"}
+    rows = [
+        f"| {least.construction} | {row.task} | {said[least.smallest]} "
+        f"| {_count(row.works)} | {_count(row.predicted)} |"
+        for least in found.built
+        for row in least.rows
+    ]
+    head = "| written down, not trained | task | least | nothing tried is wrong | every input, by proof |"
+    return [head, "|---|---|---|---|---|", *rows]
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else str(value)
+
+
+def _published(found: Section) -> list[str]:
     """Others' figures beside ours."""
-    assert found.published is not None
-    ours = {one.cell.name: {"accuracy": one.best.mean, **one.runs[0].shifts} for one in cells}
     rows = []
-    for row in found.published(ours):
+    for row in found.published:
         own = "not run" if row.ours is None else f"{row.ours:.1%}"
         rows.append(f"| {row.what} | {row.theirs:.1%} | {own} | {row.source} |")
     return [
@@ -156,5 +171,5 @@ def _published(found: Experiment, cells: Sequence[JudgedCell]) -> list[str]:
         "|---|---|---|---|",
         *rows,
         "",
-        found.differences,
+        found.experiment.differences,
     ]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from limen.training.run import RunResult
 
 _PALETTE = ["#4269d0", "#d4572b", "#2f9e77", "#b8860b", "#a463c9", "#c2438a", "#5b8ea8", "#7a6a53"]
+_PALETTE += ["#111111", "#9aa53c", "#8fb3e8", "#e0a08a"]
 _SHAPES = {
     Outcome.LEARNED: "learned",
     Outcome.NOT_LEARNED: "not learned in this budget",
@@ -29,40 +30,78 @@ def section_chart(found: Section) -> dict[str, Any]:
     """What fits the experiment: its cells, or its models on other inputs."""
     if found.experiment.shifted:
         return shifts_chart(found.cells)
-    return cells_chart(found.experiment, found.cells)
+    return cells_chart(found)
 
 
-def cells_chart(experiment: Experiment, cells: Sequence[JudgedCell]) -> dict[str, Any]:
-    """The best start of each cell, its seeds as a bar; panels side by side."""
+def cells_chart(found: Section) -> dict[str, Any]:
+    """The best start of each cell, its seeds as a bar; panels side by side, others' figures in the last."""
+    experiment, cells = found.experiment, found.cells
     panels = dict.fromkeys(one.cell.panel for one in cells)
     charts = [_panel(experiment, name, [one for one in cells if one.cell.panel == name]) for name in panels]
+    charts += _beside(found)
     width = _WIDTH if len(charts) == 1 else 320
     if len(charts) == 1:
         return _spec(charts[0].properties(width=width, height=_HEIGHT))
     sized = [chart.properties(width=width, height=_HEIGHT) for chart in charts]
-    return _spec(alt.ConcatChart(concat=sized, columns=2).resolve_scale(color="independent"))
+    return _spec(
+        alt.ConcatChart(concat=sized, columns=2).resolve_scale(color="independent", shape="independent")
+    )
 
 
 def _panel(experiment: Experiment, title: str, cells: Sequence[JudgedCell]) -> alt.LayerChart:
     points = [_point(experiment, one) for one in cells]
+    numbers = _numbers(points)
     base = alt.Chart(alt.InlineData(values=points)).encode(
-        _x(experiment, [p["x"] for p in points]),
+        _x(experiment, points),
         alt.Color("series:N", sort=None, title=None, scale=alt.Scale(range=_PALETTE), legend=_legend()),
     )
     shape = alt.Shape(
         "says:N",
         title=None,
         scale=alt.Scale(domain=list(_SHAPES.values()), range=["circle", "triangle-down", "diamond"]),
-        legend=alt.Legend(orient="bottom", symbolFillColor="#888"),
+        legend=alt.Legend(orient="bottom", symbolFillColor="#888", columns=2),
     )
+    if numbers and len({p["series"] for p in points}) > 1:  # side by side: equal accuracies hide none
+        base = base.encode(alt.XOffset("series:N", sort=None))
     dots = base.mark_point(size=64, filled=True, opacity=1)
+    lines = base.mark_line(strokeWidth=1.5, opacity=0.6).encode(_y(experiment, "accuracy"))
     layers = [
         _floors(experiment, points),
-        base.mark_line(strokeWidth=1.5, opacity=0.6).encode(_y(experiment, "accuracy")),
+        *([lines] if numbers else []),  # between names there is nothing
         base.mark_rule(strokeWidth=2).encode(_y(experiment, "low"), alt.Y2("high:Q")),
         dots.encode(_y(experiment, "accuracy"), shape),
     ]
     return alt.LayerChart(layer=layers, title=title or alt.Undefined)
+
+
+def _beside(found: Section) -> list[alt.LayerChart]:
+    """Others' figures on a dashed line beside ours, where both are there."""
+    values = [
+        {"series": row.at[0], "x": row.at[1], "whose": whose, "accuracy": accuracy}
+        for row in found.published
+        if row.at is not None and row.ours is not None
+        for whose, accuracy in (("ours", row.ours), ("published", row.theirs))
+    ]
+    if not values:
+        return []
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        alt.X("x:O", title=found.experiment.beside, axis=alt.Axis(labelAngle=0)),
+        alt.Y("accuracy:Q", title="right", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1.02])),
+        alt.Color("series:N", sort=None, title=None, scale=alt.Scale(range=_PALETTE), legend=_legend()),
+    )
+    whose = ["ours", "published"]
+    lines = base.mark_line(strokeWidth=1.5, opacity=0.6).encode(
+        alt.StrokeDash("whose:N", scale=alt.Scale(domain=whose, range=[[1, 0], [5, 4]]), legend=None)
+    )
+    dots = base.mark_point(size=64, opacity=1).encode(
+        alt.Shape(
+            "whose:N",
+            title=None,
+            scale=alt.Scale(domain=whose, range=["circle", "cross"]),
+            legend=alt.Legend(orient="bottom", columns=2),
+        )
+    )
+    return [alt.LayerChart(layer=[lines, dots], title="beside published figures")]
 
 
 def shifts_chart(cells: Sequence[JudgedCell]) -> dict[str, Any]:
@@ -127,13 +166,17 @@ def _shown(experiment: Experiment, accuracy: float, floor: float) -> float:
 def _floors(experiment: Experiment, points: list[dict[str, Any]]) -> alt.Chart:
     """What counting tokens reaches, as a grey tick under each cell."""
     ticks = alt.Chart(alt.InlineData(values=points)).mark_tick(color="#999", thickness=2, size=16)
-    placed: alt.Chart = ticks.encode(_x(experiment, [p["x"] for p in points]), _y(experiment, "floor"))
+    placed: alt.Chart = ticks.encode(_x(experiment, points), _y(experiment, "floor"))
     return placed
 
 
-def _x(experiment: Experiment, values: Sequence[object]) -> alt.X:
-    if all(isinstance(value, int | float) for value in values):
-        return alt.X("x:O", title=experiment.x, axis=alt.Axis(labelAngle=0))
+def _numbers(points: Sequence[dict[str, Any]]) -> bool:
+    return all(isinstance(point["x"], int | float) for point in points)
+
+
+def _x(experiment: Experiment, points: Sequence[dict[str, Any]]) -> alt.X:
+    if _numbers(points):
+        return alt.X("x:O", title=experiment.x, axis=alt.Axis(labelAngle=0, labelOverlap=True))
     return alt.X("x:N", sort=None, title=experiment.x, axis=alt.Axis(labelAngle=-25, labelLimit=220))
 
 
@@ -144,7 +187,7 @@ def _y(experiment: Experiment, name: str) -> alt.Y:
 
 
 def _legend() -> alt.Legend:
-    return alt.Legend(orient="bottom", columns=3, labelLimit=320)
+    return alt.Legend(orient="bottom", columns=2, labelLimit=320)
 
 
 def _spec(chart: alt.Chart | alt.LayerChart | alt.ConcatChart) -> dict[str, Any]:

@@ -36,7 +36,10 @@ def _lines(said: ExperimentReport) -> list[str]:
             "best": f"{one.best:.1%}",
             "chance": f"{one.chance:.1%}",
             "floor": f"{one.floor:.1%}",
-            "starts": ", ".join(f"{start} {Spread(values).mean:.1%}" for start, values in one.starts.items()),
+            "each": "; ".join(f"{start} {each(values)}" for start, values in one.starts.items()),
+            "stop": ", ".join(one.stops),
+            "bits/needs": bits(one.state_bits, one.needs_bits),
+            "control": one.control or "–",
             "says": says(one.learned, one.provable, one.complete),
         }
         for one in said.cells
@@ -56,6 +59,16 @@ def spread(values: Sequence[float]) -> str:
     if len(values) == 1:
         return f"{found.mean:.1%}"
     return f"{100 * found.mean:.1f} ± {100 * found.deviation:.1f} % ({len(values)} seeds)"
+
+
+def each(values: Sequence[float]) -> str:
+    """99.5 98.0 100.0, in percent."""
+    return " ".join(f"{100 * value:.1f}" for value in values)
+
+
+def bits(has: int | None, needs: int | None) -> str:
+    """What crosses the cut against what a theorem asks for."""
+    return f"{'grows' if has is None else f'{has:,}'} / {'–' if needs is None else f'{needs:,}'}"
 
 
 def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:

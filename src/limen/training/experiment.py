@@ -55,6 +55,7 @@ class Published(NamedTuple):
     theirs: float
     source: str
     ours: float | None  # None: not run
+    at: tuple[str, float] | None = None  # its line in the chart, and where it stands there
 
 
 Accuracies = Mapping[str, Mapping[str, float]]  # by cell: "accuracy", and each other distribution
@@ -74,6 +75,7 @@ class Experiment:
     threshold: float = 0.99  # the accuracy that counts as learned
     published: Callable[[Accuracies], list[Published]] | None = None
     differences: str = ""  # why others' figures may differ
+    beside: str = ""  # the title of the axis along which they stand
     above_floor: bool = False  # whether the chart shows (accuracy - floor) / (1 - floor)
     shifted: bool = False  # whether it shows the accuracies on other distributions
 

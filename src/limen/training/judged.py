@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome
-from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, Size, experiment
+from limen.training.built import BuiltLeast, built_beside
+from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, Published, Size, experiment
 from limen.training.results import read_lines, results
 from limen.training.run import RunResult
 
@@ -40,7 +41,7 @@ class JudgedCell:
     @property
     def floor(self) -> float:
         """What is reached without what the experiment is about."""
-        counted = max(run.measurement.floor for run in self.runs)
+        counted = max(max(run.measurement.floor, run.measurement.chance) for run in self.runs)
         return max(counted, self.cell.floor or 0.0)
 
     @property
@@ -64,9 +65,15 @@ def judged(found: Experiment, size: Size, kept: Kept) -> list[JudgedCell]:
 
 
 def largest(found: Experiment, kept: Kept) -> Size:
-    """The largest size that has a run of more cells than every smaller one; sizes may share runs."""
-    cells = {size: len(judged(found, size, kept)) for size in SIZES}
-    return max(SIZES, key=lambda size: cells[size])
+    """The largest size that has a run of its own, which no smaller one has, and no fewer cells than those."""
+    chosen, seen, most = SIZES[0], set[str](), 0
+    for size in SIZES:
+        cells = judged(found, size, kept)
+        runs = {run.digest for one in cells for run in one.runs}
+        if runs - seen and len(cells) >= most:
+            chosen, most = size, len(cells)
+        seen |= runs
+    return chosen
 
 
 def _runs(cell: ExperimentCell, kept: Kept) -> list[RunResult]:
@@ -96,6 +103,19 @@ class Section(NamedTuple):
     experiment: Experiment
     size: Size
     cells: list[JudgedCell]
+
+    @property
+    def published(self) -> list[Published]:
+        """Others' figures beside ours: of the best start, and of the first run those on other inputs."""
+        if self.experiment.published is None:
+            return []
+        ours = {one.cell.name: {"accuracy": one.best.mean, **one.runs[0].shifts} for one in self.cells}
+        return self.experiment.published(ours)
+
+    @property
+    def built(self) -> list[BuiltLeast]:
+        """What constructions get by with, for the same question."""
+        return built_beside(self.name)
 
 
 def section(name: str, size: Size | None, folder: Path | None) -> Section:

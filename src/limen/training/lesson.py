@@ -26,6 +26,7 @@ from limen.core.errors import BadInput
 from limen.core.task import Answers, Task, Tokens
 from limen.core.weights import Array
 from limen.model.embedding import Code, Codes, Embedding, Segment, Table
+from limen.training.spec import Spec
 
 NOT_DUE = -1  # a label where nothing is due
 
@@ -47,8 +48,10 @@ class Lesson:
     queries: int = 1
     dense: bool = True
     thought: bool = False  # whether a chain of thought follows an input
+    mixed: bool = False  # whether smaller sizes of the task are taught as well
 
     lookups: ClassVar[int | None] = 0  # layers that may begin as a lookup; None: all
+    sizes: ClassVar[bool] = False  # whether it can be taught in several sizes at once
 
     def embedding(self, width: int) -> Embedding:
         """How tokens and places are written."""
@@ -75,18 +78,29 @@ class Lesson:
         labels = np.column_stack([thoughts, answers])
         return Batch(np.hstack([tokens, thoughts]), np.arange(n - 1, n + steps), labels)
 
+    def read_as(self, tokens: Tokens) -> Task:
+        """The task whose inputs these are; of several sizes each has its own length."""
+        return self.task
+
     def shifted(self, rng: Generator, count: int) -> dict[str, Tokens]:
         """Inputs of other distributions by their names; the near-misses unless the lesson knows more."""
         return {"hard": self.task.sample(rng, count, hard=True)[0]}
 
 
-def lesson_for(task: Task, queries: int = 1, dense: bool = True, thought: bool = False) -> Lesson:
+def lesson_for(
+    task: Task, queries: int = 1, dense: bool = True, thought: bool = False, mixed: bool = False
+) -> Lesson:
     """The lesson of the file that is named after the task, or the plain one."""
     name = f"limen.training.lessons.{identifier(task)}"
-    if find_spec(name) is None:
-        return Lesson(task, 1, dense, thought)
-    made: Lesson = import_module(name).LESSON(task, 1 if thought else queries, dense, thought)
-    return made
+    kind: type[Lesson] = Lesson if find_spec(name) is None else import_module(name).LESSON
+    if mixed and not kind.sizes:
+        raise BadInput(f"{identifier(task)} is not taught in several sizes at once")
+    return kind(task, 1 if thought or kind is Lesson else queries, dense, thought, mixed)
+
+
+def lesson_of(spec: Spec) -> Lesson:
+    """As the spec asks for it."""
+    return lesson_for(Task.parse(spec.task), spec.queries, spec.dense, spec.thought, spec.mixed)
 
 
 class Written(NamedTuple):

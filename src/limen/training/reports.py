@@ -50,9 +50,15 @@ class SummaryReport(msgspec.Struct, frozen=True, kw_only=True):
     cell: str
     best_start: str
     starts: dict[str, tuple[float, ...]]
+    mean: float  # of the best start, at the end
+    deviation: float
     best: float  # of all looks of all runs
     chance: float
     floor: float
+    stops: tuple[str, ...]  # why its runs ended
+    state_bits: int | None
+    needs_bits: int | None
+    control: str | None
     learned: Outcome
     provable: bool
     complete: bool
@@ -185,9 +191,15 @@ def _summary(one: JudgedCell) -> SummaryReport:
         cell=one.cell.name,
         best_start=next(start for start, spread in one.starts.items() if spread == one.best),
         starts=starts,
+        mean=one.best.mean,
+        deviation=one.best.deviation,
         best=max(m.best for m in one.measurements),
         chance=one.measurements[0].chance,
         floor=one.floor,
+        stops=tuple(dict.fromkeys(m.stop for m in one.measurements)),
+        state_bits=one.measurements[0].state_bits,
+        needs_bits=one.measurements[0].needs_bits,
+        control=one.cell.control,
         learned=one.outcome,
         provable=one.provable,
         complete=one.complete,

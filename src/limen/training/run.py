@@ -16,13 +16,14 @@ import msgspec
 import numpy as np
 
 from limen.core.architecture import Architecture
+from limen.core.errors import BadInput
 from limen.core.measurement import Measurement
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.model.model import Model
 from limen.model.run import run as count
 from limen.training.against import proposer
-from limen.training.lesson import Lesson, lesson_for
+from limen.training.lesson import Lesson, lesson_of
 from limen.training.limits import limits
 from limen.training.rounded import Rounding
 from limen.training.shortcuts import Shortcut, shortcut
@@ -86,7 +87,7 @@ def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[RunResult, Model]
     torch.set_num_threads(1)  # one core a run: two threads cost more than they bring at these sizes
     clocks = time.perf_counter(), time.process_time()
     task, stack = spec.read()
-    lesson = lesson_for(task, spec.queries, spec.dense, spec.thought)
+    lesson = lesson_of(spec)
     pupil, taught = _taught(spec, lesson, watch)
     rng = np.random.default_rng([spec.seed, 3])
     accuracy = pupil.accuracy(rng, spec.judged)
@@ -160,7 +161,9 @@ def _heads(spec: Spec, lesson: Lesson, stack: Architecture) -> dict[int, torch.T
     if not spec.hops:
         return {}
     hops = lesson.batch(np.random.default_rng(0), 1, spec.hard).hops
-    asked = 0 if hops is None else hops.shape[-1] - 1  # the last hop is the answer
+    if hops is None:
+        raise BadInput(f"{spec.task} has no hops to ask for")
+    asked = hops.shape[-1] - 1  # the last hop is the answer
     generator = torch.Generator().manual_seed(spec.seed + 2)
     return {
         l: torch.randn(spec.width, lesson.task.answers, generator=generator) * spec.width**-0.5
@@ -170,9 +173,11 @@ def _heads(spec: Spec, lesson: Lesson, stack: Architecture) -> dict[int, torch.T
 
 def _shifted(pupil: Pupil, rng: np.random.Generator) -> dict[str, float]:
     """The accuracy on each other distribution that the lesson knows."""
-    task = pupil.lesson.task
-    inputs = pupil.lesson.shifted(rng, _SHIFTED)
-    return {name: float((pupil.answers(x) == task.answer(x)).mean()) for name, x in inputs.items()}
+    lesson = pupil.lesson
+    inputs = lesson.shifted(rng, _SHIFTED)
+    return {
+        name: float((pupil.answers(x) == lesson.read_as(x).answer(x)).mean()) for name, x in inputs.items()
+    }
 
 
 def _rounded(pupil: Pupil, rng: np.random.Generator) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from typing import Literal
 
 import msgspec
@@ -31,6 +32,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     dense: bool = True  # answers "so far" are asked for as well, where they are defined
     hops: bool = False  # every hop is asked for, after the layer that could know it
     thought: bool = False  # chain of thought: taught step by step, judged on what it writes by itself
+    mixed: bool = False  # smaller sizes of the task are taught as well, where the lesson has them
     first: str | None = None  # the stack that is trained first and then grows by layers that do nothing
     first_steps: int = 0
     against: str | None = None  # who proposes inputs to train on
@@ -81,6 +83,11 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 def written(spec: Spec) -> bytes:
     """What differs from the defaults, as JSON with its keys in order: the same spec is the same bytes."""
-    fields = msgspec.structs.fields(Spec)
-    said = {f.name: getattr(spec, f.name) for f in fields if getattr(spec, f.name) != f.default}
+    said = {name: value for name, value in msgspec.structs.asdict(spec).items() if value != _defaults()[name]}
     return msgspec.json.encode(said, order="sorted")
+
+
+@cache
+def _defaults() -> dict[str, object]:
+    """By field; what msgspec finds by reading the annotations anew each time."""
+    return {field.name: field.default for field in msgspec.structs.fields(Spec)}

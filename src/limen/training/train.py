@@ -89,7 +89,7 @@ class Pupil:
 
     def answers(self, tokens: Tokens) -> Answers:
         """What it answers to the task's own inputs; after a chain of thought that it writes itself."""
-        asks, task = self.lesson.task.asks, self.lesson.task
+        task = self.lesson.read_as(tokens)
         rows = torch.as_tensor(tokens)
         with torch.no_grad():
             if self.rounding is not None:
@@ -98,9 +98,9 @@ class Pupil:
                 if self.thought:
                     steps = self.lesson.thoughts(tokens[:1]).shape[1]
                     rows = torch.cat([rows, self.model.decode(rows, steps)], 1)
-                logits = logits_at_the_end(self.model, rows, asks)
+                logits = logits_at_the_end(self.model, rows, task.asks)
         chosen = logits[..., : task.answers].argmax(-1).numpy()
-        return np.asarray(chosen[:, 0] if asks == 1 else chosen)
+        return np.asarray(chosen[:, 0] if task.asks == 1 else chosen)
 
     def accuracy(self, rng: Generator, count: int) -> float:
         tokens, answers = self.lesson.task.sample(rng, count, self.spec.hard)
