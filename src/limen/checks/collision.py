@@ -10,13 +10,14 @@ from limen.checks.tried import same_weights
 from limen.conversation.converse import converse
 from limen.conversation.transcript import arithmetic
 from limen.core.arrays import np
-from limen.core.certificate import Collision
+from limen.core.certificate import Collision, StateCollision
 from limen.core.errors import BadInput
 from limen.core.mixer import Streaming
 from limen.core.task import Task, Tokens
 from limen.model.arithmetic import computing_in
-from limen.model.model import Model
+from limen.model.model import Model, State
 from limen.model.run import payable, runnable
+from limen.model.target import tensors
 
 if TYPE_CHECKING:
     import torch
@@ -44,6 +45,32 @@ def check_collision(certificate: Collision, model: object) -> str | None:
     payable(model, task, 0, 2)
     outputs = [outputs_of(model, tokens, due, certificate.arithmetic) for tokens in inputs]
     return None if torch.equal(*outputs) else "the model tells the inputs apart: its logits differ"
+
+
+def check_state_collision(certificate: StateCollision, model: object) -> str | None:
+    """None if, besides, all that every layer carries past the prefixes is the same, bit by bit."""
+    reason = check_collision(certificate, model)
+    if reason is not None:
+        return reason
+    assert isinstance(model, Model)
+    if not streams(model):
+        return "some layer keeps every token: there is no state of a fixed size"
+    precision = runnable(certificate.arithmetic)
+    prefixes, rounded = (certificate.left, certificate.right), model.to(precision)
+    with torch.no_grad(), computing_in(precision):
+        left, right = (_state(rounded, prefix) for prefix in prefixes)
+    for i, (one, other) in enumerate(zip(left.layers, right.layers, strict=True)):
+        if not all(torch.equal(*pair) for pair in zip(tensors(one), tensors(other), strict=True)):
+            return f"the states of layer {i} differ"
+    return None
+
+
+def _state(model: Model, prefix: tuple[int, ...]) -> State:
+    """After these tokens, read one by one."""
+    state = model.start((1,))
+    for token in torch.as_tensor(prefix)[None].unbind(-1):
+        state, _ = model.step(state, token)
+    return state
 
 
 def own_arithmetic(model: Model) -> str:

@@ -20,6 +20,7 @@ from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
 from limen.mixers.block_sparse import BlockSparse
 from limen.model.model import Model
 from limen.model.predictor import Predictor
+from limen.model.target import Target
 from limen.tasks.two_sum import TwoSum
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
@@ -79,7 +80,7 @@ class BlockMessages(Theorem):
         contents = np.random.default_rng(0).integers(task.M, size=(_CONTENTS, mixer.B))
         starts = reversed(range(0, task.n - mixer.B + 1, mixer.B))
         blocks = ((start, _ambiguous(contents, _messages(model, contents, start))) for start in starts)
-        return Unseen(mixer.h * mixer.k, blocks).search(task, model).witness
+        return Unseen(mixer.h * mixer.k, blocks).search(Target(task, model)).witness
 
 
 _INEQUALITIES = (

@@ -15,6 +15,7 @@ from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
 from limen.mixers.log_linear import Stretches
 from limen.model.model import Model, State
 from limen.model.predictor import Predictor
+from limen.model.target import Target
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
 from limen.theorems._states import power_of_two
@@ -85,7 +86,7 @@ class LogLinearState(Theorem):
         if not (isinstance(model, Model) and streams(model)):
             return None
         seen = Collisions(power_of_two(task), lambda prefixes: states(model, prefixes, known=_merged))
-        return seen.search(task, model).witness
+        return seen.search(Target(task, model)).witness
 
 
 def _merged(state: State) -> tuple[tuple[Any, ...], ...]:

@@ -11,6 +11,7 @@ from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, Need, NoStatement, Theorem
 from limen.model.predictor import Predictor
+from limen.model.target import Target
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
 from limen.theorems._states import answered
@@ -64,4 +65,4 @@ class StreamingState(Theorem):
         return Ceiling.of(average, "streaming_state: the state has too few bits for all that may be asked")
 
     def refute(self, task: Task, model: Predictor) -> Collision | None:
-        return Collisions().search(task, model).witness
+        return Collisions().search(Target(task, model)).witness

@@ -19,6 +19,7 @@ from limen.core.theorem import Need, NoStatement, Theorem
 from limen.mixers.top_k import TopK
 from limen.model.model import Model
 from limen.model.predictor import Predictor
+from limen.model.target import Target
 from limen.tasks.two_sum import TwoSum
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
@@ -52,7 +53,7 @@ class TokenIndex(Theorem):
             return None
         values = np.arange(task.M) if task.M <= _VALUES else _drawn(task.M)
         places = ((place, _sharing(values, _keys(model, values, place))) for place in reversed(range(task.n)))
-        return Unseen(mixer.k, places).search(task, model).witness
+        return Unseen(mixer.k, places).search(Target(task, model)).witness
 
 
 def _drawn(M: int) -> Tokens:

@@ -11,6 +11,7 @@ from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 from limen.model.model import Model
 from limen.model.predictor import Predictor
+from limen.model.target import Target
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
 from limen.theorems.window_global.inequality import out_of_sight, sight
@@ -37,4 +38,4 @@ class WindowGlobal(Theorem):
         if isinstance(view, NoStatement) or (t := out_of_sight(task, view)) < 1:
             return None
         seen = Collisions(t, lambda prefixes: [row.tobytes() for row in prefixes[:, : view.first]])
-        return seen.search(task, model).witness
+        return seen.search(Target(task, model)).witness
