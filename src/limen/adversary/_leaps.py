@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.adversary._certified import first_wrong
 from limen.adversary._texts import few_valued
+from limen.checks.certified import first_wrong
 from limen.core.arrays import NDArray, np
 from limen.core.certificate import WrongAnswer
 from limen.core.task import Tokens

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import lazy_loader
 
-from limen.adversary._certified import state_collision
+from limen.checks.certified import state_collision
 from limen.checks.collision import streams
 from limen.core.arrays import np
 from limen.core.certificate import StateCollision

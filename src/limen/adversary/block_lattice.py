@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import lazy_loader
 
-from limen.adversary._certified import collision
 from limen.adversary._relations import relations, with_sums
+from limen.checks.certified import collision
 from limen.core.arrays import NDArray, np
 from limen.core.certificate import Collision
 from limen.core.numbers import Exact, Fixed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from limen.adversary._certified import first_wrong
+from limen.checks.certified import first_wrong
 from limen.core.arrays import np
 from limen.core.certificate import WrongAnswer
 from limen.core.strategy import Access, Searched, Strategy
