@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
-from limen.core.certificate import Collision, SameAnswer, StateCollision, WrongAnswer
+from limen.core.certificate import Collision, SameAnswer, StateCollision, WrongAnswer, encode
 from limen.core.report import Report
+from limen.core.strategy import Found
 
 CLAIMS = ("wrong_answer", "same_answer", "state_collision")  # that may be asked for
 EVERYWHERE = "correct_everywhere"
@@ -30,6 +31,13 @@ class Confused(msgspec.Struct, frozen=True):
     tokens: tuple[int, ...]
     right: str
     given: str
+
+
+def kept(certificate: Found | dict[str, Any]) -> bytes:
+    """The certificate as its file holds it."""
+    if isinstance(certificate, dict):
+        return msgspec.json.format(msgspec.json.encode(certificate)) + b"\n"
+    return encode(certificate)
 
 
 class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
