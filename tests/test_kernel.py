@@ -134,7 +134,7 @@ FORGED: dict[str, list[dict[str, Any]]] = {
         *WEIGHTED, {"steps": -1}, {"steps": 1}, {"tried": 4**5 - 1}, {"tried": 0}, {"seed": -1},
         {"margin": "3"}, {"margin": 1.0}, {"precision": "exact"}, {"precision": "float3"},
     ],
-    "counterexample": [
+    "wrong_answer": [
         *WEIGHTED, {"tokens": [1, 2, 3, 1, 9]}, {"tokens": [0, 0, 0, 0, 0]}, {"tokens": [1, 2]},
         {"answer": 2},
         {"given": 1}, {"answer": 0}, {"steps": -1}, {"precision": "exact"},

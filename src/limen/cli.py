@@ -854,7 +854,7 @@ def _fooled(
         save_picture(picture, fool_picture(said))
     if out is None or said.certificate is None:
         return said
-    write_whole(out, kept(said.certificate))
+    write_whole(out, kept(said))
     return replace(said, file=str(out))
 
 

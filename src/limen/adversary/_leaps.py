@@ -16,7 +16,7 @@ from limen.checks.certified import first_wrong
 from limen.core.arrays import NDArray, np
 from limen.core.certificate import WrongAnswer
 from limen.core.task import Tokens
-from limen.model.target import Asked, Target, keeping
+from limen.model.target import Questioned, Target, keeping
 
 _STALLED = 4  # steps without a lower margin after which a place to start from is given up
 _MUTATED = 4  # random exchanges tried beside the jumps, where many are run in parallel
@@ -66,7 +66,7 @@ class Leaps:
         moved = np.where(improved[:, None], better, inputs), np.where(improved, lower, margins)
         return *moved, first_wrong(self.target, asked)
 
-    def _jumped(self, inputs: Tokens) -> Asked:
+    def _jumped(self, inputs: Tokens) -> Questioned:
         """Every input after each jump, asked its own question and all others: (inputs·jumps, questions)."""
         target, task = self.target, self.target.task
         gain = np.where(keeping(task, inputs), target.slopes(inputs), np.inf)
@@ -92,7 +92,7 @@ class Leaps:
         return changed
 
 
-def _lowest(asked: Asked, rows: int) -> tuple[Tokens, NDArray[np.float64]]:
+def _lowest(asked: Questioned, rows: int) -> tuple[Tokens, NDArray[np.float64]]:
     """Of each row, over its jumps and questions: the input with the lowest margin."""
     margin = asked.margin.reshape(rows, -1)
     at = margin.argmin(1)

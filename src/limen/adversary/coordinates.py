@@ -11,7 +11,7 @@ from limen.core.arrays import np
 from limen.core.certificate import WrongAnswer
 from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Tokens
-from limen.model.target import Asked, Target, keeping
+from limen.model.target import Questioned, Target, keeping
 
 _STARTS = 32
 _LESS = 1e-6
@@ -55,7 +55,7 @@ class Coordinates(Strategy):
         return None
 
 
-def _exchanged(target: Target, tokens: Tokens, i: int) -> Asked | None:
+def _exchanged(target: Target, tokens: Tokens, i: int) -> Questioned | None:
     """Place i with every other token that keeps the answer, asked this question and all others."""
     n = target.task.cut
     others = np.flatnonzero(keeping(target.task, tokens[None])[0, i])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, lgamma, log
+from math import exp, lgamma, log, sqrt
 
 
 def upper_95(failures: int, tried: int) -> float | None:
@@ -13,7 +13,7 @@ def upper_95(failures: int, tried: int) -> float | None:
     """
     if not tried:
         return None
-    low, high = 0.0, failures + 10 * (failures**0.5 + 1)
+    low, high = 0.0, failures + 10 * (sqrt(failures) + 1)
     while high - low > 1e-9 * high:
         λ = (low + high) / 2
         low, high = (λ, high) if _at_most(failures, λ) > 0.05 else (low, λ)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+import msgspec
+
 from limen.adversary.block_lattice import BlockLattice
 from limen.adversary.coordinates import Coordinates
 from limen.adversary.decomposition import Decomposition
@@ -23,20 +25,20 @@ from limen.adversary.parallel_jumps import ParallelJumps
 from limen.adversary.random_texts import RandomTexts, Sampled
 from limen.adversary.worst_case import Bounded, WorstCase
 from limen.attacks.baseline import upper_95
-from limen.attacks.report import CLAIMS, EVERYWHERE, Confused, FoolReport, Stage
+from limen.attacks.report import CLAIMS, EVERYWHERE, Confused, Effort, FoolReport
 from limen.attacks.shrink import neighbour, pulls, shrunk
 from limen.checks.certified import arithmetic, said
 from limen.checks.collision import check_collision, streams
 from limen.checks.fooled import check_same_answer, check_wrong_answer, given_by
 from limen.core.arrays import np
 from limen.core.catalogue import identifier
-from limen.core.certificate import Collision, SameAnswer, StateCollision, WrongAnswer
+from limen.core.certificate import Collision, SameAnswer, StateCollision, WrongAnswer, encode
 from limen.core.errors import unknown
 from limen.core.strategy import Found, Strategy
 from limen.core.task import Task, Tokens
 from limen.model.target import Target, tensors
 
-Told = Callable[[Stage], None]
+Told = Callable[[Effort], None]
 
 # In this order, each with the share of the time left that it may take.
 ANSWERS: tuple[tuple[Strategy, float], ...] = (
@@ -66,7 +68,7 @@ class Fooled:
     target: Target
     name: str
     begun: float = field(default_factory=time.perf_counter)
-    stages: list[Stage] = field(default_factory=list)
+    stages: list[Effort] = field(default_factory=list)
     tried: int = 0  # texts of random testing,
     failed: int = 0  # and after how many of them an answer was wrong
     bounded: Bounded | None = None
@@ -92,7 +94,7 @@ class Fooled:
         if found is not None and found.witness is not None:
             self.witness, self.by = found.witness, name
         spent = round(time.perf_counter() - now, 3)
-        self.stages.append(Stage(name, target.forwards - before, spent, self.witness is not None, why))
+        self.stages.append(Effort(name, target.forwards - before, spent, self.witness is not None, why))
         told(self.stages[-1])
 
 
@@ -160,7 +162,7 @@ def report(attack: Fooled) -> FoolReport:
         found=witness is not None,
         claim=claim,
         strategy=attack.by,
-        certificate=witness if witness is not None else attack.proof,
+        certificate=attack.proof if witness is None else msgspec.json.decode(encode(witness)),
         robust=None if witness is None else _robust(target, witness),
         forwards=sum(stage.forwards for stage in attack.stages),
         random_forwards=attack.tried,

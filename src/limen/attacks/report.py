@@ -6,15 +6,13 @@ from typing import Any
 
 import msgspec
 
-from limen.core.certificate import Collision, SameAnswer, StateCollision, WrongAnswer, encode
 from limen.core.report import Report
-from limen.core.strategy import Found
 
 CLAIMS = ("wrong_answer", "same_answer", "state_collision")  # that may be asked for
 EVERYWHERE = "correct_everywhere"
 
 
-class Stage(msgspec.Struct, frozen=True):
+class Effort(msgspec.Struct, frozen=True):
     """One strategy that was tried: what it cost, and what came of it; `why` if it was not tried at all."""
 
     strategy: str
@@ -33,11 +31,9 @@ class Confused(msgspec.Struct, frozen=True):
     given: str
 
 
-def kept(certificate: Found | dict[str, Any]) -> bytes:
+def kept(said: FoolReport) -> bytes:
     """The certificate as its file holds it."""
-    if isinstance(certificate, dict):
-        return msgspec.json.format(msgspec.json.encode(certificate)) + b"\n"
-    return encode(certificate)
+    return msgspec.json.format(msgspec.json.encode(said.certificate)) + b"\n"
 
 
 class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
@@ -52,7 +48,7 @@ class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
     found: bool
     claim: str | None
     strategy: str | None
-    certificate: WrongAnswer | SameAnswer | Collision | StateCollision | dict[str, Any] | None
+    certificate: dict[str, Any] | None  # as its file holds it
     robust: bool | None
     forwards: int
     random_forwards: int
@@ -66,7 +62,7 @@ class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
     hypothesis_holds: bool | None
     inputs: tuple[Confused, ...]
     pulls: tuple[float, ...]
-    stages: tuple[Stage, ...]
+    stages: tuple[Effort, ...]
     means: str
     seconds: float
     file: str | None = None

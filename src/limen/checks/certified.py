@@ -8,7 +8,7 @@ from limen.core.arrays import np
 from limen.core.certificate import Collision, SameAnswer, StateCollision, WrongAnswer
 from limen.core.task import Tokens
 from limen.model.opening import fingerprint, own_precision
-from limen.model.target import Asked, Target
+from limen.model.target import Questioned, Target
 
 
 def arithmetic(target: Target) -> str:
@@ -21,7 +21,7 @@ def said(answers: list[int]) -> int | tuple[int, ...]:
     return answers[0] if len(answers) == 1 else tuple(answers)
 
 
-def first_wrong(target: Target, asked: Asked) -> WrongAnswer | None:
+def first_wrong(target: Target, asked: Questioned) -> WrongAnswer | None:
     """The worst of the wrong answers seen that the checker sees, too: it runs each input by itself."""
     if not asked.wrong.any():
         return None

@@ -30,7 +30,7 @@ Given = list[list[int]]  # of each input, the answers that are due
 Holds = Callable[[Given], bool]
 
 
-class Judged(NamedTuple):
+class Recheck(NamedTuple):
     """Why a certificate does not hold (None if it does); whether it does so in every run; what was seen."""
 
     reason: str | None
@@ -38,7 +38,7 @@ class Judged(NamedTuple):
     said: str
 
 
-def check_wrong_answer(certificate: WrongAnswer, model: object) -> Judged:
+def check_wrong_answer(certificate: WrongAnswer, model: object) -> Recheck:
     """The model gives what is said and something else is right; robust: wrong in every run."""
     task = _bound(certificate.task, certificate.weights, certificate.precision, model)
     tokens = task.checked(np.array([certificate.tokens]))
@@ -51,16 +51,16 @@ def check_wrong_answer(certificate: WrongAnswer, model: object) -> Judged:
     (given,) = _run(model, task, tokens, certificate.precision, steps)
     for name, said, is_ in (("answer", certificate.answer, right), ("given", certificate.given, given)):
         if np.atleast_1d(said).tolist() != is_:
-            return Judged(f"{name} is {is_}, the certificate says {said}", False, "")
+            return Recheck(f"{name} is {is_}, the certificate says {said}", False, "")
     if given == right:
-        return Judged(f"the model is right: {right}", False, "")
+        return Recheck(f"the model is right: {right}", False, "")
     runs = _others(model, task, tokens, certificate.precision, steps)
     robust, seen = _every(runs, lambda found: found[0] != right)
     said = f"{task} in {certificate.precision}: {_one(given)} given, {_one(right)} is right"
-    return Judged(None, robust, f"{said}; {seen}")
+    return Recheck(None, robust, f"{said}; {seen}")
 
 
-def check_same_answer(certificate: SameAnswer, model: object) -> Judged:
+def check_same_answer(certificate: SameAnswer, model: object) -> Recheck:
     """Two different right answers and one that is given to both; robust: one for both in every run."""
     task = _bound(certificate.task, certificate.weights, certificate.precision, model)
     tokens = task.checked(np.array([certificate.left, certificate.right]))
@@ -68,20 +68,20 @@ def check_same_answer(certificate: SameAnswer, model: object) -> Judged:
     for i in range(2):
         if np.atleast_1d(certificate.answers[i]).tolist() != right[i]:
             reason = f"answer is {right[i]}, the certificate says {certificate.answers[i]}"
-            return Judged(reason, False, "")
+            return Recheck(reason, False, "")
     if right[0] == right[1]:
-        return Judged(f"both inputs have the answer {_one(right[0])}", False, "")
+        return Recheck(f"both inputs have the answer {_one(right[0])}", False, "")
     if isinstance(model, Model):
         payable(model, task, 0, 2 * (1 + _AMONG))
     given = _run(model, task, tokens, certificate.precision, 0)
     for found in given:
         if found != np.atleast_1d(certificate.given).tolist():
-            return Judged(f"given is {found}, the certificate says {certificate.given}", False, "")
+            return Recheck(f"given is {found}, the certificate says {certificate.given}", False, "")
     runs = _others(model, task, tokens, certificate.precision, 0)
     robust, seen = _every(runs, lambda found: found[0] == found[1])
     said = f"{task} in {certificate.precision}: {_one(given[0])} given to two inputs, "
     said += f"{_one(right[0])} and {_one(right[1])} are right"
-    return Judged(None, robust, f"{said}; {seen}")
+    return Recheck(None, robust, f"{said}; {seen}")
 
 
 def _bound(task: str, weights: str | None, precision: str, model: object) -> Task:

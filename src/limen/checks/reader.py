@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from limen.checks.collision import check_collision, check_state_collision
-from limen.checks.fooled import Judged, check_same_answer, check_wrong_answer
+from limen.checks.fooled import Recheck, check_same_answer, check_wrong_answer
 from limen.checks.transcript import check_transcript
 from limen.checks.tried import check_run
 from limen.core.certificate import (
@@ -111,7 +111,7 @@ def all_checked(folder: Path) -> FolderReport:
     return FolderReport(valid=all(one.valid for one in said), certificates=tuple(said))
 
 
-def _run_again(certificate: Tried, model: object) -> Judged:
+def _run_again(certificate: Tried, model: object) -> Recheck:
     """Why it does not hold (None if it does), whether in every run, and what it says."""
     task = certificate.task
     match certificate:
@@ -132,19 +132,19 @@ def _run_again(certificate: Tried, model: object) -> Judged:
             which = "all there are" if c.exhaustive else f"half of them hard, drawn from seed {c.seed}"
             said = f"{task} in {c.precision}: {c.tried} inputs right{thought(c.steps)}, {which}"
             reason, every = check_run(c, model), c.exhaustive
-            return Judged(reason, reason is None and every, f"{said}; margin at least {c.margin}")
+            return Recheck(reason, reason is None and every, f"{said}; margin at least {c.margin}")
         case Transcript() as c:
             bits = sum(message.bits for message in c.messages)
             said = f"{task} by {c.architecture}: {len(c.messages)} messages of {bits} bits, said again"
             reason = check_transcript(c, model)
-            return Judged(reason, reason is None, said)
+            return Recheck(reason, reason is None, said)
 
 
-def _collided(reason: str | None, said: str, arithmetic: str, model: object) -> Judged:
+def _collided(reason: str | None, said: str, arithmetic: str, model: object) -> Recheck:
     """A collision names its arithmetic, which may be another than the model's own."""
     own = own_precision(model)
     whose = "the model's own" if arithmetic == own else f"not the model's own arithmetic, {own}"
-    return Judged(reason, reason is None, f"{said} in {arithmetic}, {whose}")
+    return Recheck(reason, reason is None, f"{said} in {arithmetic}, {whose}")
 
 
 def _proof_checked(path: Path) -> CheckReport:

@@ -38,7 +38,7 @@ GRADIENT = 3  # forwards that one backward pass counts for
 
 
 @dataclass(frozen=True)
-class Asked:
+class Questioned:
     """Texts with their questions, what is right, what the model gave, and by how much the right answer leads.
 
     An input outside the task's promise is not the model's fault: it counts as right, with an infinite margin.
@@ -145,7 +145,7 @@ class Target:
         drawn = (q if len(q) == count else q[self.rng.choice(len(q), count, replace=False)] for q in each)
         return np.stack(list(drawn))
 
-    def ask(self, texts: Tokens, ends: Tokens | None = None) -> Asked:
+    def ask(self, texts: Tokens, ends: Tokens | None = None) -> Questioned:
         """All questions after each text, (texts, cut), or these: (texts, questions, length - cut)."""
         ends = self.questions(texts) if ends is None else ends
         self.forwards += len(texts)
@@ -160,12 +160,12 @@ class Target:
             self.lowest, self.lowest_at = float(least), asked.inputs[at]
         return asked
 
-    def run(self, inputs: Tokens) -> Asked:
+    def run(self, inputs: Tokens) -> Questioned:
         """Whole inputs, (rows, length), each one forward."""
         cut = self.task.cut
         return self.ask(inputs[:, :cut], inputs[:, None, cut:])
 
-    def _judged(self, inputs: Tokens, logits: NDArray[np.float64]) -> Asked:
+    def _judged(self, inputs: Tokens, logits: NDArray[np.float64]) -> Questioned:
         task = self.task
         flat = inputs.reshape(-1, task.length)
         fine = np.asarray(task.promised(flat))
@@ -180,7 +180,7 @@ class Target:
         margin = np.nan_to_num(true - others.max(-1), nan=-np.inf, posinf=np.inf).min(-1)
         shape = inputs.shape[:2]
         given, margin = np.where(fine[:, None], given, right), np.where(fine, margin, np.inf)
-        return Asked(inputs, right.reshape(*shape, -1), given.reshape(*shape, -1), margin.reshape(shape))
+        return Questioned(inputs, right.reshape(*shape, -1), given.reshape(*shape, -1), margin.reshape(shape))
 
     def _logits(self, texts: Tokens, ends: Tokens) -> NDArray[np.float64]:
         """(texts, questions, asks, answers) in float64."""

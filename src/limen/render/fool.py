@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from limen.render.svg import drawn, line, rect, text
 
 if TYPE_CHECKING:
-    from limen.attacks.report import Confused, FoolReport, Stage
+    from limen.attacks.report import Confused, Effort, FoolReport
 
 _CELL, _LEFT, _TOP, _BARS = 34, 112, 74, 56
 _STYLE = ".cell{fill:#eef3fb;stroke:#8aa4c8}.other{fill:#ffe1c2;stroke:#d9822b}"
@@ -20,10 +20,10 @@ _DARK += ".asked{stroke:#7db0ff}.against{fill:#ff8a7a}.for{fill:#8fce8f}"
 _WIDEST = 40  # tokens of a text that are drawn
 
 
-def progress(watched: bool | None = None) -> Callable[[Stage], None]:
+def progress(watched: bool | None = None) -> Callable[[Effort], None]:
     """A line a strategy on standard error, as it ends."""
 
-    def told(stage: Stage) -> None:
+    def told(stage: Effort) -> None:
         if stage.why is None and (sys.stderr.isatty() if watched is None else watched):
             found = "found" if stage.found else "nothing"
             sys.stderr.write(
@@ -47,19 +47,20 @@ def lines_of(said: FoolReport) -> list[str]:
     return [*lines, said.means, *([f"certificate: {said.file}"] if said.file else [])]
 
 
-def _stage(stage: Stage) -> str:
+def _stage(stage: Effort) -> str:
     found = "found" if stage.found else "nothing"
-    return f"{stage.strategy:16} {stage.forwards:>9,} forwards {stage.seconds:>7.2f} s  {found}"
+    return f"{stage.strategy:16} {stage.forwards:>9,} forwards   {found}"
 
 
 def _found(said: FoolReport) -> list[str]:
+    cost = f"({said.forwards:,} forwards, {said.seconds:.0f} s)"
     if not said.found:
         if said.claim is not None:
             return ["RIGHT on every input: proved, and the proof can be checked"]
         lowest = "" if said.lowest_margin is None else f"; lowest margin {said.lowest_margin:.4g}"
-        return [f"not found: {said.forwards:,} forwards in {said.seconds:.1f} s{lowest}"]
+        return [f"not found {cost}{lowest}"]
     sure = {True: "ROBUST", False: "a matter of rounding", None: "not run in float64"}[said.robust]
-    lines = [f"FOUND by {said.strategy}: {said.claim}, VALID, {sure}"]
+    lines = [f"FOUND by {said.strategy}: {said.claim}, VALID, {sure} {cost}"]
     lines += [f"  {one.text}   right {one.right}, given {one.given}" for one in said.inputs]
     if len(said.inputs) == 2:
         one, other = (one.tokens for one in said.inputs)
