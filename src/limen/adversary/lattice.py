@@ -20,12 +20,12 @@ from limen.adversary._relations import relations, with_sums
 from limen.adversary._states import told_apart
 from limen.core.arrays import NDArray, np
 from limen.core.certificate import StateCollision
-from limen.core.mixer import Mixer
+from limen.core.mixer import Mixer, Streaming
 from limen.core.numbers import Exact, Fixed
 from limen.core.strategy import Access, Searched, Strategy
 from limen.mixers.linear import Linear
 from limen.mixers.log_linear import LogLinear
-from limen.model.model import Model, State
+from limen.model.model import Model
 from limen.model.target import Target, tensors
 
 if TYPE_CHECKING:
@@ -87,15 +87,17 @@ def contributions(target: Target) -> NDArray[np.int64]:
     task, model = target.task, target.limen
     assert model is not None
     unit = 2.0**target.precision.f if isinstance(target.precision, Fixed) else 1.0
-    ids = torch.arange(task.vocab)
-    rows = []
+    (place,) = model.places(0)
+    mixer = place.mixer
+    assert isinstance(mixer, Streaming)
+    batch = task.cut, task.vocab
     with torch.no_grad(), target.computing():
-        for i in range(task.cut):
-            after, _ = model.step(State(i, model.start((task.vocab,)).layers), ids)
-            parts = [x.reshape(task.vocab, -1) for x in tensors(after.layers)]
-            rows.append((torch.cat(parts, -1).to(torch.float64) * unit).numpy())
+        ids = torch.arange(task.vocab)[:, None].expand(-1, task.cut)
+        seen = model.seen(0, model.embedded(ids)).transpose(0, 1)  # (cut, vocab, width)
+        after, _ = mixer.step(place.weights, mixer.start(place.weights, batch), seen)
+        parts = [x.reshape(*batch, -1) for x in tensors(after)]
     target.forwards += task.vocab
-    return np.rint(np.stack(rows)).astype(np.int64)
+    return np.rint((torch.cat(parts, -1).to(torch.float64) * unit).numpy()).astype(np.int64)
 
 
 def _tried(target: Target, table: NDArray[np.int64], places: range) -> StateCollision | None:
