@@ -16,7 +16,7 @@ import torch
 
 from limen.core.architecture import Architecture
 from limen.core.task import Task
-from limen.model.files import save
+from limen.model.files import load, save
 from limen.model.local import Mlp
 from limen.model.model import Frame, Model
 from limen.training.against import proposer
@@ -43,6 +43,7 @@ class Recipe:
     against: str | None = None
     hops: bool = False
     batch: int = 32
+    first: str | None = None  # the model that is trained on
 
     @property
     def spec(self) -> Spec:
@@ -68,10 +69,12 @@ RECIPES = {
     "linear_two": Recipe("eva(n=16)", "2*linear(h=1,d=16)", 2500),
     "gated": Recipe("eva(n=16)", "gated_linear(h=1,d=16)", 2500),
     "delta": Recipe("eva(n=16)", "delta(h=1,d=16)", 2000),
-    "mamba2": Recipe("eva(n=16)", "mamba2(h=2,d=16,s=16,c=2)", 2500),
-    "log_linear": Recipe("eva(n=16)", "log_linear(h=1,d=16,levels=7)", 2500),
+    "mamba2": Recipe("eva(n=16)", "mamba2(h=1,d=16,s=16,c=2)", 500),
+    "log_linear": Recipe("eva(n=16)", "log_linear(h=1,d=16,levels=7)", 1200),
     "hybrid": Recipe("composition(m=8,n1=1)", "softmax(h=1,d=16),linear(h=1,d=8)", 3000, hops=True),
-    "hardened": Recipe("eva(n=16)", "2*linear(h=1,d=16)", 2500, against="adversary"),
+    "hardened": Recipe(
+        "eva(n=16)", "2*linear(h=1,d=16)", 400, rate=1e-3, against="adversary", first="linear_two"
+    ),
 }
 
 
@@ -90,14 +93,9 @@ def made(recipe: Recipe) -> tuple[Model, float]:
 
     spec, task = recipe.spec, Task.parse(recipe.task)
     lesson = lesson_for(task, spec.queries, spec.dense)
-    start = started(spec, lesson, frame(recipe, lesson))
+    start = load(MODELS / recipe.first) if recipe.first else started(spec, lesson, frame(recipe, lesson))
     pupil = Pupil(start, lesson, spec, None, _heads(spec, lesson, start.frame.architecture))
-    train(
-        pupil,
-        spec.steps,
-        lambda seen: print(f"  {seen.step} {seen.loss:.4f} {seen.accuracy:.4f}", flush=True),
-        None if spec.against is None else proposer(spec.against),
-    )
+    train(pupil, spec.steps, lambda seen: None, None if spec.against is None else proposer(spec.against))
     with torch.no_grad():
         done = Model(start.frame, {name: w.detach() for name, w in start.weights.items()})
     return done, pupil.accuracy(np.random.default_rng(9), 4096)

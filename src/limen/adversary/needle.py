@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from limen.adversary._texts import needles
 from limen.checks.certified import first_wrong
-from limen.core.arrays import Generator
+from limen.core.arrays import Generator, np
 from limen.core.certificate import WrongAnswer
 from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Task, Tokens
@@ -35,8 +35,9 @@ class Needle(Strategy):
 
 
 def propose(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
-    """To train on: needles, each asked where the model is closest to an error."""
+    """To train on: needles, each asked where the model is closest to an error, the closest first."""
     target = Target(task, model)
     asked = target.ask(needles(task, rng, count))
-    at = asked.margin.argmin(1)
-    return asked.inputs[range(count), at]
+    order, at = asked.margin.min(1).argsort(kind="stable"), asked.margin.argmin(1)
+    order = order[np.isfinite(asked.margin.min(1)[order])]  # what the task promises
+    return asked.inputs[order, at[order]]

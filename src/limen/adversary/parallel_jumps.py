@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from limen.adversary._leaps import Leaps
-from limen.core.arrays import Generator
+from limen.core.arrays import Generator, np
 from limen.core.certificate import WrongAnswer
 from limen.core.strategy import Access, Searched, Strategy
 from limen.core.task import Task, Tokens
@@ -36,4 +36,4 @@ def propose(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
     inputs, margins, _ = leaps.start(count)
     for _ in range(_JUMPS):
         inputs, margins, _ = leaps.step(inputs, margins)
-    return inputs
+    return inputs[np.isfinite(margins)]
