@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -126,9 +127,9 @@ def _doubled(model: torch.nn.Module, task: Task, tokens: Tokens) -> Given | None
     try:
         return _run(wide, task, tokens, "float64", 0)
     except RuntimeError as error:
-        if "dtype" not in str(error) and "type" not in str(error):
+        if not re.search("dtype|double|float", str(error), re.IGNORECASE):
             raise
-        return None
+        return None  # its kernels know no float64; whoever reads the verdict is told
 
 
 def _every(runs: Iterator[tuple[str, Given | None]], holds: Holds) -> tuple[bool | None, str]:
