@@ -9,6 +9,7 @@ from limen.checks.collision import check_collision
 from limen.core.architecture import Architecture
 from limen.model.embedding import Table
 from limen.model.model import Frame
+from limen.model.target import Target
 from limen.tasks.composition import Composition
 
 LAYERS = {"L": "linear(h=1,d=1,phi=relu)", "F": "softmax(h=1,d=1,d_k=2)"}
@@ -28,7 +29,7 @@ def main() -> None:
         for seed in range(seeds):
             model = frame.random(torch.Generator().manual_seed(seed), torch.float64)
             start = time.perf_counter()
-            pair = Decomposition(seed=seed).search(task, model).witness
+            pair = Decomposition(seed=seed).search(Target(task, model)).witness
             slowest = max(slowest, time.perf_counter() - start)
             broken += pair is not None and check_collision(pair, model) is None
         print(f"{task} {stack}: {broken} of {seeds} models broken, at most {slowest:.1f} s", flush=True)

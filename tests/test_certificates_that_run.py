@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from limen.checks.reader import checked
-from limen.core.certificate import Collision, Counterexample, Run, Witness, encode
+from limen.core.certificate import Collision, Run, Witness, WrongAnswer, encode
 from limen.core.construction import construct
 from limen.core.errors import BadInput
 from limen.core.task import Task
@@ -102,7 +102,7 @@ def test_a_run_that_cannot_be_is_refused_before_it_starts(
 def test_a_counterexample_is_checked_by_running_the_model(tmp_path: Path) -> None:
     save(BROKEN, tmp_path)
     said = {"precision": "bf16", "steps": 0, "weights": digest(BROKEN)}
-    wrong = Counterexample(task=str(TASK), tokens=(3, 2, 1, 0, 1), answer=2, given=0, **said)
+    wrong = WrongAnswer(task=str(TASK), tokens=(3, 2, 1, 0, 1), answer=2, given=0, **said)
     found = judged(tmp_path, wrong)
     assert found["valid"] and found["robust"] and "0 given, 2 is right" in found["reason"]
     for changed, reason in [

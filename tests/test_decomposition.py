@@ -17,6 +17,7 @@ from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.model.embedding import Table
 from limen.model.model import Frame, Model
+from limen.model.target import Target
 from limen.tasks.composition import Composition
 
 LAYERS = {"L": "linear(h=1,d=1,phi=relu)", "F": "softmax(h=1,d=1,d_k=2)"}
@@ -33,7 +34,7 @@ def random_model(task: Task, stack: str, seed: int) -> Model:
 def test_every_recurrent_stack_is_broken_at_one_hop(m: int, stack: str, seed: int) -> None:
     task = Composition(m=m)
     model = random_model(task, stack, seed)
-    found = Decomposition(seed=seed).search(task, model)
+    found = Decomposition(seed=seed).search(Target(task, model))
     assert found.witness is not None and found.levels[-1].exhaustive
     assert check_collision(found.witness, model) is None
 
@@ -42,7 +43,7 @@ def test_every_recurrent_stack_is_broken_at_one_hop(m: int, stack: str, seed: in
 def test_one_full_layer_is_broken_at_two_hops(stack: str) -> None:
     task = Composition(m=2, n=(3,))
     model = random_model(task, stack, seed=0)
-    found = Decomposition().search(task, model)
+    found = Decomposition().search(Target(task, model))
     assert found.witness is not None and check_collision(found.witness, model) is None
     assert [level.level for level in found.levels] == [1, 2]
     for step in found.steps:  # the pigeonhole: a class loses no more bits than what it was told has
@@ -52,7 +53,7 @@ def test_one_full_layer_is_broken_at_two_hops(stack: str) -> None:
 def test_two_full_layers_are_broken_at_three_hops() -> None:
     task = Composition(m=2, n=(2, 2))
     model = random_model(task, "FF", seed=1)
-    found = Decomposition(seconds=120.0).search(task, model)
+    found = Decomposition(seconds=120.0).search(Target(task, model))
     assert found.witness is not None and check_collision(found.witness, model) is None
 
 
@@ -73,9 +74,9 @@ def trained(task: Composition, stack: str, steps: int) -> Model:
 def test_a_trained_model_is_quantised_first_and_only_what_is_found_is_said() -> None:
     task = Composition(m=2, n=(3,))
     model = trained(task, "LF", steps=200)
-    coarse = Decomposition(arithmetic="integers(f=2,top=3,window=3)").search(task, model).witness
+    coarse = Decomposition(arithmetic="integers(f=2,top=3,window=3)").search(Target(task, model)).witness
     assert coarse is not None and check_collision(coarse, model) is None
-    fine = Decomposition(rows=64, seconds=1.0, arithmetic="integers(f=24,top=20)").search(task, model)
+    fine = Decomposition(rows=64, seconds=1.0, arithmetic="integers(f=24,top=20)").search(Target(task, model))
     assert fine.witness is None and fine.rounds >= 1
 
 
@@ -84,14 +85,14 @@ def test_what_does_the_task_is_never_broken(stack: str) -> None:
     task = Composition(m=2, n=(2,))
     model = Model.of(CompositionByStack(task, stack=stack))
     search = Decomposition(arithmetic="integers(f=8,top=12,window=2048)")
-    found = search.search(task, model)
+    found = search.search(Target(task, model))
     assert found.witness is None and found.levels[-1].exhaustive
 
 
 def test_a_pair_that_the_model_tells_apart_is_refused() -> None:
     task = Composition(m=4)
     model = random_model(task, "LL", seed=1)
-    pair = Decomposition().search(task, model).witness
+    pair = Decomposition().search(Target(task, model)).witness
     assert pair is not None
     tables = itertools.product(range(4), repeat=4)
     forged = (msgspec.structs.replace(pair, right=right) for right in tables)

@@ -17,7 +17,7 @@ from limen.checks.reader import checked
 from limen.conversation.transcript import transcript
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
-from limen.core.certificate import Counterexample, Machine, Run, Solves, Witness, encode
+from limen.core.certificate import Machine, Run, Solves, Witness, WrongAnswer, encode
 from limen.core.construction import Construction, construct
 from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
@@ -59,7 +59,7 @@ def certificates() -> dict[str, tuple[Witness, Model | None]]:
     run = Run(task="eva(n=4)", weights=digest(model), precision="float32", steps=0, exhaustive=True, seed=0,
               tried=4**5, margin="1")  # fmt: skip
     broken = Model(model.frame, model.weights | {"0.0.O": model.weights["0.0.O"] * 0})  # it always says 0
-    wrong = Counterexample(task="eva(n=4)", tokens=(1, 2, 3, 1, 0), answer=1, given=0, precision="float32",
+    wrong = WrongAnswer(task="eva(n=4)", tokens=(1, 2, 3, 1, 0), answer=1, given=0, precision="float32",
                            steps=0, weights=digest(broken))  # fmt: skip
     said, _ = transcript(model, task, np.array([1, 2, 3, 1, 0]), shares(task, (4, 1)), "integers")
     return {
@@ -68,7 +68,7 @@ def certificates() -> dict[str, tuple[Witness, Model | None]]:
         "solves": (proof, model),
         "fits": (fits.certificate, model),
         "run": (run, model),
-        "counterexample": (wrong, broken),
+        "wrong_answer": (wrong, broken),
         "collision": (confused.collision, confused.model),
         "transcript": (said, model),
     }
@@ -134,7 +134,7 @@ FORGED: dict[str, list[dict[str, Any]]] = {
         *WEIGHTED, {"steps": -1}, {"steps": 1}, {"tried": 4**5 - 1}, {"tried": 0}, {"seed": -1},
         {"margin": "3"}, {"margin": 1.0}, {"precision": "exact"}, {"precision": "float3"},
     ],
-    "counterexample": [
+    "wrong_answer": [
         *WEIGHTED, {"tokens": [1, 2, 3, 1, 9]}, {"tokens": [0, 0, 0, 0, 0]}, {"tokens": [1, 2]},
         {"answer": 2},
         {"given": 1}, {"answer": 0}, {"steps": -1}, {"precision": "exact"},

@@ -24,6 +24,7 @@ from limen.model.embedding import Table
 from limen.model.files import digest
 from limen.model.model import Frame, Model
 from limen.model.predictor import Foreign
+from limen.model.target import Target
 from limen.theorems._entropy import divergence
 from limen.theorems._states import lookup as lookup_of
 
@@ -253,7 +254,7 @@ def test_a_recurrence_that_does_the_task_is_not_refuted(text: str) -> None:
     assert all(theorem(name).refute(task, right) is None for name in RECURRENT)
     # nor if someone mistakes its prefixes for each other
     blind = Collisions(views=lambda prefixes: [b""] * min(len(prefixes), 9))
-    assert blind.search(task, right).witness is None
+    assert blind.search(Target(task, right)).witness is None
 
 
 def test_a_model_that_cannot_be_run_token_by_token_is_not_refuted() -> None:

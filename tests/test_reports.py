@@ -12,12 +12,17 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
+import torch
 from test_cli import limen
 
 from limen import api
+from limen.core.architecture import Architecture
 from limen.core.errors import BadInput
 from limen.core.report import Report
 from limen.core.shown import latex
+from limen.model.embedding import Table
+from limen.model.files import save
+from limen.model.model import Frame
 from limen.render import (
     audit,
     bound,
@@ -27,6 +32,7 @@ from limen.render import (
     decomposition,
     depth,
     design,
+    fool,
     laws,
     protocol,
     results,
@@ -68,6 +74,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any], list[str]]]] = {
         ("table", "--row", "linear", "--column", "eva", "--out", "OUT"),
         lambda said: [*table.lines_of(said, 112, False), "", f"report: {said.page}"],
     ),
+    "FoolReport": (("fool", "OUT/fooled", "eva(n=4)", "--budget", "2s"), fool.lines_of),
     "TrainReport": (("train", "index(n=4,S=3)", "softmax(h=1,d=4)", "--steps", "2"), training.lines_of),
     "SweepReport": (("sweep", "neighbors", "--folder", "OUT/runs"), sweep.lines_of),
     "ResultsReport": (("results", "neighbors", "--size", "quick"), results.lines_of),
@@ -84,6 +91,8 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "runs").mkdir(parents=True)
     for result in kept_in(None, "neighbors").values():
         keep(folder / "runs", result)
+    frame = Frame(Architecture.parse("linear(h=1,d=2)"), 4, 4, Table(vocab=4, length=5))
+    save(frame.random(torch.Generator().manual_seed(0), torch.float32), folder / "fooled")
     return folder
 
 

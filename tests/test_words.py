@@ -12,10 +12,10 @@ from limen.core.certificate import (
     SCHEMA,
     Bound,
     Collision,
-    Counterexample,
     Machine,
     Message,
     Transcript,
+    WrongAnswer,
     decode,
     encode,
 )
@@ -82,7 +82,7 @@ def test_a_bound_excludes_only_what_has_strictly_less() -> None:
     "certificate",
     [
         COLLISION,
-        Counterexample(
+        WrongAnswer(
             task="eva(n=2)",
             tokens=(0, 1, 0),
             answer=0,
@@ -114,7 +114,7 @@ def test_a_bound_excludes_only_what_has_strictly_less() -> None:
         ),
     ],
 )
-def test_a_certificate_is_read_back_from_json(certificate: Collision | Counterexample | Transcript) -> None:
+def test_a_certificate_is_read_back_from_json(certificate: Collision | WrongAnswer | Transcript) -> None:
     assert decode(encode(certificate)) == certificate
 
 

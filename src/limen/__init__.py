@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from limen.api import decide as decide
     from limen.api import depth as depth
     from limen.api import design as design
+    from limen.api import fool as fool
     from limen.api import protocol as protocol
     from limen.api import show as show
     from limen.api import solve as solve
@@ -29,6 +30,7 @@ _FUNCTIONS = (
     "decide",
     "depth",
     "design",
+    "fool",
     "protocol",
     "show",
     "solve",

@@ -22,6 +22,7 @@ from limen.render import notebook
 from limen.stacks import stack_of
 
 if TYPE_CHECKING:
+    from limen.attacks import FoolReport
     from limen.audits import Audit
     from limen.bounds.bound import BoundReport
     from limen.bounds.stranger import Answering
@@ -158,11 +159,41 @@ def show(
 
 
 def check(certificate: str | Path, model: str | Path | None = None) -> CheckReport:
-    """Whether a certificate holds, read from its file; `model` is the folder of the model it is about."""
+    """Whether a certificate holds, read from its file; `model` names the model it is about."""
     from limen.checks.reader import checked
 
     path = Path(certificate)
-    return checked(path, path.parent if model is None else Path(model))
+    return checked(path, path.parent if model is None else model)
+
+
+def fool(
+    model: object,
+    task: str | Task,
+    budget: float = 60.0,
+    *,
+    claim: str | None = None,
+    arithmetic: str | None = None,
+    seed: int = 0,
+) -> FoolReport:
+    """Searches for an input that fools a model: a limen Model, an `nn.Module`, a function, or its name.
+
+    A function takes tokens (batch, length) and returns logits, or its answers alone.
+
+    >>> import limen
+    >>> found = limen.fool(lambda tokens: tokens[:, 0], "eva(n=4)", budget=5.0)
+    >>> found.claim, found.random_failures > 0
+    ('wrong_answer', True)
+    """
+    from limen.attacks import fool as attacked
+    from limen.attacks import report
+    from limen.model.opening import opened
+    from limen.model.run import runnable
+    from limen.model.target import Target
+
+    name = model if isinstance(model, str) else type(model).__name__
+    precision = None if arithmetic is None else runnable(arithmetic)
+    target = Target(_task(task), opened(model) if isinstance(model, str) else model, precision, seed)
+    return report(attacked(target, budget, claim, name))
 
 
 def table(rows: Iterable[str] = (), columns: Iterable[str] = (), full: bool = False) -> EvidenceTable:

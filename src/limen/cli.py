@@ -24,6 +24,7 @@ from limen.schemas import SCHEMAS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from limen.attacks import FoolReport
     from limen.conversation.play import ProtocolReport, ProtocolRequest
     from limen.core.report import Report
     from limen.core.verdict import DecideReport
@@ -1019,6 +1020,77 @@ def _resulted(names: list[str], found: list[Section], sql: str | None, out: Path
     )
 
 
+@app.command("fool")
+def fool_(
+    model: Annotated[
+        str, typer.Argument(help="A folder of limen's or of transformers', or FILE.py:FACTORY.")
+    ],
+    task: Annotated[str, typer.Argument(help="The task in its text form.")],
+    budget: Annotated[str, typer.Option(help="How long to search: 60s, 5m.")] = "60s",
+    claim: Annotated[
+        str | None,
+        typer.Option(help="wrong_answer, same_answer or state_collision; whatever comes first unless said."),
+    ] = None,
+    arithmetic: Annotated[
+        str | None, typer.Option(help="Of a limen model: bf16, fixed(f=4), …; its weights' own unless said.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A file for the certificate.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="A file for a picture: .svg, .png or .pdf.")] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Searches for an input that fools a model, and writes a certificate that anyone can check.
+
+    Exit 0: fooled, or proved right on every input; 1: neither, which proves nothing.
+
+    Example: limen fool benchmarks/models/gated "eva(n=16)" --budget 10s
+    """
+    from limen.core.quantities import seconds
+    from limen.render.fool import lines_of
+
+    said = _fooled((model, task, arithmetic, seed), seconds(budget), claim, out, picture)
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(0 if said.claim is not None else 1)
+
+
+def _fooled(
+    what: tuple[str, str, str | None, int],
+    seconds: float,
+    claim: str | None,
+    out: Path | None,
+    picture: Path | None,
+) -> FoolReport:
+    """Attacks, and writes what was asked for; what cannot be written is refused before."""
+    from msgspec.structs import replace
+
+    from limen.attacks import fool, report
+    from limen.attacks.report import kept
+    from limen.core.folder import ready_file, write_whole
+    from limen.core.task import Task
+    from limen.model.opening import opened
+    from limen.model.run import runnable
+    from limen.model.target import Target
+    from limen.render.fool import fool_picture, progress
+    from limen.render.svg import picture_ready, save_picture
+
+    model, text, arithmetic, seed = what
+    admit(text)  # of the model a function may be named, which is run when it is opened
+    task, precision = Task.parse(text), None if arithmetic is None else runnable(arithmetic)
+    task.drawable()
+    if out is not None:
+        ready_file(out)
+    if picture is not None:
+        picture_ready(picture)
+    target = Target(task, opened(model), precision, seed)
+    said = report(fool(target, seconds, claim, model, progress()))
+    if picture is not None:
+        save_picture(picture, fool_picture(said))
+    if out is None or said.certificate is None:
+        return said
+    write_whole(out, kept(said))
+    return replace(said, file=str(out))
+
+
 @app.command("check")
 def check_(
     certificate: Annotated[
@@ -1026,7 +1098,8 @@ def check_(
         typer.Argument(help="A certificate (JSON), a folder of certificates, or a Coq proof (*.v)."),
     ],
     model: Annotated[
-        Path | None, typer.Option(help="Folder of the model. Default: the certificate's folder.")
+        str | None,
+        typer.Option(help="The model: a folder, or file.py:factory. Default: the certificate's folder."),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -17,6 +17,7 @@ from limen.core.report import Report
 from limen.core.strict_json import read_object
 from limen.core.task import Task
 from limen.model.files import ready, save
+from limen.model.target import Target
 
 CERTIFICATE, PROGRESS = "certificate.json", "progress.json"
 
@@ -56,7 +57,7 @@ def decompose(request: ProtocolRequest, rows: int, seconds: float, folder: Path 
     model = model_of(request, task)
     how = Decomposition.arithmetic if request.arithmetic == "integers" else request.arithmetic
     first = 0 if folder is None else _rounds_done(folder / PROGRESS, request, how)
-    found = Decomposition(rows, seconds, request.seed, how, first).search(task, model)
+    found = Decomposition(rows, seconds, request.seed, how, first).search(Target(task, model))
     if folder is not None:
         done = msgspec.json.encode(_key(request, how) | {"rounds": found.rounds})
         pair = [] if found.witness is None else [(CERTIFICATE, encode(found.witness))]

@@ -24,6 +24,7 @@ SCHEMAS = {
     "train": ("limen.training.reports:TrainReport",),
     "sweep": ("limen.training.reports:SweepReport",),
     "results": ("limen.training.reports:ResultsReport",),
+    "fool": ("limen.attacks.report:FoolReport",),
     "check": ("limen.checks.reader:CheckReport", "limen.checks.reader:FolderReport"),
 }
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from limen_check.bound import check_bound, check_machine
 from limen_check.files import Malformed, Refused, claimed, model, read_json
 
-RUN = ("run", "counterexample", "collision", "transcript")  # kinds that are checked by a run, not here
+RUN = ("run", "wrong_answer", "same_answer", "collision", "state_collision", "transcript")  # not here
 
 
 class Checked(NamedTuple):  # what was derived from a certificate; or that it was not, and why

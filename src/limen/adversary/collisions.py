@@ -17,7 +17,7 @@ from limen.core.task import Task, Tokens
 from limen.model import exhaustive
 from limen.model.files import digest
 from limen.model.model import Model
-from limen.model.predictor import Predictor
+from limen.model.target import Target
 
 if TYPE_CHECKING:
     import torch
@@ -43,13 +43,14 @@ class Collisions(Strategy):
 
     needs: ClassVar[Access] = Access.WEIGHTS
 
-    def refuses(self, task: Task, model: Predictor) -> str | None:
-        if not isinstance(model, Model):
+    def refuses(self, target: Target) -> str | None:
+        if target.limen is None:
             return "it looks at the states of a limen model"
-        return None if self.views or streams(model) else "some layer of the model keeps every token"
+        return None if self.views or streams(target.limen) else "some layer of the model keeps every token"
 
-    def search(self, task: Task, model: Predictor) -> Searched[Collision]:
-        if not isinstance(model, Model) or self.refuses(task, model) is not None:
+    def search(self, target: Target) -> Searched[Collision]:
+        task, model = target.task, target.limen
+        if model is None or self.refuses(target) is not None:
             return Searched(None)
         t = task.cut if self.t is None else self.t
         inputs = _inputs(task, t, np.random.default_rng(0))

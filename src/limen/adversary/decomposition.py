@@ -36,10 +36,9 @@ from limen.core.arrays import NDArray, np
 from limen.core.certificate import Collision
 from limen.core.errors import BadInput
 from limen.core.strategy import Access, Searched, Strategy
-from limen.core.task import Task, Tokens
+from limen.core.task import Tokens
 from limen.model.files import digest
-from limen.model.model import Model
-from limen.model.predictor import Predictor
+from limen.model.target import Target
 from limen.tasks.composition import Composition
 
 if TYPE_CHECKING:
@@ -95,14 +94,16 @@ class Decomposition(Strategy):
 
     needs: ClassVar[Access] = Access.WEIGHTS
 
-    def refuses(self, task: Task, model: Predictor) -> str | None:
-        other = f"the decomposition is about composition, not {task}"
-        return None if isinstance(task, Composition) else other
+    def refuses(self, target: Target) -> str | None:
+        if not isinstance(target.task, Composition):
+            return f"the decomposition is about composition, not {target.task}"
+        return None if target.limen else "the decomposition is about a limen model"
 
-    def search(self, task: Task, model: Predictor) -> Decomposed:
+    def search(self, target: Target) -> Decomposed:
         """Round after round with other samples; one round where all tables are seen."""
-        if not isinstance(task, Composition) or not isinstance(model, Model):
-            raise BadInput(self.refuses(task, model) or "the decomposition is about a limen model")
+        task, model = target.task, target.limen
+        if not isinstance(task, Composition) or model is None:
+            raise BadInput(f"{self.refuses(target)}")
         start, rounds = time.perf_counter(), self.first
         while True:
             talk = Talk.of(task, model, self.arithmetic)

@@ -18,7 +18,7 @@ from limen.core.task import Task, Tokens
 from limen.model import exhaustive
 from limen.model.files import digest
 from limen.model.model import Model
-from limen.model.predictor import Predictor
+from limen.model.target import Target
 
 if TYPE_CHECKING:
     import torch
@@ -36,8 +36,9 @@ class ToldAlike(Strategy):
 
     needs: ClassVar[Access] = Access.WEIGHTS
 
-    def search(self, task: Task, model: Predictor) -> Searched[Collision]:
-        if not isinstance(model, Model):
+    def search(self, target: Target) -> Searched[Collision]:
+        task, model = target.task, target.limen
+        if model is None:
             return Searched(None)
         batches = _inputs(task, np.random.default_rng(0))
         return Searched(next(filter(None, (_pair(task, model, inputs) for inputs in batches)), None))

@@ -14,9 +14,9 @@ from limen.adversary.collisions import collided
 from limen.core.arrays import NDArray, np
 from limen.core.certificate import Collision
 from limen.core.strategy import Access, Searched, Strategy
-from limen.core.task import Task, Tokens
+from limen.core.task import Tokens
 from limen.model.model import Model
-from limen.model.predictor import Predictor
+from limen.model.target import Target
 from limen.tasks.two_sum import TwoSum
 
 if TYPE_CHECKING:
@@ -54,11 +54,12 @@ class Unseen(Strategy):
 
     needs: ClassVar[Access] = Access.WEIGHTS
 
-    def refuses(self, task: Task, model: Predictor) -> str | None:
-        return None if isinstance(task, TwoSum) and isinstance(model, Model) else "it is about 2-Sum"
+    def refuses(self, target: Target) -> str | None:
+        return None if isinstance(target.task, TwoSum) and target.limen else "it is about 2-Sum"
 
-    def search(self, task: Task, model: Predictor) -> Searched[Collision]:
-        if not isinstance(task, TwoSum) or not isinstance(model, Model):
+    def search(self, target: Target) -> Searched[Collision]:
+        task, model = target.task, target.limen
+        if not isinstance(task, TwoSum) or model is None:
             return Searched(None)
         ambiguous: dict[int, dict[int, Alike]] = defaultdict(dict)  # v -> where the place starts -> its pair
         tries = 0

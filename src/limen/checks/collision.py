@@ -10,13 +10,14 @@ from limen.checks.tried import same_weights
 from limen.conversation.converse import converse
 from limen.conversation.transcript import arithmetic
 from limen.core.arrays import np
-from limen.core.certificate import Collision
+from limen.core.certificate import Collision, StateCollision
 from limen.core.errors import BadInput
 from limen.core.mixer import Streaming
 from limen.core.task import Task, Tokens
 from limen.model.arithmetic import computing_in
-from limen.model.model import Model
+from limen.model.model import Model, State
 from limen.model.run import payable, runnable
+from limen.model.target import tensors
 
 if TYPE_CHECKING:
     import torch
@@ -28,22 +29,63 @@ def check_collision(certificate: Collision, model: object) -> str | None:
     """None if the inputs need different answers and get the same logits, otherwise the reason why not."""
     if not isinstance(model, Model):
         raise BadInput("this certificate is about a limen model, not about a function")
+    inputs, due, reason = _different(certificate, model)
+    if reason is not None:
+        return reason
+    outputs = [outputs_of(model, tokens, due, certificate.arithmetic) for tokens in inputs]
+    return None if torch.equal(*outputs) else "the model tells the inputs apart: its logits differ"
+
+
+def check_state_collision(certificate: StateCollision, model: object) -> str | None:
+    """None if all that every layer carries past the prefixes is the same, bit by bit, and what follows it.
+
+    The inputs need different answers; both prefixes are read, then the suffix from either state.
+    """
+    if not isinstance(model, Model):
+        raise BadInput("this certificate is about a limen model, not about a function")
+    _, due, reason = _different(certificate, model)
+    if reason is not None:
+        return reason
+    if not streams(model):
+        return "some layer keeps every token: there is no state of a fixed size"
+    precision = runnable(certificate.arithmetic)
+    prefixes, rounded = (certificate.left, certificate.right), model.to(precision)
+    with torch.no_grad(), computing_in(precision):
+        left, right = (_after(rounded, rounded.start((1,)), prefix)[0] for prefix in prefixes)
+        for i, (one, other) in enumerate(zip(left.layers, right.layers, strict=True)):
+            if not all(torch.equal(*pair) for pair in zip(tensors(one), tensors(other), strict=True)):
+                return f"the states of layer {i} differ"
+        outputs = [_after(rounded, state, certificate.suffix)[1][-due:] for state in (left, right)]
+    return None if torch.equal(*outputs) else "the model tells the inputs apart: its logits differ"
+
+
+def _different(certificate: Collision, model: Model) -> tuple[list[Tokens], int, str | None]:
+    """The two inputs, how many answers are due after the prefixes, and why they are no such pair, if so."""
     task = Task.parse(certificate.task)
     prefixes = certificate.left, certificate.right
     try:
         inputs = [task.checked(np.array([*prefix, *certificate.suffix])) for prefix in prefixes]
     except BadInput as error:
-        return str(error)
+        return [], 0, str(error)
     if len(certificate.left) != len(certificate.right):
-        return f"the prefixes have {len(certificate.left)} and {len(certificate.right)} tokens"
+        reason = f"the prefixes have {len(certificate.left)} and {len(certificate.right)} tokens"
+        return inputs, 0, reason
     due = min(task.asks, len(certificate.suffix))  # answers after the prefixes
     left, right = (np.atleast_1d(task.answer(tokens))[task.asks - due :].tolist() for tokens in inputs)
     if left == right:
-        return f"both inputs have the answer {left}"
+        return inputs, due, f"both inputs have the answer {left}"
     same_weights(certificate.weights, model)
     payable(model, task, 0, 2)
-    outputs = [outputs_of(model, tokens, due, certificate.arithmetic) for tokens in inputs]
-    return None if torch.equal(*outputs) else "the model tells the inputs apart: its logits differ"
+    return inputs, due, None
+
+
+def _after(model: Model, state: State, tokens: tuple[int, ...]) -> tuple[State, torch.Tensor]:
+    """The state after these tokens, read one by one, and the logits at each of them."""
+    logits = []
+    for token in torch.as_tensor(tokens)[None].unbind(-1):
+        state, y = model.step(state, token)
+        logits.append(y[0])
+    return state, torch.stack(logits)
 
 
 def own_arithmetic(model: Model) -> str:

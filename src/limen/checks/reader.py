@@ -8,17 +8,31 @@ from pathlib import Path
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from limen.checks.collision import check_collision, own_arithmetic
+from limen.checks.collision import check_collision, check_state_collision
+from limen.checks.fooled import Recheck, check_same_answer, check_wrong_answer
 from limen.checks.transcript import check_transcript
-from limen.checks.tried import check_counterexample, check_run
-from limen.core.certificate import Bound, Collision, Counterexample, Machine, Run, Solves, Transcript, decode
+from limen.checks.tried import check_run
+from limen.core.certificate import (
+    Bound,
+    Collision,
+    Machine,
+    Run,
+    SameAnswer,
+    Solves,
+    StateCollision,
+    Transcript,
+    Tried,
+    WrongAnswer,
+    decode,
+)
 from limen.core.errors import BadInput
 from limen.core.folder import content_of
 from limen.core.kernel import check
 from limen.core.quantities import thought
 from limen.core.report import Report
-from limen.model.files import HEADER, WEIGHTS, load
+from limen.model.files import HEADER, WEIGHTS
 from limen.model.model import Model
+from limen.model.opening import opened, own_precision
 
 
 class CheckReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
@@ -59,8 +73,11 @@ WORDS = {True: "valid", False: "NOT valid", None: "NOT a certificate"}
 _OTHERS = (HEADER, "report.json", "progress.json")  # what else limen writes into such folders
 
 
-def checked(path: Path, folder: Path) -> CheckReport:
-    """Whether the certificate holds, for the model in that folder if it is about one, and why."""
+def checked(path: Path, model: Path | str) -> CheckReport:
+    """Whether the certificate holds, for that model if it is about one, and why.
+
+    The model is a folder of limen's or of transformers', or `file.py:factory`, which a person has named.
+    """
     if not path.is_file():
         raise BadInput(f"there is no certificate at {path}")
     if path.suffix == ".v":
@@ -69,14 +86,14 @@ def checked(path: Path, folder: Path) -> CheckReport:
     certificate = decode(content)
     kind = str(type(certificate).__struct_config__.tag)
     if isinstance(certificate, Bound | Solves | Machine):
-        files = [folder / HEADER, folder / WEIGHTS]
+        files = [Path(model) / HEADER, Path(model) / WEIGHTS]
         there = all(file.is_file() for file in files)
         found = check(content, (content_of(files[0]), content_of(files[1])) if there else None)
         return CheckReport(valid=found.valid, robust=found.valid, kind=kind, reason=found.says)
-    reason, said = _run_again(certificate, load(folder))
-    every = not isinstance(certificate, Run) or certificate.exhaustive
-    holds = reason is None
-    return CheckReport(valid=holds, robust=holds and every, kind=kind, reason=reason or said)
+    found = _run_again(certificate, opened(str(model)))
+    return CheckReport(
+        valid=found.reason is None, robust=found.robust, kind=kind, reason=found.reason or found.said
+    )
 
 
 def all_checked(folder: Path) -> FolderReport:
@@ -94,28 +111,40 @@ def all_checked(folder: Path) -> FolderReport:
     return FolderReport(valid=all(one.valid for one in said), certificates=tuple(said))
 
 
-def _run_again(
-    certificate: Run | Counterexample | Collision | Transcript, model: Model
-) -> tuple[str | None, str]:
-    """Why it does not hold (None if it does), and what it says."""
+def _run_again(certificate: Tried, model: object) -> Recheck:
+    """Why it does not hold (None if it does), whether in every run, and what it says."""
     task = certificate.task
+    match certificate:
+        case WrongAnswer() as c:
+            return check_wrong_answer(c, model)
+        case SameAnswer() as c:
+            return check_same_answer(c, model)
+        case StateCollision() as c:
+            said = f"{task}: two prefixes that need different answers leave the same state in every layer"
+            return _collided(check_state_collision(c, model), said, c.arithmetic, model)
+        case Collision() as c:
+            said = f"{task}: two inputs with different right answers get the same output"
+            return _collided(check_collision(c, model), said, c.arithmetic, model)
+    if not isinstance(model, Model):
+        raise BadInput("this certificate is about a limen model: name its folder")
     match certificate:
         case Run() as c:
             which = "all there are" if c.exhaustive else f"half of them hard, drawn from seed {c.seed}"
             said = f"{task} in {c.precision}: {c.tried} inputs right{thought(c.steps)}, {which}"
-            return check_run(c, model), f"{said}; margin at least {c.margin}"
-        case Counterexample() as c:
-            said = f"{task} in {c.precision}: {c.given} given, {c.answer} is right"
-            return check_counterexample(c, model), said
-        case Collision() as c:
-            own = own_arithmetic(model)
-            whose = "the model's own" if c.arithmetic == own else f"not the model's own arithmetic, {own}"
-            said = f"{task}: two inputs with different right answers get the same output"
-            return check_collision(c, model), f"{said} in {c.arithmetic}, {whose}"
+            reason, every = check_run(c, model), c.exhaustive
+            return Recheck(reason, reason is None and every, f"{said}; margin at least {c.margin}")
         case Transcript() as c:
             bits = sum(message.bits for message in c.messages)
             said = f"{task} by {c.architecture}: {len(c.messages)} messages of {bits} bits, said again"
-            return check_transcript(c, model), said
+            reason = check_transcript(c, model)
+            return Recheck(reason, reason is None, said)
+
+
+def _collided(reason: str | None, said: str, arithmetic: str, model: object) -> Recheck:
+    """A collision names its arithmetic, which may be another than the model's own."""
+    own = own_precision(model)
+    whose = "the model's own" if arithmetic == own else f"not the model's own arithmetic, {own}"
+    return Recheck(reason, reason is None, f"{said} in {arithmetic}, {whose}")
 
 
 def _proof_checked(path: Path) -> CheckReport:

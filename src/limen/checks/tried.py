@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.core.arrays import np
-from limen.core.certificate import Counterexample, Run
+from limen.core.certificate import Run
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.model import exhaustive
-from limen.model.arithmetic import computing_in
 from limen.model.files import digest
 from limen.model.model import Model
-from limen.model.run import batch_size, inputs, logits, payable, run, runnable
+from limen.model.run import batch_size, inputs, payable, run, runnable
 
 if TYPE_CHECKING:
     import torch
@@ -45,23 +43,6 @@ def check_run(certificate: Run, model: Model) -> str | None:
     if seen.margin < margin * (1 - _SLACK):
         return f"the least margin seen is {seen.margin}, the certificate says {certificate.margin}"
     return None
-
-
-def check_counterexample(certificate: Counterexample, model: Model) -> str | None:
-    """None if the model gives what is said and something else is right, otherwise the reason why not."""
-    same_weights(certificate.weights, model)
-    task, precision, steps = Task.parse(certificate.task), runnable(certificate.precision), certificate.steps
-    tokens = task.checked(np.array(certificate.tokens))
-    payable(model, task, steps, 1)
-    right = np.atleast_1d(task.answer(tokens)).tolist()
-    rounded = model.to(precision)
-    with torch.no_grad(), computing_in(precision):
-        found = logits(rounded, task, torch.as_tensor(tokens)[None], steps)[0, :, : task.answers]
-    given = found.argmax(-1).tolist()  # the first of equals
-    for name, said, is_ in (("answer", certificate.answer, right), ("given", certificate.given, given)):
-        if np.atleast_1d(said).tolist() != is_:
-            return f"{name} is {is_}, the certificate says {said}"
-    return None if given != right else f"the model is right: {right}"
 
 
 def same_weights(said: str, model: Model) -> None:

@@ -25,6 +25,9 @@ Natural = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Number = Annotated[
     str, msgspec.Meta(pattern=r"^(0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}|[0-9]{1,300}(/[0-9]{1,300})?)$")
 ]
+Text = Annotated[tuple[int, ...], msgspec.Meta(max_length=2**20)]  # of tokens
+Answered = Annotated[tuple[int, ...], msgspec.Meta(max_length=2**16)]  # of several answers
+Word = Annotated[str, msgspec.Meta(max_length=200)]  # a precision or an arithmetic in its text form
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
@@ -36,15 +39,29 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return html(self)
 
 
-class Counterexample(Certificate, frozen=True, kw_only=True, tag="counterexample"):
-    """An input on which a model is wrong; where several answers are due, all of them are said."""
+class WrongAnswer(Certificate, frozen=True, kw_only=True, tag="wrong_answer"):
+    """An input on which a model is wrong; where several answers are due, all of them are said.
 
-    tokens: tuple[int, ...]
-    answer: int | tuple[int, ...]
-    given: int | tuple[int, ...]
-    precision: str
+    A model that is a function has no weights that could be named: then only the run speaks.
+    """
+
+    tokens: Text
+    answer: int | Answered
+    given: int | Answered
+    precision: Word
     steps: Natural
-    weights: Digest
+    weights: Digest | None
+
+
+class SameAnswer(Certificate, frozen=True, kw_only=True, tag="same_answer"):
+    """Two inputs with different right answers to which a model gives the same one, so one of them wrongly."""
+
+    left: Text
+    right: Text
+    answers: tuple[int | Answered, int | Answered]
+    given: int | Answered
+    precision: Word
+    weights: Digest | None
 
 
 class Collision(Certificate, frozen=True, kw_only=True, tag="collision"):
@@ -53,11 +70,18 @@ class Collision(Certificate, frozen=True, kw_only=True, tag="collision"):
     In this arithmetic: a precision, in which the model is run as usual, or the integers of a conversation.
     """
 
-    left: tuple[int, ...]
-    right: tuple[int, ...]
-    suffix: tuple[int, ...]
-    arithmetic: str
+    left: Text
+    right: Text
+    suffix: Text
+    arithmetic: Word
     weights: Digest
+
+
+class StateCollision(Collision, frozen=True, kw_only=True, tag="state_collision"):
+    """After both prefixes all that the model carries on is the same, bit by bit, in every layer.
+
+    So no readout, no continuation and no chain of thought can tell them apart.
+    """
 
 
 class Run(Certificate, frozen=True, kw_only=True, tag="run"):
@@ -162,7 +186,7 @@ class Transcript(Certificate, frozen=True, kw_only=True, tag="transcript"):
 
 
 Proof = Bound | Solves | Fits | Machine  # what the kernel derives
-Tried = Counterexample | Collision | Run | Transcript  # what a run shows
+Tried = WrongAnswer | SameAnswer | Collision | StateCollision | Run | Transcript  # what a run shows
 Witness = Proof | Tried
 
 

@@ -13,6 +13,7 @@ import importlib.util
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from zlib import crc32
@@ -37,6 +38,17 @@ def admit(*texts: str | None) -> None:
         for name in named(text):
             if _key(name) not in _CLASSES:
                 _remember(name, _class(name))
+
+
+def function(name: str) -> Callable[[], object]:
+    """What a person's `file.py:name` names, to be called without arguments; the file is run."""
+    path, inside = _key(name)
+    if not path.is_file():
+        raise BadInput(f"there is no file {name.rpartition(':')[0]}")
+    found: object = getattr(_module(path), inside, None)
+    if not callable(found):
+        raise BadInput(f"{path.name} has no function {inside}")
+    return found
 
 
 def is_class(text: str) -> bool:

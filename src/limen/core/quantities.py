@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from limen.core.errors import BadInput
+from limen.core.errors import BadInput, shortened
 
 PRACTICAL = 2**40  # tokens: a longer text is nobody's
 ASYMPTOTIC = "impossible only in the limit; no realistic context is ruled out"  # of a bound beyond it
@@ -62,6 +62,18 @@ def tokens(text: str) -> int:
     if re.fullmatch(WHOLE, text.strip()) and (size := whole(text.strip(), _TOKEN_BITS)) is not None:
         return size
     return _size(text, _TOKENS, "a number of tokens, such as 4096, 128k, 1M, 2^20 or 1e6")
+
+
+def seconds(text: str) -> float:
+    """A time.
+
+    >>> seconds("60s"), seconds("5m"), seconds("2"), seconds("1.5h")
+    (60.0, 300.0, 2.0, 5400.0)
+    """
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(s|m|h|)", text.strip())
+    if found is None:
+        raise BadInput(f"{shortened(text)} is no time, such as 60s, 5m or 1.5h")
+    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 def _size(text: str, units: dict[str, int], expected: str) -> int:

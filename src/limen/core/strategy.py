@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from limen.core.certificate import Collision, Counterexample
-from limen.core.task import Task
+from limen.core.certificate import Collision, SameAnswer, WrongAnswer
 
 if TYPE_CHECKING:
-    from limen.model.predictor import Predictor
+    from limen.model.target import Target
 
 
 class Access(IntEnum):
@@ -19,10 +18,12 @@ class Access(IntEnum):
 
     ANSWERS = 0
     LOGITS = 1
-    WEIGHTS = 2  # its layers, their weights, and all that they tell each other
+    GRADIENTS = 2  # by the vectors of its tokens
+    WEIGHTS = 3  # its layers, their weights and states, and all that they tell each other
 
 
-Witnessing = TypeVar("Witnessing", bound=Collision | Counterexample, covariant=True)
+Found = Collision | WrongAnswer | SameAnswer
+Witnessing = TypeVar("Witnessing", bound=Found, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,10 @@ class Strategy(ABC):
 
     needs: ClassVar[Access]
 
-    def refuses(self, task: Task, model: Predictor) -> str | None:
+    def refuses(self, target: Target) -> str | None:
         """Why it has nothing to say of this task and model; None if it can be tried."""
         return None
 
     @abstractmethod
-    def search(self, task: Task, model: Predictor) -> Searched[Collision | Counterexample]:
-        """Looks for a witness that the checker accepts."""
+    def search(self, target: Target) -> Searched[Found]:
+        """Looks for a witness that the checker accepts, until the target's time is over."""

@@ -20,6 +20,9 @@ else:
     torch = lazy_loader.load("torch")
 
 
+_ANSWERS = 2**12  # that a model may give without logits: more than any task here has
+
+
 @runtime_checkable
 class Predictor(Protocol):
     """Tokens in, one row of logits a position out."""
@@ -34,15 +37,24 @@ class Foreign:
     """A user's `nn.Module` or function, called with tokens of shape (batch, n).
 
     It may return a tensor, an array, or an object with a field `logits` (as transformers do), of shape
-    (batch, n, answers), or (batch, answers) when it answers once, at the last position.
+    (batch, n, answers), or (batch, answers) when it answers once, at the last position.  Or its answers
+    alone, whole numbers of shape (batch,): then the one that it gives has the logit 1 and others 0.
     """
 
     call: Callable[[torch.Tensor], Any]
+
+    @staticmethod
+    def labels(out: object) -> bool:
+        """Whether a model returned answers, not logits."""
+        given = torch.as_tensor(getattr(out, "logits", out))
+        return given.ndim == 1 and not given.is_floating_point()
 
     def logits(self, tokens: jt.Int[torch.Tensor, "*batch n"]) -> jt.Num[torch.Tensor, "*batch m answers"]:
         rows = tokens.reshape(-1, tokens.shape[-1])
         out = self.call(rows)
         logits = torch.as_tensor(getattr(out, "logits", out))
+        if self.labels(logits) and len(logits) == len(rows):
+            logits = torch.nn.functional.one_hot(logits.long(), max(_ANSWERS, int(logits.max()) + 1))
         if logits.ndim == 2 and len(logits) == len(rows):
             logits = logits.unsqueeze(1)  # one answer, at the last position
         if logits.ndim != 3 or logits.shape[0] != len(rows) or logits.shape[1] not in (1, rows.shape[1]):

@@ -18,6 +18,7 @@ from limen.render import (
     decomposition,
     depth,
     design,
+    fool,
     latex,
     laws,
     protocol,
@@ -58,6 +59,7 @@ def register() -> None:
     draws("AuditsReport", audits)
     draws("DesignReport", stacks)
     draws("ProtocolReport", exchange)
+    draws("FoolReport", _text(fool.lines_of))
     draws("CheckReport", checked)
     draws("FolderReport", _text(check.folder_lines))
     draws("DecomposeReport", _text(decomposition.lines_of))

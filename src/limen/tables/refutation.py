@@ -27,6 +27,7 @@ from limen.core.task import Task, Tokens
 from limen.core.theorem import Theorem
 from limen.model.embedding import Table
 from limen.model.model import Frame, Model
+from limen.model.target import Target
 from limen.tasks.composition import Composition
 
 if TYPE_CHECKING:
@@ -94,11 +95,11 @@ def small(task: Task, architecture: Architecture, seed: int) -> Model:
 
 def _searched(theorem: str, task: Task, model: Model) -> tuple[Collision, str] | None:
     if theorem == "composition_depth" and isinstance(task, Composition):
-        proof = Decomposition(rows=4096, seconds=4.0, arithmetic=ARITHMETIC).search(task, model)
+        proof = Decomposition(rows=4096, seconds=4.0, arithmetic=ARITHMETIC).search(Target(task, model))
         return None if proof.witness is None else (proof.witness, "the indistinguishable decomposition")
     by_the_proof = lookup("theorems", theorem, Theorem)().refute(task, model)
     if by_the_proof is not None:
         return by_the_proof, f"refute of {theorem}"
-    pair = ToldAlike().search(task, model).witness
+    pair = ToldAlike().search(Target(task, model)).witness
     said = "the conversation of the proof, its messages compared"
     return None if pair is None else (pair, said)

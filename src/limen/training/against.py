@@ -2,7 +2,8 @@
 
 Whoever proposes is a function of the model, the task, a generator and a number: it returns so many inputs
 of the task, as tokens.  Their answers come from the task's definition, so a bad proposal costs time and
-nothing else. A strategy of `limen.adversary` takes part by having a function `propose`; `hardest` is here.
+nothing else. A strategy of `limen.adversary` takes part by having a function `propose`, which returns the
+inputs with the least lead first; `hardest` is here, and `adversary`, who asks several of them.
 """
 
 from __future__ import annotations
@@ -41,9 +42,24 @@ def hardest(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
     return np.asarray(tokens[np.argsort(lead.numpy(), kind="stable")[:count]])
 
 
+def adversary(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
+    """What strategies find, a third of each kind: needles, texts of few values, linearised jumps.
+
+    Of what costs no gradient four times as many are drawn, and those with the least lead are kept.
+    """
+    third = -(-count // 3)
+    easy = [_strategy(name)(model, task, rng, 4 * third)[:third] for name in ("needle", "low_entropy")]
+    return np.concatenate([*easy, _strategy("parallel_jumps")(model, task, rng, third)])
+
+
+def _strategy(name: str) -> Proposes:
+    found: Proposes = import_module(f"limen.adversary.{name}").propose
+    return found
+
+
 def proposer(name: str) -> Proposes:
-    """By its name: `hardest`, or a strategy of the catalogue that proposes inputs."""
-    known = {"hardest": hardest}
+    """By its name: `hardest`, `adversary`, or a strategy of the catalogue that proposes inputs."""
+    known = {"hardest": hardest, "adversary": adversary}
     for strategy in ids("adversaries"):
         found = getattr(import_module(f"limen.adversary.{strategy}"), "propose", None)
         if found is not None:

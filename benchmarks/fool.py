@@ -1,0 +1,175 @@
+"""Forwards per failure, side by side in one run: every strategy beside random testing, on the shipped models.
+
+    python benchmarks/fool.py [--random 20000] [--runs 10] [--seconds 20] [NAME…]
+
+One forward is a text that is read, with all its questions; a gradient counts as three.  Random testing gets the
+same benefit.  "×" is how many fewer forwards than random testing a strategy takes for a failure: its rate is
+the one seen, or where it saw no failure the highest that is still as likely as 5 %, so the ratio is a bound.
+Collisions of states are exact: their certificates have passed the checker.  Counts do not depend on the machine;
+seconds do.
+"""
+
+import argparse
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from limen.adversary.block_lattice import BlockLattice, brought
+from limen.adversary.coordinates import Coordinates
+from limen.adversary.jumps import Jumps
+from limen.adversary.lattice import Lattice, contributions
+from limen.adversary.low_entropy import LowEntropy
+from limen.adversary.needle import Needle
+from limen.adversary.neighbourhood import Neighbourhood
+from limen.adversary.parallel_jumps import ParallelJumps
+from limen.adversary.random_texts import RandomTexts
+from limen.adversary.worst_case import WorstCase
+from limen.attacks.baseline import upper_95
+from limen.core.architecture import Architecture
+from limen.core.numbers import Precision
+from limen.core.strategy import Strategy
+from limen.core.task import Task
+from limen.model.embedding import Table
+from limen.model.files import load
+from limen.model.model import Frame, Model
+from limen.model.target import Target
+
+MODELS = Path(__file__).parent / "models"
+STRATEGIES: tuple[Strategy, ...] = (
+    Needle(4096),
+    LowEntropy(4096),
+    WorstCase(),
+    Jumps(4096),
+    ParallelJumps(16384),
+    Coordinates(4096),
+    Neighbourhood(4),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A shipped model, its task, and the arithmetic it is run in; its own unless said."""
+
+    name: str
+    task: str
+    arithmetic: str | None = None
+
+    def target(self, seed: int, seconds: float) -> Target:
+        precision = None if self.arithmetic is None else Precision.parse(self.arithmetic)
+        end = time.perf_counter() + seconds
+        return Target(Task.parse(self.task), load(MODELS / self.name), precision, seed, end)
+
+
+CASES = (
+    Case("linear_affine", "eva(n=16)"),
+    Case("linear_two", "eva(n=16)"),
+    Case("gated", "eva(n=16)"),
+    Case("delta", "eva(n=16)", "significand(t=5)"),
+    Case("mamba2", "eva(n=16)"),
+    Case("log_linear", "eva(n=16)"),
+    Case("hybrid", "composition(m=8,n1=1)"),
+    Case("linear_right", "eva(n=16)"),  # controls: not to be fooled
+    Case("hardened", "eva(n=16)"),
+)
+
+
+def random_rate(case: Case, texts: int, seconds: float) -> tuple[int, int, float]:
+    """Failures, texts, and the lowest margin seen."""
+    tried = failed = 0
+    target = case.target(99, seconds)
+    while tried < texts and not target.over:
+        found = RandomTexts(texts - tried).search(target)
+        tried, failed = tried + found.tried, failed + found.failed
+    return failed, tried, target.lowest
+
+
+def measured(case: Case, options: argparse.Namespace) -> None:
+    failed, tried, lowest = random_rate(case, options.random, 6 * options.seconds)
+    how = "" if case.arithmetic is None else f" in {case.arithmetic}"
+    print(f"\n{case.name}{how}, {case.task}")
+    print(f"  random texts      {failed} failures in {tried:,} forwards, lowest margin {lowest:.2f}")
+    rate, bound = (failed / tried, "") if failed else (upper_95(0, tried) or 1.0, "≥ ")
+    for strategy in STRATEGIES:
+        target = case.target(0, options.seconds)
+        name = type(strategy).__name__
+        if strategy.needs > target.access or strategy.refuses(target) is not None:
+            continue
+        begun, found, forwards, runs, low = time.perf_counter(), 0, 0, 0, np.inf
+        while runs < options.runs and time.perf_counter() - begun < options.seconds:
+            target = case.target(runs, options.seconds)
+            found += strategy.search(target).witness is not None
+            forwards, runs, low = forwards + target.forwards, runs + 1, min(low, target.lowest)
+        each = f"{forwards / found:,.0f} forwards a failure" if found else f"none in {forwards:,} forwards"
+        ratio = f"  {bound}{found / forwards / rate:,.0f}×" if found and forwards else ""
+        spent = (time.perf_counter() - begun) / runs
+        print(f"  {name:16} {found}/{runs}  {each}{ratio}  {spent:.2f} s a run, lowest {low:.2f}", flush=True)
+
+
+def random_model(architecture: str, task: Task, width: int, places: bool) -> Model:
+    embedding = Table(task.vocab, task.length if places else 0)
+    frame = Frame(Architecture.parse(architecture), width, task.answers, embedding)
+    return frame.random(torch.Generator().manual_seed(0), torch.float32)
+
+
+def effective_bits(table: np.ndarray) -> float:
+    """The entropy of a Gaussian with the state's covariance, of texts drawn uniformly, in bits."""
+    spread = sum(np.cov(rows.T.astype(float)) for rows in table) + np.eye(table.shape[-1]) / 12
+    return float(np.linalg.slogdet(2 * np.pi * np.e * spread)[1] / 2 / np.log(2))
+
+
+COLLIDING = (  # random weights; the arithmetic is fixed point, so that sums are exact
+    ("linear(h=1,d=3)", "index(n=64,S=64)", "fixed(f=5)"),
+    ("linear(h=1,d=5)", "index(n=160,S=128)", "fixed(f=4)"),
+    ("log_linear(h=1,d=4,levels=10)", "index(n=255,S=64)", "fixed(f=4)"),
+)
+BLOCKS = (
+    ("block_sparse(h=1,d=16,B=160,k=1)", "two_sum(n=640,M=1024)", "fixed(f=6)", 32),
+    ("block_sparse(h=2,d=16,B=512,k=1)", "two_sum(n=2048,M=2048)", "fixed(f=6)", 64),
+)
+
+
+def collided() -> None:
+    print("\nexact collisions of states, random weights")
+    for architecture, text, arithmetic in COLLIDING:
+        task = Task.parse(text)
+        model = random_model(architecture, task, 32, places=True)
+        target = Target(task, model, Precision.parse(arithmetic))
+        bits = effective_bits(contributions(target))
+        begun = time.perf_counter()
+        pair = Lattice().search(target).witness
+        differ = sum(a != b for a, b in zip(pair.left, pair.right, strict=True)) if pair else None
+        spent = time.perf_counter() - begun
+        print(
+            f"  {architecture} {text} {arithmetic}: {bits:.0f} effective bits, differ in {differ}, {spent:.1f} s"
+        )
+    for architecture, text, arithmetic, width in BLOCKS:
+        task = Task.parse(text)
+        target = Target(
+            task, random_model(architecture, task, width, places=False), Precision.parse(arithmetic)
+        )
+        told = brought(target)
+        p = int(np.ceil(np.log2(2 * np.abs(told).max() + 1)))
+        begun = time.perf_counter()
+        found = BlockLattice().search(target).witness is not None
+        spent = time.perf_counter() - begun
+        print(
+            f"  {architecture} {text}: messages of {told.shape[1]} × {p} bits, found {found}, {spent:.1f} s"
+        )
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--random", type=int, default=20000)
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=20.0, help="for each strategy on each model")
+    chosen = parser.parse_args()
+    for one in CASES:
+        if (not chosen.names or one.name in chosen.names) and (MODELS / one.name).is_dir():
+            measured(one, chosen)
+    if not chosen.names or "collisions" in chosen.names:
+        collided()

@@ -1,0 +1,61 @@
+"""Texts of low entropy, for any task: a few values, or a constant with one exception, in whole tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from limen.core.arrays import Generator, NDArray, np
+from limen.core.task import Task, Tokens
+
+Drawn = Callable[[range, int], "NDArray[np.int64]"]
+_STRIDES = 2  # every place of a table, or every second one: keys and values may alternate
+
+
+def segments(task: Task) -> list[tuple[range, range]]:
+    """The stretches of a text with one alphabet each: their places, their ids."""
+    found, at = [], 0
+    for ids, times in task.alphabets():
+        places = range(min(at, task.cut), min(at + times, task.cut))
+        if len(places):
+            found.append((places, ids))
+        at += times
+    return found
+
+
+def few_valued(task: Task, rng: Generator, count: int) -> Tokens:
+    """(count, cut): in some stretches of a plain text only two or three values, one of them prevailing."""
+
+    def drawn(ids: range, n: int) -> NDArray[np.int64]:
+        values = rng.integers(ids.start, ids.stop, size=rng.integers(2, 4))
+        which = rng.integers(len(values), size=n)
+        which[rng.random(n) < rng.random()] = 0
+        return np.asarray(values[which])
+
+    return _patterned(task, rng, count, drawn)
+
+
+def needles(task: Task, rng: Generator, count: int) -> Tokens:
+    """(count, cut): in some stretches one value everywhere, but for one place."""
+
+    def drawn(ids: range, n: int) -> NDArray[np.int64]:
+        common, rare = rng.integers(ids.start, ids.stop, size=2)
+        values = np.full(n, common)
+        values[rng.integers(n)] = rare
+        return values
+
+    return _patterned(task, rng, count, drawn)
+
+
+def _patterned(task: Task, rng: Generator, count: int, drawn: Drawn) -> Tokens:
+    """Each stretch of a plain text, or all but some, written over; at least one of them."""
+    texts = task.sample(rng, count)[0][:, : task.cut].copy()
+    stretches = segments(task)
+    for text in texts:
+        chosen = rng.random(len(stretches)) < 0.5
+        chosen[rng.integers(len(stretches))] = True
+        stride = rng.integers(1, 1 + _STRIDES)
+        for places, ids in (pair for pair, written in zip(stretches, chosen, strict=True) if written):
+            at = np.arange(places.start, places.stop)[rng.integers(stride) :: stride]
+            if len(at):
+                text[at] = drawn(ids, len(at))
+    return texts

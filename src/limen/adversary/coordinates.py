@@ -1,0 +1,68 @@
+"""Coordinate search: place after place takes the token that lowers the margin most; logits are enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from limen.adversary._texts import few_valued
+from limen.checks.certified import first_wrong
+from limen.core.arrays import np
+from limen.core.certificate import WrongAnswer
+from limen.core.strategy import Access, Searched, Strategy
+from limen.core.task import Tokens
+from limen.model.target import Questioned, Target, keeping
+
+_STARTS = 32
+_LESS = 1e-6
+
+
+@dataclass(frozen=True)
+class Coordinates(Strategy):
+    """From the best of some texts of few values, sweep after sweep until none helps; then from others."""
+
+    forwards: int = 2**20
+
+    needs: ClassVar[Access] = Access.LOGITS
+
+    def search(self, target: Target) -> Searched[WrongAnswer]:
+        end = target.forwards + self.forwards
+        while target.forwards < end and not target.over:
+            asked = target.ask(few_valued(target.task, target.rng, _STARTS))
+            found = first_wrong(target, asked)
+            at = np.unravel_index(asked.margin.argmin(), asked.margin.shape)
+            if found is None and np.isfinite(asked.margin[at]):
+                found = self._descended(target, asked.inputs[at], float(asked.margin[at]), end)
+            if found is not None:
+                return Searched(found)
+        return Searched(None)
+
+    def _descended(self, target: Target, tokens: Tokens, margin: float, end: int) -> WrongAnswer | None:
+        improved = True
+        while improved:
+            improved = False
+            for i in target.rng.permutation(target.task.cut):
+                if target.forwards >= end or target.over:
+                    return None
+                asked = _exchanged(target, tokens, int(i))
+                if asked is None:
+                    continue
+                if (found := first_wrong(target, asked)) is not None:
+                    return found
+                at = np.unravel_index(asked.margin.argmin(), asked.margin.shape)
+                if asked.margin[at] < margin - _LESS:
+                    tokens, margin, improved = asked.inputs[at], float(asked.margin[at]), True
+        return None
+
+
+def _exchanged(target: Target, tokens: Tokens, i: int) -> Questioned | None:
+    """Place i with every other token that keeps the answer, asked this question and all others."""
+    n = target.task.cut
+    others = np.flatnonzero(keeping(target.task, tokens[None])[0, i])
+    others = others[others != tokens[i]]
+    if not len(others):
+        return None
+    texts = np.repeat(tokens[None, :n], len(others), 0)
+    texts[:, i] = others
+    own = np.repeat(tokens[None, None, n:], len(others), 0)
+    return target.ask(texts, np.concatenate([own, target.questions(texts)], 1))

@@ -1,0 +1,25 @@
+"""What random testing has shown: its failures, and how rare they may still be."""
+
+from __future__ import annotations
+
+from math import exp, lgamma, log, sqrt
+
+
+def upper_95(failures: int, tried: int) -> float | None:
+    """The largest rate λ/tried with which so few failures are still as likely as 5 %: Poisson, one-sided.
+
+    >>> round(upper_95(0, 1000) * 1000, 2), round(upper_95(1, 1000) * 1000, 2)
+    (3.0, 4.74)
+    """
+    if not tried:
+        return None
+    low, high = 0.0, failures + 10 * (sqrt(failures) + 1)
+    while high - low > 1e-9 * high:
+        λ = (low + high) / 2
+        low, high = (λ, high) if _at_most(failures, λ) > 0.05 else (low, λ)
+    return min(1.0, high / tried)
+
+
+def _at_most(k: int, λ: float) -> float:
+    """P[Poisson(λ) ≤ k]."""
+    return sum(exp(i * log(λ) - λ - lgamma(i + 1)) for i in range(k + 1)) if λ else 1.0

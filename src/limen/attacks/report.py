@@ -1,0 +1,76 @@
+"""What `limen fool` answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from limen.core.report import Report
+
+CLAIMS = ("wrong_answer", "same_answer", "state_collision")  # that may be asked for
+EVERYWHERE = "correct_everywhere"
+
+
+class Effort(msgspec.Struct, frozen=True):
+    """One strategy that was tried: what it cost, and what came of it; `why` if it was not tried at all."""
+
+    strategy: str
+    forwards: int
+    seconds: float
+    found: bool
+    why: str | None
+
+
+class Confused(msgspec.Struct, frozen=True):
+    """One input for people to read, with its right answer and the model's."""
+
+    text: str
+    tokens: tuple[int, ...]
+    right: str
+    given: str
+
+
+def kept(said: FoolReport) -> bytes:
+    """The certificate as its file holds it."""
+    return msgspec.json.format(msgspec.json.encode(said.certificate)) + b"\n"
+
+
+class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
+    """A certificate, or how hard was looked in vain.
+
+    `forwards` counts all texts read, those of random testing included; a gradient counts as three.
+    """
+
+    task: str
+    model: str
+    arithmetic: str
+    found: bool
+    claim: str | None
+    strategy: str | None
+    certificate: dict[str, Any] | None  # as its file holds it
+    robust: bool | None
+    forwards: int
+    random_forwards: int
+    random_failures: int
+    random_upper95: float | None
+    lowest_margin: float | None
+    worst_low: float | None
+    worst_high: float | None
+    state_bits: int | None
+    needs_bits: int | None
+    hypothesis_holds: bool | None
+    inputs: tuple[Confused, ...]
+    pulls: tuple[float, ...]
+    stages: tuple[Effort, ...]
+    means: str
+    seconds: float
+    file: str | None = None
+
+    @property
+    def headline(self) -> str:
+        if self.claim == EVERYWHERE:
+            return f"{self.task}: {self.model} is right on every input, proved"
+        if self.found:
+            return f"{self.task}: {self.model} is fooled, {self.claim} by {self.strategy}"
+        return f"{self.task}: {self.model} was not fooled in {self.forwards:,} forwards; that proves nothing"

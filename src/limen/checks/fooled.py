@@ -1,0 +1,174 @@
+"""Checks that a model is fooled: runs it again, alone and among others, in its own numbers and in float64."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import lazy_loader
+
+from limen.checks.collision import streams
+from limen.core.arrays import np
+from limen.core.certificate import SameAnswer, WrongAnswer
+from limen.core.errors import BadInput
+from limen.core.numbers import Precision
+from limen.core.task import Task, Tokens
+from limen.model.arithmetic import computing_in
+from limen.model.model import Model
+from limen.model.opening import fingerprint, own_precision
+from limen.model.predictor import predictor
+from limen.model.run import logits, payable, runnable
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+_AMONG = 7  # rows of the batch in which an input is run again
+Given = list[list[int]]  # of each input, the answers that are due
+Holds = Callable[[Given], bool]
+
+
+class Recheck(NamedTuple):
+    """Why a certificate does not hold (None if it does); whether it does so in every run; what was seen."""
+
+    reason: str | None
+    robust: bool | None
+    said: str
+
+
+def check_wrong_answer(certificate: WrongAnswer, model: object) -> Recheck:
+    """The model gives what is said and something else is right; robust: wrong in every run."""
+    task = _bound(certificate.task, certificate.weights, certificate.precision, model)
+    tokens = task.checked(np.array([certificate.tokens]))
+    right = np.atleast_1d(task.answer(tokens[0])).tolist()
+    steps = certificate.steps
+    if isinstance(model, Model):
+        payable(model, task, steps, 1 + _AMONG)
+    elif steps:
+        raise BadInput("chain of thought is run on a limen model only")
+    (given,) = _run(model, task, tokens, certificate.precision, steps)
+    for name, said, is_ in (("answer", certificate.answer, right), ("given", certificate.given, given)):
+        if np.atleast_1d(said).tolist() != is_:
+            return Recheck(f"{name} is {is_}, the certificate says {said}", False, "")
+    if given == right:
+        return Recheck(f"the model is right: {right}", False, "")
+    runs = _others(model, task, tokens, certificate.precision, steps)
+    robust, seen = _every(runs, lambda found: found[0] != right)
+    said = f"{task} in {certificate.precision}: {_one(given)} given, {_one(right)} is right"
+    return Recheck(None, robust, f"{said}; {seen}")
+
+
+def check_same_answer(certificate: SameAnswer, model: object) -> Recheck:
+    """Two different right answers and one that is given to both; robust: one for both in every run."""
+    task = _bound(certificate.task, certificate.weights, certificate.precision, model)
+    tokens = task.checked(np.array([certificate.left, certificate.right]))
+    right = [np.atleast_1d(task.answer(row)).tolist() for row in tokens]
+    for i in range(2):
+        if np.atleast_1d(certificate.answers[i]).tolist() != right[i]:
+            reason = f"answer is {right[i]}, the certificate says {certificate.answers[i]}"
+            return Recheck(reason, False, "")
+    if right[0] == right[1]:
+        return Recheck(f"both inputs have the answer {_one(right[0])}", False, "")
+    if isinstance(model, Model):
+        payable(model, task, 0, 2 * (1 + _AMONG))
+    given = _run(model, task, tokens, certificate.precision, 0)
+    for found in given:
+        if found != np.atleast_1d(certificate.given).tolist():
+            return Recheck(f"given is {found}, the certificate says {certificate.given}", False, "")
+    runs = _others(model, task, tokens, certificate.precision, 0)
+    robust, seen = _every(runs, lambda found: found[0] == found[1])
+    said = f"{task} in {certificate.precision}: {_one(given[0])} given to two inputs, "
+    said += f"{_one(right[0])} and {_one(right[1])} are right"
+    return Recheck(None, robust, f"{said}; {seen}")
+
+
+def _bound(task: str, weights: str | None, precision: str, model: object) -> Task:
+    """The task; raises unless the certificate is about this very model in numbers that it can be run in."""
+    mine = fingerprint(model)
+    if mine != weights:
+        whose = "a function without weights" if weights is None else f"{weights[:12]}…"
+        raise BadInput(f"these are other weights: the certificate is about {whose}")
+    if not isinstance(model, Model) and precision != own_precision(model):
+        raise BadInput(f"the model computes in {own_precision(model)}, the certificate says {precision}")
+    return Task.parse(task)
+
+
+def given_by(model: object, task: Task, tokens: Tokens, how: str) -> Given:
+    """What the model answers to each of these inputs, as the check will see it."""
+    return _run(model, task, tokens, how, 0)
+
+
+def _run(model: object, task: Task, tokens: Tokens, how: str, steps: int) -> Given:
+    """Each row by itself: its answers."""
+    return [_answers(model, task, row[None], how, steps)[0] for row in tokens]
+
+
+def _others(
+    model: object, task: Task, tokens: Tokens, how: str, steps: int
+) -> Iterator[tuple[str, Given | None]]:
+    """The same in other ways, by their names: in a batch, and in float64; None where that cannot be run."""
+    among = [_answers(model, task, np.repeat(row[None], _AMONG, 0), how, steps) for row in tokens]
+    for i in (0, _AMONG - 1):
+        yield "in a batch", [rows[i] for rows in among]
+    if isinstance(model, Model):
+        yield "in float64", _run(model, task, tokens, "float64", steps)
+    elif isinstance(model, torch.nn.Module):
+        yield "in float64", _doubled(model, task, tokens)
+    else:
+        yield "in float64", None
+
+
+def _doubled(model: torch.nn.Module, task: Task, tokens: Tokens) -> Given | None:
+    """A copy of the module in float64, where its code lets it be."""
+    wide = copy.deepcopy(model).double()
+    try:
+        return _run(wide, task, tokens, "float64", 0)
+    except RuntimeError as error:
+        if not re.search("dtype|double|float", str(error), re.IGNORECASE):
+            raise
+        return None  # its kernels know no float64; whoever reads the verdict is told
+
+
+def _every(runs: Iterator[tuple[str, Given | None]], holds: Holds) -> tuple[bool | None, str]:
+    """Whether the claim holds in all of them, and in words."""
+    found = list(runs)
+    missing = [name for name, given in found if given is None]
+    failed = [name for name, given in found if given is not None and not holds(given)]
+    if failed:
+        return False, f"not so {failed[0]}: a matter of rounding"
+    if missing:
+        return None, f"so alone and in a batch; it could not be run {missing[0]}"
+    return True, "so alone, in a batch and in float64"
+
+
+def _answers(model: object, task: Task, tokens: Tokens, how: str, steps: int) -> Given:
+    """(rows, asks): the largest logits; where operations are rounded, a recurrence reads token by token."""
+    rows = torch.as_tensor(np.ascontiguousarray(tokens))
+    with torch.no_grad():
+        if isinstance(model, Model):
+            found = _limen(model, task, rows, runnable(how), steps)
+        else:
+            found = predictor(model).logits(rows)[..., -task.asks :, :]
+    if found.shape[-1] < task.answers:
+        raise BadInput(f"the model gives {found.shape[-1]} logits; {task} has {task.answers} answers")
+    chosen: Given = found[..., : task.answers].argmax(-1).tolist()  # the first of equals
+    return chosen
+
+
+def _limen(model: Model, task: Task, rows: torch.Tensor, precision: Precision, steps: int) -> torch.Tensor:
+    model = model.to(precision)
+    with computing_in(precision):
+        if precision.native or steps or not streams(model):
+            return logits(model, task, rows, steps)
+        state, after = model.start((len(rows),)), []
+        for token in rows.unbind(-1):
+            state, y = model.step(state, token)
+            after.append(y)
+        return torch.stack(after[-task.asks :], -2)
+
+
+def _one(answers: list[int]) -> int | list[int]:
+    return answers[0] if len(answers) == 1 else answers

@@ -1,0 +1,128 @@
+"""`limen fool` for people: what was found, side by side, or what not finding it means."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from limen.render.svg import drawn, line, rect, text
+
+if TYPE_CHECKING:
+    from limen.attacks.report import Confused, Effort, FoolReport
+
+_CELL, _LEFT, _TOP, _BARS = 34, 112, 74, 56
+_STYLE = ".cell{fill:#eef3fb;stroke:#8aa4c8}.other{fill:#ffe1c2;stroke:#d9822b}"
+_STYLE += ".asked{fill:none;stroke:#1f5fbf;stroke-width:2.5}.wrong{fill:#c0392b}.against{fill:#c0392b}"
+_STYLE += ".for{fill:#4f8f4f}.axis{stroke:#999}"
+_DARK = ".cell{fill:#1b2740;stroke:#6c86ad}.other{fill:#53351a;stroke:#d9822b}.wrong{fill:#ff8a7a}"
+_DARK += ".asked{stroke:#7db0ff}.against{fill:#ff8a7a}.for{fill:#8fce8f}"
+_WIDEST = 40  # tokens of a text that are drawn
+
+
+def progress(watched: bool | None = None) -> Callable[[Effort], None]:
+    """A line a strategy on standard error, as it ends."""
+
+    def told(stage: Effort) -> None:
+        if stage.why is None and (sys.stderr.isatty() if watched is None else watched):
+            found = "found" if stage.found else "nothing"
+            sys.stderr.write(
+                f"{stage.strategy}: {found}, {stage.forwards:,} forwards, {stage.seconds:.1f} s\n"
+            )
+
+    return told
+
+
+def lines_of(said: FoolReport) -> list[str]:
+    """All of it."""
+    lines = [f"{said.task}, {said.model} in {said.arithmetic}"]
+    lines += [f"  {_stage(stage)}" for stage in said.stages if stage.why is None]
+    lines += ["", *_found(said), "", _random(said)]
+    if said.worst_low is not None and said.worst_high is not None:
+        lines.append(f"least margin over all inputs: between {said.worst_low:.4g} and {said.worst_high:.4g}")
+    if said.hypothesis_holds is not None:
+        than = "fewer than" if said.hypothesis_holds else "not fewer than"
+        so = "some input must fail, by counting" if said.hypothesis_holds else "no theorem promises a failure"
+        lines.append(f"state {said.state_bits:,} bits, {than} the {said.needs_bits:,} needed: {so}")
+    return [*lines, said.means, *([f"certificate: {said.file}"] if said.file else [])]
+
+
+def _stage(stage: Effort) -> str:
+    found = "found" if stage.found else "nothing"
+    return f"{stage.strategy:16} {stage.forwards:>9,} forwards   {found}"
+
+
+def _found(said: FoolReport) -> list[str]:
+    cost = f"({said.forwards:,} forwards, {said.seconds:.0f} s)"
+    if not said.found:
+        if said.claim is not None:
+            return ["RIGHT on every input: proved, and the proof can be checked"]
+        lowest = "" if said.lowest_margin is None else f"; lowest margin {said.lowest_margin:.4g}"
+        return [f"not found {cost}{lowest}"]
+    sure = {True: "ROBUST", False: "a matter of rounding", None: "not run in float64"}[said.robust]
+    lines = [f"FOUND by {said.strategy}: {said.claim}, VALID, {sure} {cost}"]
+    lines += [f"  {one.text}   right {one.right}, given {one.given}" for one in said.inputs]
+    if len(said.inputs) == 2:
+        one, other = (one.tokens for one in said.inputs)
+        lines.append(f"  they differ at {_places([i for i in range(len(one)) if one[i] != other[i]])}")
+    pulling = sorted((i for i, pull in enumerate(said.pulls) if pull > 0), key=lambda i: -said.pulls[i])
+    if pulling:
+        lines.append(f"  pulled to the wrong answer most by {_places(sorted(pulling[:4]))}")
+    return lines
+
+
+def _places(places: list[int]) -> str:
+    some = ", ".join(map(str, places[:8]))
+    more = f" and {len(places) - 8} more" if len(places) > 8 else ""
+    return f"place{'s' if len(places) > 1 else ''} {some}{more}"
+
+
+def _random(said: FoolReport) -> str:
+    rate = (
+        "" if said.random_upper95 is None else f"; so at most {said.random_upper95:.2g} of texts fail (95 %)"
+    )
+    texts = f"random testing: {said.random_failures:,} of {said.random_forwards:,} texts with a wrong answer"
+    return texts + rate
+
+
+def fool_picture(said: FoolReport) -> str:
+    """The inputs under each other, where they differ, and how much each place pulls to the wrong answer."""
+    shown = said.inputs
+    places = min(_WIDEST, max((len(one.tokens) for one in shown), default=0))
+    width = _LEFT + max(places * _CELL + 190, 420)
+    body = [text(12, 24, said.headline, class_="title")]
+    body.append(text(12, 44, _random(said)))
+    for row, one in enumerate(shown):
+        body += _tokens(one, shown, places, _TOP + row * (_CELL + 12))
+    low = _TOP + len(shown) * (_CELL + 12) + 30
+    if said.pulls:
+        body += _pulls(said.pulls[:places], low)
+        low += 2 * _BARS + 30
+    return drawn(width, low, body, _STYLE, _DARK)
+
+
+def _tokens(one: Confused, shown: tuple[Confused, ...], places: int, y: int) -> list[str]:
+    others = [other.tokens for other in shown if other is not one]
+    body = []
+    for i, token in enumerate(one.tokens[:places]):
+        x = _LEFT + i * _CELL
+        differs = any(tokens[i] != token for tokens in others)
+        body.append(rect(x, y, _CELL - 3, _CELL - 3, rx=3, class_="other" if differs else "cell"))
+        body.append(text(x + (_CELL - 3) / 2, y + 20, token, text_anchor="middle"))
+    right = one.right == one.given
+    end = _LEFT + places * _CELL + 10
+    said = f"right {one.right}, given {one.given}"
+    return [*body, text(end, y + 20, said, **({} if right else {"class_": "wrong"}))]
+
+
+def _pulls(pulls: tuple[float, ...], y: int) -> list[str]:
+    """A bar a place: up, what pulls to the wrong answer; down, what holds against it."""
+    most, middle = max(map(abs, pulls)) or 1.0, y + _BARS
+    body = [text(12, middle - 8, "pulls to the"), text(12, middle + 6, "wrong answer")]
+    for i, pull in enumerate(pulls):
+        height = _BARS * abs(pull) / most
+        top = middle - height if pull > 0 else middle
+        x = _LEFT + i * _CELL
+        body.append(rect(x, top, _CELL - 3, height, class_="against" if pull > 0 else "for"))
+        body.append(text(x + (_CELL - 3) / 2, y + 2 * _BARS + 16, i, text_anchor="middle"))
+    return [*body, line(_LEFT, middle, _LEFT + len(pulls) * _CELL, middle, class_="axis")]
