@@ -6,6 +6,7 @@
     bound depth             CANNOT: every theorem and route, with rows, architecture, logs
     weights fits            CAN: the rules that follow saved weights; a model's layers in an architecture
     tasks                   what a task asks, for these rules; rules.md says why they are sound
+    worst                   RIGHT EVERYWHERE: one trained layer on all inputs, with one_layer, rounding, balls
 
 Whoever believes this package and the theorems that it names needs to believe no other line of the project.
 """
@@ -36,6 +37,10 @@ def check(content: bytes, files: tuple[bytes, bytes] | None = None) -> Checked:
             return Checked(kind, True, check_bound(c) if kind == "bound" else check_machine(c))
         if files is None:
             raise Malformed(f"a certificate of kind {kind} needs model.json and model.safetensors beside it")
+        if kind == "correct_everywhere":
+            from limen_check.worst import check_everywhere
+
+            return Checked(kind, True, check_everywhere(c, model(*files, c["precision"])))
         from limen_check.fits import check_fits, check_solves  # who asks about no weights loads no rules
 
         return Checked(kind, True, (check_fits if kind == "fits" else check_solves)(c, model(*files)))

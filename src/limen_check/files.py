@@ -1,7 +1,7 @@
 """Files of strangers: certificates, models, weights.  Everything is bounded and typed before any work starts.
 
-JSON is UTF-8, without floats, without a key given twice, not nested deeper than 32.  Weights are the float64
-tensors of a safetensors file, every byte of it accounted for.
+JSON is UTF-8, without floats, without a key given twice, not nested deeper than 32.  Weights are the tensors of a
+safetensors file, all float64 or, where a rule speaks of them, all float32; every byte of it is accounted for.
 """
 
 import hashlib
@@ -27,7 +27,9 @@ _KINDS: dict[str, dict[str, Any]] = {
     "machine": _CLAIM | {"architecture": str, "bits": int},
     "solves": _CLAIM | _WEIGHTS,
     "fits": _CLAIM | _WEIGHTS | {"architecture": str},
+    "correct_everywhere": _CLAIM | {"precision": str, "weights": str, "margin": str, "proof": [[[int]]]},
 }
+_DTYPES: dict[str, tuple[str, Any, int]] = {"float32": ("F32", "f", 4), "float64": ("F64", "d", 8)}
 _CODE = {"of": str, "div": int, "table": str, "column": int}
 _CODES = {"width": int, "tables": [(str, int, int)], "segments": [{"count": int, "codes": [_CODE]}]}
 _HEADER = {
@@ -133,18 +135,18 @@ class Model(NamedTuple):  # `model.json` as it stands, the weights by name, and 
     digest: str
 
 
-def model(header: bytes, packed: bytes) -> Model:
-    """Reads `model.json` and `model.safetensors`."""
+def model(header: bytes, packed: bytes, precision: str = "float64") -> Model:
+    """Reads `model.json` and `model.safetensors`, whose numbers all have this precision."""
     h = read_json(header)
     typed(h, _HEADER, "model.json")
     expect(h["schema"] == "limen/model/1", "model.json: the schema must be 'limen/model/1'")
     if isinstance(h["embedding"], dict):
         typed(h["embedding"], _CODES, "model.json: embedding")
     length = len(header).to_bytes(8, "little")  # where one file ends is a part of what is meant
-    return Model(h, _tensors(packed), hashlib.sha256(length + header + packed).hexdigest())
+    return Model(h, _tensors(packed, precision), hashlib.sha256(length + header + packed).hexdigest())
 
 
-def _tensors(packed: bytes) -> dict[str, Weight]:
+def _tensors(packed: bytes, precision: str) -> dict[str, Weight]:
     """Eight bytes of length, a JSON header, then the numbers: tensors lie end to end, none over another."""
     expect(sys.byteorder == "little", "weights are read on little-endian machines only")
     expect(8 <= len(packed) <= _WEIGHT_BYTES, f"weights have between 8 and {_WEIGHT_BYTES} bytes")
@@ -152,13 +154,16 @@ def _tensors(packed: bytes) -> dict[str, Weight]:
     expect(start <= len(packed), "the weights' header is longer than the file")
     entries = read_json(packed[8:start])
     typed(entries, {str: {"dtype": str, "shape": [int], "data_offsets": (int, int)}}, "weights")
-    weights, body, at = {}, memoryview(packed)[start:], 0
+    expect(precision in _DTYPES, f"weights are read in {' or '.join(_DTYPES)}")
+    (dtype, code, size), body, weights, at = _DTYPES[precision], memoryview(packed)[start:], {}, 0
     for name, entry in sorted(entries.items(), key=lambda item: tuple(item[1]["data_offsets"])):
         (low, high), shape, where = entry["data_offsets"], tuple(entry["shape"]), f"weight {name[:40]!r}"
-        expect(entry["dtype"] == "F64" and 1 <= len(shape) <= _DIMENSIONS, f"{where} is no float64 tensor")
+        expect(
+            entry["dtype"] == dtype and 1 <= len(shape) <= _DIMENSIONS, f"{where} is no {precision} tensor"
+        )
         expect(all(0 <= side <= _WEIGHT_BYTES for side in shape), f"{where}: no such shape")
-        expect(low == at and high == low + 8 * prod(shape) <= len(body), f"{where}: its place is wrong")
-        numbers = body[low:high].cast("d")
+        expect(low == at and high == low + size * prod(shape) <= len(body), f"{where}: its place is wrong")
+        numbers = body[low:high].cast(code)
         finite = isfinite(sum(numbers)) or all(map(isfinite, numbers))  # what is not makes a sum that is not
         expect(finite, f"{where} is not finite")
         weights[name], at = Weight(shape, numbers), high

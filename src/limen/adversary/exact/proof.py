@@ -1,0 +1,81 @@
+"""A search that ended well, written down as a certificate: its trees in preorder, with the leaves' multipliers.
+
+The kernel (`limen_check.worst`) knows the order of the questions and derives every leaf again from the weights.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from limen.adversary.exact.layer import Layer
+from limen.adversary.exact.search import Found, Node
+from limen.core import kernel
+from limen.core.arrays import np
+from limen.core.certificate import SCHEMA
+from limen.core.errors import BadInput
+from limen.core.task import Task
+from limen.model.files import digest, model_files
+from limen.model.model import Model
+
+_GRID = 2**16  # as the kernel reads multipliers
+_MARGIN = 2**20  # a margin is a multiple of 1/this
+
+
+def certificate(model: Model, task: Task, layer: Layer, found: Found) -> dict[str, object] | str:
+    """What says that the model is right everywhere, or why there is none."""
+    margin = math.floor((found.low - 1e-6 * (1 + abs(found.low))) * _MARGIN)
+    precision = str(next(iter(model.weights.values())).dtype).removeprefix("torch.")
+    if margin <= 0:
+        return "the least margin is too small for a proof"
+    with_λ = len(layer.heads) > 1
+    try:
+        proof = [list(_steps(root, margin / _MARGIN, with_λ)) for root in found.roots]
+    except BadInput as error:
+        return str(error)
+    return {
+        "schema": SCHEMA,
+        "kind": "correct_everywhere",
+        "task": str(task),
+        "precision": precision,
+        "weights": digest(model),
+        "margin": str(Fraction(margin, _MARGIN)),
+        "proof": proof,
+    }
+
+
+def refused(said: dict[str, object], model: Model) -> str | None:
+    """Why the kernel does not accept it; None if it does."""
+    (_, header), (_, packed) = model_files(model)
+    try:
+        checked = kernel.check(written(said), (header, packed))
+    except BadInput as error:
+        return str(error)
+    return None if checked.valid else checked.says
+
+
+def written(said: dict[str, object]) -> bytes:
+    """The certificate as a file."""
+    return json.dumps(said, separators=(",", ":")).encode() + b"\n"
+
+
+def _steps(root: Node, margin: float, with_λ: bool) -> Iterator[list[int]]:
+    """The tree in preorder; whatever reaches the margin is a leaf, though the search may have split it."""
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        if node.empty or node.bound >= margin:
+            fixed = np.flatnonzero(node.sign)
+            λ = node.λ if with_λ else node.λ[:0]
+            yield [0, *_whole(λ), *_whole(node.α), *_whole(node.β[fixed])]
+        elif node.parts:
+            yield [int(step) for step in node.split]
+            todo += reversed(node.parts)
+        else:
+            raise BadInput("a part of the search has no bound of its own that reaches the margin")
+
+
+def _whole(numbers: object) -> list[int]:
+    return [round(x * _GRID) for x in np.asarray(numbers).tolist()]
