@@ -16,7 +16,7 @@ def even(rows: np.ndarray, kinds: int) -> None:
     _, seen = np.unique(rows, axis=0, return_counts=True)
     assert len(seen) == kinds
     expected = len(rows) / kinds
-    assert abs(((seen - expected) ** 2 / expected).sum() - (kinds - 1)) < 5 * (2 * (kinds - 1)) ** 0.5
+    assert abs(((seen - expected) ** 2 / expected).sum() - (kinds - 1)) <= 5 * (2 * (kinds - 1)) ** 0.5
 
 
 @pytest.mark.parametrize(("n", "of"), [(1, 5), (2, 3), (3, 3), (3, 4), (3, 6), (2, 7), (3, 8), (4, 4)])
@@ -30,7 +30,7 @@ def test_one_row_after_the_other_they_are_as_likely(monkeypatch: pytest.MonkeyPa
 
 
 def test_equal_keys_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With words of few random bits most rows have equal keys; taken as they are, lower numbers would lead."""
+    """With words of few random bits most rows have equal keys; as they are, lower numbers would lead."""
     words = task._words
     monkeypatch.setattr(task, "_words", lambda rng, size, kind: words(rng, size, kind) & kind.type(0b11111))
     even(distinct(np.random.default_rng(0), ROWS, 3, 4), 24)
