@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
@@ -211,26 +212,85 @@ def filled(said: Said, of: str, **sizes: Callable[[int], int]) -> dict[str, int 
     return {name: size(base) for name, size in sizes.items() if name not in said} | dict(said)
 
 
-def distinct(rng: Generator, count: int, n: int, of: int) -> Tokens:
-    """(count, n): in each row n different numbers from 0..of-1, in random order.
+def uniform(rng: Generator, of: int, size: int | tuple[int, ...]) -> Tokens:
+    """Numbers from 0..of-1, drawn in the smallest type that holds them, so that a word gives several."""
+    kind = np.min_scalar_type(of - 1)
+    if of & (of - 1) == 0:
+        return (_words(rng, size, kind) & kind.type(of - 1)).astype(np.int64)
+    return np.asarray(rng.integers(of, size=size, dtype=kind), dtype=np.int64)
 
-    A row of `of` uniform keys is cut at its n smallest when n is a fair share of `of`; otherwise
-    numbers are drawn, and drawn again in the places that repeat an earlier one.  (Uniform, too: the
-    procedure treats all numbers alike, and permuting them leads from any row to any other.)
+
+def _words(rng: Generator, size: int | tuple[int, ...], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Random words of an unsigned type, all bits of them."""
+    numbers = int(np.prod(size))
+    drawn = rng.integers(2**64, size=-(-numbers * kind.itemsize // 8), dtype=np.uint64)
+    return drawn.view(kind)[:numbers].reshape(size)
+
+
+def distinct(rng: Generator, count: int, n: int, of: int) -> Tokens:
+    """(count, n): in each row n different numbers from 0..of-1, in random order, all such rows as likely.
+
+    A row of `of` random keys is cut at its n smallest when n is half of `of` or more; otherwise the first n
+    different numbers of a random sequence are taken.  Both sort words that carry number and key or place;
+    what is too long for a word is drawn one row after the other.
     """
     if n > of:
         raise BadInput(f"cannot draw {n} different numbers from {of}")
-    if of <= 8 * n:
-        chosen = np.argpartition(rng.random((count, of)), n - 1, axis=1)[:, :n]
-        return rng.permuted(chosen, axis=1).astype(np.int64)
-    chosen, rows = rng.integers(of, size=(count, n)), np.arange(count)
+    if n == 1:
+        return uniform(rng, of, (count, 1))
+    if 2 * n >= of and of <= _SHORT:
+        return _by_keys(rng, count, n, of)
+    if 2 * n < of and 2 * n * of <= 2**60:
+        return _first_different(rng, count, n, of)
+    return np.stack([rng.choice(of, n, replace=False) for _ in range(count)]).astype(np.int64)
+
+
+_SHORT = 2**20  # so many 64-bit words that carry their numbers are rarely equal in their other bits
+
+
+def _by_keys(rng: Generator, count: int, n: int, of: int) -> Tokens:
+    """Rows in which two of the n + 1 smallest keys are equal, their numbers aside, are drawn again."""
+    bits = (of - 1).bit_length()
+    word = np.dtype(np.uint32 if bits <= 10 else np.uint64)
+    number = np.arange(of, dtype=word)
+    found, rows = np.empty((count, n), dtype=np.int64), np.arange(count)
     while len(rows):
-        order = np.argsort(chosen[rows], axis=1, kind="stable")
-        ranked = np.take_along_axis(chosen[rows], order, axis=1)
-        row, rank = np.nonzero(ranked[:, 1:] == ranked[:, :-1])
-        chosen[rows[row], order[row, rank + 1]] = rng.integers(of, size=len(row))
-        rows = rows[np.unique(row)]
-    return chosen
+        keys = (_words(rng, (len(rows), of), word) >> bits << bits) | number
+        if n < of:
+            keys = np.partition(keys, n, axis=1)[:, : n + 1]
+        keys.sort(axis=1)
+        found[rows] = keys[:, :n] & word.type((1 << bits) - 1)
+        keys >>= bits
+        rows = rows[(keys[:, 1:] == keys[:, :-1]).any(axis=1)]
+    return found
+
+
+def _first_different(rng: Generator, count: int, n: int, of: int) -> Tokens:
+    """The sequence is nearly always long enough: with p = n/of, n different numbers take -of·ln(1-p) draws.
+
+    The variance is of·(1/(1-p) + ln(1-p) - 1); rows that are too short by chance are drawn again.
+    """
+    taken = -of * math.log1p(-n / of)
+    m = math.ceil(taken + 4 * math.sqrt(n / (1 - n / of) - taken) + 2)
+    of_number, of_place = (of - 1).bit_length(), (m - 1).bit_length()
+    word = np.dtype(np.uint32 if of_number + of_place < 32 else np.uint64)
+    number, place = (word.type((1 << bits) - 1) for bits in (of_number, of_place))
+    found, rows = np.empty((count, n), dtype=np.int64), np.arange(count)
+    while len(rows):
+        drawn = uniform(rng, of, (len(rows), m)).astype(word) << of_place | np.arange(m, dtype=word)
+        drawn.sort(axis=1)  # by number, then by place
+        in_order = (drawn & place) << of_number | drawn >> of_place
+        in_order[:, 1:][drawn[:, 1:] >> of_place == drawn[:, :-1] >> of_place] = ~word.type(0)
+        in_order.sort(axis=1)  # by place, those that came before last
+        found[rows] = in_order[:, :n] & number
+        rows = rows[in_order[:, n - 1] == ~word.type(0)]
+    return found
+
+
+def shuffled(rng: Generator, x: Tokens) -> Tokens:
+    """Each row in a random order of its own."""
+    count, n = x.shape
+    return x.take(distinct(rng, count, n, n) + n * np.arange(count)[:, None])
 
 
 def different(tokens: Tokens) -> NDArray[np.bool_]:

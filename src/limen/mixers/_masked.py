@@ -53,22 +53,23 @@ def fused(
     q: jt.Float[torch.Tensor, "batch h n d_k"],
     k: jt.Float[torch.Tensor, "batch h m d_k"],
     v: jt.Float[torch.Tensor, "batch h m d"],
-    visible: jt.Bool[torch.Tensor, "*any n m"] | None = None,
+    visible: jt.Shaped[torch.Tensor, "*any n m"] | None = None,
     *,
     causal: bool = False,
 ) -> jt.Float[torch.Tensor, "batch h n d"]:
     """Torch's kernel, which is quick for one batch axis and d_k = d only: zeros make the sizes equal.
 
+    What is visible is said by booleans, or by what is added to the scores, 0 or -∞.
     Zeros add nothing to a score, and the output's last numbers are dropped.  Unequal sizes would take
     n×n memory and 14 to 21 times as long.
     """
     d, most = v.shape[-1], max(q.shape[-1], v.shape[-1])
-    q, k, v = (
-        x if x.shape[-1] == most else torch.nn.functional.pad(x, (0, most - x.shape[-1])) for x in (q, k, v)
-    )
-    return torch.nn.functional.scaled_dot_product_attention(
+    if q.shape[-1] != d:
+        q, k, v = (torch.nn.functional.pad(x, (0, most - x.shape[-1])) for x in (q, k, v))
+    y = torch.nn.functional.scaled_dot_product_attention(
         q, k, v, attn_mask=visible, is_causal=causal, scale=1.0
-    )[..., :d]
+    )
+    return y if d == most else y[..., :d]
 
 
 def ends(n: int, first: int, last: int, device: torch.device) -> jt.Bool[torch.Tensor, "{n} {n}"]:
@@ -91,15 +92,34 @@ def attend_ends(
     first: int,
     last: int,
 ) -> jt.Float[torch.Tensor, "*batch h n d"]:
-    """`attend` through `ends` in O(n·(first + last)): some queries at a time, with the tokens they see."""
+    """`attend` through `ends` in O(n·(first + last)): some queries at a time, with the tokens they see.
+
+    All stretches of queries but the first ones see alike: what they see is worked out once.
+    """
     q_, k_, v_ = (x.reshape(-1, *x.shape[-3:]) for x in (q, k, v))
-    n, y = q.shape[-2], []
-    for at in range(0, n, _NEAR):
-        stop, low = min(at + _NEAR, n), max(at - last + 1, 0)
-        i, j = (torch.arange(*end, device=q.device) for end in ((at, stop), (low, stop)))
-        k_j, v_j = (x[..., low:stop, :] for x in (k_, v_))
+    n, y, seen = q.shape[-2], [], dict[tuple[int, int, int], torch.Tensor]()
+    for q_i in q_.split(_NEAR, -2):
+        at, low = len(y) * _NEAR, max(len(y) * _NEAR - last + 1, 0)
+        stop = at + q_i.shape[-2]
+        k_j, v_j = k_.narrow(-2, low, stop - low), v_.narrow(-2, low, stop - low)
         if far := min(first, low):
-            j = torch.cat([torch.arange(far, device=q.device), j])
             k_j, v_j = (torch.cat([x[..., :far, :], near], -2) for x, near in ((k_, k_j), (v_, v_j)))
-        y.append(fused(q_[..., at:stop, :], k_j, v_j, _at_an_end(i, j, first, last)))
+        alike = stop - at, at - low, max(first - low, 0)
+        if alike not in seen:
+            seen[alike] = _near_or_first(q, *alike, far, last)
+        y.append(fused(q_i, k_j, v_j, seen[alike]))
     return torch.cat(y, -2).reshape(*q.shape[:-1], v.shape[-1])
+
+
+def _near_or_first(
+    like: torch.Tensor, rows: int, before: int, first: int, far: int, last: int
+) -> jt.Float[torch.Tensor, "rows columns"]:
+    """0 where a query may look, else -∞; columns: `far` tokens, `before` older ones, then the rows' own.
+
+    All of `far` and `first` more are visible, and of the others up to the row's own the `last`.
+    """
+    own = far + before  # the column of row 0
+    nothing = like.new_full((rows, own + rows), -math.inf)
+    older = nothing.tril(own - last)
+    older[:, : far + first] = 0
+    return nothing.triu_(own + 1).add_(older)

@@ -16,13 +16,13 @@ from limen.recurrence.loops import PLAIN, Loops
 from limen.recurrence.rule import Tokens, chunked, widened
 
 _SOURCE = Path(__file__).with_name("rule.c")
-_STRIDE = 32  # as in the source: the state before every such token is kept for the way back
+_STRIDE, _CHUNK = 32, 16  # as in the source: the state before every such token is kept for the way back
 _VECTOR = 32  # bytes, as in the source
 _REAL = {torch.float32: "float", torch.float64: "double"}
 
 
 class _Part(ctypes.Structure):
-    _fields_ = [("x", ctypes.c_void_p), ("head", ctypes.c_void_p), ("token", ctypes.c_int64)]
+    _fields_ = [("x", ctypes.c_void_p), ("head", ctypes.c_void_p), ("token", ctypes.c_int64), ("shared", ctypes.c_int64)]
 
 
 class _Sequence(ctypes.Structure):
@@ -47,27 +47,28 @@ def rule(tokens: Tokens) -> torch.Tensor:
     if not v.is_floating_point() or v.device.type != "cpu" or not v.numel():
         return chunked(tokens)
     q, k, wide, e, g = tokens.each(widened)
-    y: torch.Tensor = _Rule.apply(q, k, wide, e, None if g is None else g.exp())  # type: ignore[no-untyped-call]
+    y: torch.Tensor = _Rule.apply(q, k, wide, e, g)  # type: ignore[no-untyped-call]
     return y.to(v.dtype)
 
 
 class _Rule(torch.autograd.Function):
-    """(q, k, v, e, α) -> y, each of (*batch, n, ·); q, k, e and α may serve several heads."""
+    """(q, k, v, e, g) -> y, each of (*batch, n, ·); q, k, e and g may serve several heads."""
 
     @staticmethod
     def forward(ctx: Any, *given: torch.Tensor | None) -> torch.Tensor:
         parts = [x if x is None or x.stride(-1) == 1 else x.contiguous() for x in given]
-        q, _, v, e, _ = parts
+        q, _, v, e, g = parts
         assert q is not None and v is not None
+        parts[4] = None if g is None else g.exp()
         y = torch.empty_like(v)
         kept, u = None, None
         if any(ctx.needs_input_grad):
-            columns = (
-                v.shape[-1],
-                -(-q.shape[-1] * q.element_size() // _VECTOR) * _VECTOR // q.element_size(),
-            )
-            kept = v.new_zeros((*v.shape[:-2], -(-v.shape[-2] // _STRIDE), *columns))
+            rows, columns = _padded(q), v.shape[-1] if _by_rows(parts) else _padded(v)
+            stretches = -(-v.shape[-2] // (_STRIDE if _by_rows(parts) else _CHUNK))
+            kept = v.new_empty((*v.shape[:-2], stretches, columns, rows))
             u = None if e is None else v.new_empty(v.shape)
+            if _by_rows(parts):
+                kept.zero_()
         _call("rule_forward", parts, y, kept, u, [])
         ctx.save_for_backward(*parts, kept, u)
         return y
@@ -76,9 +77,30 @@ class _Rule(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         *parts, kept, u = ctx.saved_tensors
-        gradients = [None if x is None else torch.zeros_like(x) for x in parts]
+        batch, added = parts[2].shape[:-2], _by_rows(parts)
+        gradients = [
+            None
+            if x is None
+            else torch.zeros_like(x)
+            if added or x.shape[:-2] != batch
+            else torch.empty_like(x)
+            for x in parts
+        ]
         _call("rule_backward", parts, dy if dy.stride(-1) == 1 else dy.contiguous(), kept, u, gradients)
+        if added:  # the loop over tokens gives the derivative by α = exp(g)
+            gradients[4] = gradients[4] * parts[4]
         return tuple(gradients)
+
+
+def _by_rows(parts: list[torch.Tensor | None]) -> bool:
+    """Whether rows fade each by itself."""
+    return parts[4] is not None and parts[4].shape[-1] > 1
+
+
+def _padded(x: torch.Tensor) -> int:
+    """Its last size in whole vectors."""
+    lanes = _VECTOR // x.element_size()
+    return -(-x.shape[-1] // lanes) * lanes
 
 
 def _call(
@@ -98,7 +120,7 @@ def _call(
         if x is None:
             return _Part()
         held.append(first := _firsts(x.expand(*batch, *x.shape[-2:])))
-        return _Part(x.data_ptr(), first.data_ptr(), x.stride(-2))
+        return _Part(x.data_ptr(), first.data_ptr(), x.stride(-2), tuple(x.shape[:-2]) != batch)
 
     sequence = _Sequence(
         math.prod(batch),

@@ -1,4 +1,4 @@
-/* The rule of a matrix memory, token by token, and its derivative; REAL is float or double.
+/* The rule of a matrix memory and its derivative; REAL is float or double.
 
        S_t = (I - k_t e_t^T) diag(a_t) S_{t-1} + k_t v_t^T        y_t = q_t^T S_t
 
@@ -6,9 +6,13 @@
    nothing fades; a token has one a, or one a row.  All heads of all texts, one after the other: a memory
    stays in the first cache.
 
-   Forward, a row of the memory is a vector (over d): e^T S and q^T S are sums of vectors.  For the way back
-   the state before every STRIDE-th token is kept, and u.  Backward, a column is a vector (over d_k): the
-   gradients of q, k, e and a are sums of vectors, and only that of v needs sums within one.
+   Where rows fade each by itself the rule runs token by token, below.  Otherwise CHUNK tokens are taken
+   together, as products of matrices that stay in registers (the end of this file).  Both keep states for the
+   way back, and u where something is erased.
+
+   Token by token: forward, a row of the memory is a vector (over d): e^T S and q^T S are sums of vectors.
+   Backward, a column is a vector (over d_k): the gradients of q, k, e and a are sums of vectors, and only
+   that of v needs sums within one.
 
        dS += q dy^T    du = dS^T k    dk = dS u    dq = S_t dy    dv = du
        de = -diag(a) S du    dS' = dS - e du^T    da = rows of <dS', S>    dS <- diag(a) dS'
@@ -30,12 +34,13 @@ typedef struct {
     REAL *x;
     const int64_t *head;
     int64_t token;
+    int64_t shared; /* by several heads: their gradients are added up */
 } part;
 
 typedef struct {
     int64_t heads, n, d_k, d, gates; /* gates: numbers a_t has, 0, 1 or d_k */
     part q, k, v, e, a, y;
-    REAL *kept; /* (heads, ceil(n / STRIDE), d_k in whole vectors, d, LANES), or NULL */
+    REAL *kept; /* the states before every STRIDE-th or CHUNK-th token, or NULL */
     REAL *u;    /* (heads, n, d), where something is erased */
     part dq, dk, dv, de, da;
 } sequence;
@@ -237,21 +242,13 @@ ALWAYS void backward_head(const sequence *s, int64_t h, room m, int erases, int 
     }
 }
 
-/* Each kind of rule has loops of its own. */
 #define KINDS(call, ...)                             \
     do {                                             \
-        if (s->e.x) {                                \
-            if (!s->a.x) call(__VA_ARGS__, 1, 0);    \
-            else if (s->gates == 1) call(__VA_ARGS__, 1, 1); \
-            else call(__VA_ARGS__, 1, 2);            \
-        } else {                                     \
-            if (!s->a.x) call(__VA_ARGS__, 0, 0);    \
-            else if (s->gates == 1) call(__VA_ARGS__, 0, 1); \
-            else call(__VA_ARGS__, 0, 2);            \
-        }                                            \
+        if (s->e.x) call(__VA_ARGS__, 1, 2);         \
+        else call(__VA_ARGS__, 0, 2);                \
     } while (0)
 
-int rule_forward(const sequence *s) {
+static int tokens_forward(const sequence *s) {
     vec *S = aligned_alloc(32, sizeof(vec) * s->d_k * TILE);
     if (!S) return 1;
     for (int64_t h = 0; h < s->heads; h++)
@@ -265,7 +262,7 @@ int rule_forward(const sequence *s) {
     return 0;
 }
 
-int rule_backward(const sequence *s) {
+static int tokens_backward(const sequence *s) {
     const int64_t size = s->d * whole(s->d_k);
     vec *m = aligned_alloc(32, sizeof(vec) * (size * (STRIDE + 1) + 2 * s->d));
     if (!m) return 1;
@@ -274,3 +271,331 @@ int rule_backward(const sequence *s) {
     free(m);
     return 0;
 }
+
+/* ---- CHUNK tokens together, where nothing fades or all rows alike ----
+
+   With c_i the gates' product from the chunk's start to token i, G_ij that after token j up to i, and S the state
+   before the chunk (see rule.py; A is strictly lower, P lower):
+
+       A_ij = G_ij <e_i, k_j>    P_ij = G_ij <q_i, k_j>    (I + A) u = v - c e^T S
+       y = P u + c q^T S         S' = c_last S + (G_last k)^T u
+
+   and backwards, from dy and dS',
+
+       (I + A)^T w = P^T dy + G_last k^T dS'    dv = w    X = G dy u^T    Z = -G w u^T  (lower, strictly lower)
+       dq = X k + c S dy      de = Z k - c S w      dk = X^T q + Z^T e + G_last dS' u
+       dS = c_last dS' + (c q)^T dy - (c e)^T w
+       dg_s, g = ln a: all that was multiplied by a_s, times its derivative
+
+   Tokens are copied into rows of whole vectors, zeros behind them.  A product has the vectors on its right. */
+#define CHUNK 16
+#define BLOCK 4 /* rows of a product at a time */
+
+typedef struct {
+    int64_t K, D; /* d_k and d in whole vectors */
+    REAL *q, *k, *e, *u, *y;                 /* CHUNK rows */
+    REAL *qc, *kc, *ec;                      /* c q, G_last k, -c e */
+    REAL *S, *dS, *ST, *dST;                 /* K x D, D x K */
+    REAL *kT, *uT;                           /* K x CHUNK, D x CHUNK */
+    REAL *P, *A, *X, *Z, *G;                 /* CHUNK x CHUNK; A is -A */
+    REAL *w, *dq, *dk, *de, *other;
+    REAL c[CHUNK], a[CHUNK], dg[CHUNK + 1];
+} desk;
+
+ALWAYS vec load(const REAL *x) { return *(const vec *)x; }
+ALWAYS void put(REAL *x, vec v) { *(vec *)x = v; }
+
+ALWAYS void block(int J, int64_t from, int64_t to, const REAL *A, int64_t row, int64_t column, const REAL *B,
+                  int64_t ldb, REAL *out, int64_t ldo, int add) {
+    vec s[BLOCK][2];
+    for (int r = 0; r < BLOCK; r++)
+        for (int j = 0; j < J; j++) s[r][j] = add ? load(out + r * ldo + j * LANES) : (vec){0};
+    for (int64_t k = from; k < to; k++) {
+        vec b[2];
+        for (int j = 0; j < J; j++) b[j] = load(B + k * ldb + j * LANES);
+        for (int r = 0; r < BLOCK; r++) {
+            const REAL a = A[r * row + k * column];
+            for (int j = 0; j < J; j++) s[r][j] += a * b[j];
+        }
+    }
+    for (int r = 0; r < BLOCK; r++)
+        for (int j = 0; j < J; j++) put(out + r * ldo + j * LANES, s[r][j]);
+}
+
+enum shape { FULL, LOWER, UPPER };
+enum how { SET, ADD };
+
+/* out (+)= A B; A_ik stands at i·row + k·column and is full, lower or upper triangular. */
+static void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, int64_t column, const REAL *B,
+                    int64_t ldb, REAL *out, int64_t ldo, enum how add, enum shape shape) {
+    for (int64_t j = 0; j < N; j += N - j >= 2 * LANES ? 2 * LANES : LANES)
+        for (int64_t i = 0; i < M; i += BLOCK) {
+            const int64_t from = shape == UPPER ? i : 0, to = shape == LOWER && i + BLOCK < K ? i + BLOCK : K;
+            const REAL *a = A + i * row, *b = B + j;
+            REAL *o = out + i * ldo + j;
+            if (N - j >= 2 * LANES) {
+                if (add) block(2, from, to, a, row, column, b, ldb, o, ldo, 1);
+                else block(2, from, to, a, row, column, b, ldb, o, ldo, 0);
+            } else block(1, from, to, a, row, column, b, ldb, o, ldo, add);
+        }
+}
+
+/* Rows and columns change places: interleaving the halves log2(LANES) times is a transposition. */
+static void transposed(const REAL *x, int64_t rows, int64_t columns, REAL *to) {
+    typedef __typeof__((vec){0} < (vec){0}) places;
+    places low, high;
+    for (int l = 0; l < LANES; l++) {
+        low[l] = (l & 1) * LANES + l / 2;
+        high[l] = (l & 1) * LANES + LANES / 2 + l / 2;
+    }
+    for (int64_t i = 0; i < rows; i += LANES)
+        for (int64_t j = 0; j < columns; j += LANES) {
+            vec a[LANES], b[LANES];
+            for (int l = 0; l < LANES; l++) a[l] = load(x + (i + l) * columns + j);
+            for (int half = 1; half < LANES; half *= 2) {
+                for (int l = 0; l < LANES / 2; l++) {
+                    b[2 * l] = __builtin_shuffle(a[l], a[l + LANES / 2], low);
+                    b[2 * l + 1] = __builtin_shuffle(a[l], a[l + LANES / 2], high);
+                }
+                for (int l = 0; l < LANES; l++) a[l] = b[l];
+            }
+            for (int l = 0; l < LANES; l++) put(to + (j + l) * rows + i, a[l]);
+        }
+}
+
+/* Tokens t … of a head as rows of `width` numbers; zeros where there are none. */
+ALWAYS void copied(const part *p, int64_t h, int64_t t, int64_t tokens, int64_t d, int64_t width, REAL *to) {
+    for (int64_t i = 0; i < CHUNK; i++, to += width) {
+        const REAL *x = i < tokens ? at(p, h, t + i) : NULL;
+        int64_t c = 0;
+        if (x)
+            for (; c + LANES <= d; c += LANES) memcpy(to + c, x + c, sizeof(vec));
+        for (; c < width; c++) to[c] = x && c < d ? x[c] : 0;
+    }
+}
+
+ALWAYS void written_back(const part *p, int64_t h, int64_t t, int64_t tokens, int64_t d, int64_t width,
+                         const REAL *from) {
+    for (int64_t i = 0; i < tokens; i++, from += width) {
+        REAL *x = (REAL *)at(p, h, t + i);
+        int64_t c = 0;
+        for (; c + LANES <= d; c += LANES) {
+            vec now = load(from + c), before;
+            if (p->shared) memcpy(&before, x + c, sizeof before), now += before;
+            memcpy(x + c, &now, sizeof now);
+        }
+        for (; c < d; c++) x[c] = (p->shared ? x[c] : 0) + from[c];
+    }
+}
+
+/* to_i = by_i x_i, rows of `width`. */
+ALWAYS void scaled(const REAL *x, const REAL *by, REAL sign, int64_t width, REAL *to) {
+    for (int i = 0; i < CHUNK; i++)
+        for (int64_t c = 0; c < width; c += LANES)
+            put(to + i * width + c, sign * by[i] * load(x + i * width + c));
+}
+
+ALWAYS REAL inner(const REAL *x, const REAL *y, int64_t width) {
+    vec s = {0};
+    for (int64_t c = 0; c < width; c += LANES) s += load(x + c) * load(y + c);
+    return sum(s);
+}
+
+/* What both ways need of a chunk: its tokens, c and G, P and -A. */
+ALWAYS void laid_out(const sequence *s, desk *m, int64_t h, int64_t t, int64_t tokens, int erases, int fades) {
+    const int64_t K = m->K;
+    copied(&s->q, h, t, tokens, s->d_k, K, m->q);
+    copied(&s->k, h, t, tokens, s->d_k, K, m->k);
+    if (erases) copied(&s->e, h, t, tokens, s->d_k, K, m->e);
+    for (int i = 0; i < CHUNK; i++) m->a[i] = fades && i < tokens ? *at(&s->a, h, t + i) : 1;
+    REAL c = 1;
+    for (int i = 0; i < CHUNK; i++) m->c[i] = c *= m->a[i];
+    for (int i = 0; i < CHUNK; i++)
+        for (int j = 0; j < CHUNK; j++) {
+            const REAL before = i ? m->G[(i - 1) * CHUNK + j] : 0;
+            m->G[i * CHUNK + j] = j < i ? before * m->a[i] : j == i;
+        }
+    const REAL *last = m->G + (CHUNK - 1) * CHUNK;
+    if (fades) scaled(m->q, m->c, 1, K, m->qc), scaled(m->k, last, 1, K, m->kc);
+    if (erases) scaled(m->e, m->c, -1, K, m->ec);
+    transposed(m->k, CHUNK, K, m->kT);
+    product(CHUNK, CHUNK, K, m->q, K, 1, m->kT, CHUNK, m->P, CHUNK, SET, FULL);
+    if (erases) product(CHUNK, CHUNK, K, m->e, K, 1, m->kT, CHUNK, m->A, CHUNK, SET, FULL);
+    for (int i = 0; i < CHUNK; i++)
+        for (int j = 0; j < CHUNK; j += LANES) {
+            const int at = i * CHUNK + j;
+            put(m->P + at, load(m->P + at) * load(m->G + at));
+            if (!erases) continue;
+            put(m->A + at, -load(m->A + at) * load(m->G + at));
+            if (j <= i && i < j + LANES) m->A[i * CHUNK + i] = 0;
+        }
+}
+
+/* u <- (I + A)^-1 u, from the first token to the last. */
+ALWAYS void solved(const desk *m, REAL *u) {
+    const int64_t D = m->D;
+    for (int i = 0; i < CHUNK; i += BLOCK) {
+        product(BLOCK, D, i, m->A + i * CHUNK, CHUNK, 1, u, D, u + i * D, D, ADD, FULL);
+        for (int r = 1; r < BLOCK; r++)
+            for (int b = 0; b < r; b++)
+                for (int64_t c = 0; c < D; c += LANES) {
+                    const REAL a = m->A[(i + r) * CHUNK + i + b];
+                    put(u + (i + r) * D + c, load(u + (i + r) * D + c) + a * load(u + (i + b) * D + c));
+                }
+    }
+}
+
+/* w <- (I + A)^-T w, from the last to the first. */
+ALWAYS void solved_back(const desk *m, REAL *w) {
+    const int64_t D = m->D;
+    for (int i = CHUNK - BLOCK; i >= 0; i -= BLOCK) {
+        const int later = i + BLOCK;
+        product(BLOCK, D, CHUNK - later, m->A + later * CHUNK + i, 1, CHUNK, w + later * D, D, w + i * D, D, ADD, FULL);
+        for (int r = BLOCK - 2; r >= 0; r--)
+            for (int b = r + 1; b < BLOCK; b++)
+                for (int64_t c = 0; c < D; c += LANES) {
+                    const REAL a = m->A[(i + b) * CHUNK + i + r];
+                    put(w + (i + r) * D + c, load(w + (i + r) * D + c) + a * load(w + (i + b) * D + c));
+                }
+    }
+}
+
+ALWAYS void chunks_forward(const sequence *s, desk *m, int64_t h, int erases, int fades) {
+    const int64_t K = m->K, D = m->D, chunks = (s->n + CHUNK - 1) / CHUNK;
+    const REAL *qc = fades ? m->qc : m->q, *kc = fades ? m->kc : m->k;
+    memset(m->S, 0, sizeof(REAL) * K * D);
+    for (int64_t t = 0; t < s->n; t += CHUNK) {
+        const int64_t tokens = s->n - t < CHUNK ? s->n - t : CHUNK;
+        laid_out(s, m, h, t, tokens, erases, fades);
+        copied(&s->v, h, t, tokens, s->d, D, m->u);
+        if (s->kept) memcpy(s->kept + (h * chunks + t / CHUNK) * K * D, m->S, sizeof(REAL) * K * D);
+        if (erases) {
+            product(CHUNK, D, K, m->ec, K, 1, m->S, D, m->u, D, ADD, FULL);
+            solved(m, m->u);
+            for (int64_t i = 0; s->u && i < tokens; i++)
+                memcpy(s->u + (h * s->n + t + i) * s->d, m->u + i * D, sizeof(REAL) * s->d);
+        }
+        product(CHUNK, D, K, qc, K, 1, m->S, D, m->y, D, SET, FULL);
+        product(CHUNK, D, CHUNK, m->P, CHUNK, 1, m->u, D, m->y, D, ADD, LOWER);
+        written_back(&s->y, h, t, tokens, s->d, D, m->y);
+        const REAL all = m->c[CHUNK - 1];
+        for (int64_t c = 0; fades && c < K * D; c += LANES) put(m->S + c, all * load(m->S + c));
+        product(K, D, CHUNK, kc, 1, K, m->u, D, m->S, D, ADD, FULL);
+    }
+}
+
+/* From the pairs of tokens: all s with i >= s > j. */
+ALWAYS void faded_between(desk *m, const REAL *weight) {
+    for (int i = 0; i < CHUNK; i++) {
+        REAL earlier = 0;
+        for (int s = 1; s <= i; s++) m->dg[s] += earlier += weight[i * CHUNK + s - 1];
+    }
+}
+
+ALWAYS void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int fades) {
+    const int64_t K = m->K, D = m->D, chunks = (s->n + CHUNK - 1) / CHUNK;
+    const REAL *qc = fades ? m->qc : m->q, *kc = fades ? m->kc : m->k, *last = m->G + (CHUNK - 1) * CHUNK;
+    memset(m->dS, 0, sizeof(REAL) * K * D);
+    for (int64_t t = (chunks - 1) * CHUNK; t >= 0; t -= CHUNK) {
+        const int64_t tokens = s->n - t < CHUNK ? s->n - t : CHUNK;
+        laid_out(s, m, h, t, tokens, erases, fades);
+        memcpy(m->S, s->kept + (h * chunks + t / CHUNK) * K * D, sizeof(REAL) * K * D);
+        const int64_t zero = 0;
+        const part u = {s->u + h * s->n * s->d, &zero, s->d, 0};
+        copied(erases ? &u : &s->v, erases ? 0 : h, t, tokens, s->d, D, m->u);
+        copied(&s->y, h, t, tokens, s->d, D, m->y);
+        transposed(m->u, CHUNK, D, m->uT);
+        transposed(m->S, K, D, m->ST);
+        transposed(m->dS, K, D, m->dST);
+
+        product(CHUNK, D, K, kc, K, 1, m->dS, D, m->w, D, SET, FULL);
+        product(CHUNK, D, CHUNK, m->P, 1, CHUNK, m->y, D, m->w, D, ADD, UPPER);
+        if (erases) solved_back(m, m->w);
+        written_back(&s->dv, h, t, tokens, s->d, D, m->w);
+
+        product(CHUNK, CHUNK, D, m->y, D, 1, m->uT, CHUNK, m->X, CHUNK, SET, FULL);
+        if (erases) product(CHUNK, CHUNK, D, m->w, D, 1, m->uT, CHUNK, m->Z, CHUNK, SET, FULL);
+        memset(m->dg, 0, sizeof m->dg);
+        for (int i = 0; i < CHUNK; i++)
+            for (int j = 0; j < CHUNK; j += LANES) {
+                const int at = i * CHUNK + j;
+                const vec G = load(m->G + at), X = load(m->X + at), Z = erases ? load(m->Z + at) : (vec){0};
+                if (fades)
+                    put(m->other + at, X * load(m->P + at) + (erases ? Z * load(m->A + at) : (vec){0}));
+                put(m->X + at, G * X);
+                if (!erases) continue;
+                put(m->Z + at, -G * Z);
+                if (j <= i && i < j + LANES) m->Z[i * CHUNK + i] = 0;
+            }
+        if (fades) faded_between(m, m->other);
+
+        REAL since[CHUNK] = {0}, until[CHUNK] = {0};
+        product(CHUNK, K, D, m->y, D, 1, m->ST, K, m->dq, K, SET, FULL);
+        if (fades) scaled(m->dq, m->c, 1, K, m->dq);
+        for (int i = 0; fades && i < CHUNK; i++) since[i] += inner(m->q + i * K, m->dq + i * K, K);
+        product(CHUNK, K, CHUNK, m->X, CHUNK, 1, m->k, K, m->dq, K, ADD, LOWER);
+        written_back(&s->dq, h, t, tokens, s->d_k, K, m->dq);
+
+        product(CHUNK, K, D, m->u, D, 1, m->dST, K, m->dk, K, SET, FULL);
+        if (fades) scaled(m->dk, last, 1, K, m->dk);
+        for (int i = 0; fades && i < CHUNK; i++) until[i] += inner(m->k + i * K, m->dk + i * K, K);
+        product(CHUNK, K, CHUNK, m->X, 1, CHUNK, m->q, K, m->dk, K, ADD, UPPER);
+        if (erases) {
+            product(CHUNK, K, CHUNK, m->Z, 1, CHUNK, m->e, K, m->dk, K, ADD, UPPER);
+            product(CHUNK, K, D, m->w, D, 1, m->ST, K, m->de, K, SET, FULL);
+            scaled(m->de, m->c, -1, K, m->de);
+            for (int i = 0; fades && i < CHUNK; i++) since[i] += inner(m->e + i * K, m->de + i * K, K);
+            product(CHUNK, K, CHUNK, m->Z, CHUNK, 1, m->k, K, m->de, K, ADD, LOWER);
+            written_back(&s->de, h, t, tokens, s->d_k, K, m->de);
+        }
+        written_back(&s->dk, h, t, tokens, s->d_k, K, m->dk);
+
+        const REAL all = m->c[CHUNK - 1];
+        if (fades) {
+            REAL later = 0, earlier = all * inner(m->dS, m->S, K * D);
+            for (int i = CHUNK - 1; i >= 0; i--) m->dg[i] += later += since[i];
+            for (int i = 0; i < CHUNK; i++) m->dg[i] += earlier, earlier += until[i];
+            for (int i = 0; i < tokens; i++) {
+                REAL *dg = (REAL *)at(&s->da, h, t + i);
+                *dg = (s->da.shared ? *dg : 0) + m->dg[i];
+            }
+            for (int64_t c = 0; c < K * D; c += LANES) put(m->dS + c, all * load(m->dS + c));
+        }
+        product(K, D, CHUNK, qc, 1, K, m->y, D, m->dS, D, ADD, FULL);
+        if (erases) product(K, D, CHUNK, m->ec, 1, K, m->w, D, m->dS, D, ADD, FULL);
+    }
+}
+
+static int in_chunks(const sequence *s, int back) {
+    desk m = {.K = whole(s->d_k) * LANES, .D = whole(s->d) * LANES};
+    const int64_t K = CHUNK * m.K, D = CHUNK * m.D, KD = m.K * m.D, pairs = CHUNK * CHUNK;
+    struct {
+        REAL **to;
+        int64_t size;
+    } parts[] = {
+        {&m.q, K},   {&m.k, K},   {&m.e, K},   {&m.qc, K},  {&m.kc, K},  {&m.ec, K},     {&m.dq, K},
+        {&m.dk, K},  {&m.de, K},  {&m.kT, K},  {&m.u, D},   {&m.y, D},   {&m.w, D},      {&m.uT, D},
+        {&m.S, KD},  {&m.dS, KD}, {&m.ST, KD}, {&m.dST, KD}, {&m.P, pairs}, {&m.A, pairs}, {&m.X, pairs},
+        {&m.Z, pairs}, {&m.G, pairs}, {&m.other, pairs}};
+    int64_t size = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) size += parts[i].size;
+    REAL *room = aligned_alloc(64, (sizeof(REAL) * size + 63) / 64 * 64);
+    if (!room) return 1;
+    REAL *next = room;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) *parts[i].to = next, next += parts[i].size;
+    const int erases = s->e.x != NULL, fades = s->a.x != NULL;
+    for (int64_t h = 0; h < s->heads; h++) {
+        if (back) {
+            if (erases && fades) chunks_backward(s, &m, h, 1, 1);
+            else if (erases) chunks_backward(s, &m, h, 1, 0);
+            else chunks_backward(s, &m, h, 0, fades);
+        } else if (erases) chunks_forward(s, &m, h, 1, fades);
+        else chunks_forward(s, &m, h, 0, fades);
+    }
+    free(room);
+    return 0;
+}
+
+int rule_forward(const sequence *s) { return s->gates > 1 ? tokens_forward(s) : in_chunks(s, 0); }
+
+int rule_backward(const sequence *s) { return s->gates > 1 ? tokens_backward(s) : in_chunks(s, 1); }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from limen.core.arrays import Generator, np
-from limen.core.task import Tokens
+from limen.core.task import Tokens, uniform
 
 # s t s s and s s t s, and the same the other way round
 _ORDERS = [[[0, 1, 0, 0], [0, 0, 1, 0]], [[0, 0, 1, 0], [0, 1, 0, 0]]]
@@ -14,7 +14,7 @@ def nearly_equal(rng: Generator, count: int, n: int) -> tuple[Tokens, Tokens]:
 
     Bits occur in both as often, and for n ≥ 4 so do pairs of neighbours.  A single bit is turned over.
     """
-    a = rng.integers(2, size=(count, n))
+    a = uniform(rng, 2, (count, n))
     if n == 1:
         return a, 1 - a
     inner = slice(0, 4) if n > 3 else slice(1, 1 + n)  # of two or three bits, what can change places

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from limen.core.arrays import Generator, np
-from limen.core.task import Answers, Tokens, distinct
+from limen.core.task import Answers, Tokens, distinct, shuffled, uniform
 
 
 def draw(rng: Generator, answers: Answers, n: int, M: int, t: Tokens, hard: bool) -> Tokens:
@@ -17,22 +17,25 @@ def draw(rng: Generator, answers: Answers, n: int, M: int, t: Tokens, hard: bool
     count, couples = len(answers), (M - 1) // 2
     t = t + M * (t % 2 if M % 2 else rng.integers(2, size=count))  # the same residue, with any of its halves
     high = t[:, None] // 2 + 1
-    low = t[:, None] - high
     if hard:
-        c = rng.integers(couples, size=(count, (n + 1) // 2)).repeat(2, axis=1)[:, :n]
+        c = uniform(rng, couples, (count, (n + 1) // 2)).repeat(2, axis=1)[:, :n]
         c = np.minimum(c + np.arange(n) % 2, couples - 1)
         side = (c + rng.integers(2, size=(count, 1))) % 2
     else:
         c = distinct(rng, count, min(n, couples), couples)
-        side = rng.integers(2, size=c.shape)
-    x = np.where(side, high + c, low - c) % M
-    x = x[:, np.arange(n) % x.shape[1]]  # more tokens than couples: some come again
+        side = uniform(rng, 2, c.shape)
+    x = high + c  # below 2M: t below 2M and c below M/2
+    x = np.where(side, x, t[:, None] - x)  # above -M
+    x += np.where(x < 0, M, np.where(x >= M, -M, 0))
+    if n > couples or hard:  # more tokens than couples: some come again
+        x = shuffled(rng, x[:, np.arange(n) % x.shape[1]])
+    rows, at = np.arange(count), distinct(rng, count, min(n, 3), n)  # the rest stands in random order
     yes = np.flatnonzero(answers)
-    x[yes, 1] = (t[yes] - x[yes, 0]) % M
+    x[yes, at[yes, 1]] = (t[yes] - x[yes, at[yes, 0]]) % M
     if n > 2:
-        halved = np.flatnonzero((t % 2 == 0) & (rng.random(count) < 0.5))
-        x[halved, 2] = t[halved] // 2 % M
-    return rng.permuted(x, axis=1)
+        halved = rows[(t % 2 == 0) & (rng.random(count) < 0.5)]
+        x[halved, at[halved, 2]] = t[halved] // 2 % M
+    return x
 
 
 def exists(x: Tokens, t: Tokens, M: int) -> Answers:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
-from limen.core.task import Answers, Said, Task, Tokens, filled
+from limen.core.task import Answers, Said, Task, Tokens, filled, uniform
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Cgram(Task):
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """Text and gram uniform, the gram planted; hard: the text is made of grams with one symbol wrong."""
         n, c, V = self.n, self.c, self.V
-        tokens = rng.integers(V, size=(count, self.length))
+        tokens = uniform(rng, V, (count, self.length))
         x, gram = tokens[:, :n], tokens[:, n:]
         at = rng.integers(n - c + 1, size=count)[:, None]
         if hard:
@@ -78,10 +78,11 @@ class Cgram(Task):
         """Blocks of c symbols to both sides of `at`: the gram with one symbol wrong, then any symbol."""
         n, c, V = self.n, self.c, self.V
         block, place = np.divmod(np.arange(n) - at, c)  # (count, n)
-        wrong = rng.integers(c - 1, size=x.shape)
+        wrong = uniform(rng, c - 1, x.shape)
         fault = place == np.take_along_axis(wrong, block % n, axis=1)
         near = np.take_along_axis(gram, np.minimum(place, c - 2), axis=1)
-        near = (near + fault * rng.integers(1, V, size=x.shape)) % V
+        near += fault * (1 + uniform(rng, V - 1, x.shape))
+        near -= V * (near >= V)
         return np.where(place < c - 1, near, x)
 
     def _once(self, rng: Generator, x: Tokens, gram: Tokens, at: Tokens) -> None:

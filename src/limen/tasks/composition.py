@@ -24,7 +24,7 @@ from flint import fmpz
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
-from limen.core.task import Answers, Player, Said, Task, Tokens, distinct
+from limen.core.task import Answers, Player, Said, Task, Tokens, distinct, uniform
 
 UNIFORM = "every entry of every table, z_0 and w independent and uniform"  # the plain inputs
 MOST_HOPS = 64  # that a text gives by L alone
@@ -97,7 +97,7 @@ class Composition(Task):
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """Everything uniform; hard: every table is a permutation, so that no majority helps."""
         sizes = [self.N(l) for l in range(self.L)]
-        tables = [distinct(rng, count, N, N) if hard else rng.integers(N, size=(count, N)) for N in sizes]
+        tables = [distinct(rng, count, N, N) if hard else uniform(rng, N, (count, N)) for N in sizes]
         z_0 = rng.integers(self.m, size=count)
         rows = np.arange(count)
         i, w = tables[0][rows, z_0], np.zeros(count, dtype=np.int64)

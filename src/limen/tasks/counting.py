@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
-from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
+from limen.core.task import Answers, Said, Task, Tokens, balanced, distinct, filled, uniform
 from limen.tasks._counts import binomial
 
 
@@ -63,8 +63,9 @@ class Counting(Task):
         c = rng.integers(n, size=count) + y  # occurrences of s: 1..n for yes, 0..n-1 for no
         nearest = c + 1 - y
         k = nearest if hard else rng.integers(np.where(y, 1, nearest), np.where(y, nearest, n), endpoint=True)
-        other = (s[:, None] + rng.integers(1, S, size=(count, n))) % S
-        x = np.where(rng.permuted(np.arange(n) < c[:, None], axis=1), s[:, None], other)
+        other = uniform(rng, S - 1, (count, n))
+        other += other >= s[:, None]  # steps over s
+        x = np.where(distinct(rng, count, n, n) < c[:, None], s[:, None], other)
         return np.column_stack([x, s, k]), y
 
     def answer(self, tokens: Tokens) -> Answers:

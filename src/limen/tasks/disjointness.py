@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
-from limen.core.task import Answers, Task, Tokens, balanced, distinct
+from limen.core.task import Answers, Task, Tokens, balanced, distinct, shuffled, uniform
 from limen.tasks._counts import power_and
 
 
@@ -54,14 +54,14 @@ class Disjointness(Task):
         for no (n = 1 leaves no choice).
         """
         n, yes = self.n, balanced(rng, count)
-        where = rng.integers(3, size=(count, n))  # 0 nowhere, 1 in a, 2 in b
+        where = uniform(rng, 3, (count, n))  # 0 nowhere, 1 in a, 2 in b
         np.put_along_axis(
             where, distinct(rng, count, min(n, 2), n), np.arange(1, 1 + min(n, 2))[None], axis=1
         )
         a, b = where & 1, where >> 1
         no = np.flatnonzero(yes == 0)
         if not hard:
-            b[no] = rng.permuted(b[no], axis=1)
+            b[no] = shuffled(rng, b[no])
         apart = no[~(a[no] & b[no]).any(axis=1)]
         into, out = (_any_of(rng, s[apart]) for s in (a, b))
         b[apart, out], b[apart, into] = 0, 1

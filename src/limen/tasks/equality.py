@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
-from limen.core.task import Answers, Task, Tokens, balanced
+from limen.core.task import Answers, Task, Tokens, balanced, uniform
 from limen.tasks._counts import power_and
 from limen.tasks._orders import nearly_equal
 
@@ -54,7 +54,7 @@ class Equality(Task):
         if hard:
             a, b = nearly_equal(rng, count, self.n)
         else:
-            a, b = rng.integers(2, size=(2, count, self.n))
+            a, b = uniform(rng, 2, (2, count, self.n))
             at = rng.integers(self.n, size=(count, 1))
             np.put_along_axis(b, at, 1 - np.take_along_axis(a, at, axis=1), axis=1)
         return np.hstack([a, np.where(yes, a, b)]), yes[:, 0]

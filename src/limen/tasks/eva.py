@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
-from limen.core.task import Answers, Task, Tokens, distinct
+from limen.core.task import Answers, Task, Tokens, distinct, uniform
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Eva(Task):
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """f and x uniform; hard: f is a permutation, so that no majority helps."""
         n = self.n
-        f = distinct(rng, count, n, n) if hard else rng.integers(n, size=(count, n))
-        x = rng.integers(n, size=count)
+        f = distinct(rng, count, n, n) if hard else uniform(rng, n, (count, n))
+        x = uniform(rng, n, count)
         return np.column_stack([f, x]), f[np.arange(count), x]
 
     def answer(self, tokens: Tokens) -> Answers:

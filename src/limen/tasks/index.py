@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
-from limen.core.task import Answers, Task, Tokens, balanced
+from limen.core.task import Answers, Task, Tokens, balanced, uniform
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,11 @@ class Index(Task):
         So neither the rare symbol nor the common one is the answer more often than the other.
         """
         n, S, row = self.n, self.S, np.arange(count)
-        s = rng.integers(S, size=(count, n))
-        p = rng.integers(n, size=count)
-        if hard:
-            s[:] = s[:, :1]
+        p = uniform(rng, n, count)
+        if not hard:
+            s = uniform(rng, S, (count, n))
+        else:
+            s = uniform(rng, S, (count, 1)).repeat(n, axis=1)
             s[row, p] = (s[row, p] + rng.integers(1, S, size=count)) % S
             beside = np.abs(p + rng.choice([-1, 1], count))  # 1 beside 0, n-2 beside n-1
             p = np.where(balanced(rng, count), p, (n - 1 - np.abs(n - 1 - beside)) % n)

@@ -16,7 +16,7 @@ from functools import cache
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
-from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
+from limen.core.task import Answers, Said, Task, Tokens, balanced, filled, shuffled, uniform
 
 _SURE = 1e-9  # cosines further apart than this are told apart in float64
 
@@ -84,12 +84,16 @@ class NearestNeighbor(Task):
 
     def vector(self, tokens: Tokens) -> Tokens:
         """(*batch,) ids of points -> (*batch, D) their coordinates."""
-        base = 2 * self.g + 1
-        return tokens[..., None] // base ** np.arange(self.D - 1, -1, -1) % base - self.g
+        return tokens[..., None] // self._axes % (2 * self.g + 1) - self.g
 
     def token(self, v: Tokens) -> Tokens:
         """(*batch, D) coordinates -> (*batch,) ids."""
-        return (v + self.g) @ (2 * self.g + 1) ** np.arange(self.D - 1, -1, -1)
+        return (v + self.g) @ self._axes
+
+    @property
+    def _axes(self) -> Tokens:
+        """By how much the id grows with a coordinate."""
+        return np.asarray((2 * self.g + 1) ** np.arange(self.D - 1, -1, -1))
 
     def alphabets(self) -> list[tuple[range, int]]:
         point, label = (range(self.points), 1), (range(self.points, self.vocab), 1)
@@ -107,7 +111,7 @@ class NearestNeighbor(Task):
         """
         rows, y = np.arange(count), balanced(rng, count)
         x, q, nearest = self._leaning(rng, count) if hard else self._scattered(rng, count)
-        labels = self._halved(rng, y) if hard else rng.integers(2, size=(count, self.n))
+        labels = self._halved(rng, y) if hard else uniform(rng, 2, (count, self.n))
         labels[rows, 0], labels[rows, nearest] = labels[rows, nearest], y
         tokens = np.empty((count, self.length), dtype=np.int64)
         tokens[:, :-1:2], tokens[:, 1::2], tokens[:, -1] = x, self.points + labels, q
@@ -117,26 +121,37 @@ class NearestNeighbor(Task):
         """(count, n) labels, the first of them y; n/2 of each, or one more of either."""
         ones = (self.n + rng.integers(2, size=len(y))) // 2  # of all n labels
         rest = np.arange(1, self.n) <= (ones - y)[:, None]
-        return np.column_stack([y, rng.permuted(rest, axis=1)]).astype(np.int64)
+        return np.column_stack([y, shuffled(rng, rest)]).astype(np.int64)
 
     def _scattered(self, rng: Generator, count: int) -> tuple[Tokens, Tokens, Tokens]:
         """Points, queries, and which point is nearest by more than float64 can err."""
-        x, q = self.uniform(rng, count * self.n).reshape(count, self.n), self.uniform(rng, count)
+        x, q = self.uniform(rng, (count, self.n)), self.uniform(rng, (count, 1))
         nearest, rows = np.empty(count, dtype=np.int64), np.arange(count)
         while len(rows):
-            v, u = self.vector(x[rows]).astype(float), self.vector(q[rows]).astype(float)
-            cosine = np.einsum("rnd,rd->rn", v, u) / np.sqrt((v**2).sum(axis=2) * (u**2).sum(axis=1)[:, None])
+            cosine = self._cosines(x[rows], q[rows])
             nearest[rows] = cosine.argmax(axis=1)
             close = cosine >= cosine.max(axis=1, keepdims=True) - _SURE
             close[np.arange(len(rows)), nearest[rows]] = False
             row, i = np.nonzero(close)
             x[rows[row], i] = self.uniform(rng, len(row))
             rows = rows[np.unique(row)]
-        return x, q, nearest
+        return x, q[:, 0], nearest
 
-    def uniform(self, rng: Generator, count: int) -> Tokens:
+    def _cosines(self, x: Tokens, q: Tokens) -> NDArray[np.float64]:
+        """Between points (*batch, n) and a query (*batch, 1): digit by digit, in integers to D·g² < 2^21."""
+        base, kind = 2 * self.g + 1, np.int32 if self.points < 2**31 else np.int64
+        x, q = x.astype(kind), q.astype(kind)
+        inner, points, queries = (np.zeros(1, dtype=np.int32) for _ in range(3))
+        for _ in range(self.D):
+            rest, asking = x // base, q // base
+            v, u = ((now - base * later - self.g).astype(np.int32) for now, later in ((x, rest), (q, asking)))
+            inner, points, queries = inner + v * u, points + v * v, queries + u * u
+            x, q = rest, asking
+        return np.asarray(inner / np.sqrt(points.astype(float) * queries))
+
+    def uniform(self, rng: Generator, size: int | tuple[int, ...]) -> Tokens:
         """Ids of random points."""
-        x = rng.integers(self.points - 1, size=count)
+        x = uniform(rng, self.points - 1, size)
         return x + (x >= self.points // 2)  # steps over v = 0
 
     def _leaning(self, rng: Generator, count: int) -> tuple[Tokens, Tokens, Tokens]:
@@ -145,18 +160,19 @@ class NearestNeighbor(Task):
         Every second other point is far: ±g·e_c ± e_b, with no part along the query unless against it.
         """
         n, D, g, rows = self.n, self.D, self.g, np.arange(count)
-        a, s = rng.integers(D, size=(count, 1)), rng.choice([-1, 1], (count, 1))
-        nearest = rng.integers(n, size=count)
-        p, c, far = np.full((count, n), g - 1), np.broadcast_to(a, (count, n)), rng.random((count, n)) < 0.5
-        far[rows, nearest], p[rows, nearest] = False, g
-        p, c = np.where(far, g, p), np.where(far, rng.integers(D, size=(count, n)), c)
-        b = (c + rng.integers(1, D, size=(count, n))) % D
-        along, across = rng.choice([-1, 1], (2, count, n))
+        a, s = uniform(rng, D, (count, 1)), 2 * uniform(rng, 2, (count, 1)) - 1
+        nearest, far = uniform(rng, n, count), uniform(rng, 2, (count, n)) == 1
+        far[rows, nearest] = False
+        p = g - 1 + far
+        p[rows, nearest] = g
+        c = np.where(far, uniform(rng, D, (count, n)), a)
+        b = c + 1 + uniform(rng, D - 1, (count, n))
+        b -= D * (b >= D)
+        along, across = 2 * uniform(rng, 2, (2, count, n)) - 1
         along = np.where(c == a, np.where(far, -s, s), along)
         across = np.where(b == a, -s, across)
-        axes = np.eye(D, dtype=np.int64)
-        v = (along * p)[..., None] * axes[c] + across[..., None] * axes[b]
-        return self.token(v), self.token(s * g * axes[a[:, 0]]), nearest
+        zero, axis = self.points // 2, self._axes  # the id of e_c is zero + axis[c]
+        return zero + along * p * axis[c] + across * axis[b], zero + (s * g * axis[a])[:, 0], nearest
 
     def answer(self, tokens: Tokens) -> Answers:
         v, q = self.vector(tokens[..., :-1:2]), self.vector(tokens[..., -1:])

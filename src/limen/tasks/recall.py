@@ -14,7 +14,7 @@ from dataclasses import KW_ONLY, dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
-from limen.core.task import Answers, Said, Task, Tokens, different, distinct, filled
+from limen.core.task import Answers, Said, Task, Tokens, different, distinct, filled, shuffled, uniform
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,12 @@ class Recall(Task):
         """
         n, V = self.n, self.V
         k = distinct(rng, count, n, V if hard else V // 2)
-        v = rng.permuted(k, axis=1) if hard else rng.integers(V // 2, V, size=(count, n))
+        v = shuffled(rng, k) if hard else V // 2 + uniform(rng, V - V // 2, (count, n))
         asked = distinct(rng, count, self.q, n)
-        pairs = np.stack([k, v], axis=-1).reshape(count, 2 * n)
         answers = np.take_along_axis(v, asked, axis=1)
-        tokens = np.hstack([pairs, np.take_along_axis(k, asked, axis=1)])
+        tokens = np.empty((count, self.length), dtype=np.int64)
+        tokens[:, : self.cut : 2], tokens[:, 1 : self.cut : 2] = k, v
+        tokens[:, self.cut :] = np.take_along_axis(k, asked, axis=1)
         return tokens, answers[:, 0] if self.q == 1 else answers
 
     def answer(self, tokens: Tokens) -> Answers:

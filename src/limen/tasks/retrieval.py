@@ -15,7 +15,18 @@ from itertools import combinations
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.errors import BadInput, at_least
-from limen.core.task import Answers, Said, Task, Tokens, balanced, different, distinct, filled
+from limen.core.task import (
+    Answers,
+    Said,
+    Task,
+    Tokens,
+    balanced,
+    different,
+    distinct,
+    filled,
+    shuffled,
+    uniform,
+)
 from limen.tasks._counts import binomial
 
 
@@ -82,17 +93,21 @@ class Retrieval(Task):
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """Keys and values uniform; hard: the keys nearest to the query in Hamming distance."""
-        n, V, drawn = self.n, self.V, self.n + self.absent
+        n, V, rows = self.n, self.V, np.arange(count)
         if hard:
-            a = rng.integers(self.keys, size=(count, 1)) ^ _fewest_ones(rng, count, drawn, self.D)
+            a = uniform(rng, self.keys, (count, 1)) ^ _fewest_ones(rng, count, n + self.absent, self.D)
         else:
-            a = distinct(rng, count, drawn, self.keys)
-        b = rng.integers(V, size=a.shape)
-        pairs = a * V + b  # (count, drawn), the query's own first
+            a = distinct(rng, count, n + self.absent, self.keys)
+        asked = a[:, 0].copy()
         found = balanced(rng, count) if self.absent else np.ones(count, dtype=np.int64)
-        row = np.where(found[:, None], pairs[:, :n], pairs[:, -n:])
-        tokens = np.column_stack([rng.permuted(row, axis=1), self.keys * V + a[:, 0]])
-        return tokens, np.where(found, b[:, 0], V)
+        if self.absent:
+            a = np.where(found[:, None], a[:, :n], a[:, 1:])
+        if hard:
+            a[:, 1:] = shuffled(rng, a[:, 1:])
+        at = uniform(rng, n, count)  # where the first key goes; the others stand in random order
+        a[rows, 0], a[rows, at] = a[rows, at], a[rows, 0]
+        b = uniform(rng, V, (count, n))
+        return np.column_stack([a * V + b, self.keys * V + asked]), np.where(found, b[rows, at], V)
 
     def answer(self, tokens: Tokens) -> Answers:
         a, b = np.divmod(tokens[..., :-1], self.V)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.errors import at_least
-from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
+from limen.core.task import Answers, Said, Task, Tokens, balanced, filled, uniform
 from limen.tasks._counts import subsets
 
 
@@ -57,9 +57,10 @@ class TwoSum(Task):
         """q uniform; x uniform on what is no partner, and one partner put in for yes; hard: x is -q ± 1."""
         n, M = self.n, self.M
         y = balanced(rng, count)
-        q = rng.integers(M, size=count)
-        miss = rng.choice([1, M - 1], size=(count, n)) if hard else rng.integers(1, M, size=(count, n))
-        x = (miss - q[:, None]) % M  # -q + miss, and miss is never 0
+        q = uniform(rng, M, count)
+        miss = 1 + (uniform(rng, 2, (count, n)) * (M - 2) if hard else uniform(rng, M - 1, (count, n)))
+        x = miss - q[:, None]  # -q + miss, and miss is never 0
+        x += M * (x < 0)
         yes = np.flatnonzero(y)
         x[yes, rng.integers(n, size=len(yes))] = -q[yes] % M
         return np.column_stack([x, q]), y
