@@ -14,6 +14,7 @@ from limen.core.task import Task, Tokens
 from limen.mixers.block_sparse import BlockSparse
 from limen.model.model import Model
 from limen.model.predictor import Predictor
+from limen.model.target import Target
 from limen.tasks.two_sum import TwoSum
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def refute(task: Task, model: Predictor) -> Collision | None:
     contents = np.random.default_rng(0).integers(task.M, size=(_CONTENTS, mixer.B))
     starts = reversed(range(0, task.n - mixer.B + 1, mixer.B))
     blocks = ((start, _ambiguous(contents, _messages(model, contents, start))) for start in starts)
-    return Unseen(mixer.h * mixer.k, blocks).search(task, model).witness
+    return Unseen(mixer.h * mixer.k, blocks).search(Target(task, model)).witness
 
 
 def _messages(model: Model, contents: Tokens, start: int) -> torch.Tensor:

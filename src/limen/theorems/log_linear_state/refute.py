@@ -11,6 +11,7 @@ from limen.core.task import Task
 from limen.mixers.log_linear import Stretches
 from limen.model.model import Model, State
 from limen.model.predictor import Predictor
+from limen.model.target import Target
 from limen.theorems._states import power_of_two
 
 
@@ -18,7 +19,7 @@ def refute(task: Task, model: Predictor) -> Collision | None:
     if not (isinstance(model, Model) and streams(model)):
         return None
     seen = Collisions(power_of_two(task), lambda prefixes: states(model, prefixes, known=_merged))
-    return seen.search(task, model).witness
+    return seen.search(Target(task, model)).witness
 
 
 def _merged(state: State) -> tuple[tuple[Any, ...], ...]:

@@ -6,7 +6,8 @@ from limen.adversary.collisions import Collisions
 from limen.core.certificate import Collision
 from limen.core.task import Task
 from limen.model.predictor import Predictor
+from limen.model.target import Target
 
 
 def refute(task: Task, model: Predictor) -> Collision | None:
-    return Collisions().search(task, model).witness
+    return Collisions().search(Target(task, model)).witness

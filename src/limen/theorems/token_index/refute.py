@@ -14,6 +14,7 @@ from limen.core.task import Task, Tokens
 from limen.mixers.top_k import TopK
 from limen.model.model import Model
 from limen.model.predictor import Predictor
+from limen.model.target import Target
 from limen.tasks.two_sum import TwoSum
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def refute(task: Task, model: Predictor) -> Collision | None:
         return None
     values = np.arange(task.M) if task.M <= _VALUES else _drawn(task.M)
     places = ((place, _sharing(values, _keys(model, values, place))) for place in reversed(range(task.n)))
-    return Unseen(mixer.k, places).search(task, model).witness
+    return Unseen(mixer.k, places).search(Target(task, model)).witness
 
 
 def _drawn(M: int) -> Tokens:

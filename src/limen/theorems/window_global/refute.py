@@ -8,6 +8,7 @@ from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.model.model import Model
 from limen.model.predictor import Predictor
+from limen.model.target import Target
 from limen.theorems.window_global.inequality import out_of_sight, sight
 
 
@@ -18,4 +19,4 @@ def refute(task: Task, model: Predictor) -> Collision | None:
     if isinstance(view, NoStatement) or (t := out_of_sight(task, view)) < 1:
         return None
     seen = Collisions(t, lambda prefixes: [row.tobytes() for row in prefixes[:, : view.first]])
-    return seen.search(task, model).witness
+    return seen.search(Target(task, model)).witness
