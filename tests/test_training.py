@@ -226,7 +226,7 @@ def test_bad_input_is_found_before_anything_is_trained(tmp_path: Path) -> None:
     assert said.returncode == 2 and said.stdout == "" and said.stderr.count("\n") == 1
     assert said.stderr.startswith("limen: no proposer of inputs named 'nobody'")
     for error, call in {
-        "is no experiment": lambda: spec_of("eva(n=4)", None, None, "quick", {}),
+        "is a task, so name an architecture": lambda: spec_of("eva(n=4)", None, None, "quick", {}),
         "no cell of depth named 'nothing'": lambda: spec_of("depth", None, "nothing", "quick", {}),
         "no size named 'huge'": lambda: spec_of("depth", None, None, "huge", {}),
     }.items():
