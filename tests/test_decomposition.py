@@ -120,5 +120,5 @@ def test_a_search_says_what_it_found_or_that_it_says_nothing_and_goes_on(tmp_pat
         nothing = limen(
             "protocol", *wide, "--decompose", "--rows", "8", "--seconds", "0", "--save", str(again)
         )
-        assert nothing.returncode == 1 and "nothing is said about this model" in nothing.stdout
+        assert nothing.returncode == 1 and "this says nothing about the model" in nothing.stdout
         assert json.loads((again / "progress.json").read_bytes())["rounds"] == rounds

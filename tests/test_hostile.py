@@ -198,7 +198,7 @@ BOUND = {
         (b'{"a": Infinity}', "Infinity is no number"),
         (b'{"a": 1e999}', "1e999 is no number"),
         (b"[1]", "expected an object, got list"),
-        (b"", "Expecting value"),
+        (b"", "not JSON: Expecting value"),
     ],
 )
 def test_json_from_a_stranger(content: bytes, message: str, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_a_task_a_mixer_and_a_construction_are_decided_solved_bounded_and_played
     bounded = json.loads(limen("bound", task, "--json").stdout)
     assert (bounded["rows"], bounded["rank"]) == (6, 5)  # how many ones, up to five
     played = limen("protocol", task, stack)
-    assert played.returncode == 0 and "bit by bit" in played.stdout
+    assert played.returncode == 0 and "bit for bit" in played.stdout
     assert "->" in limen("show", task).stdout and "16 bits" in limen("show", stack).stdout
 
 

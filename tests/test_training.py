@@ -231,7 +231,7 @@ def test_bad_input_is_found_before_anything_is_trained(tmp_path: Path) -> None:
     said = limen("train", "eva(n=4)", "2*linear(h=1,d=2)", "--first", "linear(h=1,d=2)")
     assert said.returncode == 2 and said.stderr.startswith("limen: first and first_steps go together")
     for error, call in {
-        "is no experiment": lambda: spec_of("eva(n=4)", None, None, "quick", {}),
+        "is a task, so name an architecture": lambda: spec_of("eva(n=4)", None, None, "quick", {}),
         "no cell of depth named 'nothing'": lambda: spec_of("depth", None, "nothing", "quick", {}),
         "no size named 'huge'": lambda: spec_of("depth", None, None, "huge", {}),
     }.items():
