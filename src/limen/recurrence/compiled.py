@@ -22,7 +22,12 @@ _REAL = {torch.float32: "float", torch.float64: "double"}
 
 
 class _Part(ctypes.Structure):
-    _fields_ = [("x", ctypes.c_void_p), ("head", ctypes.c_void_p), ("token", ctypes.c_int64), ("shared", ctypes.c_int64)]
+    _fields_ = [
+        ("x", ctypes.c_void_p),
+        ("head", ctypes.c_void_p),
+        ("token", ctypes.c_int64),
+        ("shared", ctypes.c_int64),
+    ]
 
 
 class _Sequence(ctypes.Structure):

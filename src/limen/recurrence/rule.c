@@ -26,6 +26,7 @@
 #define TILE 4
 #define AHEAD 4
 #define ALWAYS static inline __attribute__((always_inline))
+#define ONCE static __attribute__((noinline)) /* code that is short enough for the cache of instructions */
 
 typedef REAL vec __attribute__((vector_size(32)));
 
@@ -312,7 +313,10 @@ ALWAYS void block(int J, int64_t from, int64_t to, const REAL *A, int64_t row, i
         for (int j = 0; j < J; j++) s[r][j] = add ? load(out + r * ldo + j * LANES) : (vec){0};
     for (int64_t k = from; k < to; k++) {
         vec b[2];
-        for (int j = 0; j < J; j++) b[j] = load(B + k * ldb + j * LANES);
+        for (int j = 0; j < J; j++) {
+            b[j] = load(B + k * ldb + j * LANES);
+            __asm__("" : "+x"(b[j])); /* stays in a register: the compiler would load it for each row */
+        }
         for (int r = 0; r < BLOCK; r++) {
             const REAL a = A[r * row + k * column];
             for (int j = 0; j < J; j++) s[r][j] += a * b[j];
@@ -326,7 +330,7 @@ enum shape { FULL, LOWER, UPPER };
 enum how { SET, ADD };
 
 /* out (+)= A B; A_ik stands at i·row + k·column and is full, lower or upper triangular. */
-static void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, int64_t column, const REAL *B,
+ONCE void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, int64_t column, const REAL *B,
                     int64_t ldb, REAL *out, int64_t ldo, enum how add, enum shape shape) {
     for (int64_t j = 0; j < N; j += N - j >= 2 * LANES ? 2 * LANES : LANES)
         for (int64_t i = 0; i < M; i += BLOCK) {
@@ -340,22 +344,28 @@ static void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row,
         }
 }
 
+typedef __typeof__((vec){0} < (vec){0}) places;
+
+/* The first halves of two vectors, interleaved; or the second. */
+ALWAYS vec interleaved(vec x, vec y, const int second) {
+    places from;
+#pragma GCC unroll 8
+    for (int l = 0; l < LANES; l++) from[l] = (l & 1) * LANES + second * LANES / 2 + l / 2;
+    return __builtin_shuffle(x, y, from);
+}
+
 /* Rows and columns change places: interleaving the halves log2(LANES) times is a transposition. */
-static void transposed(const REAL *x, int64_t rows, int64_t columns, REAL *to) {
-    typedef __typeof__((vec){0} < (vec){0}) places;
-    places low, high;
-    for (int l = 0; l < LANES; l++) {
-        low[l] = (l & 1) * LANES + l / 2;
-        high[l] = (l & 1) * LANES + LANES / 2 + l / 2;
-    }
+ONCE void transposed(const REAL *x, int64_t rows, int64_t columns, REAL *to) {
     for (int64_t i = 0; i < rows; i += LANES)
         for (int64_t j = 0; j < columns; j += LANES) {
             vec a[LANES], b[LANES];
             for (int l = 0; l < LANES; l++) a[l] = load(x + (i + l) * columns + j);
+#pragma GCC unroll 3
             for (int half = 1; half < LANES; half *= 2) {
+#pragma GCC unroll 4
                 for (int l = 0; l < LANES / 2; l++) {
-                    b[2 * l] = __builtin_shuffle(a[l], a[l + LANES / 2], low);
-                    b[2 * l + 1] = __builtin_shuffle(a[l], a[l + LANES / 2], high);
+                    b[2 * l] = interleaved(a[l], a[l + LANES / 2], 0);
+                    b[2 * l + 1] = interleaved(a[l], a[l + LANES / 2], 1);
                 }
                 for (int l = 0; l < LANES; l++) a[l] = b[l];
             }
@@ -402,7 +412,7 @@ ALWAYS REAL inner(const REAL *x, const REAL *y, int64_t width) {
 }
 
 /* What both ways need of a chunk: its tokens, c and G, P and -A. */
-ALWAYS void laid_out(const sequence *s, desk *m, int64_t h, int64_t t, int64_t tokens, int erases, int fades) {
+ONCE void laid_out(const sequence *s, desk *m, int64_t h, int64_t t, int64_t tokens, int erases, int fades) {
     const int64_t K = m->K;
     copied(&s->q, h, t, tokens, s->d_k, K, m->q);
     copied(&s->k, h, t, tokens, s->d_k, K, m->k);
@@ -410,11 +420,11 @@ ALWAYS void laid_out(const sequence *s, desk *m, int64_t h, int64_t t, int64_t t
     for (int i = 0; i < CHUNK; i++) m->a[i] = fades && i < tokens ? *at(&s->a, h, t + i) : 1;
     REAL c = 1;
     for (int i = 0; i < CHUNK; i++) m->c[i] = c *= m->a[i];
-    for (int i = 0; i < CHUNK; i++)
-        for (int j = 0; j < CHUNK; j++) {
-            const REAL before = i ? m->G[(i - 1) * CHUNK + j] : 0;
-            m->G[i * CHUNK + j] = j < i ? before * m->a[i] : j == i;
-        }
+    for (int i = 0; i < CHUNK; i++) {
+        for (int j = 0; j < CHUNK; j += LANES)
+            put(m->G + i * CHUNK + j, i ? m->a[i] * load(m->G + (i - 1) * CHUNK + j) : (vec){0});
+        m->G[i * CHUNK + i] = 1;
+    }
     const REAL *last = m->G + (CHUNK - 1) * CHUNK;
     if (fades) scaled(m->q, m->c, 1, K, m->qc), scaled(m->k, last, 1, K, m->kc);
     if (erases) scaled(m->e, m->c, -1, K, m->ec);
@@ -427,12 +437,12 @@ ALWAYS void laid_out(const sequence *s, desk *m, int64_t h, int64_t t, int64_t t
             put(m->P + at, load(m->P + at) * load(m->G + at));
             if (!erases) continue;
             put(m->A + at, -load(m->A + at) * load(m->G + at));
-            if (j <= i && i < j + LANES) m->A[i * CHUNK + i] = 0;
         }
+    for (int i = 0; erases && i < CHUNK; i++) m->A[i * CHUNK + i] = 0;
 }
 
 /* u <- (I + A)^-1 u, from the first token to the last. */
-ALWAYS void solved(const desk *m, REAL *u) {
+ONCE void solved(const desk *m, REAL *u) {
     const int64_t D = m->D;
     for (int i = 0; i < CHUNK; i += BLOCK) {
         product(BLOCK, D, i, m->A + i * CHUNK, CHUNK, 1, u, D, u + i * D, D, ADD, FULL);
@@ -446,7 +456,7 @@ ALWAYS void solved(const desk *m, REAL *u) {
 }
 
 /* w <- (I + A)^-T w, from the last to the first. */
-ALWAYS void solved_back(const desk *m, REAL *w) {
+ONCE void solved_back(const desk *m, REAL *w) {
     const int64_t D = m->D;
     for (int i = CHUNK - BLOCK; i >= 0; i -= BLOCK) {
         const int later = i + BLOCK;
@@ -460,12 +470,23 @@ ALWAYS void solved_back(const desk *m, REAL *w) {
     }
 }
 
-ALWAYS void chunks_forward(const sequence *s, desk *m, int64_t h, int erases, int fades) {
+/* Told a chunk ahead. */
+ALWAYS void soon(const part *p, int64_t h, int64_t t, int64_t n, int64_t d) {
+    for (int64_t i = t; i < t + CHUNK; i++) ahead(p, h, i, n, d);
+}
+
+ALWAYS void next_tokens(const sequence *s, int64_t h, int64_t t) {
+    soon(&s->q, h, t, s->n, s->d_k), soon(&s->k, h, t, s->n, s->d_k), soon(&s->e, h, t, s->n, s->d_k);
+    soon(&s->v, h, t, s->n, s->d), soon(&s->y, h, t, s->n, s->d);
+}
+
+ONCE void chunks_forward(const sequence *s, desk *m, int64_t h, int erases, int fades) {
     const int64_t K = m->K, D = m->D, chunks = (s->n + CHUNK - 1) / CHUNK;
     const REAL *qc = fades ? m->qc : m->q, *kc = fades ? m->kc : m->k;
     memset(m->S, 0, sizeof(REAL) * K * D);
     for (int64_t t = 0; t < s->n; t += CHUNK) {
         const int64_t tokens = s->n - t < CHUNK ? s->n - t : CHUNK;
+        next_tokens(s, h, t + CHUNK);
         laid_out(s, m, h, t, tokens, erases, fades);
         copied(&s->v, h, t, tokens, s->d, D, m->u);
         if (s->kept) memcpy(s->kept + (h * chunks + t / CHUNK) * K * D, m->S, sizeof(REAL) * K * D);
@@ -492,12 +513,15 @@ ALWAYS void faded_between(desk *m, const REAL *weight) {
     }
 }
 
-ALWAYS void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int fades) {
+ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int fades) {
     const int64_t K = m->K, D = m->D, chunks = (s->n + CHUNK - 1) / CHUNK;
     const REAL *qc = fades ? m->qc : m->q, *kc = fades ? m->kc : m->k, *last = m->G + (CHUNK - 1) * CHUNK;
     memset(m->dS, 0, sizeof(REAL) * K * D);
     for (int64_t t = (chunks - 1) * CHUNK; t >= 0; t -= CHUNK) {
         const int64_t tokens = s->n - t < CHUNK ? s->n - t : CHUNK;
+        next_tokens(s, h, t - CHUNK);
+        soon(&s->dq, h, t, s->n, s->d_k), soon(&s->dk, h, t, s->n, s->d_k);
+        soon(&s->dv, h, t, s->n, s->d), soon(&s->de, h, t, s->n, s->d_k);
         laid_out(s, m, h, t, tokens, erases, fades);
         memcpy(m->S, s->kept + (h * chunks + t / CHUNK) * K * D, sizeof(REAL) * K * D);
         const int64_t zero = 0;
@@ -525,8 +549,8 @@ ALWAYS void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, i
                 put(m->X + at, G * X);
                 if (!erases) continue;
                 put(m->Z + at, -G * Z);
-                if (j <= i && i < j + LANES) m->Z[i * CHUNK + i] = 0;
             }
+        for (int i = 0; erases && i < CHUNK; i++) m->Z[i * CHUNK + i] = 0;
         if (fades) faded_between(m, m->other);
 
         REAL since[CHUNK] = {0}, until[CHUNK] = {0};
@@ -585,12 +609,8 @@ static int in_chunks(const sequence *s, int back) {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) *parts[i].to = next, next += parts[i].size;
     const int erases = s->e.x != NULL, fades = s->a.x != NULL;
     for (int64_t h = 0; h < s->heads; h++) {
-        if (back) {
-            if (erases && fades) chunks_backward(s, &m, h, 1, 1);
-            else if (erases) chunks_backward(s, &m, h, 1, 0);
-            else chunks_backward(s, &m, h, 0, fades);
-        } else if (erases) chunks_forward(s, &m, h, 1, fades);
-        else chunks_forward(s, &m, h, 0, fades);
+        if (back) chunks_backward(s, &m, h, erases, fades);
+        else chunks_forward(s, &m, h, erases, fades);
     }
     free(room);
     return 0;
