@@ -47,6 +47,8 @@ bench: export MALLOC_TRIM_THRESHOLD_ = 8589934592
 bench: .venv/peers  ## each goal of speed beside its peers, with ratio: build/bench/bench.md, .json, .svg
 	$(BIN)/python benchmarks/goals.py build/bench
 
+speeds: export MALLOC_MMAP_THRESHOLD_ = 4294967296
+speeds: export MALLOC_TRIM_THRESHOLD_ = 8589934592
 speeds: .venv/installed  ## the other speeds that docs/ quotes, and peak memory
 	$(BIN)/python benchmarks/mixers.py
 	$(BIN)/python benchmarks/samplers.py

@@ -216,7 +216,7 @@ def uniform(rng: Generator, of: int, size: int | tuple[int, ...]) -> Tokens:
     """Numbers from 0..of-1, drawn in the smallest type that holds them, so that a word gives several."""
     kind = np.min_scalar_type(of - 1)
     if of & (of - 1) == 0:
-        return (_words(rng, size, kind) & kind.type(of - 1)).astype(np.int64)
+        return np.asarray(_words(rng, size, kind) & kind.type(of - 1), dtype=np.int64)
     return np.asarray(rng.integers(of, size=size, dtype=kind), dtype=np.int64)
 
 
@@ -290,7 +290,7 @@ def _first_different(rng: Generator, count: int, n: int, of: int) -> Tokens:
 def shuffled(rng: Generator, x: Tokens) -> Tokens:
     """Each row in a random order of its own."""
     count, n = x.shape
-    return x.take(distinct(rng, count, n, n) + n * np.arange(count)[:, None])
+    return np.asarray(x.take(distinct(rng, count, n, n) + n * np.arange(count)[:, None]))
 
 
 def different(tokens: Tokens) -> NDArray[np.bool_]:

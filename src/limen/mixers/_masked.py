@@ -97,7 +97,8 @@ def attend_ends(
     All stretches of queries but the first ones see alike: what they see is worked out once.
     """
     q_, k_, v_ = (x.reshape(-1, *x.shape[-3:]) for x in (q, k, v))
-    n, y, seen = q.shape[-2], [], dict[tuple[int, int, int], torch.Tensor]()
+    y: list[torch.Tensor] = []
+    seen: dict[tuple[int, int, int], torch.Tensor] = {}
     for q_i in q_.split(_NEAR, -2):
         at, low = len(y) * _NEAR, max(len(y) * _NEAR - last + 1, 0)
         stop = at + q_i.shape[-2]

@@ -22,7 +22,12 @@ _REAL = {torch.float32: "float", torch.float64: "double"}
 
 
 class _Part(ctypes.Structure):
-    _fields_ = [("x", ctypes.c_void_p), ("head", ctypes.c_void_p), ("token", ctypes.c_int64), ("shared", ctypes.c_int64)]
+    _fields_ = [
+        ("x", ctypes.c_void_p),
+        ("head", ctypes.c_void_p),
+        ("token", ctypes.c_int64),
+        ("shared", ctypes.c_int64),
+    ]
 
 
 class _Sequence(ctypes.Structure):
@@ -65,10 +70,9 @@ class _Rule(torch.autograd.Function):
         if any(ctx.needs_input_grad):
             rows, columns = _padded(q), v.shape[-1] if _by_rows(parts) else _padded(v)
             stretches = -(-v.shape[-2] // (_STRIDE if _by_rows(parts) else _CHUNK))
-            kept = v.new_empty((*v.shape[:-2], stretches, columns, rows))
+            whole = rows == q.shape[-1] and columns == v.shape[-1]  # else zeros fill up vectors
+            kept = (v.new_empty if whole else v.new_zeros)((*v.shape[:-2], stretches, rows, columns))
             u = None if e is None else v.new_empty(v.shape)
-            if _by_rows(parts):
-                kept.zero_()
         _call("rule_forward", parts, y, kept, u, [])
         ctx.save_for_backward(*parts, kept, u)
         return y

@@ -6,13 +6,13 @@
    nothing fades; a token has one a, or one a row.  All heads of all texts, one after the other: a memory
    stays in the first cache.
 
-   Where rows fade each by itself the rule runs token by token, below.  Otherwise CHUNK tokens are taken
-   together, as products of matrices that stay in registers (the end of this file).  Both keep states for the
-   way back, and u where something is erased.
+   Forward, token by token, a row of the memory is a vector (over d): e^T S and q^T S are sums of vectors.  Kept
+   for the way back are some states, and u where something is erased.
 
-   Token by token: forward, a row of the memory is a vector (over d): e^T S and q^T S are sums of vectors.
-   Backward, a column is a vector (over d_k): the gradients of q, k, e and a are sums of vectors, and only
-   that of v needs sums within one.
+   Backward, CHUNK tokens are taken together, as products of matrices (the end of this file: measured, this is
+   a third quicker; forward it is not).  Where rows fade each by itself it is token by token, too, and a column
+   is a vector (over d_k): the gradients of q, k, e and a are sums of vectors, only that of v needs sums
+   within one.
 
        dS += q dy^T    du = dS^T k    dk = dS u    dq = S_t dy    dv = du
        de = -diag(a) S du    dS' = dS - e du^T    da = rows of <dS', S>    dS <- diag(a) dS'
@@ -22,10 +22,12 @@
 #include <string.h>
 
 #define LANES (32 / (int)sizeof(REAL))
-#define STRIDE 32
+#define STRIDE 32 /* the state before every such token is kept where rows fade each by itself, */
+#define CHUNK 16  /* else before every such one */
 #define TILE 4
 #define AHEAD 4
 #define ALWAYS static inline __attribute__((always_inline))
+#define ONCE static __attribute__((noinline)) /* code that is short enough for the cache of instructions */
 
 typedef REAL vec __attribute__((vector_size(32)));
 
@@ -87,8 +89,16 @@ ALWAYS void added(const part *p, int64_t head, int64_t t, int i, vec x, int64_t 
 
 ALWAYS REAL gate(const REAL *a, int gates, int i) { return gates == 0 ? 1 : gates == 1 ? a[0] : a[i]; }
 
-/* Some columns of the state before token t, rows in groups of LANES, as the way back wants them. */
-ALWAYS void keep(const sequence *s, int64_t h, int64_t t, int64_t c, int64_t width, const REAL *S, int row) {
+/* Some columns of the state before token t, as the way back wants them: by rows, in whole vectors; or, where
+   rows fade each by itself, rows in groups of LANES. */
+ALWAYS void keep(const sequence *s, int64_t h, int64_t t, int64_t c, int64_t width, const REAL *S, int row,
+                 int gates) {
+    if (gates < 2) {
+        const int64_t D = whole(s->d) * LANES, K = whole(s->d_k) * LANES;
+        REAL *to = s->kept + (h * ((s->n + CHUNK - 1) / CHUNK) + t / CHUNK) * K * D + c;
+        for (int64_t i = 0; i < s->d_k; i++) memcpy(to + i * D, S + i * row, width * sizeof(REAL));
+        return;
+    }
     REAL *to = s->kept + (h * ((s->n + STRIDE - 1) / STRIDE) + t / STRIDE) * s->d * whole(s->d_k) * LANES;
     for (int64_t i = 0; i < s->d_k; i++)
         for (int64_t j = 0; j < width; j++)
@@ -106,7 +116,7 @@ ALWAYS void forward_tile(const sequence *s, int64_t h, int64_t c, vec *restrict 
         ahead(&s->v, h, t + AHEAD, s->n, s->d), ahead(&s->y, h, t + AHEAD, s->n, s->d);
         if (erases) ahead(&s->e, h, t + AHEAD, s->n, d_k);
         if (gates > 1) ahead(&s->a, h, t + AHEAD, s->n, d_k);
-        if (s->kept && t % STRIDE == 0) keep(s, h, t, c, width, (REAL *)S, J * LANES);
+        if (s->kept && t % (gates < 2 ? CHUNK : STRIDE) == 0) keep(s, h, t, c, width, (REAL *)S, J * LANES, gates);
         vec u[TILE] = {{0}}, y[TILE] = {{0}};
         memcpy(u, at(&s->v, h, t) + c, width * sizeof(REAL));
         if (erases) {
@@ -242,13 +252,21 @@ ALWAYS void backward_head(const sequence *s, int64_t h, room m, int erases, int 
     }
 }
 
+/* Each kind of rule has loops of its own. */
 #define KINDS(call, ...)                             \
     do {                                             \
-        if (s->e.x) call(__VA_ARGS__, 1, 2);         \
-        else call(__VA_ARGS__, 0, 2);                \
+        if (s->e.x) {                                \
+            if (!s->a.x) call(__VA_ARGS__, 1, 0);    \
+            else if (s->gates == 1) call(__VA_ARGS__, 1, 1); \
+            else call(__VA_ARGS__, 1, 2);            \
+        } else {                                     \
+            if (!s->a.x) call(__VA_ARGS__, 0, 0);    \
+            else if (s->gates == 1) call(__VA_ARGS__, 0, 1); \
+            else call(__VA_ARGS__, 0, 2);            \
+        }                                            \
     } while (0)
 
-static int tokens_forward(const sequence *s) {
+int rule_forward(const sequence *s) {
     vec *S = aligned_alloc(32, sizeof(vec) * s->d_k * TILE);
     if (!S) return 1;
     for (int64_t h = 0; h < s->heads; h++)
@@ -262,17 +280,19 @@ static int tokens_forward(const sequence *s) {
     return 0;
 }
 
-static int tokens_backward(const sequence *s) {
+static int tokens_back(const sequence *s) {
     const int64_t size = s->d * whole(s->d_k);
     vec *m = aligned_alloc(32, sizeof(vec) * (size * (STRIDE + 1) + 2 * s->d));
     if (!m) return 1;
     const room all = {m, m + size, m + size * (STRIDE + 1), (REAL *)(m + size * (STRIDE + 1) + s->d)};
-    for (int64_t h = 0; h < s->heads; h++) KINDS(backward_head, s, h, all);
+    for (int64_t h = 0; h < s->heads; h++)
+        if (s->e.x) backward_head(s, h, all, 1, 2);
+        else backward_head(s, h, all, 0, 2);
     free(m);
     return 0;
 }
 
-/* ---- CHUNK tokens together, where nothing fades or all rows alike ----
+/* ---- Backward, CHUNK tokens together, where nothing fades or all rows alike ----
 
    With c_i the gates' product from the chunk's start to token i, G_ij that after token j up to i, and S the state
    before the chunk (see rule.py; A is strictly lower, P lower):
@@ -280,7 +300,7 @@ static int tokens_backward(const sequence *s) {
        A_ij = G_ij <e_i, k_j>    P_ij = G_ij <q_i, k_j>    (I + A) u = v - c e^T S
        y = P u + c q^T S         S' = c_last S + (G_last k)^T u
 
-   and backwards, from dy and dS',
+   so from dy and dS',
 
        (I + A)^T w = P^T dy + G_last k^T dS'    dv = w    X = G dy u^T    Z = -G w u^T  (lower, strictly lower)
        dq = X k + c S dy      de = Z k - c S w      dk = X^T q + Z^T e + G_last dS' u
@@ -288,7 +308,6 @@ static int tokens_backward(const sequence *s) {
        dg_s, g = ln a: all that was multiplied by a_s, times its derivative
 
    Tokens are copied into rows of whole vectors, zeros behind them.  A product has the vectors on its right. */
-#define CHUNK 16
 #define BLOCK 4 /* rows of a product at a time */
 
 typedef struct {
@@ -312,7 +331,10 @@ ALWAYS void block(int J, int64_t from, int64_t to, const REAL *A, int64_t row, i
         for (int j = 0; j < J; j++) s[r][j] = add ? load(out + r * ldo + j * LANES) : (vec){0};
     for (int64_t k = from; k < to; k++) {
         vec b[2];
-        for (int j = 0; j < J; j++) b[j] = load(B + k * ldb + j * LANES);
+        for (int j = 0; j < J; j++) {
+            b[j] = load(B + k * ldb + j * LANES);
+            __asm__("" : "+x"(b[j])); /* stays in a register: the compiler would load it for each row */
+        }
         for (int r = 0; r < BLOCK; r++) {
             const REAL a = A[r * row + k * column];
             for (int j = 0; j < J; j++) s[r][j] += a * b[j];
@@ -326,7 +348,7 @@ enum shape { FULL, LOWER, UPPER };
 enum how { SET, ADD };
 
 /* out (+)= A B; A_ik stands at i·row + k·column and is full, lower or upper triangular. */
-static void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, int64_t column, const REAL *B,
+ONCE void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row, int64_t column, const REAL *B,
                     int64_t ldb, REAL *out, int64_t ldo, enum how add, enum shape shape) {
     for (int64_t j = 0; j < N; j += N - j >= 2 * LANES ? 2 * LANES : LANES)
         for (int64_t i = 0; i < M; i += BLOCK) {
@@ -340,22 +362,28 @@ static void product(int64_t M, int64_t N, int64_t K, const REAL *A, int64_t row,
         }
 }
 
+typedef __typeof__((vec){0} < (vec){0}) places;
+
+/* The first halves of two vectors, interleaved; or the second. */
+ALWAYS vec interleaved(vec x, vec y, const int second) {
+    places from;
+#pragma GCC unroll 8
+    for (int l = 0; l < LANES; l++) from[l] = (l & 1) * LANES + second * LANES / 2 + l / 2;
+    return __builtin_shuffle(x, y, from);
+}
+
 /* Rows and columns change places: interleaving the halves log2(LANES) times is a transposition. */
-static void transposed(const REAL *x, int64_t rows, int64_t columns, REAL *to) {
-    typedef __typeof__((vec){0} < (vec){0}) places;
-    places low, high;
-    for (int l = 0; l < LANES; l++) {
-        low[l] = (l & 1) * LANES + l / 2;
-        high[l] = (l & 1) * LANES + LANES / 2 + l / 2;
-    }
+ONCE void transposed(const REAL *x, int64_t rows, int64_t columns, REAL *to) {
     for (int64_t i = 0; i < rows; i += LANES)
         for (int64_t j = 0; j < columns; j += LANES) {
             vec a[LANES], b[LANES];
             for (int l = 0; l < LANES; l++) a[l] = load(x + (i + l) * columns + j);
+#pragma GCC unroll 3
             for (int half = 1; half < LANES; half *= 2) {
+#pragma GCC unroll 4
                 for (int l = 0; l < LANES / 2; l++) {
-                    b[2 * l] = __builtin_shuffle(a[l], a[l + LANES / 2], low);
-                    b[2 * l + 1] = __builtin_shuffle(a[l], a[l + LANES / 2], high);
+                    b[2 * l] = interleaved(a[l], a[l + LANES / 2], 0);
+                    b[2 * l + 1] = interleaved(a[l], a[l + LANES / 2], 1);
                 }
                 for (int l = 0; l < LANES; l++) a[l] = b[l];
             }
@@ -401,8 +429,8 @@ ALWAYS REAL inner(const REAL *x, const REAL *y, int64_t width) {
     return sum(s);
 }
 
-/* What both ways need of a chunk: its tokens, c and G, P and -A. */
-ALWAYS void laid_out(const sequence *s, desk *m, int64_t h, int64_t t, int64_t tokens, int erases, int fades) {
+/* A chunk: its tokens, c and G, P and -A. */
+ONCE void laid_out(const sequence *s, desk *m, int64_t h, int64_t t, int64_t tokens, int erases, int fades) {
     const int64_t K = m->K;
     copied(&s->q, h, t, tokens, s->d_k, K, m->q);
     copied(&s->k, h, t, tokens, s->d_k, K, m->k);
@@ -410,11 +438,11 @@ ALWAYS void laid_out(const sequence *s, desk *m, int64_t h, int64_t t, int64_t t
     for (int i = 0; i < CHUNK; i++) m->a[i] = fades && i < tokens ? *at(&s->a, h, t + i) : 1;
     REAL c = 1;
     for (int i = 0; i < CHUNK; i++) m->c[i] = c *= m->a[i];
-    for (int i = 0; i < CHUNK; i++)
-        for (int j = 0; j < CHUNK; j++) {
-            const REAL before = i ? m->G[(i - 1) * CHUNK + j] : 0;
-            m->G[i * CHUNK + j] = j < i ? before * m->a[i] : j == i;
-        }
+    for (int i = 0; i < CHUNK; i++) {
+        for (int j = 0; j < CHUNK; j += LANES)
+            put(m->G + i * CHUNK + j, i ? m->a[i] * load(m->G + (i - 1) * CHUNK + j) : (vec){0});
+        m->G[i * CHUNK + i] = 1;
+    }
     const REAL *last = m->G + (CHUNK - 1) * CHUNK;
     if (fades) scaled(m->q, m->c, 1, K, m->qc), scaled(m->k, last, 1, K, m->kc);
     if (erases) scaled(m->e, m->c, -1, K, m->ec);
@@ -427,26 +455,12 @@ ALWAYS void laid_out(const sequence *s, desk *m, int64_t h, int64_t t, int64_t t
             put(m->P + at, load(m->P + at) * load(m->G + at));
             if (!erases) continue;
             put(m->A + at, -load(m->A + at) * load(m->G + at));
-            if (j <= i && i < j + LANES) m->A[i * CHUNK + i] = 0;
         }
-}
-
-/* u <- (I + A)^-1 u, from the first token to the last. */
-ALWAYS void solved(const desk *m, REAL *u) {
-    const int64_t D = m->D;
-    for (int i = 0; i < CHUNK; i += BLOCK) {
-        product(BLOCK, D, i, m->A + i * CHUNK, CHUNK, 1, u, D, u + i * D, D, ADD, FULL);
-        for (int r = 1; r < BLOCK; r++)
-            for (int b = 0; b < r; b++)
-                for (int64_t c = 0; c < D; c += LANES) {
-                    const REAL a = m->A[(i + r) * CHUNK + i + b];
-                    put(u + (i + r) * D + c, load(u + (i + r) * D + c) + a * load(u + (i + b) * D + c));
-                }
-    }
+    for (int i = 0; erases && i < CHUNK; i++) m->A[i * CHUNK + i] = 0;
 }
 
 /* w <- (I + A)^-T w, from the last to the first. */
-ALWAYS void solved_back(const desk *m, REAL *w) {
+ONCE void solved_back(const desk *m, REAL *w) {
     const int64_t D = m->D;
     for (int i = CHUNK - BLOCK; i >= 0; i -= BLOCK) {
         const int later = i + BLOCK;
@@ -460,28 +474,14 @@ ALWAYS void solved_back(const desk *m, REAL *w) {
     }
 }
 
-ALWAYS void chunks_forward(const sequence *s, desk *m, int64_t h, int erases, int fades) {
-    const int64_t K = m->K, D = m->D, chunks = (s->n + CHUNK - 1) / CHUNK;
-    const REAL *qc = fades ? m->qc : m->q, *kc = fades ? m->kc : m->k;
-    memset(m->S, 0, sizeof(REAL) * K * D);
-    for (int64_t t = 0; t < s->n; t += CHUNK) {
-        const int64_t tokens = s->n - t < CHUNK ? s->n - t : CHUNK;
-        laid_out(s, m, h, t, tokens, erases, fades);
-        copied(&s->v, h, t, tokens, s->d, D, m->u);
-        if (s->kept) memcpy(s->kept + (h * chunks + t / CHUNK) * K * D, m->S, sizeof(REAL) * K * D);
-        if (erases) {
-            product(CHUNK, D, K, m->ec, K, 1, m->S, D, m->u, D, ADD, FULL);
-            solved(m, m->u);
-            for (int64_t i = 0; s->u && i < tokens; i++)
-                memcpy(s->u + (h * s->n + t + i) * s->d, m->u + i * D, sizeof(REAL) * s->d);
-        }
-        product(CHUNK, D, K, qc, K, 1, m->S, D, m->y, D, SET, FULL);
-        product(CHUNK, D, CHUNK, m->P, CHUNK, 1, m->u, D, m->y, D, ADD, LOWER);
-        written_back(&s->y, h, t, tokens, s->d, D, m->y);
-        const REAL all = m->c[CHUNK - 1];
-        for (int64_t c = 0; fades && c < K * D; c += LANES) put(m->S + c, all * load(m->S + c));
-        product(K, D, CHUNK, kc, 1, K, m->u, D, m->S, D, ADD, FULL);
-    }
+/* Told a chunk ahead. */
+ALWAYS void soon(const part *p, int64_t h, int64_t t, int64_t n, int64_t d) {
+    for (int64_t i = t; i < t + CHUNK; i++) ahead(p, h, i, n, d);
+}
+
+ALWAYS void next_tokens(const sequence *s, int64_t h, int64_t t) {
+    soon(&s->q, h, t, s->n, s->d_k), soon(&s->k, h, t, s->n, s->d_k), soon(&s->e, h, t, s->n, s->d_k);
+    soon(&s->v, h, t, s->n, s->d), soon(&s->y, h, t, s->n, s->d);
 }
 
 /* From the pairs of tokens: all s with i >= s > j. */
@@ -492,12 +492,15 @@ ALWAYS void faded_between(desk *m, const REAL *weight) {
     }
 }
 
-ALWAYS void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int fades) {
+ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int fades) {
     const int64_t K = m->K, D = m->D, chunks = (s->n + CHUNK - 1) / CHUNK;
     const REAL *qc = fades ? m->qc : m->q, *kc = fades ? m->kc : m->k, *last = m->G + (CHUNK - 1) * CHUNK;
     memset(m->dS, 0, sizeof(REAL) * K * D);
     for (int64_t t = (chunks - 1) * CHUNK; t >= 0; t -= CHUNK) {
         const int64_t tokens = s->n - t < CHUNK ? s->n - t : CHUNK;
+        next_tokens(s, h, t - CHUNK);
+        soon(&s->dq, h, t, s->n, s->d_k), soon(&s->dk, h, t, s->n, s->d_k);
+        soon(&s->dv, h, t, s->n, s->d), soon(&s->de, h, t, s->n, s->d_k);
         laid_out(s, m, h, t, tokens, erases, fades);
         memcpy(m->S, s->kept + (h * chunks + t / CHUNK) * K * D, sizeof(REAL) * K * D);
         const int64_t zero = 0;
@@ -525,8 +528,8 @@ ALWAYS void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, i
                 put(m->X + at, G * X);
                 if (!erases) continue;
                 put(m->Z + at, -G * Z);
-                if (j <= i && i < j + LANES) m->Z[i * CHUNK + i] = 0;
             }
+        for (int i = 0; erases && i < CHUNK; i++) m->Z[i * CHUNK + i] = 0;
         if (fades) faded_between(m, m->other);
 
         REAL since[CHUNK] = {0}, until[CHUNK] = {0};
@@ -566,7 +569,7 @@ ALWAYS void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, i
     }
 }
 
-static int in_chunks(const sequence *s, int back) {
+static int chunks_back(const sequence *s) {
     desk m = {.K = whole(s->d_k) * LANES, .D = whole(s->d) * LANES};
     const int64_t K = CHUNK * m.K, D = CHUNK * m.D, KD = m.K * m.D, pairs = CHUNK * CHUNK;
     struct {
@@ -584,18 +587,9 @@ static int in_chunks(const sequence *s, int back) {
     REAL *next = room;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) *parts[i].to = next, next += parts[i].size;
     const int erases = s->e.x != NULL, fades = s->a.x != NULL;
-    for (int64_t h = 0; h < s->heads; h++) {
-        if (back) {
-            if (erases && fades) chunks_backward(s, &m, h, 1, 1);
-            else if (erases) chunks_backward(s, &m, h, 1, 0);
-            else chunks_backward(s, &m, h, 0, fades);
-        } else if (erases) chunks_forward(s, &m, h, 1, fades);
-        else chunks_forward(s, &m, h, 0, fades);
-    }
+    for (int64_t h = 0; h < s->heads; h++) chunks_backward(s, &m, h, erases, fades);
     free(room);
     return 0;
 }
 
-int rule_forward(const sequence *s) { return s->gates > 1 ? tokens_forward(s) : in_chunks(s, 0); }
-
-int rule_backward(const sequence *s) { return s->gates > 1 ? tokens_backward(s) : in_chunks(s, 1); }
+int rule_backward(const sequence *s) { return s->gates > 1 ? tokens_back(s) : chunks_back(s); }
