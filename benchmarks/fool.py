@@ -2,11 +2,11 @@
 
     python benchmarks/fool.py [--random 20000] [--runs 10] [--seconds 20] [NAME…]
 
-One forward is a text that is read, with all its questions; a gradient counts as three.  Random testing gets the
-same benefit.  "×" is how many fewer forwards than random testing a strategy takes for a failure: its rate is
+One forward is a text that is read, with all its questions; a gradient counts as three.  Random testing gets
+the same benefit.  "×" is how many fewer forwards than random testing a strategy takes for a failure: its rate is
 the one seen, or where it saw no failure the highest that is still as likely as 5 %, so the ratio is a bound.
-Collisions of states are exact: their certificates have passed the checker.  Counts do not depend on the machine;
-seconds do.
+Collisions of states are exact: their certificates have passed the checker.  Counts do not depend on the
+machine; seconds do.
 """
 
 import argparse
@@ -126,7 +126,7 @@ COLLIDING = (  # random weights; the arithmetic is fixed point, so that sums are
     ("log_linear(h=1,d=4,levels=10)", "index(n=255,S=64)", "fixed(f=4)"),
 )
 BLOCKS = (
-    ("block_sparse(h=1,d=16,B=160,k=1)", "two_sum(n=640,M=1024)", "fixed(f=6)", 32),
+    ("block_sparse(h=1,d=16,B=160,k=1)", "two_sum(n=640,M=1024)", "fixed(f=7)", 32),
     ("block_sparse(h=2,d=16,B=512,k=1)", "two_sum(n=2048,M=2048)", "fixed(f=6)", 64),
 )
 

@@ -645,7 +645,7 @@ def train(
     thought: Annotated[bool, typer.Option("--thought", help="Chain of thought.")] = False,
     hops: Annotated[bool, typer.Option("--hops", help="Every hop is asked for.")] = False,
     against: Annotated[
-        str | None, typer.Option(help="Who proposes inputs to train on: hardest, or an adversary.")
+        str | None, typer.Option(help="Who proposes inputs to train on: hardest, adversary, needle, …")
     ] = None,
     width: Annotated[int | None, typer.Option(help="The width of the stream.", min=2)] = None,
     rate: Annotated[float | None, typer.Option(help="The highest learning rate.", min=0.0)] = None,

@@ -15,6 +15,7 @@ from limen.checks.tried import check_run
 from limen.core.certificate import (
     Bound,
     Collision,
+    CorrectEverywhere,
     Machine,
     Run,
     SameAnswer,
@@ -85,7 +86,7 @@ def checked(path: Path, model: Path | str) -> CheckReport:
     content = content_of(path)
     certificate = decode(content)
     kind = str(type(certificate).__struct_config__.tag)
-    if isinstance(certificate, Bound | Solves | Machine):
+    if isinstance(certificate, Bound | Solves | Machine | CorrectEverywhere):
         files = [Path(model) / HEADER, Path(model) / WEIGHTS]
         there = all(file.is_file() for file in files)
         found = check(content, (content_of(files[0]), content_of(files[1])) if there else None)
