@@ -3,8 +3,8 @@
     python benchmarks/fool.py [--random 20000] [--runs 10] [--seconds 20] [NAME…]
 
 One forward is a text that is read, with all its questions; a gradient counts as three.  Random testing gets
-the same benefit.  "×" is how many fewer forwards than random testing a strategy takes for a failure: its rate is
-the one seen, or where it saw no failure the highest that is still as likely as 5 %, so the ratio is a bound.
+the same benefit.  "×" is how many fewer forwards than random testing a strategy takes for a failure: its
+rate is the one seen, or where it saw no failure the highest that is still as likely as 5 %: then "≥".
 Collisions of states are exact: their certificates have passed the checker.  Counts do not depend on the
 machine; seconds do.
 """
@@ -142,9 +142,8 @@ def collided() -> None:
         pair = Lattice().search(target).witness
         differ = sum(a != b for a, b in zip(pair.left, pair.right, strict=True)) if pair else None
         spent = time.perf_counter() - begun
-        print(
-            f"  {architecture} {text} {arithmetic}: {bits:.0f} effective bits, differ in {differ}, {spent:.1f} s"
-        )
+        what = f"{bits:.0f} effective bits, differ in {differ} tokens"
+        print(f"  {architecture} {text} {arithmetic}: {what}, {spent:.1f} s", flush=True)
     for architecture, text, arithmetic, width in BLOCKS:
         task = Task.parse(text)
         target = Target(
