@@ -26,7 +26,7 @@ from limen.adversary.needle import Needle
 from limen.adversary.neighbourhood import Neighbourhood
 from limen.adversary.parallel_jumps import ParallelJumps
 from limen.adversary.random_texts import RandomTexts
-from limen.adversary.worst_case import WorstCase
+from limen.adversary.worst_case import WorstOfAll
 from limen.attacks.baseline import upper_95
 from limen.core.architecture import Architecture
 from limen.core.numbers import Precision
@@ -41,7 +41,7 @@ MODELS = Path(__file__).parent / "models"
 STRATEGIES: tuple[Strategy, ...] = (
     Needle(4096),
     LowEntropy(4096),
-    WorstCase(),
+    WorstOfAll(),
     Jumps(4096),
     ParallelJumps(16384),
     Coordinates(4096),

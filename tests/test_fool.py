@@ -22,7 +22,7 @@ from limen.adversary.needle import Needle
 from limen.adversary.neighbourhood import Neighbourhood
 from limen.adversary.parallel_jumps import ParallelJumps
 from limen.adversary.random_texts import RandomTexts
-from limen.adversary.worst_case import Bounded, WorstCase
+from limen.adversary.worst_case import Bounded, WorstOfAll
 from limen.attacks import fool, report
 from limen.attacks.shrink import shrunk
 from limen.checks.reader import checked
@@ -408,8 +408,8 @@ def test_training_against_the_adversary_ends_with_a_proof_and_keeps_what_spoke_a
     wrong, _ = attacked("linear_two", Needle())
     assert isinstance(wrong, WrongAnswer)
     said = [Bounded(wrong, -1.0, -1.0, "wrong"), Bounded(None, 1.0, 1.0, "right", {})]
-    monkeypatch.setattr(WorstCase, "refuses", lambda self, target: None)
-    monkeypatch.setattr(WorstCase, "search", lambda self, target: said.pop(0))
+    monkeypatch.setattr(WorstOfAll, "refuses", lambda self, target: None)
+    monkeypatch.setattr(WorstOfAll, "search", lambda self, target: said.pop(0))
     repair = Repair()
     assert not repair.proves(model, EVA) and repair.proves(model, EVA)
     proposed = repair(model, EVA, np.random.default_rng(0), 6)
