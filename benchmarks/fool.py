@@ -2,11 +2,11 @@
 
     python benchmarks/fool.py [--random 20000] [--runs 10] [--seconds 20] [NAME…]
 
-One forward is a text that is read, with all its questions; a gradient counts as three.  Random testing gets the
-same benefit.  "×" is how many fewer forwards than random testing a strategy takes for a failure: its rate is
-the one seen, or where it saw no failure the highest that is still as likely as 5 %, so the ratio is a bound.
-Collisions of states are exact: their certificates have passed the checker.  Counts do not depend on the machine;
-seconds do.
+One forward is a text that is read, with all its questions; a gradient counts as three.  Random testing gets
+the same benefit.  "×" is how many fewer forwards than random testing a strategy takes for a failure: its
+rate is the one seen, or where it saw no failure the highest that is still as likely as 5 %: then "≥".
+Collisions of states are exact: their certificates have passed the checker.  Counts do not depend on the
+machine; seconds do.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from limen.adversary.needle import Needle
 from limen.adversary.neighbourhood import Neighbourhood
 from limen.adversary.parallel_jumps import ParallelJumps
 from limen.adversary.random_texts import RandomTexts
-from limen.adversary.worst_case import WorstCase
+from limen.adversary.worst_case import WorstOfAll
 from limen.attacks.baseline import upper_95
 from limen.core.architecture import Architecture
 from limen.core.numbers import Precision
@@ -41,7 +41,7 @@ MODELS = Path(__file__).parent / "models"
 STRATEGIES: tuple[Strategy, ...] = (
     Needle(4096),
     LowEntropy(4096),
-    WorstCase(),
+    WorstOfAll(),
     Jumps(4096),
     ParallelJumps(16384),
     Coordinates(4096),
@@ -126,7 +126,7 @@ COLLIDING = (  # random weights; the arithmetic is fixed point, so that sums are
     ("log_linear(h=1,d=4,levels=10)", "index(n=255,S=64)", "fixed(f=4)"),
 )
 BLOCKS = (
-    ("block_sparse(h=1,d=16,B=160,k=1)", "two_sum(n=640,M=1024)", "fixed(f=6)", 32),
+    ("block_sparse(h=1,d=16,B=160,k=1)", "two_sum(n=640,M=1024)", "fixed(f=7)", 32),
     ("block_sparse(h=2,d=16,B=512,k=1)", "two_sum(n=2048,M=2048)", "fixed(f=6)", 64),
 )
 
@@ -142,9 +142,8 @@ def collided() -> None:
         pair = Lattice().search(target).witness
         differ = sum(a != b for a, b in zip(pair.left, pair.right, strict=True)) if pair else None
         spent = time.perf_counter() - begun
-        print(
-            f"  {architecture} {text} {arithmetic}: {bits:.0f} effective bits, differ in {differ}, {spent:.1f} s"
-        )
+        what = f"{bits:.0f} effective bits, differ in {differ} tokens"
+        print(f"  {architecture} {text} {arithmetic}: {what}, {spent:.1f} s", flush=True)
     for architecture, text, arithmetic, width in BLOCKS:
         task = Task.parse(text)
         target = Target(

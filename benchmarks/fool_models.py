@@ -66,7 +66,7 @@ class Recipe:
 RECIPES = {
     "linear_affine": Recipe("eva(n=16)", "linear(h=1,d=16)", 1000, hidden=0, norm=False),
     "linear_right": Recipe("eva(n=16)", "linear(h=1,d=16)", 2500, hidden=0, norm=False),
-    "linear_two": Recipe("eva(n=16)", "2*linear(h=1,d=16)", 2500),
+    "linear_two": Recipe("eva(n=16)", "2*linear(h=1,d=16)", 1100),
     "gated": Recipe("eva(n=16)", "gated_linear(h=1,d=16)", 2500),
     "delta": Recipe("eva(n=16)", "delta(h=1,d=16)", 2000),
     "mamba2": Recipe("eva(n=16)", "mamba2(h=1,d=16,s=16,c=2)", 500),

@@ -22,6 +22,7 @@ from limen.adversary.needle import Needle
 from limen.adversary.neighbourhood import Neighbourhood
 from limen.adversary.parallel_jumps import ParallelJumps
 from limen.adversary.random_texts import RandomTexts
+from limen.adversary.worst_case import Bounded, WorstOfAll
 from limen.attacks import fool, report
 from limen.attacks.shrink import shrunk
 from limen.checks.reader import checked
@@ -37,6 +38,7 @@ from limen.model.embedding import Table
 from limen.model.files import digest, load, save
 from limen.model.model import Frame, Model
 from limen.model.target import Target, keeping
+from limen.training.against import Repair
 
 MODELS = Path(__file__).parents[1] / "benchmarks/models"
 EVA = Task.parse("eva(n=16)")
@@ -397,3 +399,21 @@ def test_models_of_transformers_are_opened_attacked_and_checked(model_type: str,
     path.write_text(json.dumps(said.certificate))
     seen = checked(path, str(tmp_path / "model"))
     assert seen.valid and seen.robust is not False
+
+
+def test_training_against_the_adversary_ends_with_a_proof_and_keeps_what_spoke_against_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = load(MODELS / "linear_two")
+    wrong, _ = attacked("linear_two", Needle())
+    assert isinstance(wrong, WrongAnswer)
+    said = [Bounded(wrong, -1.0, -1.0, "wrong"), Bounded(None, 1.0, 1.0, "right", {})]
+    monkeypatch.setattr(WorstOfAll, "refuses", lambda self, target: None)
+    monkeypatch.setattr(WorstOfAll, "search", lambda self, target: said.pop(0))
+    repair = Repair()
+    assert not repair.proves(model, EVA) and repair.proves(model, EVA)
+    proposed = repair(model, EVA, np.random.default_rng(0), 6)
+    assert proposed[-1].tolist() == list(wrong.tokens) and len(proposed) == 7
+    margins = Target(EVA, model).run(proposed).margin
+    plain = Target(EVA, model).run(EVA.sample(np.random.default_rng(0), 64)[0]).margin
+    assert margins.max() < plain.min()

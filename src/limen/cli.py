@@ -848,7 +848,7 @@ def train(
     queries: Annotated[int | None, typer.Option(help="How many questions a sequence asks.", min=1)] = None,
     dense: Annotated[
         bool | None,
-        typer.Option("--dense/--last", help="Ask for the answer so far at every token, or at the last alone."),
+        typer.Option("--dense/--last", help="Ask for the answer so far at every token, or once at the end."),
     ] = None,
     mixed: Annotated[bool, typer.Option("--mixed", help="Also teach smaller sizes of the task.")] = False,
     first: Annotated[
@@ -858,8 +858,8 @@ def train(
     against: Annotated[
         str | None,
         typer.Option(
-            help="Who proposes inputs to train on: hardest, or the id of an adversary.",
-            autocompletion=completions.of("hardest"),
+            help="Who proposes inputs to train on: hardest, adversary (all of them), or the id of one.",
+            autocompletion=completions.of("hardest", "adversary"),
         ),
     ] = None,
     width: Annotated[int | None, typer.Option(help="Width of the residual stream.", min=2)] = None,

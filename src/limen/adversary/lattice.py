@@ -97,7 +97,8 @@ def contributions(target: Target) -> NDArray[np.int64]:
         after, _ = mixer.step(place.weights, mixer.start(place.weights, batch), seen)
         parts = [x.reshape(*batch, -1) for x in tensors(after)]
     target.forwards += task.vocab
-    return np.rint((torch.cat(parts, -1).to(torch.float64) * unit).numpy()).astype(np.int64)
+    units: NDArray[np.float64] = (torch.cat(parts, -1).to(torch.float64) * unit).numpy()
+    return np.rint(units).astype(np.int64)
 
 
 def _tried(target: Target, table: NDArray[np.int64], places: range) -> StateCollision | None:

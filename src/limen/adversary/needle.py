@@ -40,4 +40,4 @@ def propose(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
     asked = target.ask(needles(task, rng, count))
     order, at = asked.margin.min(1).argsort(kind="stable"), asked.margin.argmin(1)
     order = order[np.isfinite(asked.margin.min(1)[order])]  # what the task promises
-    return asked.inputs[order, at[order]]
+    return np.asarray(asked.inputs[order, at[order]])

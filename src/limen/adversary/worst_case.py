@@ -34,7 +34,7 @@ class Bounded(Searched[WrongAnswer]):
 
 
 @dataclass(frozen=True)
-class WorstCase(Strategy):
+class WorstOfAll(Strategy):
     """For at most so many seconds; the lowest margin seen so far is where it begins."""
 
     seconds: float = 20.0

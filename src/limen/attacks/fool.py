@@ -23,7 +23,7 @@ from limen.adversary.needle import Needle
 from limen.adversary.neighbourhood import Neighbourhood
 from limen.adversary.parallel_jumps import ParallelJumps
 from limen.adversary.random_texts import RandomTexts, Sampled
-from limen.adversary.worst_case import Bounded, WorstCase
+from limen.adversary.worst_case import Bounded, WorstOfAll
 from limen.attacks.baseline import upper_95
 from limen.attacks.report import CLAIMS, EVERYWHERE, Confused, Effort, FoolReport
 from limen.attacks.shrink import neighbour, pulls, shrunk
@@ -46,7 +46,7 @@ ANSWERS: tuple[tuple[Strategy, float], ...] = (
     (Needle(), 0.1),
     (LowEntropy(), 0.1),
     (NearMisses(), 0.1),
-    (WorstCase(), 0.4),
+    (WorstOfAll(), 0.4),
     (Jumps(), 0.3),
     (ParallelJumps(forwards=2**15), 0.5),
     (Coordinates(forwards=2**13), 0.5),

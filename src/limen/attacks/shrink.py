@@ -42,9 +42,9 @@ def _simpler(task: Task, tokens: Tokens) -> Tokens:
     merged = [np.where(text == one, other, text) for one in values for other in values if one != other]
     placed = [np.where(np.arange(len(text)) == i, common, text) for i in np.flatnonzero(text != common)]
     texts = np.array([*merged, *placed]).reshape(-1, task.cut)
-    order = np.lexsort([[_entropy(row) for row in texts], [len(np.unique(row)) for row in texts]])
+    sizes = [(len(np.unique(row)), _entropy(row)) for row in texts]
     here = (len(values), _entropy(text))
-    fewer = [i for i in order if (len(np.unique(texts[i])), _entropy(texts[i])) < here]
+    fewer = sorted((i for i in range(len(texts)) if sizes[i] < here), key=lambda i: sizes[i])
     fewer = [i for i in fewer if _allowed(task, np.append(texts[i], tokens[task.cut :]))]
     return texts[fewer[:_TRIED]]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from limen.checks.collision import check_collision, check_state_collision
 from limen.checks.fooled import check_same_answer, check_wrong_answer, given_by
 from limen.core.arrays import np
@@ -74,7 +76,7 @@ def collision(target: Target, left: Tokens, right: Tokens, suffix: Tokens) -> Co
     return made if check_collision(made, target.model) is None else None
 
 
-def _pair(target: Target, left: Tokens, right: Tokens, suffix: Tokens) -> dict[str, object]:
+def _pair(target: Target, left: Tokens, right: Tokens, suffix: Tokens) -> dict[str, Any]:
     texts = {"left": left, "right": right, "suffix": suffix}
     said = {name: tuple(map(int, text)) for name, text in texts.items()}
     named = {"task": target.task.spelled, "arithmetic": arithmetic(target)}

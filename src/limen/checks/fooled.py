@@ -50,9 +50,9 @@ def check_wrong_answer(certificate: WrongAnswer, model: object) -> Recheck:
     elif steps:
         raise BadInput("chain of thought is run on a limen model only")
     (given,) = _run(model, task, tokens, certificate.precision, steps)
-    for name, said, is_ in (("answer", certificate.answer, right), ("given", certificate.given, given)):
-        if np.atleast_1d(said).tolist() != is_:
-            return Recheck(f"{name} is {is_}, the certificate says {said}", False, "")
+    for name, claimed, is_ in (("answer", certificate.answer, right), ("given", certificate.given, given)):
+        if np.atleast_1d(claimed).tolist() != is_:
+            return Recheck(f"{name} is {is_}, the certificate says {claimed}", False, "")
     if given == right:
         return Recheck(f"the model is right: {right}", False, "")
     runs = _others(model, task, tokens, certificate.precision, steps)

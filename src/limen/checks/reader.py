@@ -15,6 +15,7 @@ from limen.checks.tried import check_run
 from limen.core.certificate import (
     Bound,
     Collision,
+    CorrectEverywhere,
     Machine,
     Run,
     SameAnswer,
@@ -85,14 +86,14 @@ def checked(path: Path, model: Path | str) -> CheckReport:
     content = content_of(path)
     certificate = decode(content)
     kind = str(type(certificate).__struct_config__.tag)
-    if isinstance(certificate, Bound | Solves | Machine):
+    if isinstance(certificate, Bound | Solves | Machine | CorrectEverywhere):
         files = [Path(model) / HEADER, Path(model) / WEIGHTS]
         there = all(file.is_file() for file in files)
         found = check(content, (content_of(files[0]), content_of(files[1])) if there else None)
         return CheckReport(valid=found.valid, robust=found.valid, kind=kind, reason=found.says)
-    found = _run_again(certificate, opened(str(model)))
+    seen = _run_again(certificate, opened(str(model)))
     return CheckReport(
-        valid=found.reason is None, robust=found.robust, kind=kind, reason=found.reason or found.said
+        valid=seen.reason is None, robust=seen.robust, kind=kind, reason=seen.reason or seen.said
     )
 
 
@@ -125,19 +126,24 @@ def _run_again(certificate: Tried, model: object) -> Recheck:
         case Collision() as c:
             said = f"{task}: two inputs with different right answers get the same output"
             return _collided(check_collision(c, model), said, c.arithmetic, model)
-    if not isinstance(model, Model):
-        raise BadInput("this certificate is about a limen model: name its folder")
-    match certificate:
-        case Run() as c:
-            which = "all there are" if c.exhaustive else f"half of them hard, drawn from seed {c.seed}"
-            said = f"{task} in {c.precision}: {c.tried} inputs right{thought(c.steps)}, {which}"
-            reason, every = check_run(c, model), c.exhaustive
-            return Recheck(reason, reason is None and every, f"{said}; margin at least {c.margin}")
-        case Transcript() as c:
-            bits = sum(message.bits for message in c.messages)
-            said = f"{task} by {c.architecture}: {len(c.messages)} messages of {bits} bits, said again"
-            reason = check_transcript(c, model)
-            return Recheck(reason, reason is None, said)
+        case Run() | Transcript() as c:
+            if not isinstance(model, Model):
+                raise BadInput("this certificate is about a limen model: name its folder")
+            return _said_again(c, model) if isinstance(c, Transcript) else _tried_again(c, model)
+
+
+def _tried_again(c: Run, model: Model) -> Recheck:
+    which = "all there are" if c.exhaustive else f"half of them hard, drawn from seed {c.seed}"
+    said = f"{c.task} in {c.precision}: {c.tried} inputs right{thought(c.steps)}, {which}"
+    reason = check_run(c, model)
+    return Recheck(reason, reason is None and c.exhaustive, f"{said}; margin at least {c.margin}")
+
+
+def _said_again(c: Transcript, model: Model) -> Recheck:
+    bits = sum(message.bits for message in c.messages)
+    said = f"{c.task} by {c.architecture}: {len(c.messages)} messages of {bits} bits, said again"
+    reason = check_transcript(c, model)
+    return Recheck(reason, reason is None, said)
 
 
 def _collided(reason: str | None, said: str, arithmetic: str, model: object) -> Recheck:

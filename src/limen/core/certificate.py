@@ -153,6 +153,18 @@ class Fits(Solves, frozen=True, kw_only=True, tag="fits"):
     architecture: str
 
 
+class CorrectEverywhere(Certificate, frozen=True, kw_only=True, tag="correct_everywhere"):
+    """Weights that answer EVERY input rightly in this precision, by a search over all inputs at once.
+
+    `proof` is the tree of the search with its multipliers; the kernel replays it in intervals.
+    """
+
+    weights: Digest
+    precision: Word
+    margin: Number
+    proof: list[Any]
+
+
 class Machine(Certificate, frozen=True, kw_only=True, tag="machine"):
     """At no cut are there more than 2^bits prefixes to tell apart: some recurrence of that size does it."""
 
@@ -185,7 +197,7 @@ class Transcript(Certificate, frozen=True, kw_only=True, tag="transcript"):
     messages: tuple[Message, ...]
 
 
-Proof = Bound | Solves | Fits | Machine  # what the kernel derives
+Proof = Bound | Solves | Fits | Machine | CorrectEverywhere  # what the kernel derives
 Tried = WrongAnswer | SameAnswer | Collision | StateCollision | Run | Transcript  # what a run shows
 Witness = Proof | Tried
 

@@ -38,7 +38,7 @@ class Measurement:
     best: float  # of all looks
     chance: float
     floor: float
-    stop: str  # target, schedule or diverged
+    stop: str  # target, proved, schedule or diverged
     state_bits: int | None = None  # that cross the cut; None: a layer keeps every token
     needs_bits: int | None = None  # by the tightest theorem that counts bits
     provable: bool = False

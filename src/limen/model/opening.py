@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +59,7 @@ def _hugging_face(folder: Path) -> object:
         raise BadInput(
             f"{folder} has a {_CONFIG} and no *.safetensors: other files may hold code, and are not read"
         )
-    import transformers
-
+    transformers: Any = import_module("transformers")
     transformers.logging.set_verbosity_error()
     try:
         model = transformers.AutoModelForCausalLM.from_pretrained(
@@ -67,7 +67,8 @@ def _hugging_face(folder: Path) -> object:
         )
     except (OSError, ValueError, KeyError) as error:
         raise BadInput(f"{folder}: transformers does not read it: {error}") from error
-    return model.eval()
+    found: object = model.eval()
+    return found
 
 
 def fingerprint(model: object) -> str | None:

@@ -97,7 +97,7 @@ def fool_picture(said: FoolReport) -> str:
     low = _TOP + len(shown) * (_CELL + 12) + 30
     if said.pulls:
         body += _pulls(said.pulls[:places], low)
-        low += 2 * _BARS + 30
+        low += _BARS + round(_BARS * max(0.0, -min(said.pulls)) / (max(map(abs, said.pulls)) or 1.0)) + 30
     return drawn(width, low, body, _STYLE, _DARK)
 
 
@@ -118,11 +118,12 @@ def _tokens(one: Confused, shown: tuple[Confused, ...], places: int, y: int) -> 
 def _pulls(pulls: tuple[float, ...], y: int) -> list[str]:
     """A bar a place: up, what pulls to the wrong answer; down, what holds against it."""
     most, middle = max(map(abs, pulls)) or 1.0, y + _BARS
+    low = middle + _BARS * max(0.0, -min(pulls)) / most
     body = [text(12, middle - 8, "pulls to the"), text(12, middle + 6, "wrong answer")]
     for i, pull in enumerate(pulls):
         height = _BARS * abs(pull) / most
         top = middle - height if pull > 0 else middle
         x = _LEFT + i * _CELL
         body.append(rect(x, top, _CELL - 3, height, class_="against" if pull > 0 else "for"))
-        body.append(text(x + (_CELL - 3) / 2, y + 2 * _BARS + 16, i, text_anchor="middle"))
+        body.append(text(x + (_CELL - 3) / 2, low + 16, i, text_anchor="middle"))
     return [*body, line(_LEFT, middle, _LEFT + len(pulls) * _CELL, middle, class_="axis")]

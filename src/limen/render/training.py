@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 STOPS = {
     "target": "the target",
+    "proved": "a proof that it is right on every input",
     "schedule": "the end of the schedule",
     "diverged": "a loss that is not a number",
 }

@@ -3,12 +3,14 @@
 Whoever proposes is a function of the model, the task, a generator and a number: it returns so many inputs
 of the task, as tokens.  Their answers come from the task's definition, so a bad proposal costs time and
 nothing else. A strategy of `limen.adversary` takes part by having a function `propose`, which returns the
-inputs with the least lead first; `hardest` is here, and `adversary`, who asks several of them.
+inputs with the least lead first; `hardest` is here, and `adversary`, who asks several of
+them and ends the training once the model is proved right on every input.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -16,10 +18,12 @@ import lazy_loader
 import numpy as np
 from numpy.random import Generator
 
+from limen.adversary.worst_case import WorstOfAll
 from limen.core.catalogue import ids
 from limen.core.errors import unknown
 from limen.core.task import Task, Tokens
 from limen.model.model import Model
+from limen.model.target import Target
 from limen.training.forward import logits_at_the_end
 
 if TYPE_CHECKING:
@@ -29,6 +33,7 @@ else:
 
 Proposes = Callable[[Model, Task, Generator, int], Tokens]
 _DRAWN = 8  # inputs that are drawn for one that is kept
+_PROVING = 5.0  # seconds of an attempt at a proof
 
 
 def hardest(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
@@ -42,14 +47,33 @@ def hardest(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
     return np.asarray(tokens[np.argsort(lead.numpy(), kind="stable")[:count]])
 
 
-def adversary(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
+@dataclass
+class Repair:
     """What strategies find, a third of each kind: needles, texts of few values, linearised jumps.
 
-    Of what costs no gradient four times as many are drawn, and those with the least lead are kept.
+    Of what costs no gradient four times as many are drawn, and those with the least lead are kept.  Where the
+    exact search covers the model, it is asked whether the model is right on every input; the input that
+    says no is trained on from then on.
     """
-    third = -(-count // 3)
-    easy = [_strategy(name)(model, task, rng, 4 * third)[:third] for name in ("needle", "low_entropy")]
-    return np.concatenate([*easy, _strategy("parallel_jumps")(model, task, rng, third)])
+
+    met: list[Tokens] = field(default_factory=list)
+
+    def __call__(self, model: Model, task: Task, rng: Generator, count: int) -> Tokens:
+        third = -(-count // 3)
+        easy = [_strategy(name)(model, task, rng, 4 * third)[:third] for name in ("needle", "low_entropy")]
+        drawn = np.concatenate([*easy, _strategy("parallel_jumps")(model, task, rng, third)])
+        return np.concatenate([drawn, *(tokens[None] for tokens in self.met[-third:])])
+
+    def proves(self, model: Model, task: Task) -> bool:
+        """Whether the exact search proves that the model is right on every input."""
+        still = Model(model.frame, {name: w.detach().clone() for name, w in model.weights.items()})
+        target, search = Target(task, still), WorstOfAll(seconds=_PROVING)
+        if search.refuses(target) is not None:
+            return False
+        found = search.search(target)
+        if found.witness is not None:
+            self.met.append(np.array(found.witness.tokens))
+        return found.verdict == "right"
 
 
 def _strategy(name: str) -> Proposes:
@@ -59,7 +83,7 @@ def _strategy(name: str) -> Proposes:
 
 def proposer(name: str) -> Proposes:
     """By its name: `hardest`, `adversary`, or a strategy of the catalogue that proposes inputs."""
-    known = {"hardest": hardest, "adversary": adversary}
+    known: dict[str, Proposes] = {"hardest": hardest, "adversary": Repair()}
     for strategy in ids("adversaries"):
         found = getattr(import_module(f"limen.adversary.{strategy}"), "propose", None)
         if found is not None:

@@ -15,7 +15,7 @@ from numpy.random import Generator
 from limen.core.task import Answers, Tokens
 from limen.model.model import Model
 from limen.training.adamw import AdamW
-from limen.training.against import Proposes
+from limen.training.against import Proposes, Repair
 from limen.training.forward import at, logits_at_the_end, streams
 from limen.training.lesson import NOT_DUE, Batch, Lesson
 from limen.training.rounded import Rounding, logits_after_cut
@@ -112,7 +112,7 @@ class Taught(NamedTuple):
 
     curve: list[Seen]
     steps: int
-    stop: str  # target, schedule or diverged
+    stop: str  # target, proved, schedule or diverged
 
 
 def train(pupil: Pupil, steps: int, watch: Watch, proposes: Proposes | None = None) -> Taught:
@@ -132,7 +132,9 @@ def train(pupil: Pupil, steps: int, watch: Watch, proposes: Proposes | None = No
             watch(curve[-1])
             before = time.perf_counter()
             if len(curve) > 1 and min(curve[-1].accuracy, curve[-2].accuracy) >= spec.target:
-                return Taught(curve, step, "target")
+                stop = _stop(pupil, proposes)
+                if stop is not None:
+                    return Taught(curve, step, stop)
         if step == steps:
             break
         if proposes is not None and step % _PROPOSED_EVERY == 0:
@@ -141,6 +143,13 @@ def train(pupil: Pupil, steps: int, watch: Watch, proposes: Proposes | None = No
         if not math.isfinite(loss):
             return Taught(curve, step, "diverged")
     return Taught(curve, steps, "schedule")
+
+
+def _stop(pupil: Pupil, proposes: Proposes | None) -> str | None:
+    """Why training ends where the target is reached; who repairs a model goes on until it is proved right."""
+    if not isinstance(proposes, Repair):
+        return "target"
+    return "proved" if proposes.proves(pupil.model, pupil.lesson.task) else None
 
 
 def _step(pupil: Pupil, optimizer: AdamW, rng: Generator, rate: float, proposed: Batch | None) -> float:
