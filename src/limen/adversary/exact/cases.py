@@ -1,9 +1,9 @@
 """The inputs of a task as products of sets: one case for each question and each right answer to it.
 
 A case says which tokens may stand where so that the last token asks this and the answer is that.  All inputs
-of the promise lie in exactly one case.  Where keys must differ, a token has a class at its position (its key),
-and no two positions may hold tokens of one class; a product of sets knows nothing of that, so a case holds
-more inputs than the promise, and `narrowed` takes out what follows from keys that are already fixed.
+of the promise lie in exactly one case.  Where keys must differ, a token has a class at its position (its
+key), and no two positions may hold tokens of one class; a product of sets knows nothing of that, so a case
+holds more inputs than the promise, and `narrowed` takes out what follows from keys that are already fixed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from limen.tasks.index import Index
 from limen.tasks.recall import Recall
 from limen.tasks.retrieval import Retrieval
 
-
 _NUMBERS = 2**26  # of all cases' tables
 
 
@@ -34,7 +33,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Cases:
-    """All cases of a task, in an order that the kernel knows, and the class of each token at each position."""
+    """All cases of a task, in an order that the kernel knows, and each token's class at each position."""
 
     cases: tuple[Case, ...]
     classes: NDArray[np.int64]  # (length, vocab); -1: free of the promise

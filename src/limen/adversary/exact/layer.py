@@ -5,8 +5,8 @@ r"""A model of one layer, read as: a row of heads, and a readout of what they gi
     logit_c = z'·U_c + u_c                   z' = z + ReLU(z W₁ + b₁) W₂ + b₂, a per-position function
     logit_c = z·(w∘U_c)/ρ(z) + u_c           behind the final norm, ρ(z) = √(mean z² + 10⁻⁶)
 
-Behind a norm the *scaled* margin ρ·(logit_a - logit_b) stands for the margin: it has its sign, and it is affine
-in z but for (u_a - u_b)ρ(z).  Everything is computed in float64 from the stored weights.
+Behind a norm the *scaled* margin ρ·(logit_a - logit_b) stands for the margin: it has its sign, and it is
+affine in z but for (u_a - u_b)ρ(z).  Everything is computed in float64 from the stored weights.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Layer:
 
         Sums and ratios are bounded together (`together`), each other head by itself.
         """
-        total, found, joint, at = np.zeros(len(C)), list[Ints](), list[tuple[Head, Array]](), 0
+        total, found, joint, at = np.zeros(len(C)), list[Ints](), list[tuple[Ratio | Sum, Array]](), 0
         for head in self.heads:
             C_h, at = C[:, at : at + head.v.shape[-1]], at + head.v.shape[-1]
             if len(self.heads) > 1 and isinstance(head, Ratio | Sum):
@@ -135,39 +135,20 @@ class Layer:
 
 def layer(model: Model, task: Task, asked: list[int]) -> Layer | str:
     """The model as heads and a readout, or in words why it is none."""
-    frame, layers = model.frame, model.frame.architecture.layers
-    local = frame.local(0)
-    n, V, sizes = (
-        task.length,
-        task.vocab,
-        sum(part.mixer.shapes(1).get("O", (1, 1))[0] for part in layers[0].parts),
-    )
-    if len(layers) != 1:
-        return f"it has {len(layers)} layers; worst cases are found over one"
-    if local is not None and not isinstance(local, Mlp):
-        return "its per-position function is no ReLU layer"
-    if local is not None and frame.norm:
-        return "a norm stands before its per-position function"
-    if not isinstance(frame.readout, Affine):
-        return f"its readout, {frame.readout}, is not affine"
-    if frame.answers != task.answers:
-        return f"it gives {frame.answers} answers, the task has {task.answers}"
-    if n * V * max(len(asked), frame.width, sizes) > _NUMBERS:
-        return "it is too large: a table has a number for every position, token and question"
-    if not all(w.is_floating_point() and bool(w.isfinite().all()) for w in model.weights.values()):
-        return "a weight is not a finite number"
+    if (why := _strange(model, task, asked)) is not None:
+        return why
+    frame = model.frame
     with torch.no_grad():
         wide = Model(frame, {name: w.double() for name, w in model.weights.items()})
         try:
-            x = wide.embedded(torch.arange(V)[:, None].expand(V, n)).transpose(0, 1)  # (n, V, D)
+            x = wide.embedded(torch.arange(task.vocab)[:, None].expand(task.vocab, task.length)).transpose(
+                0, 1
+            )
         except BadInput as error:
             return str(error)
-        seen, tokens, heads = wide.seen(0, x), torch.as_tensor(asked), list[Head]()
+        seen, tokens, heads = wide.seen(0, x), torch.as_tensor(asked), list[Head]()  # (n, V, D)
         for place in wide.places(0):
-            found = _HEADS.get(type(place.mixer))
-            if found is None:
-                return f"no exact worst case is known for {place.mixer}"
-            made = found(place.mixer, place.weights, seen, tokens)
+            made = _HEADS[type(place.mixer)](place.mixer, place.weights, seen, tokens)
             if isinstance(made, str):
                 return made
             heads += made
@@ -175,14 +156,45 @@ def layer(model: Model, task: Task, asked: list[int]) -> Layer | str:
         U = wide.weights["readout.U"] * (wide.weights["readout.norm"][:, None] if frame.norm else 1.0)
         O = torch.cat([place.weights["O"] for place in wide.places(0)])
         own = (
-            None
-            if local is None
-            else tuple(wide.parts["0.local"][w].numpy() for w in ("W1", "b1", "W2", "b2"))
+            []
+            if frame.local(0) is None
+            else [wide.parts["0.local"][w].numpy() for w in ("W1", "b1", "W2", "b2")]
         )
         return Layer(
-            {token: row for row, token in enumerate(asked)}, tuple(heads), base.numpy(), O.numpy(), U.numpy(),
-            wide.weights["readout.u"].numpy(), frame.norm, frame.residual, own,  # type: ignore[arg-type]
-        )  # fmt: skip
+            asked={token: row for row, token in enumerate(asked)},
+            heads=tuple(heads),
+            x=base.numpy(),
+            O=O.numpy(),
+            U=U.numpy(),
+            u=wide.weights["readout.u"].numpy(),
+            norm=frame.norm,
+            residual=frame.residual,
+            local=(own[0], own[1], own[2], own[3]) if own else None,
+        )
+
+
+def _strange(model: Model, task: Task, asked: list[int]) -> str | None:
+    """What of a model is not written down here."""
+    frame, layers, local = model.frame, model.frame.architecture.layers, model.frame.local(0)
+    if len(layers) != 1:
+        return f"it has {len(layers)} layers; worst cases are found over one"
+    unknown = [part.mixer for part in layers[0].parts if type(part.mixer) not in _HEADS]
+    if unknown:
+        return f"no exact worst case is known for {unknown[0]}"
+    if local is not None and (frame.norm or not isinstance(local, Mlp)):
+        return (
+            "a norm stands before its per-position function" if frame.norm else "it has a function of its own"
+        )
+    if not isinstance(frame.readout, Affine):
+        return f"its readout, {frame.readout}, is not affine"
+    if frame.answers != task.answers:
+        return f"it gives {frame.answers} answers, the task has {task.answers}"
+    heads = sum(part.mixer.shapes(1)["O"][0] for part in layers[0].parts)
+    if task.length * task.vocab * max(len(asked), frame.width, heads) > _NUMBERS:
+        return "it is too large: a table has a number for every position, token and question"
+    if not all(w.is_floating_point() and bool(w.isfinite().all()) for w in model.weights.values()):
+        return "a weight is not a finite number"
+    return None
 
 
 def _projected(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor) -> Any:
