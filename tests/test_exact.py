@@ -138,10 +138,11 @@ def test_what_is_not_covered_is_said_in_words() -> None:
 
 def test_a_construction_is_proved_without_hints() -> None:
     """Its embedding is a layout of codes, and nobody tells the procedure where it looks."""
-    task = Task.parse("index(n=3,S=2)")
-    result = worst(Model.of(construct(task, "index_by_softmax")), task, seconds=10)
-    assert result is not None and result.verdict in ("right", "undecided")
-    assert result.low > 0 and result.high - result.low < 1e-6
+    for text, by in (("index(n=3,S=2)", "index_by_softmax"), ("eva(n=4)", "eva_by_linear")):
+        task = Task.parse(text)
+        result = worst(Model.of(construct(task, by)), task, seconds=10)
+        assert result is not None and result.verdict == "right", result and result.reason
+        assert 0 < result.low and result.high - result.low < 1e-6
 
 
 def test_repair_adds_what_was_found_until_the_model_is_proved() -> None:

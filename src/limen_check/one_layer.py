@@ -93,7 +93,6 @@ def read(model: Model, n: int, vocab: int, answers: int, asked: list[int]) -> La
     expect(len(h["locals"]) in (0, 1), "locals: none, or one a layer")
     need(len(layers) == 1, "worst cases are known of one layer")
     need(h["answers"] == answers, "the model has other answers than the task")
-    need(h["readout"] == "linear", "a readout that is not linear")
     need(n * vocab * (D + len(asked)) <= _MOST, "too large")
     x = _embedded(h["embedding"], m, D, n, vocab)
     seen = _normed(x, m.vector("0.norm.mixer", D)) if h["norm"] else x
@@ -103,7 +102,7 @@ def read(model: Model, n: int, vocab: int, answers: int, asked: list[int]) -> La
         need(call.arguments.keys() <= _HEADED | _OPTIONS[call.name], f"{call.name} with other options")
         made, out = _part(call, m, f"0.{j}", D, seen, asked)
         heads, O = heads + made, O + out
-    U, local = m.columns("readout.U", D, answers), None
+    (U, u), local = _readout(h["readout"], m, D, answers), None
     if h["locals"] and h["locals"][0] is not None:
         need(not h["norm"], "a norm before a per-position function")
         local = _local(h["locals"][0], m, D)
@@ -112,9 +111,21 @@ def read(model: Model, n: int, vocab: int, answers: int, asked: list[int]) -> La
         final = m.vector("readout.norm", D)
         U = [column.each(final) for column in U]
     base = {t: x[-1][t] if h["residual"] else Vec([0] * D, 0) for t in asked}
-    u = m.vector("readout.u", answers)
     expect(not m.unread, f"weight {min(m.unread, default='')[:40]!r} is unknown")
     return Layer(heads, base, O, U, u, h["norm"], h["residual"], local, x, seen)
+
+
+def _readout(text: str, m: Matrices, D: int, answers: int) -> tuple[list[Vec], Vec]:
+    """`linear`: U's columns and u; `binary`: logit_a = Σ_b (2a_b - 1)(2x_b - 1) over `bits` columns."""
+    if text == "linear":
+        return m.columns("readout.U", D, answers), m.vector("readout.u", answers)
+    call = parse_call(text)
+    need(call.name == "binary" and call.arguments.keys() == {"first", "bits"}, "an unknown readout")
+    first, bits = call.number("first", 0, D), call.number("bits", most=D)
+    expect(first + bits <= D, "binary digits beyond the width")
+    signs = [[2 * (a >> b & 1) - 1 for b in range(bits)] for a in range(answers)]
+    columns = [[0] * first + [2 * ONE * s for s in row] + [0] * (D - first - bits) for row in signs]
+    return [Vec(column, 0) for column in columns], Vec([-ONE * sum(row) for row in signs], 0)
 
 
 def _local(text: str, m: Matrices, D: int) -> tuple[list[Vec], Vec, list[Vec], Vec]:

@@ -123,6 +123,7 @@ class Run:
         off_k = self.projected(f"0.{j}.K", range(s * r, s * r + r))
         if head.kind == "erase":
             θ = self.erasing(j, i, head, off_q, off_k)
+            need(θ < 2**-4, "the arithmetic is too coarse for such a memory")
             return [self.n * a for a in v], [self.n * (a * θ + b) for a, b in zip(v, off, strict=True)]
         made = [self.weighed(j, i, call, head, x, off_q[x], off_k) for x in head.q]
         share, many = max(a for a, _ in made), max(b for _, b in made)

@@ -33,7 +33,7 @@ from limen.mixers.softmax import Softmax
 from limen.mixers.window import Window
 from limen.model.local import Mlp
 from limen.model.model import Model
-from limen.model.readout import Affine
+from limen.model.readout import Affine, Binary
 from limen.recurrence.decay import time_step
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def layer(model: Model, task: Task, asked: list[int]) -> Layer | str:
                 return made
             heads += made
         base = x[-1, tokens] if frame.residual else torch.zeros(len(asked), frame.width, dtype=torch.float64)
-        U = wide.weights["readout.U"] * (wide.weights["readout.norm"][:, None] if frame.norm else 1.0)
+        U, u = _readout(wide)
         O = torch.cat([place.weights["O"] for place in wide.places(0)])
         own = (
             []
@@ -166,11 +166,24 @@ def layer(model: Model, task: Task, asked: list[int]) -> Layer | str:
             x=base.numpy(),
             O=O.numpy(),
             U=U.numpy(),
-            u=wide.weights["readout.u"].numpy(),
+            u=u.numpy(),
             norm=frame.norm,
             residual=frame.residual,
             local=(own[0], own[1], own[2], own[3]) if own else None,
         )
+
+
+def _readout(wide: Model) -> tuple[torch.Tensor, torch.Tensor]:
+    """U, times the final norm's weights, and u; an answer written in binary is Σ_b (2a_b - 1)(2x_b - 1)."""
+    frame, w = wide.frame, wide.parts["readout"]
+    if isinstance(frame.readout, Binary):
+        first, bits = frame.readout.first, frame.readout.bits
+        digits = 2.0 * (torch.arange(frame.answers) >> torch.arange(bits)[:, None] & 1).double() - 1
+        U = torch.zeros(frame.width, frame.answers, dtype=torch.float64)
+        U[first : first + bits], u = 2 * digits, -digits.sum(0)
+    else:
+        U, u = w["U"], w["u"]
+    return U * (w["norm"][:, None] if frame.norm else 1.0), u
 
 
 def _strange(model: Model, task: Task, asked: list[int]) -> str | None:
@@ -185,7 +198,7 @@ def _strange(model: Model, task: Task, asked: list[int]) -> str | None:
         return (
             "a norm stands before its per-position function" if frame.norm else "it has a function of its own"
         )
-    if not isinstance(frame.readout, Affine):
+    if not isinstance(frame.readout, Affine | Binary):
         return f"its readout, {frame.readout}, is not affine"
     if frame.answers != task.answers:
         return f"it gives {frame.answers} answers, the task has {task.answers}"
