@@ -1,6 +1,6 @@
 """Worst cases over all inputs: agreement with brute force, speed beside random testing, repair at n = V = 16.
 
-    python benchmarks/exact.py agree     144 trained models (12 kinds of layer, 3 readouts, 4 seeds) at n = V = 4
+    python benchmarks/exact.py agree     144 trained models (12 layers, 3 readouts, 4 seeds), n = V = 4
     python benchmarks/exact.py speed     one-layer models at n = V = 8 and 16, with what the kernel takes
     python benchmarks/exact.py repair    a gated model with a ReLU layer at n = V = 16, until it is proved
 
@@ -101,9 +101,7 @@ def agree() -> int:
 
 
 def speed() -> int:
-    print(
-        "layer, hidden, n: low … high, verdict, nodes, search s, with proof and kernel s, margin of 10^4 random"
-    )
+    print("layer, hidden, n: low … high, verdict, nodes, search s, with proof s, least of 10^4 random")
     for n, stack, hidden in product((8, 16), ("softmax(h=1,d=16)", "linear(h=1,d=16)"), (0, 32)):
         task, rng = Task.parse(f"eva(n={n})"), np.random.default_rng(0)
         start = frame(stack, task, False, hidden, 32).random(torch.Generator().manual_seed(0), torch.float32)

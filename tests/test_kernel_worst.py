@@ -34,8 +34,8 @@ TASK = Task.parse(TEXT)
 STACKS = [
     "softmax(h=1,d=4)", "window(h=1,d=4,W=4)", "masked_softmax(h=1,d=4,first=1,last=3)", "linear(h=1,d=4)",
     "linear(h=2,d=3,phi=identity,normalise=false)", "linear(h=1,d=4,phi=taylor)", "log_linear(h=1,d=4)",
-    "log_linear(h=1,d=4,over=mamba2)", "gated_linear(h=3,d=3,d_k=1)", "delta(h=1,d=4)", "gated_delta(h=1,d=4)",
-    "softmax(h=2,d=3)", "softmax(h=1,d=2)|linear(h=1,d=3)",
+    "log_linear(h=1,d=4,over=mamba2)", "gated_linear(h=3,d=3,d_k=1)", "delta(h=1,d=4)",
+    "gated_delta(h=1,d=4)", "softmax(h=2,d=3)", "softmax(h=1,d=2)|linear(h=1,d=3)",
 ]  # fmt: skip
 
 

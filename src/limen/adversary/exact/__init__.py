@@ -20,13 +20,13 @@ from limen.model.files import digest
 from limen.model.model import Model
 from limen.model.predictor import Predictor
 
-__all__ = ["Exact", "Worst", "uncovered", "worst"]
+__all__ = ["ExactWorst", "Worst", "uncovered", "worst"]
 
 SECONDS = 10.0  # of a search that nobody limits
 
 
 @dataclass(frozen=True)
-class Exact(Strategy):
+class ExactWorst(Strategy):
     """Looks at all inputs at once, where the model is of a kind whose worst one can be computed."""
 
     seconds: float = SECONDS

@@ -17,7 +17,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lazy_loader
 
-from limen.adversary.exact.heads import Array, Bools, Chain, Erasing, Head, Ints, Ratio, Rows, Sum, together
+from limen.adversary.exact.heads import (
+    Array,
+    Bools,
+    Erasing,
+    Fading,
+    FadingRows,
+    Head,
+    Ints,
+    Ratio,
+    Sum,
+    together,
+)
 from limen.core.arrays import np
 from limen.core.errors import BadInput
 from limen.core.heads import split
@@ -55,7 +66,7 @@ class Bounded(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layer:
+class OneLayer:
     """The heads, and the readout's matrices; y is all heads' outputs side by side."""
 
     asked: dict[int, int]  # the row of a token that asks
@@ -71,12 +82,12 @@ class Layer:
     @property
     def exact(self) -> bool:
         """Whether `least` is the minimum itself."""
-        return len(self.heads) == 1 and isinstance(self.heads[0], Ratio | Sum | Chain)
+        return len(self.heads) == 1 and isinstance(self.heads[0], Ratio | Sum | Fading)
 
     @property
     def last_first(self) -> bool:
         """Whether what a token does depends on later ones, so that they are to be fixed first."""
-        return any(isinstance(head, Rows | Erasing) for head in self.heads)
+        return any(isinstance(head, FadingRows | Erasing) for head in self.heads)
 
     def least(self, X: Ints, C: Array, ok: Bools, more: Array | None = None) -> Bounded:
         """A lower bound on C·y over the tokens that are ok.
@@ -133,7 +144,7 @@ class Layer:
         return np.asarray(np.sqrt((z**2).mean(-1) + EPSILON))
 
 
-def layer(model: Model, task: Task, asked: list[int]) -> Layer | str:
+def layer(model: Model, task: Task, asked: list[int]) -> OneLayer | str:
     """The model as heads and a readout, or in words why it is none."""
     if (why := _strange(model, task, asked)) is not None:
         return why
@@ -160,7 +171,7 @@ def layer(model: Model, task: Task, asked: list[int]) -> Layer | str:
             if frame.local(0) is None
             else [wide.parts["0.local"][w].numpy() for w in ("W1", "b1", "W2", "b2")]
         )
-        return Layer(
+        return OneLayer(
             asked={token: row for row, token in enumerate(asked)},
             heads=tuple(heads),
             x=base.numpy(),
@@ -266,7 +277,7 @@ def _log_linear(mixer: LogLinear, w: Weights, seen: torch.Tensor, tokens: torch.
     if mixer.over == "gated_delta":
         return _erasing(w, seen, _unit(q), _unit(k), v, g.exp(), λ)
     α = _scores(q, k * Δ[..., None]) * λ[..., None]
-    return [Chain(g[h].exp().numpy(), α[h].numpy(), v[h].numpy()) for h in range(mixer.h)]
+    return [Fading(g[h].exp().numpy(), α[h].numpy(), v[h].numpy()) for h in range(mixer.h)]
 
 
 def _gated_linear(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor) -> list[Head]:
@@ -276,9 +287,9 @@ def _gated_linear(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tens
     α, heads = _scores(q, k), list[Head]()
     for h in range(mixer.h):
         if bool((g[h] == g[h, ..., :1]).all()):
-            heads.append(Chain(g[h, ..., 0].numpy(), α[h].numpy(), v[h].numpy()))
+            heads.append(Fading(g[h, ..., 0].numpy(), α[h].numpy(), v[h].numpy()))
         else:
-            heads.append(Rows(q[h].numpy(), k[h].numpy(), g[h].numpy(), v[h].numpy()))
+            heads.append(FadingRows(q[h].numpy(), k[h].numpy(), g[h].numpy(), v[h].numpy()))
     return heads
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import lazy_loader
 
 from limen.adversary.exact.cases import Cases, cases
-from limen.adversary.exact.layer import Layer, layer
+from limen.adversary.exact.layer import OneLayer, layer
 from limen.adversary.exact.proof import certificate, refused
-from limen.adversary.exact.search import Found, Search, search
+from limen.adversary.exact.search import Bracket, Search, search
 from limen.core.arrays import np
 from limen.core.task import Task, Tokens
 from limen.model.model import Model
@@ -63,7 +63,7 @@ def worst(model: Predictor, task: Task, *, seconds: float, incumbent: Tokens | N
     )
 
 
-def _read(model: Predictor, task: Task) -> tuple[Layer, Cases] | str:
+def _read(model: Predictor, task: Task) -> tuple[OneLayer, Cases] | str:
     if not isinstance(model, Model):
         return "it is not one of limen's own models: its weights are not open"
     known = cases(task)
@@ -82,7 +82,7 @@ def _start(state: Search, task: Task, tokens: Tokens) -> None:
 
 
 def _judged(
-    model: Model, task: Task, form: Layer, found: Found
+    model: Model, task: Task, form: OneLayer, found: Bracket
 ) -> tuple[Literal["right", "wrong", "undecided"], dict[str, object] | None, str]:
     if found.tokens is not None and found.high <= 0:
         given = answered(model, found.tokens)

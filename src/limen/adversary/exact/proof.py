@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from limen.adversary.exact.layer import Layer
-from limen.adversary.exact.search import Found, Node
+from limen.adversary.exact.layer import OneLayer
+from limen.adversary.exact.search import Bracket, Node
 from limen.core import kernel
 from limen.core.arrays import np
 from limen.core.certificate import SCHEMA
@@ -24,7 +24,7 @@ _GRID = 2**16  # as the kernel reads multipliers
 _MARGIN = 2**20  # a margin is a multiple of 1/this
 
 
-def certificate(model: Model, task: Task, layer: Layer, found: Found) -> dict[str, object] | str:
+def certificate(model: Model, task: Task, layer: OneLayer, found: Bracket) -> dict[str, object] | str:
     """What says that the model is right everywhere, or why there is none."""
     low = min([found.low, *map(_provable, found.roots)])
     margin = math.floor((low - 1e-6 * (1 + abs(low))) * _MARGIN)

@@ -7,7 +7,7 @@ layer,
 
 every ReLU is replaced by a line on the side that bounds the margin from below.  For s_j ≥ 0 that is α_j
 h_j with 0 ≤ α_j ≤ 1; for s_j < 0 it is σh_j + max over both ends of h_j's range of ReLU(h) - σh, which is
-convex in h. What remains is C·y + c₀, and `Layer.least` minimises it over all allowed inputs jointly.  The
+convex in h. What remains is C·y + c₀, and `OneLayer.least` minimises it over all allowed inputs jointly.  The
 bound is concave in α and in the multipliers β ≥ 0 of signs that a branch assumes, so a few steps of
 supergradient ascent raise it; the inputs met on the way are attacks.  A node that is not good enough is
 split: by the sign of the ReLU that costs most, or by a token.  Best first, over all questions at once.
@@ -24,7 +24,7 @@ from itertools import count
 
 from limen.adversary.exact.cases import Cases
 from limen.adversary.exact.heads import Array, Bools, Ints, Ratio, grid
-from limen.adversary.exact.layer import EPSILON, Layer
+from limen.adversary.exact.layer import EPSILON, OneLayer
 from limen.core.arrays import NDArray, np
 
 _BATCH, _STEPS, _FIRST = 48, 12, 25  # nodes at a time; steps of ascent in a node, and in the first ones
@@ -66,7 +66,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Found:
+class Bracket:
     """low ≤ the least margin ≤ high; high is that of the tokens."""
 
     low: float
@@ -84,9 +84,11 @@ class Found:
 class Search:
     """The state of one search: the best input so far, and the questions' trees."""
 
-    def __init__(self, layer: Layer, cases: Cases) -> None:
+    def __init__(self, layer: OneLayer, cases: Cases) -> None:
         self.layer, self.cases = layer, cases
-        self.high, self.nodes, self.tokens = math.inf, 0, None
+        self.high: float = math.inf
+        self.tokens: Ints | None = None
+        self.nodes = 0
         self.low_margin: list[tuple[float, Ints]] = []  # inputs that were met, for whoever trains on them
         if layer.local is None:
             self.G, self.g0 = np.zeros((len(layer.O), 0)), np.zeros((len(layer.x), 0))
@@ -238,7 +240,7 @@ class Ascent:
         return grid(np.clip(α + by[0], 0, 1)), grid(np.maximum(β + 2 * by[1], 0) * (up_β != 0))
 
 
-def search(s: Search, seconds: float, enough: float = np.inf) -> Found:
+def search(s: Search, seconds: float, enough: float = np.inf) -> Bracket:
     """Until low and high meet, or the least margin is known to be `enough`, or time is over."""
     start, tick = time.monotonic(), count()
     roots = list[Node]()
@@ -267,8 +269,8 @@ def search(s: Search, seconds: float, enough: float = np.inf) -> Found:
             s.bound(made, _STEPS)
         for node in made:
             heapq.heappush(heap, (node.known, next(tick), node))
-    low = min(heap[0][0] if heap else math.inf, s.high)
-    return Found(low, s.high, s.tokens, roots, s.nodes, time.monotonic() - start)
+    known = min(heap[0][0] if heap else math.inf, s.high)
+    return Bracket(known, s.high, s.tokens, roots, s.nodes, time.monotonic() - start)
 
 
 def _parts(s: Search, node: Node, target: float) -> tuple[Node, ...]:
