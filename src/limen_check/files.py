@@ -1,8 +1,8 @@
 """Files of strangers: certificates, models, weights.  Everything is bounded and typed before any work starts.
 
-JSON is UTF-8, without floats, without a key given twice, not nested deeper than 32.  Weights are the tensors of a
-safetensors file, all float64 or, where a rule speaks of them, all float32; every byte of it is accounted for.
-"""
+JSON is UTF-8, without floats, without a key given twice, not nested deeper than 32.  Weights are the
+tensors of a safetensors file, all float64 or, where a rule speaks of them, all float32; every byte of it
+is accounted for."""
 
 import hashlib
 import json

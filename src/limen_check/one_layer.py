@@ -9,7 +9,6 @@ Whatever a model has that is not written down here is refused, and so is a tenso
 """
 
 from collections.abc import Callable
-
 from typing import Any, NamedTuple
 
 from limen_check.balls import ONE, PLACES, Ball, Vec, dot, elu1, exp, root, sigmoid, softplus, vec, weights
@@ -36,11 +35,15 @@ class Head(NamedTuple):
     g: list[Vec]  # [position], over the tokens; empty where nothing fades
     q: dict[int, Vec]  # the projections, before anything is made of them
     k: list[list[Vec]]
-    unit: dict[int, Vec] = {}  # these of erasing heads; `short`: not above the length of a key or query
-    w: list[list[Vec]] = []
-    e: list[list[Vec]] = []
-    short: int = ONE
-    scale: dict[int, Table] = {}  # of log_linear: what α is beside φ(q)·φ(k), or q·k
+    scale: dict[int, Table]  # of log_linear: what α is beside φ(q)·φ(k), or q·k; else empty
+    erased: "Erased | None" = None
+
+
+class Erased(NamedTuple):  # keys e of length 1, w = βe, queries of length 1; none was shorter than `short`
+    unit: dict[int, Vec]
+    w: list[list[Vec]]
+    e: list[list[Vec]]
+    short: int
 
 
 class Layer(NamedTuple):
@@ -90,7 +93,6 @@ def read(model: Model, n: int, vocab: int, answers: int, asked: list[int]) -> La
     expect(len(h["locals"]) in (0, 1), "locals: none, or one a layer")
     need(len(layers) == 1, "worst cases are known of one layer")
     need(h["answers"] == answers, "the model has other answers than the task")
-    need(h["readout"] == "linear", "a readout that is not linear")
     need(n * vocab * (D + len(asked)) <= _MOST, "too large")
     x = _embedded(h["embedding"], m, D, n, vocab)
     seen = _normed(x, m.vector("0.norm.mixer", D)) if h["norm"] else x
@@ -100,7 +102,7 @@ def read(model: Model, n: int, vocab: int, answers: int, asked: list[int]) -> La
         need(call.arguments.keys() <= _HEADED | _OPTIONS[call.name], f"{call.name} with other options")
         made, out = _part(call, m, f"0.{j}", D, seen, asked)
         heads, O = heads + made, O + out
-    U, local = m.columns("readout.U", D, answers), None
+    (U, u), local = _readout(h["readout"], m, D, answers), None
     if h["locals"] and h["locals"][0] is not None:
         need(not h["norm"], "a norm before a per-position function")
         local = _local(h["locals"][0], m, D)
@@ -109,9 +111,21 @@ def read(model: Model, n: int, vocab: int, answers: int, asked: list[int]) -> La
         final = m.vector("readout.norm", D)
         U = [column.each(final) for column in U]
     base = {t: x[-1][t] if h["residual"] else Vec([0] * D, 0) for t in asked}
-    u = m.vector("readout.u", answers)
     expect(not m.unread, f"weight {min(m.unread, default='')[:40]!r} is unknown")
     return Layer(heads, base, O, U, u, h["norm"], h["residual"], local, x, seen)
+
+
+def _readout(text: str, m: Matrices, D: int, answers: int) -> tuple[list[Vec], Vec]:
+    """`linear`: U's columns and u; `binary`: logit_a = Σ_b (2a_b - 1)(2x_b - 1) over `bits` columns."""
+    if text == "linear":
+        return m.columns("readout.U", D, answers), m.vector("readout.u", answers)
+    call = parse_call(text)
+    need(call.name == "binary" and call.arguments.keys() == {"first", "bits"}, "an unknown readout")
+    first, bits = call.number("first", 0, D), call.number("bits", most=D)
+    expect(first + bits <= D, "binary digits beyond the width")
+    signs = [[2 * (a >> b & 1) - 1 for b in range(bits)] for a in range(answers)]
+    columns = [[0] * first + [2 * ONE * s for s in row] + [0] * (D - first - bits) for row in signs]
+    return [Vec(column, 0) for column in columns], Vec([-ONE * sum(row) for row in signs], 0)
 
 
 def _local(text: str, m: Matrices, D: int) -> tuple[list[Vec], Vec, list[Vec], Vec]:
@@ -180,7 +194,8 @@ def _part(
     """The heads of one mixer, and the rows of its W_O."""
     h, d, n = call.number("h", most=1 << 10), call.number("d", most=1 << 12), len(seen)
     r, sets = call.number("d_k", most=1 << 12, default=d), call.number("kv_heads", most=h, default=h)
-    need(h % sets == 0 and not call.arguments.get("bidirectional", False), "such heads")
+    expect(type(call.arguments.get("bidirectional", False)) is bool, "bidirectional must be true or false")
+    expect(h % sets == 0, "kv_heads must divide h")  # the last token sees all tokens in either direction
     need(n * len(seen[0]) * h * (r + d) <= _MOST, "too large")
     Q, K = m.columns(f"{at}.Q", D, h * r), m.columns(f"{at}.K", D, sets * r)
     V = m.columns(f"{at}.V", D, sets * d)
@@ -239,7 +254,7 @@ def _made(kind: str, α: dict[int, list[list[Ball]]], v: list[list[Vec]], g: lis
     rad = max(ball.rad for table in α.values() for row in table for ball in row)
     mids = _mids(α)
     most = {x: max(max(map(abs, row)) for row in table) + rad for x, table in mids.items()}
-    return Head(kind, v, rad, mids, most, g or [], {}, [])
+    return Head(kind, v, rad, mids, most, g or [], {}, [], {})
 
 
 def _mids(tables: dict[int, list[list[Ball]]]) -> dict[int, Table]:
@@ -315,8 +330,8 @@ def _log_linear(
     α = _scores(
         q, [[key.scaled(step) for key, step in zip(*both, strict=True)] for both in zip(k, Δ, strict=True)]
     )
-    scale = _mids({x: _levelled(Δ, level[x]) for x in q})
-    return _made("chain", {x: _levelled(α[x], level[x]) for x in q}, v, g)._replace(scale=scale)
+    chain = _made("chain", {x: _levelled(α[x], level[x]) for x in q}, v, g)
+    return chain._replace(scale=_mids({x: _levelled(Δ, level[x]) for x in q}))
 
 
 def _levelled(table: list[list[Ball]], level: list[Ball]) -> list[list[Ball]]:
@@ -354,7 +369,8 @@ def _delta(
     w = [[one.scaled(by) for one, by in zip(*both, strict=True)] for both in zip(e, β, strict=True)]
     g = [] if gates.over == "delta" else _faded(head, gates)[1]
     short = min(root(one, EPSILON, False).low for row in [*k, q.values()] for one in row)
-    return Head("erase", v, 0, {}, {}, g, q, k, {x: _unit(one) for x, one in q.items()}, w, e, short)
+    erased = Erased({x: _unit(one) for x, one in q.items()}, w, e, short)
+    return Head("erase", v, 0, {}, {}, g, q, k, {}, erased)
 
 
 _HEADS: dict[str, Callable[..., Head]] = {

@@ -1,12 +1,13 @@
 r"""How far rounding may move a margin of a model of one layer, as it is run, from what its weights say.
 
-The arithmetic: the result of every operation is rounded to the nearest number, within u of it; sums inside one
-operation are accumulated with the same u, in any order.  Exponentials, sigmoids and softplus err by less than ε
-of themselves, those of attention's fused kernel by less than ε'.  k roundings in a row multiply by at most
-1 ± γ(k), γ(k) = ku/(1 - ku).
+The arithmetic: the result of every operation is rounded to the nearest number, within u of it; sums inside
+one operation are accumulated with the same u, in any order.  Exponentials, sigmoids and softplus err by
+less than ε of themselves, those of attention's fused kernel by less than ε'.  k roundings in a row
+multiply by at most 1 ± γ(k), γ(k) = ku/(1 - ku).
 
-Tables of absolute values come from the balls; what is computed here is never negative, so plain floats err by a
-factor for which the last line has room, as it has for products of errors, each of which is small.  See rules.md.
+Tables of absolute values come from the balls; what is computed here is never negative, so plain floats err
+by a factor for which the last line has room, as it has for products of errors, each of which is small.
+See rules.md.
 """
 
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ def _abs(v: Vec) -> Floats:
 
 
 def _times(a: Sequence[float], b: Sequence[float]) -> float:
-    return sum(map(mul, a, b))
+    return float(sum(map(mul, a, b)))
 
 
 class Run:
@@ -70,7 +71,7 @@ class Run:
         return max((len(s["codes"]) for s in e["segments"]), default=1) if isinstance(e, dict) else 1
 
     def _own(self, i: int, t: int, x: Floats) -> Floats:
-        """A token's own vector is off by γ(roundings) of this: of itself, or of all rows that codes add up."""
+        """A token's own vector is off by γ(roundings) of this: of itself, or of all rows added up."""
         e: Any = self.model.header["embedding"]
         if not isinstance(e, dict):
             return x
@@ -90,7 +91,7 @@ class Run:
 
     def _behind_norm(self) -> list[list[Floats]]:
         """x/ρ·w moves by δ/ρ·w and by x·rms(δ)/ρ²·w; so mass/ρ·w·(1 + rms(mass)/ρ) bounds it."""
-        w, made = self.vector("0.norm.mixer"), []
+        w, made = self.vector("0.norm.mixer"), list[list[Floats]]()
         for row, masses in zip(self.layer.tokens, self.own, strict=True):
             made.append([])
             for x, mass in zip(row, masses, strict=True):
@@ -100,7 +101,7 @@ class Run:
         return made
 
     def projected(self, name: str, columns: range) -> list[list[Floats]]:
-        """Not below the errors of x W, [position][token][column]; a bias is one more rounding and adds below."""
+        """Not below the errors of x W, [position][token][column]."""
         W, share = self.columns(name), self.share + self.γ(self.D + 2)
         return [[[share * _times(x, W[c]) for c in columns] for x in row] for row in self.seen]
 
@@ -122,6 +123,7 @@ class Run:
         off_k = self.projected(f"0.{j}.K", range(s * r, s * r + r))
         if head.kind == "erase":
             θ = self.erasing(j, i, head, off_q, off_k)
+            need(θ < 2**-4, "the arithmetic is too coarse for such a memory")
             return [self.n * a for a in v], [self.n * (a * θ + b) for a, b in zip(v, off, strict=True)]
         made = [self.weighed(j, i, call, head, x, off_q[x], off_k) for x in head.q]
         share, many = max(a for a, _ in made), max(b for _, b in made)
@@ -131,7 +133,7 @@ class Run:
     def weighed(
         self, j: int, i: int, call: Call, head: Head, x: int, off_q: Floats, off_k: list[list[Floats]]
     ) -> tuple[float, float]:
-        """y = Σ weight·v: the error of all weights together, sums included, and their sum (1 if they average)."""
+        """y = Σ weight·v: the error of all weights, sums included, and their sum (1 if they average)."""
         n, r, q = self.n, len(off_q), head.q[x]
         if call.name in ("softmax", "window", "masked_softmax"):
             return self.softmax(head, _abs(q), off_q, off_k), 1.0
@@ -170,7 +172,7 @@ class Run:
     def features(
         self, call: Call, head: Head, q: Vec, off_q: Floats, off_k: list[list[Floats]]
     ) -> tuple[list[Floats], list[Floats]]:
-        """Of φ(q)·φ(k), [position][token]: how far it may be off, and the sum of its terms' absolute values."""
+        """Of φ(q)·φ(k), [position][token]: how far it may be off, and its terms' absolute values."""
         over, phi = call.arguments.get("over", "linear"), call.arguments.get("phi", "elu1")
         phi = (
             phi
@@ -216,7 +218,8 @@ class Run:
 
     def erasing(self, j: int, i: int, head: Head, off_q: list[Floats], off_k: list[list[Floats]]) -> float:
         """(n+1)² times what a key, its strength and its gate may be off, as a share of n values."""
-        n, r, short = self.n, len(off_q[0]), head.short / ONE
+        assert head.erased is not None
+        n, r, short = self.n, len(off_q[0]), head.erased.short / ONE
         need(n <= _CHUNK, "a text too long for a bound on its rounding")
         lengths = [sqrt(_times(off, off)) for row in [off_q, *off_k] for off in row]
         unit = 2 * max(lengths) / short + self.γ(r + 8)
@@ -239,39 +242,44 @@ def error(model: Model, layer: Layer, n: int, precision: str) -> Fraction:
     z = [a + sum(b * row[k] for b, row in zip(y, O, strict=True)) for k, a in enumerate(own)]
     need(max(z) < _LARGEST, "numbers too large for the arithmetic")
     rounded = [run.γ(len(y) + run._codes() + 8) * a for a in z]
-    most = 0.0
-    for a in range(len(layer.U)):
-        for b in range(a):
-            most = max(most, _pair(run, a, b, off, z, rounded))
+    hidden = _hidden(run, off, z, rounded) if layer.local is not None else ([], [], [])
+    pairs = [(a, b) for a in range(len(layer.U)) for b in range(a)]
+    most = max((_pair(run, a, b, (off, z, rounded), hidden) for a, b in pairs), default=0.0)
     return Fraction(most) * Fraction(9, 8) + Fraction(1, 1 << 60)
 
 
-def _pair(run: Run, a: int, b: int, off: Floats, z: Floats, rounded: Floats) -> float:
-    """Of logit_a - logit_b: what the heads are off by, through the exact difference, and the readout's roundings."""
-    layer, c = run.layer, run.layer.U[a].minus(run.layer.U[b])
+def _pair(
+    run: Run, a: int, b: int, last: tuple[Floats, Floats, Floats], hidden: tuple[Floats, Floats, Floats]
+) -> float:
+    """Of logit_a - logit_b: the heads' errors through the exact difference, and the readout's own."""
+    layer, c, (off, z, rounded) = run.layer, run.layer.U[a].minus(run.layer.U[b]), last
     both = [x + y for x, y in zip(_abs(layer.U[a]), _abs(layer.U[b]), strict=True)]
     u = (layer.u.at(a).most + layer.u.at(b).most) / ONE
-    through = _times(off, [dot(row, c).most / ONE for row in layer.O])
+    through = _times(off, [dot(row, c).most / ONE for row in layer.O]) + _times(rounded, both)
     if layer.norm:
         ρ, moved = sqrt(_times(z, z) / run.D) + 1e-3, sqrt(_times(rounded, rounded) / run.D)
         moved += _times(off, [sqrt(_times(_abs(row), _abs(row)) / run.D) for row in layer.O])
-        return through + _times(rounded, both) + u * moved + run.γ(3 * run.D + 20) * (_times(z, both) + u * ρ)
+        return through + u * moved + run.γ(3 * run.D + 20) * (_times(z, both) + u * ρ)
     if layer.local is None:
-        return through + _times(rounded, both) + run.γ(run.D + 3) * (_times(z, both) + u)
-    through = through + _times(rounded, both) if layer.residual else 0.0
-    h, off_h = _hidden(run, off, z, rounded)
-    W1, _, W2, b2 = layer.local
-    through += _times(off_h, [dot(row, c).most / ONE for row in W2])
-    o = [sum(x * row[k] for x, row in zip(h, map(_abs, W2), strict=True)) + w for k, w in enumerate(_abs(b2))]
+        return through + run.γ(run.D + 3) * (_times(z, both) + u)
+    h, off_h, o = hidden
+    through = through if layer.residual else 0.0
+    through += _times(off_h, [dot(row, c).most / ONE for row in layer.local[2]])
     total = [x + y for x, y in zip(z, o, strict=True)] if layer.residual else o
     return through + run.γ(len(h) + 6) * _times(o, both) + run.γ(run.D + 5) * (_times(total, both) + u)
 
 
-def _hidden(run: Run, off: Floats, z: Floats, rounded: Floats) -> tuple[Floats, Floats]:
-    """The ReLUs' arguments: bounds on them, and on their errors."""
+def _hidden(run: Run, off: Floats, z: Floats, rounded: Floats) -> tuple[Floats, Floats, Floats]:
+    """Bounds on the ReLUs' arguments, on their errors, and on what the ReLUs' layer gives."""
     assert run.layer.local is not None
-    W1, b1, _, _ = run.layer.local
+    W1, b1, W2, b2 = run.layer.local
     h = [_times(z, _abs(column)) + b for column, b in zip(W1, _abs(b1), strict=True)]
     through = [_times(off, [dot(row, column).most / ONE for row in run.layer.O]) for column in W1]
     own = [_times(rounded, _abs(column)) for column in W1]
-    return h, [a + b + run.γ(run.D + 3) * c for a, b, c in zip(through, own, h, strict=True)]
+    off_h = [a + b + run.γ(run.D + 3) * c for a, b, c in zip(through, own, h, strict=True)]
+    rows = list(map(_abs, W2))
+    return (
+        h,
+        off_h,
+        [sum(x * row[k] for x, row in zip(h, rows, strict=True)) + w for k, w in enumerate(_abs(b2))],
+    )

@@ -1,19 +1,19 @@
-r"""RIGHT EVERYWHERE: the least margin over all inputs of a task, from a model's files and a tree of multipliers.
+r"""RIGHT EVERYWHERE: the least margin over all inputs of a task, from a model's files and multipliers.
 
 A question is (the asking token and the right answer a with its place, a rival b); a proof goes through all of
 them in a fixed order.  Each has a tree in preorder, whose steps are lists of whole numbers:
 
     [1, j]           ReLU j is on, then off
     [2, i, t]        token t stands at position i, then another one
-    [0, λ…, α…, β…]  a leaf: multipliers in 2^-16, one λ a ratio where heads are bounded together, one α a ReLU,
-                     one β a ReLU that the path has fixed
+    [0, λ…, α…, β…]  a leaf: multipliers in 2^-16, one λ a ratio where heads are bounded together, one α
+                     a ReLU, one β a ReLU that the path has fixed
 
-The tree covers its question by construction.  A leaf says: on all inputs that its path leaves, the margin is at
-least the one claimed; it is derived from tables of the weights, whatever the multipliers.  See rules.md.
+The tree covers its question by construction.  A leaf says: on all inputs that its path leaves, the margin
+is at least the one claimed; it is derived from tables of the weights, whatever the multipliers.  See
+rules.md.
 """
 
-from collections.abc import Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from math import isqrt
 from operator import mul
@@ -26,12 +26,12 @@ from limen_check.rounding import error
 from limen_check.text import Call, parse_call
 
 _GRID, _DEEPEST, _LARGEST, _QUESTIONS = 16, 4096, 1 << 56, 1 << 20
-_PASSES = 8  # of Dinkelbach's iteration; any number is sound
+_PASSES, _CLOSE = 8, 1 << 24  # of Dinkelbach's iteration, and where it may stop; any are sound
 Mask = tuple[tuple[int, ...], ...]  # the tokens that may stand at each position
 
 
 class Promise(NamedTuple):
-    # Texts of so many tokens below `vocab`; (the token that asks, the answer, who may stand where); keys differ.
+    # Texts of so many tokens below `vocab`; cases: the token that asks, the answer, who may stand where.
     length: int
     vocab: int
     answers: int
@@ -81,7 +81,7 @@ def _table(call: Call) -> Promise:
 
 
 def _retrieval(call: Call) -> Promise:
-    """Pairs as key·V + value, keys below 2^D all different, then 2^D·V + key; with `absent` it may be nobody's."""
+    """Pairs as key·V + value, keys below 2^D all different, then 2^D·V + key; `absent`: maybe nobody's."""
     n, D, V = call.number("n", most=1 << 10), call.number("D", most=16), call.number("V", most=1 << 10)
     absent, keys = call.arguments.get("absent", False), 1 << D
     expect(
@@ -117,7 +117,7 @@ def _recall(call: Call) -> Promise:
     return Promise(2 * n + 1, V, V, cases, dict.fromkeys(range(0, 2 * n, 2), 1))
 
 
-_TASKS: dict[str, tuple[set[str], Any]] = {
+_TASKS: dict[str, tuple[set[str], Callable[[Call], Promise]]] = {
     "eva": ({"n"}, _table), "index": ({"n", "S"}, _table),
     "retrieval": ({"n", "D", "V", "absent"}, _retrieval), "recall": ({"n", "V", "q"}, _recall),
 }  # fmt: skip
@@ -161,19 +161,27 @@ class Worst:
         self.parts = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
         self.ratios = sum(head.kind == "ratio" for head in layer.heads) if len(sizes) > 1 else 0  # with a λ
         self.at: tuple[int, Mask] | None = None
-        self.answers = [self.functional([dot(row, column) for row in layer.O]) for column in layer.U]
-        self.hidden = [self.functional([dot(row, W) for row in layer.O]) for W in (layer.local or ([],))[0]]
+        self.sizes = [
+            (max(v.most for r in h.v for v in r), max(v.rad for r in h.v for v in r)) for h in layer.heads
+        ]
+        self.e = [vec(dot(row, column) for row in layer.O) for column in layer.U]
+        self.answers = [self.functional(C) for C in self.e]
+        W1, b1, W2, _ = layer.local or ([], Vec([], 0), [], Vec([], 0))
+        self.G = [vec(dot(row, W) for W in W1) for row in layer.O]  # h = G y + g₀
+        self.hidden = [self.functional(vec(dot(row, W) for row in layer.O)) for W in W1]
+        self.g0 = {x: vec(dot(own, W).plus(b1.at(j)) for j, W in enumerate(W1)) for x, own in layer.x.items()}
+        self.s = [vec(dot(column, W) for W in W2) for column in layer.U]
         self.ranges = lru_cache(maxsize=64)(self._ranges)
         self.spread = lru_cache(maxsize=64)(self._spread)
         self.lengths = lru_cache(maxsize=None)(self._lengths)
 
-    def functional(self, C: list[Ball]) -> "Functional":
+    def functional(self, C: Vec) -> "Functional":
         """C·y of every head's output, as tables of what each token would give."""
         made = []
-        for head, part in zip(self.layer.heads, self.parts, strict=True):
-            C_h = vec(C[part])
-            table = [[dot(C_h, one) for one in row] for row in head.v]
-            made.append(_spread(table))
+        for head, part, (most, rad) in zip(self.layer.heads, self.parts, self.sizes, strict=True):
+            C_h = Vec(C.mid[part], C.rad)
+            rows = [[sum(map(mul, C_h.mid, v.mid)) >> PLACES for v in row] for row in head.v]
+            made.append(_spread_of(rows, (C_h.most * rad + most * C_h.rad >> PLACES) + 2))
         return Functional(made)
 
     def question(self, asked: int, answer: int, rival: int, mask: Mask, steps: Iterator[list[int]]) -> None:
@@ -221,20 +229,23 @@ class Worst:
         need(all(one >= 0 for one in β.values()), "a β below 0")
         if mask is None:
             return  # no input is left
-        difference = self.answers[answer].minus(self.answers[rival])
         column = self.layer.U[answer].minus(self.layer.U[rival])
         u = self.layer.u.at(answer).minus(self.layer.u.at(rival))
         const = dot(column, self.layer.x[asked])
         if m:
-            made = self._relus(asked, mask, signs, α, β, column, difference, const)
+            made = self._relus(asked, mask, signs, α, β, self.s[answer].minus(self.s[rival]))
             if made is None:
                 return  # a sign that no input of the mask has
-            C, low = made
-            self.need(asked, mask, C, low + u.low, λ)
+            assert self.layer.local is not None
+            slopes, low = made
+            C = vec(dot(slopes, row) for row in self.G)
+            if self.layer.residual:
+                C, low = C.plus(self.e[answer].minus(self.e[rival])), low + const.low
+            self.need(asked, mask, self.functional(C), low + dot(column, self.layer.local[3]).low + u.low, λ)
         elif self.layer.norm:
-            self._normed(asked, mask, difference, const, u, λ)
+            self._normed(asked, mask, self.answers[answer].minus(self.answers[rival]), const, u, λ)
         else:
-            self.need(asked, mask, difference, const.low + u.low, λ)
+            self.need(asked, mask, self.answers[answer].minus(self.answers[rival]), const.low + u.low, λ)
 
     def need(self, asked: int, mask: Mask, C: "Functional", const: int, λ: Sequence[int]) -> None:
         need(
@@ -243,52 +254,28 @@ class Worst:
         )
 
     def _relus(
-        self, asked: int, mask: Mask, signs: dict[int, int], α: Sequence[int], β: dict[int, int], column: Vec,
-        plain: "Functional", const: Ball,
-    ) -> tuple["Functional", int] | None:  # fmt: skip
-        """R15: margin ≥ C·y + low, each ReLU under (or, where it counts against the margin, over) a line."""
-        local = self.layer.local
-        assert local is not None
-        W1, b1, W2, b2 = local
-        ends, x = self.ranges(asked, mask), self.layer.x[asked]
-        low, slopes = dot(column, b2).low + (const.low if self.layer.residual else 0), []
-        for j, (down, up) in enumerate(ends):
-            sign, s = signs.get(j, 0), dot(column, W2[j])
+        self, asked: int, mask: Mask, signs: dict[int, int], α: Sequence[int], β: dict[int, int], s: Vec
+    ) -> tuple[Vec, int] | None:
+        """Σ s_j ReLU(h_j) ≥ slopes·(G y) + low: each over a line, or under one where it counts against."""
+        low, slopes, g0 = 0, [], self.g0[asked]
+        for j, (down, up) in enumerate(self.ranges(asked, mask)):
+            sign, s_j = signs.get(j, 0), s.mid[j]
             if (sign > 0 and up < 0) or (sign < 0 and down > 0):
                 return None
             low -= s.rad * max(up, 0) // ONE + 1  # from here on s is its midpoint
             slope = (1 << _GRID if sign > 0 else 0) if sign else α[j]
-            if not sign and s.mid < 0:
+            if not sign and s_j < 0:
                 above = max((max(end, 0) << _GRID) - slope * end for end in (down, up))
-                low += s.mid * above >> PLACES + _GRID
-            exact = s.mid * slope - (β.get(j, 0) * sign << PLACES)
-            slopes.append(Ball(exact >> _GRID, 1))
-            low += slopes[-1].times(dot(x, W1[j]).plus(b1.at(j))).low
-        total = self._sum(slopes, self.hidden)
-        return (total.plus(plain) if self.layer.residual else total), low
-
-    def _sum(self, by: list[Ball], functionals: list["Functional"]) -> "Functional":
-        """Σ_j by_j·functional_j."""
-        made = []
-        for h in range(len(self.layer.heads)):
-            coefficients = vec(by)
-            cube = [f.tables[h] for f in functionals]
-            rad, top = max(b.rad for b in cube), max(b.top for b in cube)
-            rows = []
-            for i in range(self.text.length):
-                columns = zip(*(b.mid[i] for b in cube), strict=True)
-                rows.append([sum(map(mul, coefficients.mid, column)) >> PLACES for column in columns])
-            lost = coefficients.most * rad + len(by) * top * coefficients.rad
-            made.append(_spread_of(rows, (lost >> PLACES) + 2))
-        return Functional(made)
+                low += s_j * above >> PLACES + _GRID
+            slopes.append(s_j * slope - (β.get(j, 0) * sign << PLACES) >> _GRID)
+        made = Vec(slopes, 1)
+        return made, low + dot(made, g0).low
 
     def _ranges(self, asked: int, mask: Mask) -> list[tuple[int, int]]:
         """Of every ReLU's argument, over all inputs of the mask."""
-        assert self.layer.local is not None
-        W1, b1, _, _ = self.layer.local
         ends = []
         for j, h in enumerate(self.hidden):
-            const = dot(self.layer.x[asked], W1[j]).plus(b1.at(j))
+            const = self.g0[asked].at(j)
             low, high = self.smallest(asked, mask, h), -self.smallest(asked, mask, h.negative())
             ends.append((low + const.low, high + const.high))
         return ends
@@ -338,7 +325,10 @@ class Worst:
             columns = zip(*(row.mid for row in self.layer.O), strict=True)
             parts = [sum(map(mul, y, column)) >> PLACES for column in columns]
             z = Vec([a + b for a, b in zip(self.layer.x[asked].mid, parts, strict=True)], 0)
-            self.at, self.tangent = (asked, mask), (z, self.functional([dot(row, z) for row in self.layer.O]))
+            self.at, self.tangent = (
+                (asked, mask),
+                (z, self.functional(vec(dot(row, z) for row in self.layer.O))),
+            )
         return self.tangent
 
     def _lengths(self, asked: int) -> "Spread":
@@ -362,7 +352,9 @@ class Worst:
     @cached_property
     def coordinates(self) -> list["Functional"]:
         """Each number of y O."""
-        return [self.functional([row.at(k) for row in self.layer.O]) for k in range(len(self.layer.U[0].mid))]
+        return [
+            self.functional(vec(row.at(k) for row in self.layer.O)) for k in range(len(self.layer.U[0].mid))
+        ]
 
 
 class Spread(NamedTuple):  # numbers for every token at every position, one radius, and none larger than `top`
@@ -415,18 +407,18 @@ def _spread_of(rows: Table, rad: int) -> Spread:
 # R14: each position's own minimum, over the tokens that may stand there
 
 
-def _products(head: Head, c: Spread, asked: int, shift: int = 0) -> tuple[list[list[int]], int]:
-    """α(c - shift) at every position and token, rounded down, and by how much each may err."""
-    rows = [
-        [a * (b - shift) >> PLACES for a, b in zip(*both, strict=True)]
-        for both in zip(head.α[asked], c.mid, strict=True)
-    ]
-    return rows, (head.most[asked] * c.rad + (c.top + abs(shift)) * head.rad >> PLACES) + 2
+def _products(head: Head, c: Spread, asked: int, shift: int = 0) -> tuple[Table, int]:
+    """2^64·α(c - shift) at every position and token, and by how much each may err."""
+    both = zip(head.α[asked], c.mid, strict=True)
+    rows = [[a * (b - shift) for a, b in zip(*row, strict=True)] for row in both]
+    return rows, head.most[asked] * c.rad + (c.top + abs(shift)) * head.rad
 
 
-def _ends(rows: list[list[int]], lost: int, mask: Mask) -> tuple[int, int]:
+def _ends(rows: Table, lost: int, mask: Mask) -> tuple[int, int]:
     """Of the sum over all positions."""
-    seen = [[row[t] for t in here] for row, here in zip(rows, mask, strict=True)]
+    seen = [
+        row if len(row) == len(here) else [row[t] for t in here] for row, here in zip(rows, mask, strict=True)
+    ]
     return sum(map(min, seen)) - lost * len(seen), sum(map(max, seen)) + lost * len(seen)
 
 
@@ -435,31 +427,29 @@ def _normaliser(head: Head, asked: int, mask: Mask) -> tuple[int, int]:
 
 
 def _shifted(head: Head, c: Spread, asked: int, mask: Mask, bound: int) -> int:
-    """Not above Σα(c - bound): where the normaliser is positive, 0 or more says that the ratio is ≥ bound."""
+    """Not above 2^64·Σα(c - bound): if 0 or more, and the normaliser positive, the ratio is ≥ bound."""
     return _ends(*_products(head, c, asked, bound), mask)[0]
 
 
 def _sum_minimum(head: Head, asked: int, mask: Mask, c: Spread) -> int:
-    return _ends(*_products(head, c, asked), mask)[0]
+    return _ends(*_products(head, c, asked), mask)[0] >> PLACES
 
 
 def _ratio_minimum(head: Head, asked: int, mask: Mask, c: Spread) -> int:
-    """Dinkelbach: from any λ, ratio ≥ λ + min(0, Σα(c - λ))/(least normaliser); λ is then a ratio that occurs."""
+    """Dinkelbach: from any λ, ratio ≥ λ + min(0, Σα(c - λ))/(least normaliser); λ is then one that occurs."""
     least, _ = _normaliser(head, asked, mask)
     need(least > 0, "a normaliser that may be 0")
-    α, best = head.α[asked], None
+    α, (plain, _), best = head.α[asked], _products(head, c, asked), -(1 << 256)
     chosen = [min(here, key=row.__getitem__) for row, here in zip(c.mid, mask, strict=True)]
     for _ in range(_PASSES):
-        above = sum(α[i][t] * c.mid[i][t] for i, t in enumerate(chosen))
-        λ = above // sum(α[i][t] for i, t in enumerate(chosen))
-        rows, lost = _products(head, c, asked, λ)
-        short = _ends(rows, lost, mask)[0]
-        low = λ + ((min(short, 0) << PLACES) // least)
-        if best is not None and low <= best:
+        λ = sum(plain[i][t] for i, t in enumerate(chosen)) // sum(α[i][t] for i, t in enumerate(chosen))
+        rows = [[p - λ * a for p, a in zip(*both, strict=True)] for both in zip(plain, α, strict=True)]
+        lost = head.most[asked] * c.rad + (c.top + abs(λ)) * head.rad
+        short = min(_ends(rows, lost, mask)[0], 0) // least
+        best = max(best, λ + short)
+        if short > -_CLOSE:
             break
-        best = low
         chosen = [min(here, key=row.__getitem__) for row, here in zip(rows, mask, strict=True)]
-    assert best is not None
     return best
 
 
@@ -469,24 +459,26 @@ def _chain_minimum(head: Head, asked: int, mask: Mask, c: Spread) -> int:
     m = 0
     for row, here, g in zip(rows, mask, head.g, strict=True):
         need(min(g.mid) > g.rad, "a gate that may not be positive")
-        m = min(row[t] + (g.mid[t] * m >> PLACES) for t in here) - lost - (abs(m) * g.rad >> PLACES) - 2
+        m = min(row[t] + g.mid[t] * m for t in here) - lost - abs(m) * g.rad >> PLACES
     return m
 
 
 def _erase_minimum(head: Head, asked: int, mask: Mask, c: Spread) -> int:
-    """y = Σ (p_i·w_i)v_i, p_{i-1} = g_i(p_i - e_i(w_i·p_i)): all p_i lie within `away` of p, from the last on."""
-    q, total = head.unit[asked], 0
+    """y = Σ (p_i·w_i)v_i, p_{i-1} = g_i(p_i - e_i(w_i·p_i)): all p_i lie within `away` of p."""
+    assert head.erased is not None
+    (unit, keys, erase, _), total = head.erased, 0
+    q = unit[asked]
     sides = isqrt(len(q.mid)) + 1
     p, away = q.mid, q.rad * sides
     for i in range(len(mask) - 1, -1, -1):
         lows, ends = [], []
         for t in mask[i]:
-            w, along = head.w[i][t], dot(Vec(p, 0), head.w[i][t])
+            w, along = keys[i][t], dot(Vec(p, 0), keys[i][t])
             length = isqrt(sum(map(mul, w.mid, w.mid))) + 1 + w.rad * sides
             lows.append(
                 Ball(along.mid, along.rad + (away * length >> PLACES) + 1).times(Ball(c.mid[i][t], c.rad)).low
             )
-            left = Vec(p, 0).minus(head.e[i][t].scaled(along))
+            left = Vec(p, 0).minus(erase[i][t].scaled(along))
             g = head.g[i].at(t) if head.g else Ball(ONE, 0)
             left = left.scaled(g)
             ends.append((left, (g.high * away >> PLACES) + 1 + left.rad * sides))
@@ -512,26 +504,26 @@ def _together(heads: list[tuple[Head, Spread]], asked: int, mask: Mask, said: Se
             rows, err = _products(head, c, asked, λ)
             least, most = _normaliser(head, asked, mask)
             need(least > 0, "a normaliser that may be 0")
-            ends = _ends(rows, err, mask)
-            g = [(R << PLACES) // (most if R >= 0 else least) for R in ends]
-            κ = (g[1] - g[0] << PLACES) // (ends[1] - ends[0])
-            total += λ + min(at - (κ * R >> PLACES) - 1 for at, R in zip(g, ends, strict=True))
+            ends = _ends(rows, err, mask)  # of 2^64·R
+            g = [R // (most if R >= 0 else least) for R in ends]
+            κ = (g[1] - g[0] << 2 * PLACES) // max(ends[1] - ends[0], 1)
+            total += λ + min(at - (κ * R >> 2 * PLACES) - 1 for at, R in zip(g, ends, strict=True))
         table = [
-            [a + (κ * b >> PLACES) for a, b in zip(*both, strict=True)]
+            [a + (κ * b >> 2 * PLACES) for a, b in zip(*both, strict=True)]
             for both in zip(table, rows, strict=True)
         ]
-        lost += (abs(κ) * err >> PLACES) + 2
+        lost += (abs(κ) * err >> 2 * PLACES) + 2
     return total + _ends(table, lost, mask)[0]
 
 
 def _output(head: Head, asked: int, text: list[int]) -> list[int]:
     """About what a head gives on one text."""
     v = [head.v[i][t].mid for i, t in enumerate(text)]
-    if head.kind == "erase":
-        p, weight = head.unit[asked].mid, [0] * len(v)
+    if head.erased is not None:
+        p, weight = head.erased.unit[asked].mid, [0] * len(v)
         for i in range(len(v) - 1, -1, -1):
-            weight[i] = sum(map(mul, p, head.w[i][text[i]].mid)) >> PLACES
-            p = [a - (weight[i] * b >> PLACES) for a, b in zip(p, head.e[i][text[i]].mid, strict=True)]
+            weight[i] = sum(map(mul, p, head.erased.w[i][text[i]].mid)) >> PLACES
+            p = [a - (weight[i] * b >> PLACES) for a, b in zip(p, head.erased.e[i][text[i]].mid, strict=True)]
             p = [a * head.g[i].mid[text[i]] >> PLACES for a in p] if head.g else p
     else:
         weight = [head.α[asked][i][t] for i, t in enumerate(text)]

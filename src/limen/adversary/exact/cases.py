@@ -1,9 +1,9 @@
 """The inputs of a task as products of sets: one case for each question and each right answer to it.
 
 A case says which tokens may stand where so that the last token asks this and the answer is that.  All inputs
-of the promise lie in exactly one case.  Where keys must differ, a token has a class at its position (its key),
-and no two positions may hold tokens of one class; a product of sets knows nothing of that, so a case holds
-more inputs than the promise, and `narrowed` takes out what follows from keys that are already fixed.
+of the promise lie in exactly one case.  Where keys must differ, a token has a class at its position (its
+key), and no two positions may hold tokens of one class; a product of sets knows nothing of that, so a case
+holds more inputs than the promise, and `narrowed` takes out what follows from keys that are already fixed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from limen.tasks.index import Index
 from limen.tasks.recall import Recall
 from limen.tasks.retrieval import Retrieval
 
-
 _NUMBERS = 2**26  # of all cases' tables
 
 
 @dataclass(frozen=True)
-class Case:
+class Asked:
     """The token that asks, the right answer, and which tokens may stand at which position."""
 
     asked: int
@@ -34,9 +33,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Cases:
-    """All cases of a task, in an order that the kernel knows, and the class of each token at each position."""
+    """All cases of a task, in an order that the kernel knows, and each token's class at each position."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[Asked, ...]
     classes: NDArray[np.int64]  # (length, vocab); -1: free of the promise
 
     def narrowed(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -75,17 +74,17 @@ def cases(task: Task) -> Cases | str:
     return Cases(tuple(made(task, classes)), classes)
 
 
-def _table(task: Any, classes: NDArray[np.int64]) -> Iterator[Case]:
+def _table(task: Any, classes: NDArray[np.int64]) -> Iterator[Asked]:
     """f(0) … f(n-1), then x: f(x) = a, and the other values are free."""
     for x in range(task.n):
         for a in range(task.answers):
             allowed = np.zeros((task.length, task.vocab), dtype=np.bool_)
             allowed[: task.n, : task.answers] = True
             allowed[x], allowed[x, a], allowed[task.n, x] = False, True, True
-            yield Case(x, a, allowed)
+            yield Asked(x, a, allowed)
 
 
-def _retrieval(task: Retrieval, classes: NDArray[np.int64]) -> Iterator[Case]:
+def _retrieval(task: Retrieval, classes: NDArray[np.int64]) -> Iterator[Asked]:
     """The key a stands at place p with the value b, or nowhere."""
     pairs = np.arange(task.keys * task.V)
     classes[: task.n, : len(pairs)] = pairs // task.V
@@ -97,16 +96,16 @@ def _retrieval(task: Retrieval, classes: NDArray[np.int64]) -> Iterator[Case]:
             yield _asked(task, a, None, task.V)
 
 
-def _asked(task: Retrieval, a: int, p: int | None, b: int) -> Case:
+def _asked(task: Retrieval, a: int, p: int | None, b: int) -> Asked:
     allowed = np.zeros((task.length, task.vocab), dtype=np.bool_)
     allowed[: task.n, : task.keys * task.V] = np.arange(task.keys * task.V) // task.V != a
     if p is not None:
         allowed[p] = np.arange(task.vocab) == a * task.V + b
     allowed[task.n, task.keys * task.V + a] = True
-    return Case(task.keys * task.V + a, b, allowed)
+    return Asked(task.keys * task.V + a, b, allowed)
 
 
-def _recall(task: Recall, classes: NDArray[np.int64]) -> Iterator[Case]:
+def _recall(task: Recall, classes: NDArray[np.int64]) -> Iterator[Asked]:
     """The key k is that of pair p, whose value is v."""
     classes[: 2 * task.n : 2] = np.arange(task.V)
     for k in range(task.V):
@@ -116,11 +115,11 @@ def _recall(task: Recall, classes: NDArray[np.int64]) -> Iterator[Case]:
                 allowed[: 2 * task.n : 2, k] = False
                 for place, token in ((2 * p, k), (2 * p + 1, v), (2 * task.n, k)):
                     allowed[place] = np.arange(task.V) == token
-                yield Case(k, v, allowed)
+                yield Asked(k, v, allowed)
 
 
 _KNOWN: dict[
-    type[Task], tuple[Callable[[Any], int], Callable[..., Iterator[Case]]]
+    type[Task], tuple[Callable[[Any], int], Callable[..., Iterator[Asked]]]
 ] = {  # how many, and which
     Eva: (lambda task: task.n**2, _table),
     Index: (lambda task: task.n * task.S, _table),

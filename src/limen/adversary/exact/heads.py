@@ -1,23 +1,23 @@
 r"""One head as a function of the tokens: tables over (position i, token t) for each asking token x.
 
-    Ratio     y = Σ_i α_i v_i / Σ_i α_i, α ≥ 0          softmax, windows, normalised linear, log_linear over linear
+    Ratio     y = Σ_i α_i v_i / Σ_i α_i, Σα > 0        softmax, window, normalised linear, log_linear
     Sum       y = Σ_i α_i v_i                           linear without a normaliser
-    Chain     m_i = g_i m_{i-1} + α_i v_i, 0 < g        one gate a token and head: log_linear over mamba2
-    Rows      S_i = diag(g_i) S_{i-1} + w_i v_iᵀ        one gate a row: gated_linear;  y = q S
+    Fading     m_i = g_i m_{i-1} + α_i v_i, 0 < g        one gate a token and head: log_linear over mamba2
+    FadingRows      S_i = diag(g_i) S_{i-1} + w_i v_iᵀ        one gate a row: gated_linear;  y = q S
     Erasing   S_i = g_i (I - w_i e_iᵀ) S_{i-1} + w_i v_iᵀ        delta, gated_delta;  y = q S
 
 Everything that stands at one position, such as α_i, g_i, v_i, is a function of its token and of x alone.
 
 `least(X, C, ok, more)` bounds min_f C·y(f) from below, f over the tokens that `ok` allows, for K questions at
-once, and returns tokens near the minimum.  It is exact for Sum, Ratio and Chain.
+once, and returns tokens near the minimum.  It is exact for Sum, Ratio and Fading.
 
 * Sum: each position has its own minimum.
 * Ratio (Dinkelbach): min_f Σα(c - λ) ≥ 0 iff C·y ≥ λ everywhere, since Σα > 0; λ ← the ratio at the minimum.
   Whatever λ it stops at, λ + min(residual, 0)/min Σα is a bound.
-* Chain: m_i rises with m_{i-1}, so the least m_i is the least g m + c over the tokens, m the least m_{i-1}.
-* Rows, Erasing: y = Σ_i (p_i·w_i) v_i with the adjoint p_last = q, p_{i-1} = A_iᵀp_i, where A_i is what token i
-  leaves of the state.  The set of all p_i lies in a box (Rows), or in a ball (Erasing: A is no expansion).
-  It is a point, and the bound exact, where gates and keys depend on the position alone.
+* Fading: m_i rises with m_{i-1}, so the least m_i is the least g m + c over the tokens, m the least m_{i-1}.
+* FadingRows, Erasing: y = Σ_i (p_i·w_i) v_i with the adjoint p_last = q, p_{i-1} = A_iᵀp_i, where A_i is what
+token i   leaves of the state.  The set of all p_i lies in a box (FadingRows), or in a ball (Erasing: A is no
+expansion).   It is a point, and the bound exact, where gates and keys depend on the position alone.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Ratio:
         α = self.α[X[:, None], i, F]
         total = α.sum(1, keepdims=True)
         y = np.einsum("ki,kid->kd", α, self.v[i, F])
-        return np.where(total == 0, 0.0, y / np.where(total == 0, 1.0, total))
+        return np.asarray(np.where(total == 0, 0.0, y / np.where(total == 0, 1.0, total)))
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,11 @@ class Sum:
 
     def output(self, X: Ints, F: Ints) -> Array:
         i = np.arange(F.shape[1])
-        return np.einsum("ki,kid->kd", self.α[X[:, None], i, F], self.v[i, F])
+        return np.asarray(np.einsum("ki,kid->kd", self.α[X[:, None], i, F], self.v[i, F]))
 
 
 @dataclass(frozen=True)
-class Chain:
+class Fading:
     """m_i = g_i m_{i-1} + α_i v_i, g > 0."""
 
     g: Array  # (n, V)
@@ -121,7 +121,7 @@ class Chain:
 
 
 @dataclass(frozen=True)
-class Rows:
+class FadingRows:
     """S_i = diag(g_i) S_{i-1} + w_i v_iᵀ, y = q S: the adjoints lie in a box."""
 
     q: Array  # (asked, r)
@@ -197,7 +197,7 @@ class Erasing:
         return y
 
 
-Head = Ratio | Sum | Chain | Rows | Erasing
+Head = Ratio | Sum | Fading | FadingRows | Erasing
 
 
 def grid(x: Array) -> Array:
@@ -205,13 +205,13 @@ def grid(x: Array) -> Array:
     return np.round(x * 65536) / 65536
 
 
-def together(heads: list[tuple[Head, Array]], X: Ints, ok: Bools) -> tuple[Array, Ints, Array]:
-    r"""A bound on Σ_h C_h·y_h over sums and ratios: each ratio under a chord, so that all is one separable sum.
+def together(heads: list[tuple[Ratio | Sum, Array]], X: Ints, ok: Bools) -> tuple[Array, Ints, Array]:
+    r"""A bound on Σ_h C_h·y_h over sums and ratios: each ratio over a line, all one separable sum.
 
     N/D = λ + R/D with R = N - λD, and R/D ≥ g(R) = min(R/D_low, R/D_high), which is concave: it lies above
     every line κR + η that it lies above at both ends of R's range.  λ is the ratio at the tokens found last.
     """
-    tables = [(head.α[X], np.einsum("kd,itd->kit", C, head.v), isinstance(head, Ratio)) for head, C in heads]  # type: ignore[union-attr]
+    tables = [(head.α[X], np.einsum("kd,itd->kit", C, head.v), isinstance(head, Ratio)) for head, C in heads]
     F = np.where(ok, sum((α * c for α, c, _ in tables), np.zeros(ok.shape)), np.inf).argmin(2)
     ratios = sum(ratio for *_, ratio in tables)
     best, best_F, best_λ = np.full(len(X), -np.inf), F, np.zeros((len(X), ratios))

@@ -5,8 +5,8 @@ r"""A model of one layer, read as: a row of heads, and a readout of what they gi
     logit_c = z'·U_c + u_c                   z' = z + ReLU(z W₁ + b₁) W₂ + b₂, a per-position function
     logit_c = z·(w∘U_c)/ρ(z) + u_c           behind the final norm, ρ(z) = √(mean z² + 10⁻⁶)
 
-Behind a norm the *scaled* margin ρ·(logit_a - logit_b) stands for the margin: it has its sign, and it is affine
-in z but for (u_a - u_b)ρ(z).  Everything is computed in float64 from the stored weights.
+Behind a norm the *scaled* margin ρ·(logit_a - logit_b) stands for the margin: it has its sign, and it is
+affine in z but for (u_a - u_b)ρ(z).  Everything is computed in float64 from the stored weights.
 """
 
 from __future__ import annotations
@@ -17,7 +17,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lazy_loader
 
-from limen.adversary.exact.heads import Array, Bools, Chain, Erasing, Head, Ints, Ratio, Rows, Sum, together
+from limen.adversary.exact.heads import (
+    Array,
+    Bools,
+    Erasing,
+    Fading,
+    FadingRows,
+    Head,
+    Ints,
+    Ratio,
+    Sum,
+    together,
+)
 from limen.core.arrays import np
 from limen.core.errors import BadInput
 from limen.core.heads import split
@@ -33,7 +44,7 @@ from limen.mixers.softmax import Softmax
 from limen.mixers.window import Window
 from limen.model.local import Mlp
 from limen.model.model import Model
-from limen.model.readout import Affine
+from limen.model.readout import Affine, Binary
 from limen.recurrence.decay import time_step
 
 if TYPE_CHECKING:
@@ -55,7 +66,7 @@ class Bounded(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layer:
+class OneLayer:
     """The heads, and the readout's matrices; y is all heads' outputs side by side."""
 
     asked: dict[int, int]  # the row of a token that asks
@@ -71,19 +82,19 @@ class Layer:
     @property
     def exact(self) -> bool:
         """Whether `least` is the minimum itself."""
-        return len(self.heads) == 1 and isinstance(self.heads[0], Ratio | Sum | Chain)
+        return len(self.heads) == 1 and isinstance(self.heads[0], Ratio | Sum | Fading)
 
     @property
     def last_first(self) -> bool:
         """Whether what a token does depends on later ones, so that they are to be fixed first."""
-        return any(isinstance(head, Rows | Erasing) for head in self.heads)
+        return any(isinstance(head, FadingRows | Erasing) for head in self.heads)
 
     def least(self, X: Ints, C: Array, ok: Bools, more: Array | None = None) -> Bounded:
         """A lower bound on C·y over the tokens that are ok.
 
         Sums and ratios are bounded together (`together`), each other head by itself.
         """
-        total, found, joint, at = np.zeros(len(C)), list[Ints](), list[tuple[Head, Array]](), 0
+        total, found, joint, at = np.zeros(len(C)), list[Ints](), list[tuple[Ratio | Sum, Array]](), 0
         for head in self.heads:
             C_h, at = C[:, at : at + head.v.shape[-1]], at + head.v.shape[-1]
             if len(self.heads) > 1 and isinstance(head, Ratio | Sum):
@@ -133,56 +144,81 @@ class Layer:
         return np.asarray(np.sqrt((z**2).mean(-1) + EPSILON))
 
 
-def layer(model: Model, task: Task, asked: list[int]) -> Layer | str:
+def layer(model: Model, task: Task, asked: list[int]) -> OneLayer | str:
     """The model as heads and a readout, or in words why it is none."""
-    frame, layers = model.frame, model.frame.architecture.layers
-    local = frame.local(0)
-    n, V, sizes = (
-        task.length,
-        task.vocab,
-        sum(part.mixer.shapes(1).get("O", (1, 1))[0] for part in layers[0].parts),
-    )
-    if len(layers) != 1:
-        return f"it has {len(layers)} layers; worst cases are found over one"
-    if local is not None and not isinstance(local, Mlp):
-        return "its per-position function is no ReLU layer"
-    if local is not None and frame.norm:
-        return "a norm stands before its per-position function"
-    if not isinstance(frame.readout, Affine):
-        return f"its readout, {frame.readout}, is not affine"
-    if frame.answers != task.answers:
-        return f"it gives {frame.answers} answers, the task has {task.answers}"
-    if n * V * max(len(asked), frame.width, sizes) > _NUMBERS:
-        return "it is too large: a table has a number for every position, token and question"
-    if not all(w.is_floating_point() and bool(w.isfinite().all()) for w in model.weights.values()):
-        return "a weight is not a finite number"
+    if (why := _strange(model, task, asked)) is not None:
+        return why
+    frame = model.frame
     with torch.no_grad():
         wide = Model(frame, {name: w.double() for name, w in model.weights.items()})
         try:
-            x = wide.embedded(torch.arange(V)[:, None].expand(V, n)).transpose(0, 1)  # (n, V, D)
+            x = wide.embedded(torch.arange(task.vocab)[:, None].expand(task.vocab, task.length)).transpose(
+                0, 1
+            )
         except BadInput as error:
             return str(error)
-        seen, tokens, heads = wide.seen(0, x), torch.as_tensor(asked), list[Head]()
+        seen, tokens, heads = wide.seen(0, x), torch.as_tensor(asked), list[Head]()  # (n, V, D)
         for place in wide.places(0):
-            found = _HEADS.get(type(place.mixer))
-            if found is None:
-                return f"no exact worst case is known for {place.mixer}"
-            made = found(place.mixer, place.weights, seen, tokens)
+            made = _HEADS[type(place.mixer)](place.mixer, place.weights, seen, tokens)
             if isinstance(made, str):
                 return made
             heads += made
         base = x[-1, tokens] if frame.residual else torch.zeros(len(asked), frame.width, dtype=torch.float64)
-        U = wide.weights["readout.U"] * (wide.weights["readout.norm"][:, None] if frame.norm else 1.0)
+        U, u = _readout(wide)
         O = torch.cat([place.weights["O"] for place in wide.places(0)])
         own = (
-            None
-            if local is None
-            else tuple(wide.parts["0.local"][w].numpy() for w in ("W1", "b1", "W2", "b2"))
+            []
+            if frame.local(0) is None
+            else [wide.parts["0.local"][w].numpy() for w in ("W1", "b1", "W2", "b2")]
         )
-        return Layer(
-            {token: row for row, token in enumerate(asked)}, tuple(heads), base.numpy(), O.numpy(), U.numpy(),
-            wide.weights["readout.u"].numpy(), frame.norm, frame.residual, own,  # type: ignore[arg-type]
-        )  # fmt: skip
+        return OneLayer(
+            asked={token: row for row, token in enumerate(asked)},
+            heads=tuple(heads),
+            x=base.numpy(),
+            O=O.numpy(),
+            U=U.numpy(),
+            u=u.numpy(),
+            norm=frame.norm,
+            residual=frame.residual,
+            local=(own[0], own[1], own[2], own[3]) if own else None,
+        )
+
+
+def _readout(wide: Model) -> tuple[torch.Tensor, torch.Tensor]:
+    """U, times the final norm's weights, and u; an answer written in binary is Σ_b (2a_b - 1)(2x_b - 1)."""
+    frame, w = wide.frame, wide.parts["readout"]
+    if isinstance(frame.readout, Binary):
+        first, bits = frame.readout.first, frame.readout.bits
+        digits = 2.0 * (torch.arange(frame.answers) >> torch.arange(bits)[:, None] & 1).double() - 1
+        U = torch.zeros(frame.width, frame.answers, dtype=torch.float64)
+        U[first : first + bits], u = 2 * digits, -digits.sum(0)
+    else:
+        U, u = w["U"], w["u"]
+    return U * (w["norm"][:, None] if frame.norm else 1.0), u
+
+
+def _strange(model: Model, task: Task, asked: list[int]) -> str | None:
+    """What of a model is not written down here."""
+    frame, layers, local = model.frame, model.frame.architecture.layers, model.frame.local(0)
+    if len(layers) != 1:
+        return f"it has {len(layers)} layers; worst cases are found over one"
+    unknown = [part.mixer for part in layers[0].parts if type(part.mixer) not in _HEADS]
+    if unknown:
+        return f"no exact worst case is known for {unknown[0]}"
+    if local is not None and (frame.norm or not isinstance(local, Mlp)):
+        return (
+            "a norm stands before its per-position function" if frame.norm else "it has a function of its own"
+        )
+    if not isinstance(frame.readout, Affine | Binary):
+        return f"its readout, {frame.readout}, is not affine"
+    if frame.answers != task.answers:
+        return f"it gives {frame.answers} answers, the task has {task.answers}"
+    heads = sum(part.mixer.shapes(1)["O"][0] for part in layers[0].parts)
+    if task.length * task.vocab * max(len(asked), frame.width, heads) > _NUMBERS:
+        return "it is too large: a table has a number for every position, token and question"
+    if not all(w.is_floating_point() and bool(w.isfinite().all()) for w in model.weights.values()):
+        return "a weight is not a finite number"
+    return None
 
 
 def _projected(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor) -> Any:
@@ -241,7 +277,7 @@ def _log_linear(mixer: LogLinear, w: Weights, seen: torch.Tensor, tokens: torch.
     if mixer.over == "gated_delta":
         return _erasing(w, seen, _unit(q), _unit(k), v, g.exp(), λ)
     α = _scores(q, k * Δ[..., None]) * λ[..., None]
-    return [Chain(g[h].exp().numpy(), α[h].numpy(), v[h].numpy()) for h in range(mixer.h)]
+    return [Fading(g[h].exp().numpy(), α[h].numpy(), v[h].numpy()) for h in range(mixer.h)]
 
 
 def _gated_linear(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor) -> list[Head]:
@@ -251,9 +287,9 @@ def _gated_linear(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tens
     α, heads = _scores(q, k), list[Head]()
     for h in range(mixer.h):
         if bool((g[h] == g[h, ..., :1]).all()):
-            heads.append(Chain(g[h, ..., 0].numpy(), α[h].numpy(), v[h].numpy()))
+            heads.append(Fading(g[h, ..., 0].numpy(), α[h].numpy(), v[h].numpy()))
         else:
-            heads.append(Rows(q[h].numpy(), k[h].numpy(), g[h].numpy(), v[h].numpy()))
+            heads.append(FadingRows(q[h].numpy(), k[h].numpy(), g[h].numpy(), v[h].numpy()))
     return heads
 
 

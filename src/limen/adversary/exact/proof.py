@@ -1,6 +1,6 @@
-"""A search that ended well, written down as a certificate: its trees in preorder, with the leaves' multipliers.
+"""A search that ended well, written down: its trees in preorder, with the leaves' multipliers.
 
-The kernel (`limen_check.worst`) knows the order of the questions and derives every leaf again from the weights.
+The kernel (`limen_check.worst`) knows the order of the questions and derives every leaf from the weights.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from limen.adversary.exact.layer import Layer
-from limen.adversary.exact.search import Found, Node
+from limen.adversary.exact.layer import OneLayer
+from limen.adversary.exact.search import Bracket, Node
 from limen.core import kernel
 from limen.core.arrays import np
 from limen.core.certificate import SCHEMA
@@ -24,17 +24,14 @@ _GRID = 2**16  # as the kernel reads multipliers
 _MARGIN = 2**20  # a margin is a multiple of 1/this
 
 
-def certificate(model: Model, task: Task, layer: Layer, found: Found) -> dict[str, object] | str:
+def certificate(model: Model, task: Task, layer: OneLayer, found: Bracket) -> dict[str, object] | str:
     """What says that the model is right everywhere, or why there is none."""
-    margin = math.floor((found.low - 1e-6 * (1 + abs(found.low))) * _MARGIN)
+    low = min([found.low, *map(_provable, found.roots)])
+    margin = math.floor((low - 1e-6 * (1 + abs(low))) * _MARGIN)
     precision = str(next(iter(model.weights.values())).dtype).removeprefix("torch.")
     if margin <= 0:
         return "the least margin is too small for a proof"
     with_λ = len(layer.heads) > 1
-    try:
-        proof = [list(_steps(root, margin / _MARGIN, with_λ)) for root in found.roots]
-    except BadInput as error:
-        return str(error)
     return {
         "schema": SCHEMA,
         "kind": "correct_everywhere",
@@ -42,7 +39,7 @@ def certificate(model: Model, task: Task, layer: Layer, found: Found) -> dict[st
         "precision": precision,
         "weights": digest(model),
         "margin": str(Fraction(margin, _MARGIN)),
-        "proof": proof,
+        "proof": [list(_steps(root, margin / _MARGIN, with_λ)) for root in found.roots],
     }
 
 
@@ -61,6 +58,17 @@ def written(said: dict[str, object]) -> bytes:
     return json.dumps(said, separators=(",", ":")).encode() + b"\n"
 
 
+def _provable(root: Node) -> float:
+    """The largest margin that a tree's own bounds reach: a node's, or that of the least of its parts."""
+    order, known = [root], dict[int, float]()
+    for node in order:
+        order += node.parts
+    for node in reversed(order):
+        parts = min((known[id(part)] for part in node.parts), default=-math.inf)
+        known[id(node)] = math.inf if node.empty else max(node.bound, parts)
+    return known[id(root)]
+
+
 def _steps(root: Node, margin: float, with_λ: bool) -> Iterator[list[int]]:
     """The tree in preorder; whatever reaches the margin is a leaf, though the search may have split it."""
     todo = [root]
@@ -70,11 +78,9 @@ def _steps(root: Node, margin: float, with_λ: bool) -> Iterator[list[int]]:
             fixed = np.flatnonzero(node.sign)
             λ = node.λ if with_λ else node.λ[:0]
             yield [0, *_whole(λ), *_whole(node.α), *_whole(node.β[fixed])]
-        elif node.parts:
+        else:
             yield [int(step) for step in node.split]
             todo += reversed(node.parts)
-        else:
-            raise BadInput("a part of the search has no bound of its own that reaches the margin")
 
 
 def _whole(numbers: object) -> list[int]:

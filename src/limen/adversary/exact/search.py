@@ -1,20 +1,22 @@
 r"""Branch and bound over all inputs: the least margin, with the exact minimum over a product of sets inside.
 
-A question (case, rival b) asks for the least logit_a - logit_b over the inputs of the case.  With a ReLU layer,
+A question (case, rival b) asks for the least logit_a - logit_b over the inputs of the case.  With a ReLU
+layer,
 
     margin = e·y + e₀ + Σ_j s_j ReLU(h_j),        h = G y + g₀,
 
-every ReLU is replaced by a line on the side that bounds the margin from below.  For s_j ≥ 0 that is α_j h_j with
-0 ≤ α_j ≤ 1; for s_j < 0 it is σh_j + max over both ends of h_j's range of ReLU(h) - σh, which is convex in h.
-What remains is C·y + c₀, and `Layer.least` minimises it over all allowed inputs jointly.  The bound is concave
-in α and in the multipliers β ≥ 0 of signs that a branch assumes, so a few steps of supergradient ascent raise it;
-the inputs met on the way are attacks.  A node that is not good enough is split: by the sign of the ReLU that
-costs most, or by a token.  Best first, over all questions at once.
+every ReLU is replaced by a line on the side that bounds the margin from below.  For s_j ≥ 0 that is α_j
+h_j with 0 ≤ α_j ≤ 1; for s_j < 0 it is σh_j + max over both ends of h_j's range of ReLU(h) - σh, which is
+convex in h. What remains is C·y + c₀, and `OneLayer.least` minimises it over all allowed inputs jointly.  The
+bound is concave in α and in the multipliers β ≥ 0 of signs that a branch assumes, so a few steps of
+supergradient ascent raise it; the inputs met on the way are attacks.  A node that is not good enough is
+split: by the sign of the ReLU that costs most, or by a token.  Best first, over all questions at once.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,10 +24,11 @@ from itertools import count
 
 from limen.adversary.exact.cases import Cases
 from limen.adversary.exact.heads import Array, Bools, Ints, Ratio, grid
-from limen.adversary.exact.layer import EPSILON, Layer
+from limen.adversary.exact.layer import EPSILON, OneLayer
 from limen.core.arrays import NDArray, np
 
 _BATCH, _STEPS, _FIRST = 48, 12, 25  # nodes at a time; steps of ascent in a node, and in the first ones
+_MET = 8  # inputs with small margins that are kept of each step
 _TOGETHER = 2**21  # numbers of a table of one batch
 _CLOSED = 1e-9  # relative to the margin: where low and high are one number
 
@@ -63,7 +66,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Found:
+class Bracket:
     """low ≤ the least margin ≤ high; high is that of the tokens."""
 
     low: float
@@ -81,9 +84,11 @@ class Found:
 class Search:
     """The state of one search: the best input so far, and the questions' trees."""
 
-    def __init__(self, layer: Layer, cases: Cases) -> None:
+    def __init__(self, layer: OneLayer, cases: Cases) -> None:
         self.layer, self.cases = layer, cases
-        self.high, self.tokens, self.nodes = np.inf, None, 0
+        self.high: float = math.inf
+        self.tokens: Ints | None = None
+        self.nodes = 0
         self.low_margin: list[tuple[float, Ints]] = []  # inputs that were met, for whoever trains on them
         if layer.local is None:
             self.G, self.g0 = np.zeros((len(layer.O), 0)), np.zeros((len(layer.x), 0))
@@ -92,17 +97,17 @@ class Search:
             self.G, self.g0 = layer.O @ W1, layer.x @ W1 + b1
         self._each_ρ = self._one_ratio() if layer.norm else None
 
-    # -- inputs -------------------------------------------------------------------------------------------------
-
     def tried(self, cases: Ints, F: Ints) -> None:
         """Takes inputs of these cases for the worst so far, if they are."""
         X, answers = self.asked(cases), np.array([self.cases.cases[c].answer for c in cases])
         margins = self.layer.margin(X, F, answers)
-        for k in np.argsort(margins)[:8]:
-            if margins[k] < self.high and self._promised(F[k]):
+        order = np.argsort(margins)
+        for k in order:
+            if margins[k] >= self.high:
+                break
+            if self._promised(F[k]):
                 self.high, self.tokens = float(margins[k]), F[k].copy()
-            if margins[k] < 1:
-                self.low_margin.append((float(margins[k]), F[k].copy()))
+        self.low_margin += [(float(margins[k]), F[k].copy()) for k in order[:_MET] if margins[k] < 1]
 
     def _promised(self, F: Ints) -> bool:
         keys = self.cases.classes[np.arange(len(F)), F]
@@ -111,8 +116,6 @@ class Search:
 
     def asked(self, cases: Ints) -> Ints:
         return np.array([self.layer.asked[self.cases.cases[c].asked] for c in cases], dtype=np.int64)
-
-    # -- bounds -------------------------------------------------------------------------------------------------
 
     def ranges(self, X: Ints, ok: Bools) -> tuple[Array, Array]:
         """Of every h_j: (K, m) twice."""
@@ -134,7 +137,7 @@ class Search:
 
     def _many(self) -> int:
         n, V = self.cases.classes.shape
-        return max(1, _TOGETHER // (n * V))
+        return max(1, _TOGETHER // int(n * V))
 
     def _bound(self, nodes: Sequence[Node], steps: int) -> None:
         cases = np.array([node.case for node in nodes])
@@ -204,7 +207,7 @@ class Search:
     def _one_ratio(self) -> Array | None:
         """ρ(x + v O) at each position and token, (asked, n, V), where the layer is one ratio.
 
-        There u·ρ(z) for u < 0 is one more value: ρ is convex, so at most the mean of the ρ of what is averaged.
+        There u·ρ(z) for u < 0 is one more value: ρ is convex, so at most the mean of what is averaged.
         """
         layer = self.layer
         if len(layer.heads) > 1 or not isinstance(layer.heads[0], Ratio):
@@ -213,7 +216,7 @@ class Search:
         return np.stack([layer.ρ(x + each) for x in layer.x])
 
     def largest_ρ(self, asked: int, ok: Bools) -> float:
-        """Not below ρ(z) on these inputs, from the ranges of z's coordinates; needed where no mean bounds it."""
+        """Not below ρ(z) on these inputs, by z's coordinates; needed where no mean bounds it."""
         layer, D = self.layer, self.layer.x.shape[1]
         if not layer.norm or self._each_ρ is not None:
             return 0.0
@@ -237,7 +240,7 @@ class Ascent:
         return grid(np.clip(α + by[0], 0, 1)), grid(np.maximum(β + 2 * by[1], 0) * (up_β != 0))
 
 
-def search(s: Search, seconds: float, enough: float = np.inf) -> Found:
+def search(s: Search, seconds: float, enough: float = np.inf) -> Bracket:
     """Until low and high meet, or the least margin is known to be `enough`, or time is over."""
     start, tick = time.monotonic(), count()
     roots = list[Node]()
@@ -266,8 +269,8 @@ def search(s: Search, seconds: float, enough: float = np.inf) -> Found:
             s.bound(made, _STEPS)
         for node in made:
             heapq.heappush(heap, (node.known, next(tick), node))
-    low = min(heap[0][0] if heap else np.inf, s.high)
-    return Found(low, s.high, s.tokens, roots, s.nodes, time.monotonic() - start)
+    known = min(heap[0][0] if heap else math.inf, s.high)
+    return Bracket(known, s.high, s.tokens, roots, s.nodes, time.monotonic() - start)
 
 
 def _parts(s: Search, node: Node, target: float) -> tuple[Node, ...]:
