@@ -312,8 +312,8 @@ def test_a_plan_by_stages_takes_all_that_there_is(L: int, bits: Wires) -> None:
         (f"3*(softmax{LARGE}|linear{LARGE})", 0, 3, 126.3),  # 433
         (f"2*softmax{LARGE}", 0, 2, 25.3),  # pairs of values
         (f"2*softmax{LARGE}", 0, 3, 26.3),  # a hop more than it takes, by the first two
-        (f"linear{LARGE},3*softmax{LARGE}", 0, 4, 172),  # sizes in closed form: 4773
-        ("linear(state_bits=160),4*softmax(reply_bits=40)", 0, 5, 1082),
+        (f"linear{LARGE},3*softmax{LARGE}", 0, 4, 164.1),  # sizes in closed form: 4773
+        ("linear(state_bits=160),4*softmax(reply_bits=40)", 0, 5, 903),
     ],
 )
 def test_the_smallest_certified_length(stack: str, steps: int, hops: int, log2_n: float) -> None:

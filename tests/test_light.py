@@ -1,7 +1,7 @@
 """What `pip install limen` brings alone: theory, audit and kernel; running weights takes an extra.
 
-Theory needs numpy only here and there: without it the rest is decided all the same, and what is not looked at
-is called incomplete.
+Theorems need no numpy.  Constructions write their weights with it, and a matrix of answers is one of its
+arrays: without it these are left out, and what is not looked at is called incomplete.
 """
 
 import json
@@ -11,6 +11,12 @@ from pathlib import Path
 
 import pytest
 from test_cli import limen
+
+from limen.core.architecture import Architecture
+from limen.core.bits import Count
+from limen.core.task import Task
+from limen.decisions import decide
+from limen.tasks.counting import Counting
 
 HEAVY = ("altair", "jaxtyping", "jinja2", "torch", "transformers", "vl_convert")
 WITHOUT = """
@@ -40,6 +46,19 @@ CANNOT = ("decide", "eva(n=488)", "linear(h=1,d=16,p=16)")
 CAN = ("decide", "eva(n=512)", "softmax(h=8,d=128)")
 OPEN = ("decide", "khop(n=9,k=2)", "softmax(h=1,d=4),linear(h=1,d=4)")
 HOPS = ("decide", "composition(m=64,n1=4)", "linear(h=1,d=4),softmax(h=1,d=8)")
+L, F = "linear(h=1,d=4,p=8)", "softmax(h=1,d=4,p=8)"
+COMPOSED = (
+    ("decide", "composition(m=4096,n1=64)", f"2*{F}"),  # route P, two full layers
+    ("decide", "composition(m=4096,n1=16)", f"{L},{F},{L}"),  # A4, a hybrid
+    ("decide", "composition(m=2^14,n1=2^12)", f"2*({F}|gated_delta(h=1,d=4,p=8))"),  # W, head-wise
+    ("decide", "composition(m=2^20,n1=2^20)", f"2*{F},{L}"),  # B4 and B2
+    ("decide", "composition(m=2^18,n1=2^20,n2=2^8)", f"{L},{F},{L},{F}"),  # E and D, three hops
+    ("decide", "composition(m=2^42,n1=2^12,n2=2^9)", f"3*{F}"),  # C, three hops
+    ("decide", "composition(m=13471,n1=1,n2=1)", "linear(h=1,d=4),softmax(h=1,d=8)", "--steps", "1"),
+    ("depth", f"2*{F},2*{L}"),
+)
+REAL = ("audit", str(Path(__file__).parents[1] / "examples/configs/gpt_oss_120b.json"), "--context", "128k")
+COMPARED = ("compare", f"{L},{F}", f"2*{F}", "--context", "4096")
 FEW, MANY = ("depth", "3*linear,softmax"), ("depth", "12*(3*gated_delta,softmax)")
 WHOLE, COUNTED = ("bound", "eva(n=64)"), ("bound", "eva(n=4)")
 SIZES = ("--context", "256", "--layers", "2", "--width", "64")
@@ -88,28 +107,50 @@ def test_the_theory_needs_no_torch_and_says_the_same(config: str) -> None:
 
 
 def test_without_numpy_what_needs_none_is_said_the_same(config: str) -> None:
-    asked = in_json(config, ("list",), SHOW, CANNOT, OPEN, MANY, WHOLE, UNBUILT, AUDIT)
+    calls = ("list",), SHOW, CANNOT, OPEN, HOPS, FEW, MANY, WHOLE, UNBUILT, AUDIT, REAL, COMPARED, *COMPOSED
+    asked = in_json(config, *calls)
     assert said(light(*asked, absent=(*HEAVY, "numpy"))) == with_all(*asked)
 
 
 def test_without_numpy_what_is_left_out_is_called_incomplete_and_never_open() -> None:
-    calls = [(*call, *more) for call in (CAN, HOPS, COUNTED, BUILT, FEW) for more in (("--json",), ())]
-    can, can_text, hops, _, bound, bound_text, design, design_text, depth, depth_text = light(
-        *calls, absent=(*HEAVY, "numpy")
-    )
-    for found, name in ((can, "eva_by_softmax"), (hops, "composition_depth")):
-        verdict = json.loads(found[1])
-        assert verdict["verdict"] == "incomplete" and verdict["certificate"] is None
-        assert (
-            f"{name}: left out: it needs the package numpy, which is not installed" in verdict["incomplete"]
-        )
+    calls = [(*call, *more) for call in (CAN, COUNTED, BUILT) for more in (("--json",), ())]
+    can, can_text, bound, bound_text, design, design_text = light(*calls, absent=(*HEAVY, "numpy"))
+    verdict = json.loads(can[1])
+    assert verdict["verdict"] == "incomplete" and verdict["certificate"] is None
+    left_out = "eva_by_softmax: left out: it needs the package numpy, which is not installed"
+    assert left_out in verdict["incomplete"]
     assert can_text[1].startswith("INCOMPLETE  eva(n=512)")
     assert "numpy" in json.loads(bound[1])["incomplete"] and "incomplete: the matrix" in bound_text[1]
     whole = {"open": "open", "can": "incomplete"}
     known = {stack: whole[verdict] for stack, verdict in front(limen(*BUILT, "--json").stdout)}
     assert dict(front(design[1])) == known and "incomplete" in known.values()
     assert "incomplete" in design_text[1]
-    assert json.loads(depth[1])["certified"]["reason"].startswith("incomplete") and "numpy" in depth_text[1]
+
+
+def test_deciding_loads_no_room_in_which_models_run() -> None:
+    """Proofs that are run on a model stand in `refute.py` of their theorem, loaded when one is run."""
+    code = (
+        "import sys; from limen.core.task import Task; from limen.core.architecture import Architecture\n"
+        "from limen.decisions import decide\n"
+        "decide(Task.parse('eva(n=488)'), Architecture.parse('linear(h=1,d=16,p=16)'))\n"
+        "print(*{m.split('.')[1] for m in sys.modules if m.startswith('limen.')})"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rooms = set(run.stdout.split())
+    assert "theorems" in rooms and not {"adversary", "checks", "conversation", "protocols"} & rooms
+
+
+def test_the_search_for_a_flip_counts_the_rows_of_each_cut_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[tuple[Counting, int]] = []
+    rows = Counting.rows
+
+    def noted(self: Counting, t: int) -> Count | None:
+        counted.append((self, t))
+        return rows(self, t)
+
+    monkeypatch.setattr(Counting, "rows", noted)
+    found = decide(Task.parse("counting(n=64,S=64)"), Architecture.parse("linear(h=1,d=2,p=8)"))
+    assert found.flips is not None and len(counted) == len(set(counted)) > 10
 
 
 @pytest.mark.parametrize(

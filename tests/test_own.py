@@ -40,6 +40,16 @@ def test_a_task_a_mixer_and_a_construction_are_decided_solved_bounded_and_played
     assert "->" in limen("show", task).stdout and "16 bits" in limen("show", stack).stdout
 
 
+def test_what_is_saved_of_yours_is_said_to_be_refused_and_is(mine: str) -> None:
+    """A certificate that names a file would have whoever checks it run that file."""
+    done = limen("solve", f"{mine}:Majority(n=3)", "--save", "mine")
+    assert done.returncode == 0 and "limen check` will refuse it" in done.stderr
+    assert done.stderr.count("\n") == 1
+    refused = limen("check", "mine/run.json")
+    assert refused.returncode == 2 and "only what is in the catalogue" in refused.stderr
+    assert limen("solve", "eva(n=3)", "--save", "ours").stderr == ""
+
+
 def test_python_takes_them_as_text_and_as_objects(mine: str) -> None:
     text = api.decide(f"{mine}:Majority(n=9)", f"{mine}:Total(d=1)")
     task = Task.parse(f"{mine}:Majority(n=9)")

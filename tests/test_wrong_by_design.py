@@ -58,7 +58,7 @@ def test_weights_for_w_first_fail_with_w_last() -> None:
 
 @pytest.mark.parametrize(("M", "right"), [(1001, True), (16385, False)])
 def test_trigonometry_in_float32_ends_where_its_certificate_ends(M: int, right: bool) -> None:
-    """Near-misses are what it cannot resolve; the code does not care (separations.md 2.2)."""
+    """Near-misses are what it cannot resolve; the code does not care."""
     circle, code = TwoSumByTrigonometry(TwoSum(64, M)), TwoSumByCode(TwoSum(64, M))
     assert (circle.margin(F32) is not None) == right
     assert (count(circle, Model.of(circle), F32, how=64).wrong == 0) == right

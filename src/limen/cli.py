@@ -279,6 +279,7 @@ def solve(
 
 def _solved(attempt: Attempt, save: Path | None, picture: Path | None) -> SolveReport:
     """Runs the weights and writes what was asked for; what cannot be written is refused before."""
+    from limen.core.own import named
     from limen.model.files import ready
     from limen.render.picture import attention_picture
     from limen.render.progress import inputs_bar
@@ -297,6 +298,10 @@ def _solved(attempt: Attempt, save: Path | None, picture: Path | None) -> SolveR
         save_picture(picture, drawn)
     if save is not None:
         saved(found, model, save, attempt.seed)
+        if yours := named(f"{found.task} {model.frame.architecture.sized}"):
+            typer.echo(
+                f"note: {save} names {yours[0]}, which is yours: `limen check` will refuse it", err=True
+            )
     return found.report
 
 

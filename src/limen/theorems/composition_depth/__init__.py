@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from limen.core.architecture import Architecture
@@ -25,7 +25,7 @@ from limen.theorems.composition_depth.search_smallest import guesses
 _ID = "composition_depth"
 _SEARCHED = 3  # hops up to which the smallest certified size is sought by routes C and W, beyond by H
 _LONG = 2**4000  # tokens: at such lengths a state that is bounded at all has reached its bound
-_FIRST, _LAST = 0.5, 0.005  # shares of their logarithms by which sizes are made smaller
+_FIRST, _ALONE, _LAST = 0.5, 0.05, 0.005  # shares of their logarithms by which sizes are made smaller
 _ROUNDS = 6  # a state may grow with the length that is found
 
 
@@ -238,17 +238,16 @@ def _by_stages(architecture: Architecture, hops: int, steps: int, bits: Levels) 
 
 
 def _shrunk(said: Bound, architecture: Architecture, steps: int) -> Bound:
-    """By route C, where it holds at sizes that are smaller, all of them together."""
+    """By route C, where it holds at sizes that are smaller: all of them together, then m alone."""
     task = Task.parse(said.task)
     assert isinstance(task, Composition)
-    logs, step = [math.log2(size) for size in (task.m, *task.n)], _FIRST
-    while step > _LAST:
-        m, *n = (rounded(log * (1 - step)) for log in logs)
-        found = _excluding(Composition(max(2, m), tuple(n)), architecture, steps)
-        if found is None:
-            step /= 2
-        else:
-            said, logs = found, [log * (1 - step) for log in logs]
+    logs = [math.log2(size) for size in (task.m, *task.n)]
+    for shrinks, step in ((lambda i: True, _FIRST), (lambda i: i == 0, _ALONE)):
+        while step > _LAST:
+            less = [log * (1 - step) if shrinks(i) else log for i, log in enumerate(logs)]
+            m, *n = map(rounded, less)
+            found = _excluding(Composition(max(2, m), tuple(n)), architecture, steps, said.sizes)
+            said, logs, step = (said, logs, step / 2) if found is None else (found, less, step)
     return said
 
 
@@ -288,11 +287,13 @@ def _less(said: Bound, task: Composition, below: int, architecture: Architecture
     return said
 
 
-def _excluding(task: Composition, architecture: Architecture, steps: int) -> Bound | None:
+def _excluding(
+    task: Composition, architecture: Architecture, steps: int, near: Mapping[str, int] | None = None
+) -> Bound | None:
     bits = levels_of(architecture, task.length, task.L, steps)
     if isinstance(bits, NoStatement):
         return None
-    said = (stated(_ID, Case(task, architecture, steps, *free)) for free in free_sizes(task, bits))
+    said = (stated(_ID, Case(task, architecture, steps, *free)) for free in free_sizes(task, bits, near))
     return next((b for b in said if isinstance(b, Bound) and b.excludes), None)
 
 

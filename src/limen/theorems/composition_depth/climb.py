@@ -20,7 +20,7 @@ _LEVEL = 1e-5  # a simplex whose corners are level to so much has arrived
 _AGAIN = 3.0  # how much smaller the second simplex of a climb begins, where the first one arrived
 
 
-class Seen(NamedTuple):
+class Spot(NamedTuple):
     """A point, and what the function is there: -∞ where it makes no sense."""
 
     value: float
@@ -29,9 +29,9 @@ class Seen(NamedTuple):
 
 def climbed(
     score: Score, starts: Iterable[Point], far: float, enough: float = math.inf, climbs: int = 3
-) -> list[Seen]:
+) -> list[Spot]:
     """The best points found, the highest first: a simplex from each of the best starts, until enough."""
-    ranked = sorted((Seen(score(start), start) for start in starts), reverse=True, key=_height)
+    ranked = sorted((Spot(score(start), start) for start in starts), reverse=True, key=_height)
     found = ranked[:1]
     for start in ranked[:climbs]:
         if found[0].value >= enough:
@@ -45,11 +45,11 @@ def climbed(
     return found
 
 
-def _height(seen: Seen) -> float:
+def _height(seen: Spot) -> float:
     return seen.value
 
 
-def _simplex(score: Score, start: Seen, far: float, enough: float) -> list[Seen]:
+def _simplex(score: Score, start: Spot, far: float, enough: float) -> list[Spot]:
     """The last corners, the highest first."""
     free = len(start.at)
     corners = [start, *(_seen(score, _moved(start.at, i, far)) for i in range(free))]
@@ -75,8 +75,8 @@ def _simplex(score: Score, start: Seen, far: float, enough: float) -> list[Seen]
     return corners
 
 
-def _seen(score: Score, at: Point) -> Seen:
-    return Seen(score(at), at)
+def _seen(score: Score, at: Point) -> Spot:
+    return Spot(score(at), at)
 
 
 def _moved(at: Point, i: int, far: float) -> Point:

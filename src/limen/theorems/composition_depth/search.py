@@ -7,9 +7,9 @@ the checker has done the arithmetic again in whole numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from math import exp2, inf, log, log1p, log2
+from math import exp2, inf, log1p, log2
 from typing import NamedTuple
 
 from limen.tasks.composition import Composition
@@ -33,7 +33,7 @@ _HIDDEN = 60.0  # a number that is smaller by so many powers of two is not seen 
 _E = log2(math.e)
 
 
-class Row(NamedTuple):
+class LogSizes(NamedTuple):
     """A candidate for route C: logarithms of x_0 … x_{L-1}, w_1 … w_{L-1}, v, and of m, n_1, …"""
 
     x: Sequence[float]
@@ -43,15 +43,17 @@ class Row(NamedTuple):
     n: Sequence[float]
 
 
-def free_sizes(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:
-    """Routes with their free sizes, for bits by level W."""
+def free_sizes(
+    task: Composition, bits: Levels, near: Mapping[str, int] | None = None
+) -> Iterator[tuple[str, Free]]:
+    """Routes with their free sizes, for bits by level W; perhaps `near` those of another task."""
     for μ in placements(bits):
         hops = μ[-1] + 1
         if hops > task.L or hops > _HOPS:
             continue
         short, placed = Composition(task.m, task.n[: hops - 1]), bits.placed(μ, hops)
         shown = {"hops": hops} if hops < task.L else {}
-        for route, sizes in _best(short, placed):
+        for route, sizes in _best(short, placed, near or {}):
             yield route, shown | labels(μ) | sizes
 
 
@@ -65,7 +67,7 @@ def labels(μ: tuple[int, ...]) -> Free:
     return {f"mu{a}": level for a, level in enumerate(μ)}
 
 
-def _best(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:
+def _best(task: Composition, bits: Levels, near: Mapping[str, int]) -> Iterator[tuple[str, Free]]:
     """Routes for bits that are placed: with two hops W and P, where they apply, are never both behind C."""
     if task.L == 1:
         yield "C", {"x0": task.m, "v": task.m}
@@ -74,7 +76,7 @@ def _best(task: Composition, bits: Levels) -> Iterator[tuple[str, Free]]:
         if bits.β[0]:
             yield "P", pairs(task, bits)
     else:
-        yield from (("C", sizes) for sizes in scheme_c(task, bits))
+        yield from (("C", sizes) for sizes in scheme_c(task, bits, near))
 
 
 def each_w(task: Composition, bits: Levels) -> Free:
@@ -130,7 +132,7 @@ def gap_w(bits: Levels, y: float, h: float, b: float, n_1: float, N_1: float) ->
     return n_1 + J + logarithm(N_1) - log_sum(logarithm(σ_0 + σ_1), *each)
 
 
-def scheme_c(task: Composition, bits: Levels) -> Iterator[Free]:
+def scheme_c(task: Composition, bits: Levels, near: Mapping[str, int]) -> Iterator[Free]:
     """x, w, v of route C by search, and the largest Θ that the checker will accept; the likeliest first.
 
     Where sizes are small, rounding them costs more than a search in floats leaves: then it goes on for a
@@ -138,30 +140,38 @@ def scheme_c(task: Composition, bits: Levels) -> Iterator[Free]:
     unchanged: each D_l falls, and with it what a cover is asked for.
     """
     for more, enough in _HARDER:
-        score, rows = _searched(task, Levels(*(tuple(-(-b * more // 8) for b in by) for by in bits)), enough)
+        harder = Levels(*(tuple(-(-b * more // 8) for b in by) for by in bits))
+        score, rows = _searched(task, harder, enough, near)
         yield from (_in_whole_numbers(task, bits, row) for row in rows)
-        if score < _FAR:
+        if score < (0 if near else _FAR):  # it began where a good one was: there is none here
             return
 
 
-def _searched(task: Composition, bits: Levels, enough: float) -> tuple[float, list[Row]]:
+def _searched(
+    task: Composition, bits: Levels, enough: float, near: Mapping[str, int]
+) -> tuple[float, list[LogSizes]]:
     """The best rows for route C, and how wide the gap of the first one is."""
     L, m, n = task.L, log2(task.m), [log2(n_l) for n_l in task.n]
     gap, wide = GapC.of(bits), m + sum(n)
     most = (m, *[wide + 30] * (L - 1), *n, m)
 
-    def row(at: Point) -> Row:
+    def row(at: Point) -> LogSizes:
         v = _within(at[-1], m)
         x = _within(at[0], v), *(max(x_l, 0.0) for x_l in at[1:L])
-        return Row(x, [_within(w_l, n_l) for w_l, n_l in zip(at[L:-1], n, strict=True)], v, m, n)
+        return LogSizes(x, [_within(w_l, n_l) for w_l, n_l in zip(at[L:-1], n, strict=True)], v, m, n)
 
     anywhere = [scaled(point, most) for point in spread(_STARTS, 2 * L)]
     starts = [*(at[:L] + most[L:] for at in anywhere[::2]), *anywhere[1::2]]
+    names = *(f"x{l}" for l in range(L)), *(f"w{l}" for l in range(1, L)), "v"
+    if near:
+        starts.append(
+            tuple(log2(near[name]) if name in near else top for name, top in zip(names, most, strict=True))
+        )
     found = climbed(lambda at: gap(row(at)), starts, wide / 16, enough, _CLIMBS)
     return found[0].value, [row(seen.at) for seen in found[:_TRIED]]
 
 
-def _in_whole_numbers(task: Composition, bits: Levels, found: Row) -> Free:
+def _in_whole_numbers(task: Composition, bits: Levels, found: LogSizes) -> Free:
     """The sizes of one row, rounded."""
     w = [rounded(l, most) for l, most in zip(found.w, task.n, strict=True)]
     v = rounded(found.v, task.m)
@@ -221,7 +231,7 @@ class GapC(NamedTuple):
         β, ω, σ = ([logarithm(b) for b in by_level] for by_level in bits)
         return cls(β, ω, σ, *([logarithm(total) for total in accumulate(by)] for by in (bits.β, bits.σ)))
 
-    def __call__(self, s: Row) -> float:
+    def __call__(self, s: LogSizes) -> float:
         L, A = len(s.x), sum(s.w)
         N = list(accumulate(s.n, initial=s.m))
         u = [s.v, *(log_add(s.w[l - 2], 0.0) + N[l - 2] for l in range(2, L))]  # u_1 …, or a little more
@@ -234,7 +244,7 @@ class GapC(NamedTuple):
             D = self._lost(s, u, D, l, A, X)
         return q + log2(N[L - 1]) - D + lacks if N[L - 1] > 0 else -inf
 
-    def _lost(self, s: Row, u: list[float], D: float, l: int, A: float, X: float) -> float:
+    def _lost(self, s: LogSizes, u: list[float], D: float, l: int, A: float, X: float) -> float:
         """D_{l+1}."""
         β, ω, σ, β_to, σ_to = self
         L, x_l, asked = len(s.x), s.x[l], A + X + ω[l]
@@ -268,7 +278,8 @@ def _thinned(T: float, N: float, Q: float) -> float:
         above = total - T - log2(y)
         if y == N and above >= 0:
             return -above
-        step = above / (exp2(entropy - total) * y * log((1 - ρ) / ρ) / η + 1) / _E
+        odds = y + log1p(-ρ) * _E  # log₂((1-ρ)/ρ)
+        step = above / (exp2(entropy - total) * y * odds / η + _E)
         y *= max(1 + step, 1 / 8)
         if abs(step) < _NEAR:
             break

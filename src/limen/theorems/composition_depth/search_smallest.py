@@ -16,7 +16,7 @@ from limen.theorems.composition_depth.inequality import Levels
 from limen.theorems.composition_depth.search import (
     CLEAR,
     GapC,
-    Row,
+    LogSizes,
     entries,
     gap_p,
     gap_w,
@@ -96,11 +96,11 @@ def _least(gap: Sized, high: float, most: Point) -> tuple[float, Point]:
     return high, best.at
 
 
-def _split(at: Point, size: float) -> Row:
+def _split(at: Point, size: float) -> LogSizes:
     """Rows x_0 … x_{L-1}, n_1 … n_{L-1}, v, with m such that N_{L-1} has this size; w_l = n_l."""
     L = len(at) // 2
     n = [max(n_l, 0.0) for n_l in at[L:-1]]
     n = [n_l * min(1.0, size / max(sum(n), 1e-9)) for n_l in n]
     m = max(size - sum(n), 0.0)
     v = min(max(at[-1], 0.0), m)
-    return Row([min(max(at[0], 0.0), v), *(max(x_l, 0.0) for x_l in at[1:L])], n, v, m, n)
+    return LogSizes([min(max(at[0], 0.0), v), *(max(x_l, 0.0) for x_l in at[1:L])], n, v, m, n)

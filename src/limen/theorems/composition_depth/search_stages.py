@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 from math import exp2, floor, inf, log2
 
@@ -34,7 +35,8 @@ LEAST, _HIGHEST = (
 _SHARES, _STARTS, _CLIMBS = 20, 60, 5  # points of closed form and others at which a search looks first
 _ROUNDING = 0.05  # what rows in whole numbers near the best may lack at most, to be tried
 _TRIED, _NEAR = 200, 1 / 8  # such rows, and how near they are
-_FIRST, _LAST = 0.1, 0.001  # by how much of it a size is made smaller, at first and in the end
+_WIDE = 0.01  # of a size: a gap so wide that a smaller size can be looked at
+_FIRST, _LAST = 0.4, 0.001  # by how much of it a size is made smaller, at first and in the end
 
 
 def free(task: Composition, bits: Wires) -> Free | None:
@@ -173,7 +175,8 @@ def smallest(bits: Wires, L: int) -> tuple[Composition, Free] | None:
     while step > _LAST:
         less = size * (1 - step)
         starts = [*(scaled(at, [1 - step] * len(at)) for at in best), *best]
-        climb = climbed(lambda at, less=less: _sized(bits, L, less, at), starts, 2 * step * size + 1, CLEAR)  # type: ignore[misc]
+        score = partial(_sized, bits, L, less)
+        climb = climbed(score, starts, step * size / 2 + 1, _WIDE * size)
         task, x = _task(climb[0].at, L, less), [max(x_l, 0.0) for x_l in climb[0].at[:L]]
         sizes = _whole(task, bits, tuple(x)) if climb[0].value >= CLEAR else None
         if sizes is None:

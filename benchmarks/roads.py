@@ -1,10 +1,10 @@
-"""The road of a command through the files: which files of limen it enters, in order of first entry.
+"""The road of a command through the house: which files of limen it enters, in the order of first entry.
 
-    python scripts/hops.py [--source SRC] COMMAND ARGUMENTS…        e.g. decide "eva(n=488)" "linear(h=1,d=16,p=16)"
-    python scripts/hops.py --source /tmp/before/src --all           the four roads of docs/architecture.md
+    python benchmarks/roads.py [--source /tmp/before/src]           decide, solve, audit, and a table of 2 × 2
+    python benchmarks/roads.py [--source …] decide "eva(n=488)" "linear(h=1,d=16,p=16)"
 
-A file is entered when a function of it is called; loading it does not count.  `--source` traces another commit:
-`git worktree add /tmp/before COMMIT`.
+A file is entered when a function of it is called; loading it does not count.  `--source` traces another
+commit, as `git worktree add /tmp/before COMMIT` lays it out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,19 @@ ROADS = (
     ("decide", "eva(n=488)", "linear(h=1,d=16,p=16)"),
     ("solve", "eva(n=16)"),
     ("audit", str(ROOT / "examples/configs/gpt_oss_120b.json")),
-    ("table", "--out", "OUT"),
+    (
+        "table",
+        "--row",
+        "linear",
+        "--row",
+        "hybrid",
+        "--column",
+        "eva",
+        "--column",
+        "composition",
+        "--out",
+        "OUT",
+    ),
 )
 _NOT_CALLED = ("<module>", "<lambda>", "<listcomp>", "<dictcomp>", "<genexpr>", "<setcomp>")
 
@@ -80,10 +92,9 @@ def main() -> None:
         return
     words = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     words.add_argument("--source", type=Path, default=ROOT / "src")
-    words.add_argument("--all", action="store_true")
     words.add_argument("command", nargs=argparse.REMAINDER)
     asked = words.parse_args()
-    for command in ROADS if asked.all else [tuple(asked.command)]:
+    for command in [tuple(asked.command)] if asked.command else ROADS:
         files = traced(asked.source.resolve(), list(command))
         print(f"{' '.join(command)}: {len(files)} files")
         print(*(f"  {file}" for file in files), sep="\n")
