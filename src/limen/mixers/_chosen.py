@@ -112,7 +112,8 @@ def leading(
     as fast as torch.
     """
     found = scores.detach().to(torch.promote_types(scores.dtype, torch.float32))
-    found = torch.nn.functional.pad(found, (0, max(0, k - found.shape[-1])), value=-math.inf)
+    if (missing := k - found.shape[-1]) > 0:  # padding by nothing would copy all
+        found = torch.nn.functional.pad(found, (0, missing), value=-math.inf)
     rows, m = found.flatten(0, -2).numpy(), found.shape[-1]
     highest = np.partition(rows, m - k, axis=-1)[:, m - k :]  # NaN counts as the highest of all
     level, nan = highest[:, :1], np.isnan(highest).any(-1)

@@ -120,8 +120,8 @@ class NearestNeighbor(Task):
     def _halved(self, rng: Generator, y: Answers) -> Tokens:
         """(count, n) labels, the first of them y; n/2 of each, or one more of either."""
         ones = (self.n + rng.integers(2, size=len(y))) // 2  # of all n labels
-        rest = np.arange(1, self.n) <= (ones - y)[:, None]
-        return np.column_stack([y, shuffled(rng, rest)]).astype(np.int64)
+        rest = (np.arange(1, self.n) <= (ones - y)[:, None]).astype(np.int64)
+        return np.column_stack([y, shuffled(rng, rest)])
 
     def _scattered(self, rng: Generator, count: int) -> tuple[Tokens, Tokens, Tokens]:
         """Points, queries, and which point is nearest by more than float64 can err."""
