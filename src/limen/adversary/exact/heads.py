@@ -16,8 +16,8 @@ once, and returns tokens near the minimum.  It is exact for Sum, Ratio and Fadin
   Whatever λ it stops at, λ + min(residual, 0)/min Σα is a bound.
 * Fading: m_i rises with m_{i-1}, so the least m_i is the least g m + c over the tokens, m the least m_{i-1}.
 * FadingRows, Erasing: y = Σ_i (p_i·w_i) v_i with the adjoint p_last = q, p_{i-1} = A_iᵀp_i, where A_i is
-  what token i leaves of the state.  The set of all p_i lies in a box (FadingRows), or in a ball (Erasing: A is
-  no expansion).  It is a point, and the bound exact, where gates and keys depend on the position alone.
+  what token i leaves of the state.  The set of all p_i lies in a box (FadingRows), or in a ball (Erasing: A
+  is no expansion).  It is a point, and the bound exact, where gates and keys depend on the position alone.
 """
 
 from __future__ import annotations
