@@ -132,7 +132,7 @@ def repaired(stack: str = "log_linear(h=1,d=32,over=mamba2)", n: int = 16) -> in
         print(f"{time.perf_counter() - begun:6.1f} s: against {len(pool)} inputs", flush=True)
         return trained(model, task, 200, rng, pool, 0.004)
 
-    done = repair(first, task, train, rounds=20, seconds=15)
+    done = repair(first, task, train, rounds=20, seconds=6)
     print(
         f"{stack}, a ReLU layer of 32, n = V = {n}: {'PROVED' if done.proved else 'not proved'} after "
         f"{done.rounds} rounds, {time.perf_counter() - begun:.1f} s; least margin {done.worst.low:.4f} … "

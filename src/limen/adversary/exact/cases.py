@@ -23,7 +23,7 @@ _NUMBERS = 2**26  # of all cases' tables
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedCase:
     """The token that asks, the right answer, and which tokens may stand at which position."""
 
     asked: int
@@ -35,7 +35,7 @@ class Asked:
 class Cases:
     """All cases of a task, in an order that the kernel knows, and each token's class at each position."""
 
-    cases: tuple[Asked, ...]
+    cases: tuple[AskedCase, ...]
     classes: NDArray[np.int64]  # (length, vocab); -1: free of the promise
 
     def narrowed(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -74,17 +74,17 @@ def cases(task: Task) -> Cases | str:
     return Cases(tuple(made(task, classes)), classes)
 
 
-def _table(task: Any, classes: NDArray[np.int64]) -> Iterator[Asked]:
+def _table(task: Any, classes: NDArray[np.int64]) -> Iterator[AskedCase]:
     """f(0) … f(n-1), then x: f(x) = a, and the other values are free."""
     for x in range(task.n):
         for a in range(task.answers):
             allowed = np.zeros((task.length, task.vocab), dtype=np.bool_)
             allowed[: task.n, : task.answers] = True
             allowed[x], allowed[x, a], allowed[task.n, x] = False, True, True
-            yield Asked(x, a, allowed)
+            yield AskedCase(x, a, allowed)
 
 
-def _retrieval(task: Retrieval, classes: NDArray[np.int64]) -> Iterator[Asked]:
+def _retrieval(task: Retrieval, classes: NDArray[np.int64]) -> Iterator[AskedCase]:
     """The key a stands at place p with the value b, or nowhere."""
     pairs = np.arange(task.keys * task.V)
     classes[: task.n, : len(pairs)] = pairs // task.V
@@ -96,16 +96,16 @@ def _retrieval(task: Retrieval, classes: NDArray[np.int64]) -> Iterator[Asked]:
             yield _asked(task, a, None, task.V)
 
 
-def _asked(task: Retrieval, a: int, p: int | None, b: int) -> Asked:
+def _asked(task: Retrieval, a: int, p: int | None, b: int) -> AskedCase:
     allowed = np.zeros((task.length, task.vocab), dtype=np.bool_)
     allowed[: task.n, : task.keys * task.V] = np.arange(task.keys * task.V) // task.V != a
     if p is not None:
         allowed[p] = np.arange(task.vocab) == a * task.V + b
     allowed[task.n, task.keys * task.V + a] = True
-    return Asked(task.keys * task.V + a, b, allowed)
+    return AskedCase(task.keys * task.V + a, b, allowed)
 
 
-def _recall(task: Recall, classes: NDArray[np.int64]) -> Iterator[Asked]:
+def _recall(task: Recall, classes: NDArray[np.int64]) -> Iterator[AskedCase]:
     """The key k is that of pair p, whose value is v."""
     classes[: 2 * task.n : 2] = np.arange(task.V)
     for k in range(task.V):
@@ -115,11 +115,11 @@ def _recall(task: Recall, classes: NDArray[np.int64]) -> Iterator[Asked]:
                 allowed[: 2 * task.n : 2, k] = False
                 for place, token in ((2 * p, k), (2 * p + 1, v), (2 * task.n, k)):
                     allowed[place] = np.arange(task.V) == token
-                yield Asked(k, v, allowed)
+                yield AskedCase(k, v, allowed)
 
 
 _KNOWN: dict[
-    type[Task], tuple[Callable[[Any], int], Callable[..., Iterator[Asked]]]
+    type[Task], tuple[Callable[[Any], int], Callable[..., Iterator[AskedCase]]]
 ] = {  # how many, and which
     Eva: (lambda task: task.n**2, _table),
     Index: (lambda task: task.n * task.S, _table),

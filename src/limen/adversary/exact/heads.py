@@ -1,10 +1,10 @@
 r"""One head as a function of the tokens: tables over (position i, token t) for each asking token x.
 
-    Ratio     y = Σ_i α_i v_i / Σ_i α_i, Σα > 0        softmax, window, normalised linear, log_linear
-    Sum       y = Σ_i α_i v_i                           linear without a normaliser
-    Fading     m_i = g_i m_{i-1} + α_i v_i, 0 < g        one gate a token and head: log_linear over mamba2
-    FadingRows      S_i = diag(g_i) S_{i-1} + w_i v_iᵀ        one gate a row: gated_linear;  y = q S
-    Erasing   S_i = g_i (I - w_i e_iᵀ) S_{i-1} + w_i v_iᵀ        delta, gated_delta;  y = q S
+    Ratio       y = Σ_i α_i v_i / Σ_i α_i, Σα > 0       softmax, window, normalised linear, log_linear
+    Sum         y = Σ_i α_i v_i                         linear without a normaliser
+    Fading      m_i = g_i m_{i-1} + α_i v_i, 0 < g      one gate a token and head: log_linear over mamba2
+    FadingRows  S_i = diag(g_i) S_{i-1} + w_i v_iᵀ      one gate a row: gated_linear;  y = q S
+    Erasing     S_i = g_i (I - w_i e_iᵀ) S_{i-1} + w_i v_iᵀ        delta, gated_delta;  y = q S
 
 Everything that stands at one position, such as α_i, g_i, v_i, is a function of its token and of x alone.
 
@@ -15,9 +15,9 @@ once, and returns tokens near the minimum.  It is exact for Sum, Ratio and Fadin
 * Ratio (Dinkelbach): min_f Σα(c - λ) ≥ 0 iff C·y ≥ λ everywhere, since Σα > 0; λ ← the ratio at the minimum.
   Whatever λ it stops at, λ + min(residual, 0)/min Σα is a bound.
 * Fading: m_i rises with m_{i-1}, so the least m_i is the least g m + c over the tokens, m the least m_{i-1}.
-* FadingRows, Erasing: y = Σ_i (p_i·w_i) v_i with the adjoint p_last = q, p_{i-1} = A_iᵀp_i, where A_i is what
-token i   leaves of the state.  The set of all p_i lies in a box (FadingRows), or in a ball (Erasing: A is no
-expansion).   It is a point, and the bound exact, where gates and keys depend on the position alone.
+* FadingRows, Erasing: y = Σ_i (p_i·w_i) v_i with the adjoint p_last = q, p_{i-1} = A_iᵀp_i, where A_i is
+  what token i leaves of the state.  The set of all p_i lies in a box (FadingRows), or in a ball (Erasing: A
+  is no expansion).  It is a point, and the bound exact, where gates and keys depend on the position alone.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from limen.adversary.exact.layer import EPSILON, OneLayer
 from limen.core.arrays import NDArray, np
 
 _BATCH, _STEPS, _FIRST = 48, 12, 25  # nodes at a time; steps of ascent in a node, and in the first ones
-_MET = 8  # inputs with small margins that are kept of each step
+_MET = 64  # inputs with small margins that are kept of each step
 _TOGETHER = 2**21  # numbers of a table of one batch
 _CLOSED = 1e-9  # relative to the margin: where low and high are one number
 
