@@ -19,6 +19,7 @@ import torch
 
 from limen.adversary.block_lattice import BlockLattice, brought
 from limen.adversary.coordinates import Coordinates
+from limen.adversary.exact import ExactWorst
 from limen.adversary.jumps import Jumps
 from limen.adversary.lattice import Lattice, contributions
 from limen.adversary.low_entropy import LowEntropy
@@ -26,7 +27,6 @@ from limen.adversary.needle import Needle
 from limen.adversary.neighbourhood import Neighbourhood
 from limen.adversary.parallel_jumps import ParallelJumps
 from limen.adversary.random_texts import RandomTexts
-from limen.adversary.worst_case import WorstOfAll
 from limen.attacks.baseline import upper_95
 from limen.core.architecture import Architecture
 from limen.core.numbers import Precision
@@ -41,7 +41,7 @@ MODELS = Path(__file__).parent / "models"
 STRATEGIES: tuple[Strategy, ...] = (
     Needle(4096),
     LowEntropy(4096),
-    WorstOfAll(),
+    ExactWorst(),
     Jumps(4096),
     ParallelJumps(16384),
     Coordinates(4096),

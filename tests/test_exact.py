@@ -19,12 +19,13 @@ from one_layer_models import (
 from limen.adversary.exact import ExactWorst, Worst, heads, uncovered, worst
 from limen.adversary.exact.repair import repair
 from limen.core.architecture import Architecture
-from limen.core.certificate import Counterexample
+from limen.core.certificate import WrongAnswer
 from limen.core.construction import construct
 from limen.core.task import Task, Tokens
 from limen.model.embedding import Table
 from limen.model.local import Mlp, Pointwise
 from limen.model.model import Frame, Model
+from limen.model.target import Target
 
 EVA = Task.parse("eva(n=4)")
 TASKS = ["index(n=4,S=3)", "retrieval(n=2,D=2,V=2)", "retrieval(n=2,D=2,V=1,absent=true)", "recall(n=2,V=4)"]
@@ -94,13 +95,13 @@ def test_a_right_model_is_proved_and_a_wrong_one_refuted(form: str) -> None:
 
 def test_the_strategy_gives_a_counterexample_that_the_model_gets_wrong() -> None:
     model = random_model("softmax(h=1,d=4)", EVA, "affine", 0, torch.float32)
-    witness = ExactWorst().search(EVA, model).witness
-    assert isinstance(witness, Counterexample)
+    witness = ExactWorst().search(Target(EVA, model)).witness
+    assert isinstance(witness, WrongAnswer)
     tokens = np.array(witness.tokens)
     assert int(EVA.answer(tokens)) == witness.answer != witness.given
     assert int(model.logits(torch.as_tensor(tokens)[None])[0, -1].argmax()) == witness.given
     proved = trained_model("softmax(h=1,d=4)", "index(n=3,S=2)", "affine")
-    assert ExactWorst().search(Task.parse("index(n=3,S=2)"), proved).witness is None
+    assert ExactWorst().search(Target(Task.parse("index(n=3,S=2)"), proved)).witness is None
 
 
 def test_without_time_the_interval_still_holds_the_least_margin() -> None:

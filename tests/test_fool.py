@@ -15,6 +15,7 @@ from limen import api
 from limen.adversary.block_lattice import BlockLattice
 from limen.adversary.coordinates import Coordinates
 from limen.adversary.duplicates import Duplicates
+from limen.adversary.exact import ExactSearch, ExactWorst
 from limen.adversary.jumps import Jumps
 from limen.adversary.lattice import Lattice, contributions, stretch
 from limen.adversary.low_entropy import LowEntropy
@@ -22,7 +23,6 @@ from limen.adversary.needle import Needle
 from limen.adversary.neighbourhood import Neighbourhood
 from limen.adversary.parallel_jumps import ParallelJumps
 from limen.adversary.random_texts import RandomTexts
-from limen.adversary.worst_case import Bounded, WorstOfAll
 from limen.attacks import fool, report
 from limen.attacks.shrink import shrunk
 from limen.checks.reader import checked
@@ -407,9 +407,9 @@ def test_training_against_the_adversary_ends_with_a_proof_and_keeps_what_spoke_a
     model = load(MODELS / "linear_two")
     wrong, _ = attacked("linear_two", Needle())
     assert isinstance(wrong, WrongAnswer)
-    said = [Bounded(wrong, -1.0, -1.0, "wrong"), Bounded(None, 1.0, 1.0, "right", {})]
-    monkeypatch.setattr(WorstOfAll, "refuses", lambda self, target: None)
-    monkeypatch.setattr(WorstOfAll, "search", lambda self, target: said.pop(0))
+    said = [ExactSearch(wrong, -1.0, -1.0, "wrong"), ExactSearch(None, 1.0, 1.0, "right", {})]
+    monkeypatch.setattr(ExactWorst, "refuses", lambda self, target: None)
+    monkeypatch.setattr(ExactWorst, "search", lambda self, target: said.pop(0))
     repair = Repair()
     assert not repair.proves(model, EVA) and repair.proves(model, EVA)
     proposed = repair(model, EVA, np.random.default_rng(0), 6)

@@ -679,7 +679,7 @@ def protocol(
         str,
         typer.Option(
             help="integers, integers(f=8,top=6,window=16), float64, bf16, …",
-            autocompletion=completions.arithmetics,
+            autocompletion=completions.ways_to_calculate,
         ),
     ] = "integers",
     model: Annotated[Path | None, typer.Option(help="Folder of a saved model.")] = None,

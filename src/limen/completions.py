@@ -59,7 +59,7 @@ def precisions(incomplete: str) -> list[str]:
     return _going_on(incomplete, Precision.names())
 
 
-def arithmetics(incomplete: str) -> list[str]:
+def ways_to_calculate(incomplete: str) -> list[str]:
     return [*of("integers")(incomplete), *precisions(incomplete)]
 
 

@@ -15,6 +15,7 @@ from limen.adversary.block_lattice import BlockLattice
 from limen.adversary.coordinates import Coordinates
 from limen.adversary.decomposition import Decomposition
 from limen.adversary.duplicates import Duplicates
+from limen.adversary.exact import ExactSearch, ExactWorst
 from limen.adversary.jumps import Jumps
 from limen.adversary.lattice import Lattice
 from limen.adversary.low_entropy import LowEntropy
@@ -23,7 +24,6 @@ from limen.adversary.needle import Needle
 from limen.adversary.neighbourhood import Neighbourhood
 from limen.adversary.parallel_jumps import ParallelJumps
 from limen.adversary.random_texts import RandomTexts, Sampled
-from limen.adversary.worst_case import Bounded, WorstOfAll
 from limen.attacks.baseline import upper_95
 from limen.attacks.report import CLAIMS, EVERYWHERE, Confused, Effort, FoolReport
 from limen.attacks.shrink import neighbour, pulls, shrunk
@@ -46,7 +46,7 @@ ANSWERS: tuple[tuple[Strategy, float], ...] = (
     (Needle(), 0.1),
     (LowEntropy(), 0.1),
     (NearMisses(), 0.1),
-    (WorstOfAll(), 0.4),
+    (ExactWorst(), 0.4),
     (Jumps(), 0.3),
     (ParallelJumps(forwards=2**15), 0.5),
     (Coordinates(forwards=2**13), 0.5),
@@ -71,7 +71,7 @@ class Fooled:
     stages: list[Effort] = field(default_factory=list)
     tried: int = 0  # texts of random testing,
     failed: int = 0  # and after how many of them an answer was wrong
-    bounded: Bounded | None = None
+    bounded: ExactSearch | None = None
     witness: Found | None = None
     by: str | None = None
 
@@ -89,7 +89,7 @@ class Fooled:
         found = None if why is not None else strategy.search(target)
         if isinstance(found, Sampled):
             self.tried, self.failed = self.tried + found.tried, self.failed + found.failed
-        if isinstance(found, Bounded):
+        if isinstance(found, ExactSearch):
             self.bounded = found
         if found is not None and found.witness is not None:
             self.witness, self.by = found.witness, name

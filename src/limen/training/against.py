@@ -18,7 +18,7 @@ import lazy_loader
 import numpy as np
 from numpy.random import Generator
 
-from limen.adversary.worst_case import WorstOfAll
+from limen.adversary.exact import ExactWorst
 from limen.core.catalogue import ids
 from limen.core.errors import unknown
 from limen.core.task import Task, Tokens
@@ -67,7 +67,7 @@ class Repair:
     def proves(self, model: Model, task: Task) -> bool:
         """Whether the exact search proves that the model is right on every input."""
         still = Model(model.frame, {name: w.detach().clone() for name, w in model.weights.items()})
-        target, search = Target(task, still), WorstOfAll(seconds=_PROVING)
+        target, search = Target(task, still), ExactWorst(seconds=_PROVING)
         if search.refuses(target) is not None:
             return False
         found = search.search(target)

@@ -1,4 +1,4 @@
-"""The least margin of a one-layer model over ALL inputs of a task: a proof, a counterexample, or an interval.
+"""The exact worst case over ALL inputs, for models of one layer: a counterexample, a proof, or an interval.
 
     worst(model, task, seconds=10)  ->  low ≤ least margin ≤ high, an input that has `high`, and the verdict
 
@@ -9,46 +9,51 @@ itself, run on the tokens, answers wrongly.  Everything else is "undecided", wit
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from limen.adversary.exact.least import Worst, answered, uncovered, worst
-from limen.core.certificate import Counterexample
+from limen.adversary.exact.least import Worst, uncovered, worst
+from limen.checks.certified import wrong_answer
+from limen.core.certificate import WrongAnswer
 from limen.core.strategy import Access, Searched, Strategy
-from limen.core.task import Task
-from limen.model.files import digest
-from limen.model.model import Model
-from limen.model.predictor import Predictor
+from limen.model.target import Target
 
-__all__ = ["ExactWorst", "Worst", "uncovered", "worst"]
+__all__ = ["ExactSearch", "ExactWorst", "Worst", "uncovered", "worst"]
 
-SECONDS = 10.0  # of a search that nobody limits
+
+@dataclass(frozen=True)
+class ExactSearch(Searched[WrongAnswer]):
+    """Between which numbers the least margin over all inputs lies; None where such models are not covered.
+
+    `proof` is the certificate that the model is right on every input, if it was proved.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    verdict: str = "undecided"
+    proof: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class ExactWorst(Strategy):
-    """Looks at all inputs at once, where the model is of a kind whose worst one can be computed."""
+    """For at most so many seconds; the lowest margin seen so far is where it begins."""
 
-    seconds: float = SECONDS
+    seconds: float = 20.0
 
     needs: ClassVar[Access] = Access.WEIGHTS
 
-    def refuses(self, task: Task, model: Predictor) -> str | None:
-        return uncovered(model, task)
+    def refuses(self, target: Target) -> str | None:
+        if target.limen is None or target.precision is not None:
+            return "it reads the stored weights of a limen model"
+        return uncovered(target.limen, target.task)
 
-    def search(self, task: Task, model: Predictor) -> Searched[Counterexample]:
-        found = worst(model, task, seconds=self.seconds)
-        if found is None or found.verdict != "wrong" or found.tokens is None or not isinstance(model, Model):
-            return Searched(None)
-        precision = str(next(iter(model.weights.values())).dtype).removeprefix("torch.")
-        return Searched(
-            Counterexample(
-                task=str(task),
-                tokens=tuple(map(int, found.tokens)),
-                answer=int(task.answer(found.tokens)),
-                given=answered(model, found.tokens),
-                precision=precision,
-                steps=0,
-                weights=digest(model),
-            )
-        )
+    def search(self, target: Target) -> ExactSearch:
+        seconds = min(self.seconds, max(0.1, target.deadline - time.perf_counter()))
+        found = worst(target.model, target.task, seconds=seconds, incumbent=target.lowest_at)
+        if found is None:
+            return ExactSearch(None)
+        witness = None
+        if found.verdict == "wrong" and found.tokens is not None:
+            witness = wrong_answer(target, found.tokens)
+        return ExactSearch(witness, found.low, found.high, found.verdict, found.certificate)
