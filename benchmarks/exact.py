@@ -48,16 +48,16 @@ def frame(stack: str, task: Task, norm: bool, hidden: int, width: int) -> Frame:
 def trained(
     model: Model, task: Task, steps: int, rng: np.random.Generator, pool: Tokens, rate: float
 ) -> Model:
-    """Adam on random inputs, inputs of few values, and the pool."""
+    """AdamW on random tables, tables of few values and those of the pool, each asked for every position."""
     weights = {name: w.clone().requires_grad_() for name, w in model.weights.items()}
-    adam = torch.optim.Adam(weights.values(), lr=rate)
+    adam, n = torch.optim.AdamW(weights.values(), lr=rate, weight_decay=0.01), task.length - 1
     for step in range(steps):
-        adam.param_groups[0]["lr"] = rate * min(1, (step + 1) / 20) * (1 - step / steps)
-        plain, few = task.sample(rng, 96)[0], task.sample(rng, 64)[0]
-        two = rng.integers(task.answers, size=(64, 2))
-        few[:, :-1] = np.where(rng.random((64, task.length - 1)) < 0.3, two[:, :1], two[:, 1:])
-        parts = [plain, few, pool[rng.integers(len(pool), size=128)]] if len(pool) else [plain, few]
-        tokens = np.concatenate(parts)
+        adam.param_groups[0]["lr"] = rate * min(1, (step + 1) / 20) * (1 - 0.9 * step / steps)
+        plain, two = rng.integers(task.answers, size=(24, n)), rng.integers(task.answers, size=(16, 2))
+        few = np.where(rng.random((16, n)) < 0.3, two[:, :1], two[:, 1:])
+        parts = [plain, few, *([pool[rng.integers(len(pool), size=32), :-1]] if len(pool) else [])]
+        tables = np.repeat(np.concatenate(parts), n, axis=0)
+        tokens = np.column_stack([tables, np.tile(np.arange(n), len(tables) // n)])
         logits = Model(model.frame, weights).logits(torch.as_tensor(tokens))[:, -1]
         loss = torch.nn.functional.cross_entropy(logits, torch.as_tensor(task.answer(tokens)))
         adam.zero_grad()
@@ -126,11 +126,14 @@ def speed() -> int:
 def repaired(stack: str = "log_linear(h=1,d=32,over=mamba2)", n: int = 16) -> int:
     task, rng, begun = Task.parse(f"eva(n={n})"), np.random.default_rng(0), time.perf_counter()
     start = frame(stack, task, False, 32, 64).random(torch.Generator().manual_seed(0), torch.float32)
-    first = trained(start, task, 600, rng, np.zeros((0, n + 1), dtype=np.int64), 0.01)
+    first = trained(start, task, 240, rng, np.zeros((0, n + 1), dtype=np.int64), 0.01)
 
     def train(model: Model, pool: Tokens) -> Model:
-        print(f"{time.perf_counter() - begun:6.1f} s: against {len(pool)} inputs", flush=True)
-        return trained(model, task, 200, rng, pool, 0.004)
+        found = worst(model, task, seconds=0)
+        assert found is not None
+        so_far = f"least margin {found.low:.3f} … {found.high:.3f}, against {len(pool)} inputs"
+        print(f"{time.perf_counter() - begun:6.1f} s: {so_far}", flush=True)
+        return trained(model, task, 100, rng, pool, 0.004)
 
     done = repair(first, task, train, rounds=20, seconds=6)
     print(
