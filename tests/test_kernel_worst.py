@@ -19,13 +19,16 @@ from safetensors.torch import save
 
 import limen_check
 from limen.adversary.exact import worst
+from limen.core.architecture import Architecture
 from limen.core.task import Task
+from limen.model.embedding import Table
 from limen.model.files import digest, model_files
-from limen.model.model import Model
+from limen.model.model import Frame, Model
+from limen.model.run import logits
 from limen_check import Checked, balls, files
 from limen_check import worst as kernel
 from limen_check.__main__ import main
-from limen_check.files import Malformed
+from limen_check.files import Malformed, Refused
 from limen_check.one_layer import read
 from limen_check.rounding import error
 
@@ -254,3 +257,56 @@ def test_the_kernel_alone_checks_a_folder(tmp_path: Path, capsys: pytest.Capture
     assert "correct_everywhere" in capsys.readouterr().out
     (tmp_path / "right.json").write_text(json.dumps(certificate | {"proof": []}))
     assert main([str(tmp_path)]) == 1
+
+
+def off_and_bound(model: Model, task: Task, tokens: torch.Tensor, exact: torch.Tensor) -> tuple[float, float]:
+    """How far the run of `limen` is from the exact logits, two answers, and what the kernel allows for."""
+    precision = str(next(iter(model.weights.values())).dtype).removeprefix("torch.")
+    (_, header), (_, packed) = model_files(model)
+    stored, n = files.model(header, packed, precision), task.length
+    layer = read(stored, n, task.vocab, task.answers, list(range(task.vocab)))
+    with torch.no_grad():
+        given = logits(model, task, tokens, 0)[:, -1].double()
+    off = (given[:, 0] - given[:, 1]) - (exact[:, 0] - exact[:, 1])
+    return float(off.abs().max()), float(error(stored, layer, n, precision))
+
+
+def test_the_bound_holds_where_values_cancel_after_the_sum_over_a_long_text() -> None:
+    """Beyond 64 tokens W_V comes after Σαx: columns b and 3b with W_V = (3, -1), rounded n times each."""
+    task = Task.parse("index(n=100,S=2)")
+    frame = Frame(Architecture.parse("softmax(h=1,d=1)"), 3, 2, Table(task.vocab, task.length))
+    w = {name: torch.zeros(shape) for name, shape in frame.shapes().items()}
+    w["embedding.P"][:, :2] = torch.tensor([1000.25, 3000.75])
+    w["embedding.E"][1, 2] = w["0.0.O"][0, 2] = w["readout.U"][2, 1] = 1
+    w["0.0.V"][:, 0] = torch.tensor([3.0, -1.0, 1.0])
+    model = Model(frame, w)
+    tokens = torch.as_tensor(task.sample(np.random.default_rng(0), 20)[0])
+    with torch.no_grad():
+        exact = Model(frame, {name: a.double() for name, a in w.items()}).logits(tokens)[:, -1]
+    off, bound = off_and_bound(model, task, tokens, exact)
+    assert 1e-3 < off < bound
+
+
+@pytest.mark.parametrize("stack", ["log_linear(h=1,d=3)", "log_linear(h=1,d=3,over=mamba2)"])
+def test_the_bound_in_float64_knows_that_softplus_ends_at_20(
+    stack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = random_model(stack, TASK, "affine", 1)
+    w = dict(model.weights)
+    for W, b in (("0.0.L", "0.0.l"), ("0.0.T", "0.0.t")):
+        if W in w:
+            w[W], w[b] = torch.zeros_like(w[W]), torch.full_like(w[b], 20.0001)
+            w[b][::2] -= 0.001 * (W == "0.0.L")
+    model = Model(model.frame, w | ({"0.0.A": w["0.0.A"] * 0 - 3} if "0.0.A" in w else {}))
+    tokens = torch.as_tensor(all_inputs(TASK))
+    with monkeypatch.context() as change, torch.no_grad():
+        change.setattr(torch.nn.functional, "softplus", lambda x: torch.logaddexp(x, torch.zeros_like(x)))
+        exact = model.logits(tokens)[:, -1]
+    off, bound = off_and_bound(model, TASK, tokens, exact)
+    assert 1e-12 < off < bound < 1e-4
+
+
+def test_a_task_whose_masks_nobody_holds_is_refused_at_once() -> None:
+    """2^16 keys, each with a list of all the others: 34 GB from a certificate of a line."""
+    with pytest.raises(Refused, match="too large"):
+        kernel.promise("retrieval(n=1,D=16,V=1)")

@@ -23,6 +23,7 @@ from limen_check.one_layer import Head, Layer
 from limen_check.text import Call, parse_stack
 
 _FORMATS = {"float32": (2.0**-24, 2.0**-20, 2.0**-16), "float64": (2.0**-53, 2.0**-48, 2.0**-40)}  # u, ε, ε'
+_SOFTPLUS = 2.0**-33  # torch's softplus of x > 20 is x: off by e^-20/20 of itself, more than float64 rounds
 _LARGEST = 2.0**50  # of a number: no square of it overflows
 _BLOCKS, _CHUNK = (
     32,
@@ -100,27 +101,30 @@ class Run:
                 made[-1].append([a * b * more for a, b in zip(mass, w, strict=True)])
         return made
 
-    def projected(self, name: str, columns: range) -> list[list[Floats]]:
-        """Not below the errors of x W, [position][token][column]."""
-        W, share = self.columns(name), self.share + self.γ(self.D + 2)
+    def projected(self, name: str, columns: range, more: int = 0) -> list[list[Floats]]:
+        """Not below the errors of x W, [position][token][column]; `more` roundings of each product."""
+        W, share = self.columns(name), self.share + self.γ(self.D + 2 + more)
         return [[[share * _times(x, W[c]) for c in columns] for x in row] for row in self.seen]
 
     def gate(self, j: int, W: str, b: str, columns: range) -> float:
         """How far softplus(x W + b), σ or log σ of it may be off at most, as a share of themselves."""
         bias, off = self.vector(f"0.{j}.{b}"), self.projected(f"0.{j}.{W}", columns)
         most = max(max(one) for row in off for one in row)
-        return most + self.γ(2) * max(bias[c] for c in columns) + self.ε
+        own = max(self.ε, _SOFTPLUS) if W in ("T", "L") else self.ε
+        return most + self.γ(2) * max(bias[c] for c in columns) + own
 
     def head(self, j: int, i: int, call: Call, head: Head) -> tuple[Floats, Floats]:
         """Of what a head gives: bounds on the numbers themselves, and on their errors."""
         h, d = call.number("h"), call.number("d")
         r, sets = call.number("d_k", default=d), call.number("kv_heads", default=h)
         s = i * sets // h
-        off_v = self.projected(f"0.{j}.V", range(s * d, s * d + d))
+        # For the last token alone W_K goes into the query and W_V comes after the sum over the text.
+        again = (r + 2, self.n + 2) if call.name == "softmax" else (0, 0)
+        off_v = self.projected(f"0.{j}.V", range(s * d, s * d + d), again[1])
         v = [max(column) for column in zip(*(_abs(one) for row in head.v for one in row), strict=True)]
         off = [max(column) for column in zip(*(one for row in off_v for one in row), strict=True)]
         off_q = self.projected(f"0.{j}.Q", range(i * r, i * r + r))[-1]
-        off_k = self.projected(f"0.{j}.K", range(s * r, s * r + r))
+        off_k = self.projected(f"0.{j}.K", range(s * r, s * r + r), again[0])
         if head.kind == "erase":
             θ = self.erasing(j, i, head, off_q, off_k)
             need(θ < 2**-4, "the arithmetic is too coarse for such a memory")

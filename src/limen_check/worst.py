@@ -88,6 +88,7 @@ def _retrieval(call: Call) -> Promise:
         type(absent) is bool and n + bool(absent) <= keys, "retrieval: absent is true or false, n at most 2^D"
     )
     _some(keys * (n * V + 1), V + 1)
+    need(keys * keys * V <= _QUESTIONS, "too large")  # tokens of the masks: each key's others are listed
     cases = []
     for key in range(keys):
         others = tuple(t for t in range(keys * V) if t // V != key)

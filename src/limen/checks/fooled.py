@@ -57,7 +57,7 @@ def check_wrong_answer(certificate: WrongAnswer, model: object) -> Recheck:
         return Recheck(f"the model is right: {right}", False, "")
     runs = _others(model, task, tokens, certificate.precision, steps)
     robust, seen = _every(runs, lambda found: found[0] != right)
-    said = f"{task} in {certificate.precision}: {_one(given)} given, {_one(right)} is right"
+    said = f"{task} in {_whose(certificate.precision, model)}: {_one(given)} given, {_one(right)} is right"
     return Recheck(None, robust, f"{said}; {seen}")
 
 
@@ -80,7 +80,7 @@ def check_same_answer(certificate: SameAnswer, model: object) -> Recheck:
             return Recheck(f"given is {found}, the certificate says {certificate.given}", False, "")
     runs = _others(model, task, tokens, certificate.precision, 0)
     robust, seen = _every(runs, lambda found: found[0] == found[1])
-    said = f"{task} in {certificate.precision}: {_one(given[0])} given to two inputs, "
+    said = f"{task} in {_whose(certificate.precision, model)}: {_one(given[0])} given to two inputs, "
     said += f"{_one(right[0])} and {_one(right[1])} are right"
     return Recheck(None, robust, f"{said}; {seen}")
 
@@ -94,6 +94,12 @@ def _bound(task: str, weights: str | None, precision: str, model: object) -> Tas
     if not isinstance(model, Model) and precision != own_precision(model):
         raise BadInput(f"the model computes in {own_precision(model)}, the certificate says {precision}")
     return Task.parse(task)
+
+
+def _whose(precision: str, model: object) -> str:
+    """The arithmetic; a limen model may be run in another than its own, and then the verdict says so."""
+    own = own_precision(model)
+    return precision if precision == own else f"{precision}, not the model's own arithmetic, {own}"
 
 
 def given_by(model: object, task: Task, tokens: Tokens, how: str) -> Given:

@@ -30,10 +30,10 @@ _PASSING = ("_name_or_path", "transformers_version", "architectures", "dtype", "
 
 
 def opened(text: str) -> object:
-    """A limen Model, an `nn.Module` or a function."""
-    if own.named(text):
-        return _made(text)
+    """A limen Model, an `nn.Module` or a function; a folder is data, even one that is named `x.py:f`."""
     folder = Path(text)
+    if not folder.is_dir() and own.named(text):
+        return _made(text)
     if not folder.is_dir():
         raise BadInput(f"{text} is no model: expected a folder, or file.py:factory")
     if (folder / _CONFIG).is_file() and not (folder / HEADER).is_file():
