@@ -11,6 +11,7 @@ test: .venv/installed  ## lint, types, import rules, laws
 	$(BIN)/ruff check .
 	$(BIN)/codespell src tests docs examples scripts README.md
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typed_api.py  # what users of the package see
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist loadfile
 	$(BIN)/pytest -m alone tests

@@ -312,7 +312,7 @@ def test_a_plan_by_stages_takes_all_that_there_is(L: int, bits: Wires) -> None:
         (f"3*(softmax{LARGE}|linear{LARGE})", 0, 3, 126.3),  # 433
         (f"2*softmax{LARGE}", 0, 2, 25.3),  # pairs of values
         (f"2*softmax{LARGE}", 0, 3, 26.3),  # a hop more than it takes, by the first two
-        (f"linear{LARGE},3*softmax{LARGE}", 0, 4, 164.1),  # sizes in closed form: 4773
+        (f"linear{LARGE},3*softmax{LARGE}", 0, 4, 164.5),  # sizes in closed form: 4773
         ("linear(state_bits=160),4*softmax(reply_bits=40)", 0, 5, 903),
     ],
 )
@@ -368,7 +368,7 @@ def test_depth_tells_the_path_and_what_saves_a_hop() -> None:
 
 def test_depth_says_where_the_certificate_stands() -> None:
     shown, lines = depth(f"softmax{LARGE}", 1)
-    assert shown["certified"]["n"] == 9504 and "certified from 9,504 tokens on" in lines[-2]
+    assert shown["certified"]["n"] == 9500 and "certified from 9,500 tokens on" in lines[-2]
     shown, _ = depth(f"12*softmax{LARGE}", 0)
     assert shown["certified"]["n"] is None and 1e6 < shown["certified"]["log2_n"] < 1e8
     shown, lines = depth("block_sparse,softmax", 0)

@@ -114,6 +114,8 @@ def test_a_function_of_the_package_hides_no_module_and_has_its_type() -> None:
     assert {alias.asname for node in imported for alias in node.names} == public, (
         "as the type checker sees it"
     )
+    read = (ROOT.parents[1] / "tests/typed_api.py").read_text()  # by mypy, in `make test`
+    assert set(re.findall(r"assert_type\(limen\.(\w+)\(", read)) == public
 
 
 def test_every_room_has_its_floor_and_the_picture_shows_it() -> None:

@@ -36,7 +36,7 @@ _SHARES, _STARTS, _CLIMBS = 20, 60, 5  # points of closed form and others at whi
 _ROUNDING = 0.05  # what rows in whole numbers near the best may lack at most, to be tried
 _TRIED, _NEAR = 200, 1 / 8  # such rows, and how near they are
 _WIDE = 0.01  # of a size: a gap so wide that a smaller size can be looked at
-_FIRST, _LAST = 0.4, 0.001  # by how much of it a size is made smaller, at first and in the end
+_FIRST, _LAST = 0.4, 0.0005  # by how much of it a size is made smaller, at first and in the end
 
 
 def free(task: Composition, bits: Wires) -> Free | None:
