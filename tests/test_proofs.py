@@ -331,7 +331,7 @@ def test_a_forged_proof_about_stacks_is_refused(old: str, new: str, reason: str)
 # Of a proof with bits by level: other sizes, a level's bits in the place of another's, a smuggled axiom.
 LEVELS = [
     ("n2=16", "n2=15", "line 2 is"),
-    ('"x2":27', '"x2":26', "must be"),
+    ('"x2":28', '"x2":27', "must be"),
     ("(phi ls <= 2)%nat", "(phi ls <= 3)%nat", "must be"),
     ("(N.to_nat 14) (N.to_nat 14) (N.to_nat 14)", "(N.to_nat 13) (N.to_nat 14) (N.to_nat 14)", "must be"),
     ("linear(state_bits=14),softmax", "linear(state_bits=15),softmax", "line 2 is"),

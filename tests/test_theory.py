@@ -75,7 +75,7 @@ def theorems() -> str:
             link("theorems", name),
             sources("theorems", name),
             f"[inequality](../src/limen/theorems/{name}/inequality.py)",
-            "`refute`" if "refute" in vars(theorem) else EXECUTED.get(name, "–"),
+            "`refute`" if beside("theorems", name, "refute.py").is_file() else EXECUTED.get(name, "–"),
             ", ".join(f"[{i}](../tests/{file})" for i, (file, _) in enumerate(counted, 1)),
             f"[{len(theorem.formal)} of it](#{name}-in-coq)" if theorem.formal else str(how_proved(name)),
         ]

@@ -1044,7 +1044,9 @@ def fool_(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Searches for an input that fools a model, and writes a certificate that anyone can check.
+    """Search for an input that fools a model.
+
+    What is found is written as a certificate that anyone can check.
 
     Exit 0: fooled, or proved right on every input; 1: neither, which proves nothing.
 

@@ -13,7 +13,17 @@ from msgspec import UNSET, UnsetType
 
 from limen.core.architecture import Architecture, Layer, P
 from limen.core.arrays import np
-from limen.core.catalogue import KINDS, beside, docstring, identifier, ids, lookup, module_of, summary
+from limen.core.catalogue import (
+    KINDS,
+    beside,
+    docstring,
+    identifier,
+    ids,
+    is_folder,
+    lookup,
+    module_of,
+    summary,
+)
 from limen.core.construction import Construction, constructions_for
 from limen.core.errors import BadInput
 from limen.core.features import FeatureMap
@@ -234,12 +244,13 @@ def show_entry(kind: str, name: str) -> EntryReport:
     if kind == "constructions":
         more["beside"] = (name.split("_by_")[0],)
     path = f"src/{module_of(kind, name).replace('.', '/')}"
+    folder = "/proof.md" if kind == "theorems" else "/__init__.py" if is_folder(kind, name) else ".py"
     return EntryReport(
         kind=kind,
         entry=name,
         summary=" ".join(head.split()),
         about=rest,
-        file=f"{path}/proof.md" if kind == "theorems" else f"{path}.py",
+        file=f"{path}{folder}",
         **more,
     )
 

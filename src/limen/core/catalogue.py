@@ -91,6 +91,11 @@ def beside(kind: str, name: str, file: str) -> Path:
     return _path(_entries(kind)[name]).with_name(file)
 
 
+def is_folder(kind: str, name: str) -> bool:
+    """Whether an entry is a folder, not one file."""
+    return _path(_entries(kind)[name]).name == "__init__.py"
+
+
 def module_of(kind: str, name: str) -> str:
     """The module in which an entry stands."""
     if name not in _entries(kind):

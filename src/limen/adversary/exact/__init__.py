@@ -50,7 +50,8 @@ class ExactWorst(Strategy):
 
     def search(self, target: Target) -> ExactSearch:
         seconds = min(self.seconds, max(0.1, target.deadline - time.perf_counter()))
-        found = worst(target.model, target.task, seconds=seconds, incumbent=target.lowest_at)
+        model = target.limen
+        found = model and worst(model, target.task, seconds=seconds, incumbent=target.lowest_at)
         if found is None:
             return ExactSearch(None)
         witness = None
