@@ -6,6 +6,7 @@ Each `assert_type` fails if the function's result is `Any` or something else.
 from typing import assert_type
 
 import limen
+from limen.attacks.report import FoolReport
 from limen.audits import Audit
 from limen.bounds.bound import BoundReport
 from limen.checks.reader import CheckReport
@@ -28,6 +29,7 @@ def seen() -> None:
     assert_type(limen.decide("eva(n=4)", "linear"), Verdict)
     assert_type(limen.depth("2*softmax"), DepthReport)
     assert_type(limen.design(["eva(n=4)"], 64), Design)
+    assert_type(limen.fool("folder", "eva(n=4)"), FoolReport)
     assert_type(limen.protocol("eva(n=4)", "linear"), ProtocolReport)
     assert_type(limen.show("eva(n=4)"), TaskReport | StackReport)
     assert_type(limen.solve("eva(n=4)"), Solution)

@@ -51,7 +51,9 @@ class ExactWorst(Strategy):
     def search(self, target: Target) -> ExactSearch:
         seconds = min(self.seconds, max(0.1, target.deadline - time.perf_counter()))
         model = target.limen
-        found = model and worst(model, target.task, seconds=seconds, incumbent=target.lowest_at)
+        if model is None:
+            return ExactSearch(None)
+        found = worst(model, target.task, seconds=seconds, incumbent=target.lowest_at)
         if found is None:
             return ExactSearch(None)
         witness = None

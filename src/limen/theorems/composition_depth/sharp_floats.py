@@ -244,7 +244,7 @@ def _entropy(p: float) -> float:
 def lightest(tables: Tables, stack: SharpStack) -> int:
     """4c for the c that bounds the accuracy best: the heavy share and the highest p for the light one."""
     m, (n1,) = tables
-    if not math.isfinite(m * n1):
+    if not math.isfinite(m * n1) or m < 2:  # too large to be looked for, or c ≤ log₂m leaves none
         return 1
 
     def ceiling(c4: int) -> float:
