@@ -13,7 +13,7 @@ from limen.decisions import decide
 from limen.model import exhaustive
 from limen.theorems import Case, Sides
 from limen.theorems.block_cut import BlockCut
-from limen.theorems.block_cut.inequality import Blocks, inequality, rows
+from limen.theorems.block_cut.inequality import WholeBlocks, inequality, rows
 from limen.theorems.block_labels import BlockLabels
 from limen.theorems.block_labels.inequality import cosines
 from limen.theorems.block_labels.inequality import inequality as labels
@@ -48,7 +48,7 @@ def told_apart(task: Task, B: int, blocks: int, last: int) -> int:
 def test_there_are_as_many_rows_as_the_inequality_counts(text: str, B: int, last: int) -> None:
     task = Task.parse(text)
     family = rows(task, B, 2 if text.startswith("is_tree") else None)
-    assert isinstance(family, Blocks)
+    assert isinstance(family, WholeBlocks)
     assert told_apart(task, B, family.blocks, last) > 2 ** (family.bits - 1), family
 
 

@@ -36,8 +36,10 @@ from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
 from limen.core.numbers import Float, Precision
 from limen.core.weights import Array, Weights
-from limen.mixers._delta import DeltaRule
+from limen.mixers.delta import Delta
+from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear
+from limen.mixers.kda import Kda
 from limen.mixers.linear import Linear
 from limen.mixers.log_linear import LogLinear
 from limen.mixers.mamba2 import Mamba2
@@ -167,10 +169,10 @@ class GatedLinearMemory(Additive):
 
 
 @dataclass(frozen=True)
-class DeltaMemory(Additive):
+class AdditiveDelta(Additive):
     """delta, gated_delta or kda, with or without a convolution: β is so small that nothing is erased."""
 
-    mixer: DeltaRule
+    mixer: Delta | GatedDelta | Kda
 
     def holds(self, keys: int, values: int) -> bool:
         return keys <= self.mixer.key_size and values <= self.mixer.d
@@ -198,7 +200,7 @@ class DeltaMemory(Additive):
 
 
 @dataclass(frozen=True)
-class Mamba2Memory(Additive):
+class AdditiveMamba2(Additive):
     """Head 0 holds the sums, the last r channels the reference: r is what is left of h·d divided by 4^a."""
 
     mixer: Mamba2

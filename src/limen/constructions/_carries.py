@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from flint import arb
 
-from limen.constructions._additive import OPEN, REFERENCE, Mamba2Memory
+from limen.constructions._additive import OPEN, REFERENCE, AdditiveMamba2
 from limen.constructions._features import SHUT
 from limen.constructions._lookup import blur, stray
 from limen.constructions._margins import Roundoff
@@ -35,8 +35,10 @@ from limen.core.errors import BadInput
 from limen.core.features import FeatureMap
 from limen.core.mixer import Mixer
 from limen.core.weights import Array, Weights
-from limen.mixers._delta import DeltaRule
+from limen.mixers.delta import Delta
+from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear
+from limen.mixers.kda import Kda
 from limen.mixers.linear import Linear
 from limen.mixers.log_linear import LogLinear
 from limen.mixers.lstm import Lstm
@@ -174,7 +176,7 @@ def _signs(O: Array, trip: Trip, constant: int, of: float) -> None:
 class DeltaCarry(Carry):
     """delta, gated_delta and kda."""
 
-    mixer: DeltaRule
+    mixer: Delta | GatedDelta | Kda
 
     def fitted(self, D: int, later: int) -> Carry | None:
         d = D + (self.mixer.c > 1)
@@ -220,10 +222,10 @@ class Mamba2Carry(Carry):
     mixer: Mamba2
 
     def fitted(self, D: int, later: int) -> Carry | None:
-        return self if Mamba2Memory(self.mixer).holds(1, D + 1) else None
+        return self if AdditiveMamba2(self.mixer).holds(1, D + 1) else None
 
     def write(self, w: Weights, trip: Trip) -> None:
-        r, a = Mamba2Memory(self.mixer).references
+        r, a = AdditiveMamba2(self.mixer).references
         _digits(w["X"], trip, trip.D)
         w["B"][trip.writer, 0] = w["C"][trip.reader, 0] = w["Z"][trip.reader] = w["t"][:] = OPEN
         w["conv"][-1], w["norm"][:], w["A"][:] = 1, 1, -_ALIKE
@@ -331,7 +333,7 @@ class LstmCarry(Carry):
 _KINDS: tuple[tuple[type[Mixer] | tuple[type[Mixer], ...], type[Carry]], ...] = (
     (Linear, LinearCarry),
     (GatedLinear, GatedLinearCarry),
-    (DeltaRule, DeltaCarry),
+    ((Delta, GatedDelta, Kda), DeltaCarry),
     (Mamba, MambaCarry),
     (Mamba2, Mamba2Carry),
     (LogLinear, LogLinearCarry),

@@ -9,7 +9,7 @@ the precision.
 
 from __future__ import annotations
 
-from limen.constructions._additive import OPEN, REFERENCE, Mamba2Memory
+from limen.constructions._additive import OPEN, REFERENCE, AdditiveMamba2
 from limen.core.errors import BadInput
 from limen.core.text import spell
 from limen.core.weights import Weights
@@ -18,7 +18,7 @@ from limen.mixers.mamba2 import Mamba2
 
 def look_back_text(mixer: Mamba2, values: int) -> str:
     """The layer, with one bit a number."""
-    if mixer.c < 2 or not Mamba2Memory(mixer).holds(1, values):
+    if mixer.c < 2 or not AdditiveMamba2(mixer).holds(1, values):
         raise BadInput(f"{mixer} has no room for {values} digits of the token before")
     return spell(mixer, p=1)
 
@@ -26,7 +26,7 @@ def look_back_text(mixer: Mamba2, values: int) -> str:
 def look_back(w: Weights, mixer: Mamba2, digits: slice, out: slice, one: tuple[int, ...]) -> None:
     """`digits` of the token before become `out`; each token has one of the marks `one`."""
     part = {name: w[f"0.0.{name}"] for name in mixer.shapes(1)}
-    r, a = Mamba2Memory(mixer).references
+    r, a = AdditiveMamba2(mixer).references
     for i in range(digits.stop - digits.start):
         part["X"][digits.start + i, i] = OPEN
         part["conv"][-2, i] = 1

@@ -50,7 +50,7 @@ class DyckByEncoder(SoftmaxDyck):
 
     task: Dyck = Dyck()
     _: KW_ONLY
-    R: int = 8
+    R: int = 128
 
     def __post_init__(self) -> None:
         at_least(self, R=2)
@@ -289,5 +289,5 @@ class DyckByEncoder(SoftmaxDyck):
 
     @classmethod
     def examples(cls) -> tuple[DyckByEncoder, ...]:
-        small = cls(Dyck(2, 1, 1)), cls(Dyck(6, 1, 2), R=2), cls(Dyck(6, 2, 2), R=2)
+        small = cls(Dyck(2, 1, 1), R=8), cls(Dyck(6, 1, 2), R=2), cls(Dyck(6, 2, 2), R=2)
         return *small, cls(Dyck(4, 3, 1), R=4)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from limen.constructions._additive import DeltaMemory
+from limen.constructions._additive import AdditiveDelta
 from limen.constructions._dyck import DyckByMemories
 from limen.constructions._features import found
 from limen.core.architecture import Architecture
@@ -33,8 +33,8 @@ class DyckByGatedDelta(DyckByMemories):
     c: int = 1
 
     @property
-    def memory(self) -> DeltaMemory:
-        return DeltaMemory(GatedDelta(1, self.b, d_k=self.task.D, c=self.c))
+    def memory(self) -> AdditiveDelta:
+        return AdditiveDelta(GatedDelta(1, self.b, d_k=self.task.D, c=self.c))
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> DyckByGatedDelta:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from limen.constructions._additive import Mamba2Memory
+from limen.constructions._additive import AdditiveMamba2
 from limen.constructions._dyck import DyckByMemories
 from limen.constructions._features import found
 from limen.core.architecture import Architecture
@@ -35,8 +35,8 @@ class DyckByMamba2(DyckByMemories):
     c: int = 4
 
     @property
-    def memory(self) -> Mamba2Memory:
-        return Mamba2Memory(Mamba2(self.h, self.d, self.s, c=self.c))
+    def memory(self) -> AdditiveMamba2:
+        return AdditiveMamba2(Mamba2(self.h, self.d, self.s, c=self.c))
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> DyckByMamba2:

@@ -92,7 +92,7 @@ COLUMNS: dict[str, Column] = {
             "Dyck",
             "Brackets of k kinds: are all closed in the right order, never more than D open?",
             ("dyck(n=2^20,k=2,D=4)",),
-            "dyck(n=6,k=2,D=2)",
+            "dyck(n=4,k=2,D=2)",
             "dyck(n=8,k=2,D=2)",
             "dyck(n=1024,k=2,D=4)",
             "dyck(n=16384,k=2,D=4)",

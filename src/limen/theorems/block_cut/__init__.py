@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import log
 
-from limen.adversary.block_cut import confused
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
 from limen.core.proof import Formal
@@ -18,7 +17,8 @@ from limen.model.predictor import Predictor
 from limen.tasks.is_tree import IsTree
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
-from limen.theorems.block_cut.inequality import Blocks, rows, sparse_layer
+from limen.theorems.block_cut.inequality import WholeBlocks, rows, sparse_layer
+from limen.theorems.block_cut.refute import confused
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class BlockCut(Theorem):
 
     def needs(self, task: Task) -> tuple[Need, ...]:
         family = rows(task, 2, **_sizes(task, 2))
-        if not isinstance(family, Blocks):
+        if not isinstance(family, WholeBlocks):
             return ()
         told = "h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉))"
         return (Need("one layer of block_sparse", f"{told} ≥ log₂({family.cases})", None),)

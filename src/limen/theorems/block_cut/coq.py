@@ -24,7 +24,7 @@ from limen.theorems._statement import Form, Sizes, Stated, exceeds, nat
 from limen.theorems.block_cut.inequality import sparse_layer
 
 
-class Layer(NamedTuple):
+class BlockSizes(NamedTuple):
     """h heads that open k blocks of B tokens; c bits of added messages, e of what a block shows."""
 
     h: int
@@ -38,7 +38,7 @@ class Layer(NamedTuple):
         return self.h * (self.c + self.k * (self.e + blocks.bit_length()))
 
 
-class Held(NamedTuple):
+class InBlocks(NamedTuple):
     """V^t texts of Alice's blocks; the numbers of the theorem, the task in Coq, and what it asks.
 
     `blocks` of these are counted at most, and her sums run over `added` of them.
@@ -53,53 +53,55 @@ class Held(NamedTuple):
     question: str
 
 
-def layer(case: Case) -> Layer | NoStatement:
+def layer(case: Case) -> BlockSizes | NoStatement:
     part = sparse_layer(case)
     if isinstance(part, NoStatement):
         return part
     mixer, p = part.mixer, P if part.p is None else part.p
     assert isinstance(mixer, BlockSparse)
-    return Layer(mixer.h, mixer.k, (mixer.d + 2) * p, (mixer.d + 3) * p, mixer.B)
+    return BlockSizes(mixer.h, mixer.k, (mixer.d + 2) * p, (mixer.d + 3) * p, mixer.B)
 
 
 # ------------------------------------------------------- what Alice holds, of so many blocks
 
 
-def counted(task: Task, B: int, a: int) -> Held | NoStatement:
+def counted(task: Task, B: int, a: int) -> InBlocks | NoStatement:
     """Symbols that occur, each place with an alphabet of its own; the threshold is 1."""
     if not isinstance(task, Counting) or not 0 < a * B <= task.n:
         return _not(task)
     n, S = task.n, task.S
     asks = f"whether one of {S} symbols\n    occurs among {n}"
-    return Held(a * B, (S - 1) // (a * B), a, a, f"{n} {S} {a}", f"counts_by {{}} {nat(n)} {nat(S)}", asks)
+    return InBlocks(
+        a * B, (S - 1) // (a * B), a, a, f"{n} {S} {a}", f"counts_by {{}} {nat(n)} {nat(S)}", asks
+    )
 
 
-def summed(task: Task, B: int, a: int) -> Held | NoStatement:
+def summed(task: Task, B: int, a: int) -> InBlocks | NoStatement:
     """Numbers below half the modulus, each place with values of its own; the last number is 0."""
     if not isinstance(task, ThreeSum) or not 0 < a * B < task.n:
         return _not(task)
     n, M = task.n, task.M
     V = max((M - 1) // 2 - 1, 0) // (a * B)
     asks = f"whether two of {n} numbers\n    and a last one sum to 0 modulo {M}"
-    return Held(a * B, V, a, a, f"{n} {M} {a}", f"three_sums_by {{}} {nat(n)} {nat(M)}", asks)
+    return InBlocks(a * B, V, a, a, f"{n} {M} {a}", f"three_sums_by {{}} {nat(n)} {nat(M)}", asks)
 
 
-def hung(task: Task, B: int, a: int) -> Held | NoStatement:
+def hung(task: Task, B: int, a: int) -> InBlocks | NoStatement:
     """a·B vertices that hang on the others but the last."""
     if not isinstance(task, IsTree) or not 0 < a * B < task.n - 2:
         return _not(task)
     n = task.n
     asks = f"whether {n - 1} edges make a tree\n    of {n} vertices"
-    return Held(a * B, n - 1 - a * B, a, a, f"{n} {a}", f"trees_by {{}} {nat(n)}", asks)
+    return InBlocks(a * B, n - 1 - a * B, a, a, f"{n} {a}", f"trees_by {{}} {nat(n)}", asks)
 
 
-def composed(task: Task, B: int, a: int) -> Held | NoStatement:
+def composed(task: Task, B: int, a: int) -> InBlocks | NoStatement:
     """Entries of the last table, which is read first; the others name one of m of them."""
     if not isinstance(task, Composition) or not 0 < a * B <= task.m:
         return _not(task)
     parts = f"({' :: '.join(map(str, (1, *task.n)))} :: nil)%N"
     asks = f"a composition of {task.L} hops\n    of {task.length} tokens"
-    return Held(
+    return InBlocks(
         a * B,
         task.N(task.L - 1),
         a,
@@ -110,7 +112,7 @@ def composed(task: Task, B: int, a: int) -> Held | NoStatement:
     )
 
 
-def closed(task: Task, B: int, a: int) -> Held | NoStatement:
+def closed(task: Task, B: int, a: int) -> InBlocks | NoStatement:
     """The kinds of r brackets that are open at each of a borders; Alice has every second block."""
     if not isinstance(task, Dyck) or B % 2 or task.n % 2:
         return _not(task)
@@ -119,19 +121,19 @@ def closed(task: Task, B: int, a: int) -> Held | NoStatement:
         return _not(task)
     asks = f"whether {n} brackets of {kinds} kinds,\n    of which the last closes kind 0, are closed in order"
     coq = f"closes_by {{}} {nat(n)} {nat(kinds)} {nat(task.D)}"
-    return Held(a * r, kinds, a, (a + 1) // 2, f"{n} {kinds} {task.D} {a} {r}", coq, asks)
+    return InBlocks(a * r, kinds, a, (a + 1) // 2, f"{n} {kinds} {task.D} {a} {r}", coq, asks)
 
 
 def _not(task: Task) -> NoStatement:
     return NoStatement(f"{identifier(task)} is not stated in Coq for so many whole blocks")
 
 
-Family = Callable[[Task, int, int], Held | NoStatement]
+Family = Callable[[Task, int, int], InBlocks | NoStatement]
 
 
-def _texts(held: Held | NoStatement) -> float:
+def _texts(held: InBlocks | NoStatement) -> float:
     """log₂(t·log₂V), which does not overflow."""
-    return log2(held.t) + log2(log2(held.V)) if isinstance(held, Held) and held.V > 1 else -inf
+    return log2(held.t) + log2(log2(held.V)) if isinstance(held, InBlocks) and held.V > 1 else -inf
 
 
 def _blocks(family: Family, task: Task, B: int) -> int:
@@ -174,16 +176,16 @@ def _stated(case: Case, name: str, family: Family) -> Stated | NoStatement:
     )
 
 
-def _statement(bits: Layer, added: int, task: str) -> str:
+def _statement(bits: BlockSizes, added: int, task: str) -> str:
     sizes = " ".join(map(nat, (bits.B, added, bits.h, bits.k, bits.c, bits.e)))
     return f"forall L, sparse_size L {sizes} ->\n  ~ {task.format(f'(block_answers L {nat(bits.B)})')}"
 
 
-def _numbers(bits: Layer) -> str:
+def _numbers(bits: BlockSizes) -> str:
     return f"{bits.h} {bits.k} {bits.c} {bits.e} {bits.B}"
 
 
-def _words(bits: Layer, question: str) -> str:
+def _words(bits: BlockSizes, question: str) -> str:
     return (
         f"no layer of {bits.h} heads that open {bits.k} blocks of {bits.B} tokens, whose added messages\n"
         f"    have {bits.c} bits and whose blocks show {bits.e}, can say {question}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.adversary.block_labels import confused
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Collision
 from limen.core.task import Task
@@ -14,6 +13,7 @@ from limen.model.predictor import Predictor
 from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
+from limen.theorems.block_labels.refute import confused
 
 
 @dataclass(frozen=True)

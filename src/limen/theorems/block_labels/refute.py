@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import lazy_loader
 import numpy as np
 
-from limen.adversary.block_cut import collision, only_layer, said_bytes, told
 from limen.adversary.told_alike import ARITHMETIC
 from limen.checks.collision import check_collision
 from limen.conversation.transcript import arithmetic
@@ -19,6 +18,7 @@ from limen.core.task import Task, Tokens
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model
 from limen.tasks.nearest_neighbor import NearestNeighbor
+from limen.theorems.block_cut.refute import collision, only_layer, said_bytes, told
 
 if TYPE_CHECKING:
     import torch

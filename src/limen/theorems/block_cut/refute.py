@@ -32,7 +32,7 @@ _DRAWN = 64  # contents of Alice's blocks otherwise
 _ROUNDS = 16  # and what Bob holds
 
 
-class Told(NamedTuple):
+class BlocksTold(NamedTuple):
     """Of each head: the sums of her messages; of each block whether it is told, its score and its sums."""
 
     pooled: Content
@@ -50,7 +50,7 @@ def only_layer(model: Model) -> BlockSparse | None:
 
 def told(
     mixer: BlockSparse, w: dict[str, torch.Tensor], x: torch.Tensor, hers: torch.Tensor, rule: Arithmetic
-) -> Told:
+) -> BlocksTold:
     """What the blocks in `hers` (blocks,) tell the last token of x (*batch, n, width)."""
     n, B = x.shape[-2], mixer.B
     q = split(x[..., -1:, :] @ w["Q"], mixer.h)  # (*batch, h, 1, d_k)
@@ -61,7 +61,7 @@ def told(
     best = highest(scores, mixer.k, among=hers[: n // B] & (complete < (n - 1) // B))
     pooled = rule.told(q, messages.k, messages.v, hers[: n // B].unsqueeze(0))
     opened = [rule.told(q, k, v, (token // B == j).unsqueeze(0)) for j in complete.tolist()]
-    return Told(pooled, best, scores, opened)
+    return BlocksTold(pooled, best, scores, opened)
 
 
 def answered(
@@ -133,7 +133,7 @@ def _inputs(task: Task, at: Tokens) -> Iterator[Tokens]:
             yield inputs[np.asarray(task.promised(inputs))]
 
 
-def said_bytes(said: Told, hers: torch.Tensor) -> list[bytes]:
+def said_bytes(said: BlocksTold, hers: torch.Tensor) -> list[bytes]:
     """The message of each row, bit by bit: of her blocks that are not told, nothing."""
     tellable = [j for j in range(said.best.shape[-1]) if hers[j]]
     parts = [np.asarray(x) for x in said.pooled]
