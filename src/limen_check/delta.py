@@ -1,14 +1,13 @@
 """Delta rules: keys of length 1, under which a write erases β of what was held (R14)."""
 
-from collections.abc import Iterable
 from fractions import Fraction
 
 from limen_check import functions
 from limen_check.files import need
-from limen_check.memory import Scales, Shapes, Vecs, constant, mapped, no_fading, plain, projections
+from limen_check.memory import Shapes, Vecs, constant, mapped, no_fading, plain, projections
 from limen_check.state import State
 from limen_check.text import Call
-from limen_check.vectors import NONE, ONE, ZERO, Column, Form, Vec, power
+from limen_check.vectors import ONE, ZERO, Column, Form, Vec, grain, power
 
 
 def delta_shapes(call: Call, width: int) -> Shapes:
@@ -27,38 +26,32 @@ def delta(s: State, at: str, call: Call) -> Vecs:
         no_fading(s, at)
     (β, *more), c = {*constant(s, at, "B", "b", functions.sigmoid).values()}, call.number("c", default=1)
     need(not more, "heads that write differently")
-    sizes = [s.model.weights[f"{at}.{w}"].shape[1] for w in "QKV"]
-    starts = dict(zip("QKV", (0, sizes[0], 2 * sizes[0]), strict=True))
+    if c > 1:
+        size = s.model.weights[f"{at}.conv"].shape[1]
+        present = all(s.matrix(f"{at}.conv").get(i, {}) == {c - 1: ONE} for i in range(size))
+        need(present, "a convolution that mixes tokens")
 
     def told(w: str, x: Vec) -> Vec:
-        if c == 1:
-            return x
-        _present(s, at, c, range(starts[w], starts[w] + s.model.weights[f"{at}.{w}"].shape[1]))
-        return mapped(s, x, functions.silu)
+        x = mapped(s, x, functions.silu) if c > 1 else x
+        return x if w == "V" else length_one(s, x)
 
-    return plain(s, at, call, lambda x: length_one(s, x), told, Scales(β))
-
-
-def _present(s: State, at: str, c: int, channels: Iterable[int]) -> None:
-    """A convolution that passes the present token: its last row is 1, all others are 0."""
-    kernel = s.matrix(f"{at}.conv")
-    need(all(kernel.get(i, {}) == {c - 1: ONE} for i in channels), "a convolution that mixes tokens")
+    return plain(s, at, call, told, β)
 
 
 def length_one(s: State, x: Vec) -> Vec:
-    """x/√(Σx² + 10^-6) where at most one number of x is not 0, and its size is 16 or more: it is ±1.
+    """x/√(Σx² + 10^-6) where at most one number of x is not 0, a power of two from 2^4 to 2^60: it is ±1.
 
-    16² + 10^-6 is 16² in 24 bits, and so is its root; in float64 it is within 2^-28.
+    16² + 10^-6 is 16² in 24 bits, and so is its root.  Of a wild token none is above 1, rounded.
     """
+    need(s.f.t <= 24, "a key whose length is not exact")
     if s.spec.steps and not x.exact:
-        return Vec.of(
-            {}, {c: (Fraction(-2) if form.ends[0] < 0 else ZERO, Fraction(2)) for c, form in x.forms.items()}
-        )
-    alone = all(len(row) <= 1 for row in _supports(x))
-    sizes = [abs(v) for form in x.forms.values() for v in form.values if v]
-    need(x.exact and alone and all(v >= 16 for v in sizes), "a key whose length is not known")
-    slack = ZERO if s.f.t <= 24 else power(-28)
-    return x.each(lambda form: Form.sum([(_sign(form), ONE)], (-slack, slack) if slack else NONE))
+        low = {c: Fraction(-2 if form.ends[0] < 0 else 0) for c, form in x.forms.items()}
+        return Vec.of({}, {c: (lo, Fraction(2)) for c, lo in low.items()})
+    sizes = {abs(v) for form in x.forms.values() for v in form.values if v}
+    known = x.exact and not any(form.many for form in x.forms.values())
+    known = known and all(power(4) <= v <= power(60) and grain(v) == v for v in sizes)
+    need(known and all(len(row) <= 1 for row in _supports(x)), "a key whose length is not known")
+    return x.each(_sign)
 
 
 def _sign(form: Form) -> Form:

@@ -47,11 +47,12 @@ def sigmoid(lo: Fraction, hi: Fraction, f: Format) -> Interval:
 
 
 def silu(lo: Fraction, hi: Fraction, f: Format) -> Interval:
-    """x/(1 + e^-x): it rises from 0 on; below 0 it is between -0.28 and 0."""
-    if lo == hi or lo >= 0:
+    """x/(1 + e^-x): it rises from 0 on; below 0 it is between -0.28 and 0, and from -80 down above 2xe^x."""
+    if lo >= 0 or (lo == hi and lo >= -80):
         images = [_over_one_plus(x, e, f) for x in (lo, hi) for e in exponential(-x)]
-        return f.rn(min(images)), f.rn(max(images) if lo >= -80 else ZERO)  # 1 + e^-x may overflow
-    return f.rn(Fraction(-3, 10)), max(ZERO, silu(hi, hi, f)[1] if hi > 0 else ZERO)
+        return f.rn(min(images)), f.rn(max(images))
+    least = 2 * lo * exponential(lo)[1] if lo == hi else Fraction(-3, 10)
+    return f.rn(least), silu(hi, hi, f)[1] if hi > 0 else ZERO
 
 
 def softplus(lo: Fraction, hi: Fraction, f: Format) -> Interval:

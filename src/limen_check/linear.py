@@ -1,6 +1,7 @@
 """Linear attention, its slots and its Taylor features; gated, and over levels (R14, R20)."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from limen_check import functions
@@ -10,7 +11,6 @@ from limen_check.files import expect, need
 from limen_check.functions import Function
 from limen_check.memory import (
     Memory,
-    Scales,
     Shapes,
     Vecs,
     constant,
@@ -21,6 +21,7 @@ from limen_check.memory import (
     no_fading,
     plain,
     projections,
+    scaled,
     units,
     whole,
 )
@@ -34,12 +35,13 @@ PHI: Mapping[str, Function] = {
 }  # fmt: skip
 
 
-def linear(s: State, at: str, call: Call) -> Vecs:
-    """φ of queries and keys, and a normaliser unless said."""
+def linear(s: State, at: str, call: Call, λ: Fraction = ONE) -> Vecs:
+    """φ of queries and keys, and a normaliser unless said; all of it times λ before it is divided."""
     phi, normalised = call.arguments.get("phi"), call.arguments.get("normalise", True)
     if phi == "taylor":
         return _taylor(s, at, call, normalised is True)
     need(phi in PHI and type(normalised) is bool, "another linear state")
+    need(not s.spec.steps or ("p" not in call.arguments and not s.looks), "not along a machine")
     d, keys = call.number("d"), call.number("d_k", default=call.number("d"))
 
     def made(head: int) -> Memory:
@@ -48,7 +50,7 @@ def linear(s: State, at: str, call: Call) -> Vecs:
             W = cut(s.matrix(f"{at}.{name}"), head * size, size)
             sides.append({n: x.times(W, s.f) for n, x in s.x.items()})
         q, k = ({n: mapped(s, x, PHI[str(phi)], range(keys)) for n, x in side.items()} for side in sides[:2])
-        memory = Memory(s, q, k, sides[2], bool(normalised))
+        memory = Memory(s, q, k, sides[2], bool(normalised), λ=λ)
         if "p" in call.arguments and not slots:
             few(memory, call.number("p", 1, 64))
         return memory
@@ -84,7 +86,7 @@ def _slots(s: State, at: str, d: int, keys: int, memories: list[Memory], looks: 
         (x, asked, _), (y, under, _) = units(q), units(k)
         need(all(m.active(m.ask(c)) in ([], [w]) for m in memories), "another class of tokens writes")
         pairs = x == y and c.first == w.first and c.step == w.step == 2 and w.start % 2 == 0 != c.start % 2
-        need(pairs and whole(s, x, c) and whole(s, y, w), "no pairs, or two of them share a slot")
+        need(pairs and whole(s, x, c, 2) and whole(s, y, w, 2), "no pairs, or two of them share a slot")
         need(
             all(under.get(row) == column for row, column in asked.items())
             and all(m.normalised for m in memories),
@@ -125,8 +127,10 @@ def _taylor(s: State, at: str, call: Call, normalised: bool) -> Vecs:
     The features are rounded, and so are the sums: 16u in all, of numerator and normaliser each.
     """
     f = s.f
-    need(call.number("h") == 1 and s.short, "several heads, or a text that is too long")
+    need(call.number("h") == 1 and s.short and not s.spec.steps, "several heads, or too long")
     q, k, v = ({n: x.times(s.matrix(f"{at}.{w}"), f) for n, x in s.x.items()} for w in "QKV")
+    squares = [{n: x.each(lambda form: Form(form.cap**2)) for n, x in side.items()} for side in (q, k)]
+    Memory(s, *squares, v, normalised)  # of the features x⊗x, all on one another, nothing overflows
     memory, out = Memory(s, q, k, v, normalised), {}
     for n, c in s.classes.items():
         ask = memory.ask(c)
@@ -138,8 +142,8 @@ def _taylor(s: State, at: str, call: Call, normalised: bool) -> Vecs:
             (e,), ((x, _, a), (y, _, b)) = writes, (units(q[n]), units(k[writes[0].name]))
             need(x is None and y is None and e.count == 1 and ask.before(e), "not one token is asked for")
             W = (a * b) ** 2 / 2
-            need(16 * s.length < W and f.largest >= 2 * W, "a weight is too small")
-            off = {i: above((80 * f.u + 4 * s.length / W) * cap) for i, cap in caps.items()}
+            need(16 * s.length < W, "a weight is too small")
+            off = {i: above((80 * f.u + 4 * s.length / W) * cap) + f.tiny for i, cap in caps.items()}
             got = moved(v[e.name], e, NO_FACTS, c)
             if not normalised:
                 got = Vec({i: Form.sum([(form, W)]) for i, form in got.forms.items()}, got.keys)
@@ -160,7 +164,7 @@ def gated_linear_shapes(call: Call, width: int) -> Shapes:
 def gated_linear(s: State, at: str, call: Call) -> Vecs:
     """Gates of exactly 1."""
     need({*constant(s, at, "A", "a", functions.sigmoid).values()} == {ONE}, "a memory that fades")
-    return plain(s, at, call, lambda x: x, lambda w, x: x, Scales())
+    return plain(s, at, call, lambda w, x: x)
 
 
 def log_linear_shapes(call: Call, width: int) -> Shapes:
@@ -177,14 +181,15 @@ def log_linear(s: State, at: str, call: Call) -> Vecs:
     """All levels count alike, by a power of two: then they only group the sum."""
     need(s.length <= 1 << call.number("levels") - 1, "the text is beyond its levels")
     (λ, *more), over = {*constant(s, at, "L", "l", functions.softplus).values()}, call.arguments["over"]
-    need(not more and λ > 0 and grain(λ) == λ, "levels that count differently")
+    need(not more and λ >= 1 and grain(λ) == λ, "levels that count differently")
     if over == "linear":
-        return linear(s, at, Call("linear", call.arguments | {"phi": "elu1", "normalise": True}))
+        return linear(s, at, Call("linear", call.arguments | {"phi": "elu1", "normalise": True}), λ)
+    need(not s.spec.steps, "levels along a machine")
     no_fading(s, at)
     if over == "gated_delta":
         (β, *more) = {*constant(s, at, "B", "b", functions.sigmoid).values()}
         need(not more, "heads that write differently")
-        return plain(s, at, call, lambda x: length_one(s, x), lambda w, x: x, Scales(β, out=λ))
+        return plain(s, at, call, lambda w, x: x if w == "V" else length_one(s, x), β, λ)
     (Δ, *more) = {*constant(s, at, "T", "t", functions.softplus).values()}
-    need(not more and Δ > 0 and grain(Δ) == Δ, "steps that are no power of two")
-    return plain(s, at, call, lambda x: x, lambda w, x: x, Scales(value=Δ, out=λ))
+    need(not more and Δ >= 1 and grain(Δ) == Δ, "steps that are no power of two")
+    return plain(s, at, call, lambda w, x: scaled(s, x, Δ) if w == "K" else x, λ=λ)

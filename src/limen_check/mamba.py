@@ -1,15 +1,17 @@
 """Mamba and Mamba-2: a short convolution, SiLU, a memory, a gate and a norm (R17, R18)."""
 
+from collections.abc import Mapping
 from fractions import Fraction
+from math import ceil, isqrt
 
 from limen_check import functions, steps
 from limen_check.attention import moved
 from limen_check.files import need
-from limen_check.memory import Memory, Shapes, Vecs, constant, few, gated, heads, mapped, no_fading
+from limen_check.memory import Memory, Shapes, Vecs, constant, few, gated, heads, mapped, no_fading, scaled
 from limen_check.state import State
 from limen_check.tasks import NO_FACTS, PLACE, Class, Facts, Line, Number
 from limen_check.text import Call
-from limen_check.vectors import NONE, ONE, ZERO, Form, Vec, power
+from limen_check.vectors import NONE, ONE, ZERO, Form, Interval, Vec, grain, power
 
 
 def mamba2_shapes(call: Call, width: int) -> Shapes:
@@ -26,8 +28,10 @@ def mamba2(s: State, at: str, call: Call) -> Vecs:
     d, inner, c = call.number("d"), call.number("h") * call.number("d"), call.number("c")
     no_fading(s, at)
     need(not s.vector(f"{at}.conv_bias").forms, "a convolution with a bias")
+    need(s.vector(f"{at}.norm").const == dict.fromkeys(range(inner), ONE), "a norm that weighs")
     Δ, skip = constant(s, at, "T", "t", functions.softplus), s.vector(f"{at}.D").const
     offset = {"X": 0, "B": inner, "C": inner + call.number("s")}
+    need(not s.spec.steps or "p" not in call.arguments, "not along a machine")
     told = {w: _convolved(s, at, c, w, offset[w]) for w in offset}
 
     def made(head: int) -> Memory:
@@ -54,8 +58,7 @@ def mamba2(s: State, at: str, call: Call) -> Vecs:
         )
         gate = mapped(s, s.x[n].times(s.matrix(f"{at}.Z"), s.f), functions.silu)
         shown = normed(s, gated(s, y.plus(past, s.f), gate), inner)
-        scaled = gated(s, shown, s.vector(f"{at}.norm"))
-        out[n] = scaled.times(s.matrix(f"{at}.O"), s.f)
+        out[n] = shown.times(s.matrix(f"{at}.O"), s.f)
     return out
 
 
@@ -67,9 +70,12 @@ def _convolved(s: State, at: str, c: int, w: str, first: int) -> Vecs:
         all(tap in ({(c - 1, ONE)}, {(c - 2, ONE)}, set()) for tap in taps.values()),
         "a convolution that mixes tokens",
     )
+    for x in s.x.values():
+        x.times(W, s.f)  # finite, also where a tap is 0
     now = {i: W[i] for i, tap in taps.items() if tap == {(c - 1, ONE)}}
     before = {i: W[i] for i, tap in taps.items() if tap == {(c - 2, ONE)} and c > 1}
     found = {n: x.times(now, s.f) for n, x in s.x.items()}
+    need(not before or not s.spec.steps, "the token before, along a machine")
     if before:
         for n, x in found.items():
             found[n] = x.plus(_before(s, s.classes[n], {m: y.times(before, s.f) for m, y in s.x.items()}))
@@ -100,27 +106,33 @@ def normed(s: State, y: Vec, inner: int) -> Vec:
     """
     if not y.forms:
         return y
-    if s.spec.steps and not y.exact:
-        R = max(
-            (abs(form.const) for form in y.forms.values() if form.err == NONE and not form.terms),
-            default=ZERO,
-        )
-        return steps.normed(
-            y, inner, R, [c for c, form in y.forms.items() if form.err == NONE and abs(form.const) == R], s.f
-        )
-    R = max(form.cap for form in y.forms.values())
+    sizes, f = {c: form.cap**2 for c, form in y.forms.items()}, s.f
+    R = max(form.cap for form in y.forms.values() if form.err == NONE or not s.spec.steps)
     alike = [c for c, form in y.forms.items() if form.err == NONE and {*map(abs, form.values)} == {R}]
-    rest = sum((form.cap**2 for c, form in y.forms.items() if c not in alike), ZERO) + inner * Fraction(
-        1, 10**5
-    )
+    need(2 * sum(sizes.values(), ZERO) + inner <= f.most and inner * f.acc * 256 <= 1, "a norm overflows")
+    if s.spec.steps and not y.exact:
+        return steps.between({c: _share(form.ends, sizes, c, inner) for c, form in y.forms.items()}, f)
+    rest = sum((w for c, w in sizes.items() if c not in alike), ZERO) + inner * Fraction(1, 10**5)
     mean = len(alike) * R**2 / inner
     root = next((power(a) for a in range(-128, 128) if power(2 * a) == mean), ZERO)
-    need(
-        root > 0 and rest * 8 < inner * mean * s.f.acc and len(alike) * s.f.acc < 1,
-        "a norm that is no constant",
+    exact = len(alike) * R**2 * f.acc <= grain(R) ** 2
+    need(root > 0 and exact and rest * 8 < R**2 * f.acc, "a norm that is no constant")
+    return scaled(s, y, 1 / root)
+
+
+def _share(ends: Interval, sizes: Mapping[int, Fraction], c: int, inner: int) -> Interval:
+    """Of y/√(mean y²), which rises with y, and is at most √inner in size."""
+    others = sum((w for i, w in sizes.items() if i != c), ZERO) + inner
+    (lo, hi), most = ends, 2 * root_above(Fraction(inner))
+    least = (
+        lo / root_above((lo**2 + others) / inner) * (1 - power(-6)) if lo > 0 else -most if lo < 0 else ZERO
     )
-    need(2 * inner * R**2 <= s.f.most, "a norm overflows")
-    return y.each(lambda form: Form.sum([(form, 1 / root)]).rounded(s.f))
+    return least, most if hi > 0 else ZERO
+
+
+def root_above(x: Fraction) -> Fraction:
+    """At least √x for x ≥ 1, and less than 2^-30 of it more."""
+    return Fraction(isqrt(ceil(x * power(64))) + 1, 1 << 32)
 
 
 def mamba_shapes(call: Call, width: int) -> Shapes:
@@ -138,13 +150,13 @@ def mamba(s: State, at: str, call: Call) -> Vecs:
     dead = all(functions.exp(v, v, s.f) == NONE for column in rates.values() for v in column.values())
     need(dead and sum(map(len, rates.values())) == d * call.number("s"), "a memory that fades")
     off = not s.vector(f"{at}.conv_bias").forms and not s.vector(f"{at}.D").forms and not s.matrix(f"{at}.T")
-    need(off, "a convolution with a bias, or what passes by the memory")
+    need(off and not s.spec.steps, "a convolution with a bias, or what passes by the memory")
     Δ, u = constant(s, at, "", "t", functions.softplus), _convolved(s, at, call.number("c"), "X", 0)
     v = {
         n: Vec({i: Form.sum([(form, Δ[i])]).rounded(s.f) for i, form in x.forms.items()}, x.keys)
         for n, x in u.items()
     }
-    q, k = ({n: x.times(s.matrix(f"{at}.{w}"), s.f) for n, x in u.items()} for w in "CB")
+    q, k, _ = ({n: x.times(s.matrix(f"{at}.{w}"), s.f) for n, x in u.items()} for w in "CBR")  # all finite
     memory, out = Memory(s, q, k, v, False), {}
     for n, c in s.classes.items():
         gate = mapped(s, s.x[n].times(s.matrix(f"{at}.Z"), s.f), functions.silu)

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from limen_check import functions, steps
 from limen_check.attention import Ask, moved
@@ -21,40 +20,38 @@ from limen_check.scores import Match
 from limen_check.state import State
 from limen_check.tasks import PLACE, Class, Number, Read, listed
 from limen_check.text import Call
-from limen_check.vectors import NONE, ONE, ZERO, Column, Form, Joint, Matrix, Vec, above, grain, level
+from limen_check.vectors import NONE, ONE, ZERO, Column, Form, Joint, Matrix, Vec, above, grain, level, power
 
 Vecs = dict[str, Vec]
 Shapes = dict[str, tuple[int, ...]]
 
 
-class Scales(NamedTuple):
-    """β of a delta rule, and powers of two: of what is written, and of what is read."""
-
-    β: Fraction = ZERO
-    value: Fraction = ONE
-    out: Fraction = ONE
-
-
 @dataclass(eq=False)
 class Memory:
-    """Features of queries and keys, and values, by class.  β: what a write erases of its own key's row."""
+    """Features of queries and keys, and values, by class.
+
+    β: what a write erases of its own key's row, None without a delta rule.  λ: what is read is multiplied by.
+    """
 
     s: State
     q: Vecs
     k: Vecs
     v: Vecs
     normalised: bool
-    β: Fraction = ZERO
+    β: Fraction | None = None
+    λ: Fraction = ONE
 
     def __post_init__(self) -> None:
         """Every number on the way is finite, whoever asks: 0·∞ is no number.  All roundings: a factor 8."""
-        sizes = [
-            max([ONE, *(form.cap for x in side.values() for form in x.forms.values())])
-            for side in (self.q, self.k, self.v)
-        ]
-        room = max([1, *(len(x.forms) for x in self.q.values())]) * self.s.length * prod(sizes)
-        well = self.s.spec.steps or 8 * room <= self.s.f.largest  # along a machine it is seen entry by entry
-        need(self.s.short and bool(well), "a memory overflows, or is too long")
+        read, written, most = _caps(self.q), dict[int, Fraction](), self.s.f.largest
+        for name, k in self.k.items():
+            top = max([ONE, *(form.cap for form in self.v[name].forms.values())])
+            for i, form in k.forms.items():
+                written[i] = max(written.get(i, ONE), form.cap * top)
+            written[-1] = max(written.get(-1, ONE), top)
+        room = sum((max(ONE, read.get(i, ONE)) * w for i, w in written.items()), ZERO)
+        fits = 8 * self.s.length * room * max(ONE, self.λ) <= most
+        need(self.s.short and fits, "a memory overflows, or is too long")
 
     def ask(self, c: Class) -> Ask:
         return Ask(
@@ -69,6 +66,7 @@ class Memory:
 
     def read(self, c: Class, look: list[Any]) -> Vec:
         """By the rule that the hints name; without one, one token alone is read, or nothing."""
+        need(self.β in (None, 1), "a write erases a part")
         rule, *rest = look or ["one"]
         ask, known = self.ask(c), {d.name: d for d in self.s.text}
         if rule not in ("mean", "alike"):
@@ -90,11 +88,8 @@ class Memory:
         need(len(active) == 1, "not one class of tokens writes into a memory")
         (d,), value = active, self.v[active[0].name]
         (x, asked, a), (y, under, b) = units(ask.q), units(self.k[d.name])
-        if self.β:
-            need(
-                self.β == 1 and all(not self.k[e.name].forms for e in ask.seen if e != d),
-                "another token erases",
-            )
+        alone = all(not self.k[e.name].forms for e in ask.seen if e != d)
+        need(self.β is None or alone, "another token erases")
         row = {c: key for key, c in under.items()}
         need(isinstance(x, Number | None) and isinstance(y, Number | None), "keys of several fields")
         apart = y is None or (y.of == PLACE and y.div == 1 and self.s.plain(y, d).mod == 0)
@@ -116,24 +111,23 @@ class Memory:
         names = sorted(total.terms, key=repr)
         fields, rows = k.flat(names)
         values = [total.const + sum(row) for row in product(*(total.terms[n].rows() for n in names))]
+        (w, *more) = sorted({*values} - {ZERO}) or [ZERO]
+        need(not more and w >= 1 and grain(w) == w, "tokens that weigh differently, or no power of two")
         return tuple(self.s.plain(n, d) for n in fields), dict(zip(rows, values, strict=True))
 
     def _alike(self, ask: Ask, d: Class) -> Vec:
         """R15: all tokens that weigh anything weigh the same and have one value, so it is their average."""
         numbers, weights = self._weights(ask, d)
         on = {row for row, w in weights.items() if w}
-        need(len({weights[row] for row in on}) == 1 and 0 < len(on) < len(weights), "not two kinds of tokens")
-        need(
-            grain(next(weights[row] for row in on)) == next(weights[row] for row in on),
-            "weights are no power of two",
-        )
+        need(0 < len(on) < len(weights), "not two kinds of tokens")
         value, columns = self.v[d.name], {}
         for c in ask.columns:
             _, rows = self._rows(value[c], numbers, d)
             same = {v for row, v in rows.items() if row in on}
             need(len(same) == 1 and value[c].err == NONE, "values that vary")
             v = same.pop()
-            need(v == 0 or grain(v) == abs(v), "a value is no power of two")
+            well = v == 0 or (grain(v) == abs(v) and abs(v) >= power(self.s.f.least))
+            need(well, "a value is no power of two, or subnormal")
             columns[c] = Column.of([ZERO, v])
         return Vec.table(
             Number(Read("exists", d.name, frozenset({listed(*numbers, rows=on)}))), (0, 1), columns
@@ -157,11 +151,10 @@ class Memory:
     def _mean(self, ask: Ask, d: Class) -> Vec:
         """R16: all tokens of d weigh the same and have one of two values: the mean tells how many."""
         f, (_, weights) = self.s.f, self._weights(ask, d)
-        (w,) = {*weights.values()}
+        need(ZERO not in weights.values() and d.count <= 1 << f.t, "the tokens are too many to be counted")
         if not ask.before(d):  # an average of some of them
-            caps = {c: 2 * self.v[d.name][c].cap for c in ask.columns}
+            caps = {c: 3 * self.v[d.name][c].cap + f.tiny for c in ask.columns}
             return Vec.of({}, {c: (-cap, cap) for c, cap in caps.items()})
-        need(w > 0 and grain(w) == w and d.count <= 1 << f.t, "the tokens are too many to be counted")
         value = self.v[d.name]
         need(value.exact, "values that are not exact")
         facts, low, high = two_values(ask, value, d)
@@ -169,7 +162,8 @@ class Memory:
         for c in ask.columns:
             a, b = low.get(c, ZERO), high.get(c, ZERO)
             step = min((grain(v) for v in (a, b) if v), default=ONE)
-            need(d.count * max(abs(a), abs(b)) <= step * (1 << f.t), "sums not exact")
+            well = d.count * max(abs(a), abs(b)) <= step * (1 << f.t) and step >= power(f.least)
+            need(well, "sums not exact")
             columns[c] = Column.of([f.rn((κ * b + (d.count - κ) * a) / d.count) for κ in range(d.count + 1)])
         return Vec.table(Number(Read("count", d.name, facts)), tuple(range(d.count + 1)), columns)
 
@@ -207,7 +201,10 @@ def few(memory: Memory, p: int, *kept: Vecs) -> None:
     need(len(writers) <= 1, "several classes write into a memory of few bits")
     for d in writers:
         field, _, w = units(memory.k[d.name])
-        need(d.count == 1 or (field is not None and whole(s, field, d)), "two tokens write under one key")
+        need(
+            d.count == 1 or (field is not None and whole(s, field, d, 1, d.step)),
+            "two tokens write under one key",
+        )
         need(w == 1 or not memory.normalised, "a count of other numbers than 0 and 1")
     for side in (memory.v, *kept):
         for c in {c for x in side.values() for c in x.forms}:
@@ -219,15 +216,15 @@ def few(memory: Memory, p: int, *kept: Vecs) -> None:
             )
 
 
-def whole(s: State, field: Any, d: Class) -> bool:
-    """Whether a field, or several at once, are all digits of half the place, or of the place itself."""
+def whole(s: State, field: Any, d: Class, *starts: int) -> bool:
+    """Whether a field, or several at once, are all digits of the place divided by one of `starts`."""
     numbers = sorted(field.fields if isinstance(field, Joint) else (field,), key=lambda n: int(n.div))
     weight = first = numbers[0].div if all(isinstance(n, Number) and n.of == PLACE for n in numbers) else 0
     for n in numbers if first else ():
         if n.div != weight or not n.mod:
             return False
         weight *= n.mod
-    return first in (1, d.step) and not s.plain(Number(PLACE, first, weight // first), d).mod
+    return first in starts and not s.plain(Number(PLACE, first, weight // first), d).mod
 
 
 def mapped(s: State, x: Vec, g: Function, columns: Iterable[int] = ()) -> Vec:
@@ -248,9 +245,11 @@ def constant(s: State, at: str, matrix: str, bias: str, g: Function) -> dict[int
 
 
 def no_fading(s: State, at: str) -> None:
-    """exp(-e^A·Δ) is 1 where e^A is 0."""
+    """exp(-e^A·Δ) is 1 where e^A is 0 and Δ = softplus(xT + t) is finite."""
     rates = mapped(s, s.vector(f"{at}.A"), functions.exp, range(s.model.weights[f"{at}.A"].shape[0]))
     need(not rates.forms, "a memory that fades")
+    for x in s.x.values():
+        mapped(s, x.times(s.matrix(f"{at}.T"), s.f).plus(s.vector(f"{at}.t"), s.f), functions.softplus)
 
 
 def heads(s: State, at: str, call: Call, made: Callable[[int], Memory], d: int) -> Vecs:
@@ -258,12 +257,9 @@ def heads(s: State, at: str, call: Call, made: Callable[[int], Memory], d: int) 
     out = dict.fromkeys(s.x, Vec.of({}))
     for head in range(call.number("h")):
         memory = made(head)
-        followed = steps.Followed(memory) if s.spec.steps else None
+        read = steps.Followed(memory).read if s.spec.steps else None
         for name, c in s.classes.items():
-            if followed:
-                got = followed.wild(name) if name.endswith(steps.WILD) else followed.read(c)
-            else:
-                got = memory.read(c, s.looks.get((at, head, name), []))
+            got = read(c) if read else memory.read(c, s.looks.get((at, head, name), []))
             out[name] = out[name].plus(Vec({head * d + i: form for i, form in got.forms.items()}, got.keys))
     return out
 
@@ -295,27 +291,33 @@ def plain(
     s: State,
     at: str,
     call: Call,
-    feature: Callable[[Vec], Vec],
     told: Callable[[str, Vec], Vec],
-    scales: Scales,
+    β: Fraction | None = None,
+    λ: Fraction = ONE,
 ) -> Vecs:
-    """Without a normaliser: features of projections that `told` has convolved."""
+    """Without a normaliser: `told` makes features and values of the projections of a head."""
     d, keys = call.number("d"), call.number("d_k", default=call.number("d"))
-    sides = {w: {n: told(w, x.times(s.matrix(f"{at}.{w}"), s.f)) for n, x in s.x.items()} for w in "QKV"}
-
-    def part(w: str, n: str, first: int, size: int) -> Vec:
-        x = sides[w][n]
-        return Vec({i - first: form for i, form in x.forms.items() if first <= i < first + size}, x.keys)
 
     def made(head: int) -> Memory:
-        q, k = ({n: feature(part(w, n, head * keys, keys)) for n in s.x} for w in "QK")
-        values = {n: scaled(part("V", n, head * d, d), scales.value) for n in s.x}
-        return Memory(s, q, k, values, False, scales.β)
+        sides = []
+        for w, size in (("Q", keys), ("K", keys), ("V", d)):
+            W = cut(s.matrix(f"{at}.{w}"), head * size, size)
+            sides.append({n: told(w, x.times(W, s.f)) for n, x in s.x.items()})
+        return Memory(s, *sides, False, β, λ)
 
     read = heads(s, at, call, made, d)
-    return {n: scaled(y, scales.out).times(s.matrix(f"{at}.O"), s.f) for n, y in read.items()}
+    return {n: scaled(s, y, λ).times(s.matrix(f"{at}.O"), s.f) for n, y in read.items()}
 
 
-def scaled(x: Vec, w: Fraction) -> Vec:
-    """Times a power of two."""
-    return x.each(lambda form: Form.sum([(form, w)]))
+def scaled(s: State, x: Vec, w: Fraction) -> Vec:
+    """Times a number, rounded."""
+    return x.each(lambda form: Form.sum([(form, w)]).rounded(s.f)) if w != 1 else x
+
+
+def _caps(side: Vecs) -> dict[int, Fraction]:
+    """The largest size of each column."""
+    found: dict[int, Fraction] = {}
+    for x in side.values():
+        for i, form in x.forms.items():
+            found[i] = max(found.get(i, ZERO), form.cap)
+    return found

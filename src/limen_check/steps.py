@@ -8,21 +8,23 @@ something between two ends; all that is asked of them is that sums of numbers �
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
-from math import isqrt
 from typing import TYPE_CHECKING, Any
 
-from limen_check.files import need
+from limen_check.files import Refused, need
 from limen_check.tasks import TOKEN, Class, Number, Steps
-from limen_check.vectors import NONE, ONE, ZERO, Column, Form, Interval, Vec, grain, power
+from limen_check.vectors import NONE, ONE, ZERO, Column, Form, Format, Interval, Vec, exponent, grain, power
 
 if TYPE_CHECKING:
     from limen_check.memory import Memory
     from limen_check.state import State
 
 WILD = "~"
+Step = tuple[str, int]  # a class, and a step of its tokens
+Row = Mapping[int, Fraction]  # of a token: what is not 0
 Entries = dict[tuple[int, int], Fraction]  # of a memory: (row, column)
 
 
@@ -37,7 +39,7 @@ def begin(s: State) -> None:
     for name, x in s.x.items():
         need(all(isinstance(n, Number) and n.of == TOKEN for n in x.terms), "more than the ids is told")
         if name.endswith(WILD):
-            s.x[name] = _between({c: form.ends for c, form in x.forms.items()})
+            s.x[name] = between({c: form.ends for c, form in x.forms.items()}, s.f)
             continue
         c, forms = s.classes[name], {}
         early, only = c.first + c.start == 0, c.count == 1 and c.first + c.start == 0
@@ -55,14 +57,10 @@ def begin(s: State) -> None:
         s.x[name] = Vec(forms, {steps.field: keys})
 
 
-def _first(s: State, c: Class) -> bool:
-    """Whether it is the first token alone."""
-    return c.count == 1 and c.first + c.start == 0
-
-
-def _between(ends: Mapping[int, Interval]) -> Vec:
-    """Constants, and numbers between two ends."""
-    return Vec({c: Form(lo) if lo == hi else Form(ZERO, {}, (lo, hi)) for c, (lo, hi) in ends.items()}, {})
+def between(ends: Mapping[int, Interval], f: Format) -> Vec:
+    """Constants, and numbers between two ends, rounded."""
+    forms = {c: Form(lo) if lo == hi else Form(ZERO, {}, (lo, hi)) for c, (lo, hi) in ends.items()}
+    return Vec({c: form.rounded(f) for c, form in forms.items()}, {})
 
 
 def _at(s: State, x: Vec, i: int) -> dict[int, Fraction]:
@@ -83,233 +81,170 @@ class Followed:
     """A memory along the machine: what it holds in every state, and what every step reads."""
 
     def __init__(self, memory: Memory) -> None:
-        self.memory, self.s, self.steps = memory, memory.s, _steps(memory.s)
-        s, self.classes = self.s, sorted(self.s.text, key=lambda c: c.first)
-        self.add, self.told = dict[tuple[str, int], Entries](), dict[tuple[str, int], dict[int, Fraction]]()
-        columns = {c for v in memory.v.values() for c in v.forms}
-        self.ones = max(columns, default=0) + 1 if memory.normalised else -1
-        for c in self.classes:
-            for i in _keys(s, c):
-                k, v = _at(s, memory.k[c.name], i), _at(s, memory.v[c.name], i)
-                v = v | ({self.ones: ONE} if memory.normalised else {})
-                share = memory.β or ONE
+        self.memory, self.s, self.steps, self.f = memory, memory.s, _steps(memory.s), memory.s.f
+        self.classes = sorted(self.s.text, key=lambda c: c.first)
+        self.k, self.q, self.add = dict[Step, Row](), dict[Step, Row](), dict[Step, Entries]()
+        share = ONE if memory.β is None else memory.β
+        for c in self.s.classes.values():
+            for i in () if c.name.endswith(WILD) else _keys(self.s, c):
+                k, v = _at(self.s, memory.k[c.name], i), _at(self.s, memory.v[c.name], i)
+                self.q[c.name, i], self.k[c.name, i] = _at(self.s, memory.q[c.name], i), k
                 self.add[c.name, i] = {(a, b): share * x * y for a, x in k.items() for b, y in v.items()}
-                self.told[c.name, i] = k
         self.holds: dict[Any, Entries] = {self.steps.start: {}}
-        self.loose: set[tuple[int, int]] = set()
         self._follow()
-        self._exact()
+        self._scores()
+        self.most, self.room = self._exact(), lru_cache(None)(self._room)
+        if memory.β is not None:
+            self._erases(memory.β)
 
     def _follow(self) -> None:
-        """Every step takes what is held in a state to what is held in the next; counts need not be known."""
+        """Every step takes what is held in a state to what is held in the next."""
         steps, now = self.steps, [self.steps.start]
         for c in self.classes:
-            fresh, seen = list(now), set(now)
-            reached: list[Any] = []
+            fresh, seen, reached = list(now), set(now), list[Any]()
             while fresh:
                 state = fresh.pop()
-                for a in range(steps.ids):
-                    new = steps.turn(state, a)
+                for i, (before, a) in enumerate(steps.all):
+                    new = steps.turn(state, a) if before == state else None
                     if new is None:
                         continue
-                    self._meet(new, state, c, steps.all.index((state, a)))
-                    if new not in seen and not _first(self.s, c):
+                    made = dict(self.holds[state])
+                    for at, v in self.add[c.name, i].items():
+                        made[at] = made.get(at, ZERO) + v
+                    made = {at: v for at, v in made.items() if v}
+                    same = self.holds.setdefault(new, made) == made
+                    need(same, "what is held is no function of the machine's state")
+                    if new not in seen and c.count > 1:
                         seen.add(new)
                         fresh.append(new)
                     reached.append(new)
-            now = list(dict.fromkeys(reached if _first(self.s, c) else seen))
+            now = list(dict.fromkeys(reached if c.count == 1 else seen))
 
-    def _meet(self, new: Any, state: Any, c: Class, i: int) -> None:
-        made, add = dict(self.holds[state]), self.add[c.name, i]
-        for at, v in add.items():
-            made[at] = made.get(at, ZERO) + v
-        made = {at: v for at, v in made.items() if v}
-        known = self.holds.setdefault(new, made)
-        for at in {*known, *made}:
-            if known.get(at, ZERO) != made.get(at, ZERO):
-                need(at[1] == self.ones, "what is held is no function of the machine's state")
-                self.loose.add(at)
+    def _scores(self) -> None:
+        """⟨q, k⟩ of known tokens is exact: one product, or a sum that is a number of the format."""
+        f = self.f
+        queries, keys = ({tuple(row.items()) for row in side.values()} for side in (self.q, self.k))
+        for q, k in product(map(dict, queries), map(dict, keys)):
+            parts = [q[a] * k[a] for a in q.keys() & k.keys()]
+            sizes, unit = sum(map(abs, parts), ZERO), min(map(grain, parts), default=ONE)
+            well = sizes <= unit * (1 << f.t) and unit * (self.memory.β or ONE) >= power(f.least)
+            need(well, "a score is not exact")
 
-    def _exact(self) -> None:
-        """A sum over a stretch of tokens is a difference of two that are held: few multiples of one unit."""
-        s, f = self.s, self.s.f
-        for at in {at for add in (*self.add.values(), *self.holds.values()) for at in add} - self.loose:
-            held = [entries.get(at, ZERO) for entries in self.holds.values()]
-            adds = [abs(add.get(at, ZERO)) for add in self.add.values()]
-            unit = min((grain(v) for v in (*held, *adds) if v), default=ONE)
-            need(
-                2 * (max(map(abs, held)) + max(adds)) <= unit * (1 << f.t),
-                "sums that the format does not hold",
+    def _exact(self) -> Entries:
+        """A sum over a stretch of tokens is a difference of two that are held: few multiples of one unit.
+
+        Of every entry, how large such a sum may be, of as many stretches as a tree of the text has levels.
+        """
+        s, f, found = self.s, self.f, Entries()
+        entries = [*self.add.values(), *self.holds.values()]
+        for at in {at for entry in entries for at in entry}:
+            held, adds = (
+                [abs(entry.get(at, ZERO)) for entry in side.values()] for side in (self.holds, self.add)
             )
-            need(
-                s.length * max(adds) * f.acc <= unit and unit >= power(f.least),
-                "sums that no accumulator holds",
-            )
-        if self.memory.β:
-            self._erases(f.u / 8)
+            unit = min(grain(v) for v in (*held, *adds) if v)
+            found[at] = 2 * s.length.bit_length() * (max(held) + max(adds))
+            need(found[at] <= unit * (1 << f.t), "sums that the format does not hold")
+            well = s.length * max(adds) * f.acc <= unit and unit >= power(f.least)
+            need(well, "sums that no accumulator holds")
+        return found
 
-    def _erases(self, little: Fraction) -> None:
-        """S - βk(kᵀS - v) is S + βkv where kᵀS vanishes beside v, or where v is 0 and β vanishes beside 1."""
-        need(self.memory.β <= little, "a write erases")
-        for c in self.classes:
-            for i in _keys(self.s, c):
-                state, k = self.steps.all[i][0], self.told[c.name, i]
-                v = _at(self.s, self.memory.v[c.name], i)
-                need(len(k) <= 1, "a key of several numbers")
-                for a, x in k.items():
-                    for (row, b), held in self.holds.get(state, {}).items():
-                        need(row != a or b not in v or abs(x * held) <= little * abs(v[b]), "a write erases")
+    def _erases(self, β: Fraction) -> None:
+        """S - βk(kᵀS - v) is S + βkv where kᵀS vanishes beside v, or where v is 0 and β vanishes beside 1.
+
+        That is so step by step, and in chunks of 32 tokens: 1 - 32β is rounded to 1.
+        """
+        little = self.f.acc / 8
+        need(0 < β == grain(β) and 32 * β <= little and 16 * self.s.length * β <= 1, "a write erases")
+        for (name, i), k in self.k.items():
+            v = _at(self.s, self.memory.v[name], i)
+            need(len(k) <= 1, "a key of several numbers")
+            for row, b in self.most:
+                held = max(abs(entries.get((row, b), ZERO)) for entries in self.holds.values())
+                vanishes = row not in k or b not in v or abs(k[row]) * held <= little * abs(v[b])
+                need(vanishes, "a write erases")
+
+    def _anchor(self, q: Row, wild: bool) -> Fraction | None:
+        """Σ q·φ(k): the first token's, a power of two beside which all others vanish; None if it is not."""
+        others = {n for n in self.s.x if n != self.classes[0].name and (wild or not n.endswith(WILD))}
+        keys = [self.memory.k[n] for n in others]
+        first = {self._dot(q, k) for (name, _), k in self.k.items() if name == self.classes[0].name}
+        low = min([*q.values(), *(k[a].ends[0] for k in self.memory.k.values() for a in q)], default=ZERO)
+        rest = sum((v * max(k[a].cap for k in keys) for a, v in q.items()), ZERO) if keys else ZERO
+        anchor, *more = first
+        well = low >= 0 < anchor == grain(anchor or ONE) and self.classes[0].count == 1 and not more
+        return anchor if well and 16 * self.s.length * rest < anchor * self.f.acc else None
+
+    @staticmethod
+    def _dot(q: Row, k: Row) -> Fraction:
+        return sum((v * k[a] for a, v in q.items() if a in k), ZERO)
 
     def read(self, c: Class) -> Vec:
-        """What each step of a class reads, its own write included."""
-        home = next(k for k in self.classes if k.first <= c.first + c.start <= k.first + k.last)
-        keys, columns = _keys(self.s, c), dict[int, list[Fraction]]()
-        wanted = sorted({b for _, b in (at for add in self.add.values() for at in add)} - {self.ones})
-        rows = []
+        """What each step of a class reads, its own write included; two ends of what a wild token reads."""
+        columns = sorted({b for v in self.memory.v.values() for b in v.forms})
+        if c.name.endswith(WILD):
+            return between({b: self._wild(c.name, b) for b in columns}, self.f)
+        keys, rows = _keys(self.s, c), list[dict[int, Fraction]]()
         for i in keys:
-            state, q = self.steps.all[i][0], _at(self.s, self.memory.q[c.name], i)
-            held = dict(self.holds.get(state, {}))
-            for at, v in self.add[home.name, i].items():
+            q, held = self.q[c.name, i], dict(self.holds.get(self.steps.all[i][0], {}))
+            for at, v in self.add[c.name, i].items():
                 held[at] = held.get(at, ZERO) + v
-            sums = dict.fromkeys(wanted, ZERO)
-            for (a, b), v in held.items():
-                if b != self.ones and a in q:
-                    sums[b] += q[a] * v
-            divided = self._divisor(q, held) if self.memory.normalised else ONE
-            rows.append({b: ZERO if not divided else self.s.f.rn(v / divided) for b, v in sums.items()})
-            sizes = [abs(q.get(a, ZERO) * v) for (a, b), v in held.items() if b != self.ones and a in q]
-            unit = min(
-                (grain(q[a]) * grain(v) for (a, b), v in held.items() if b != self.ones and a in q and v),
-                default=ONE,
-            )
-            need(not self.s.f.inside(sum(sizes, ZERO), len(sizes), unit), "a sum is not exact")
-            need(all(self.s.f.rn(v) == v for v in sums.values()), "a sum that the format does not hold")
-        for b in wanted:
-            columns[b] = [row[b] for row in rows]
-        return Vec.table(self.steps.field, keys, {b: Column.of(v) for b, v in columns.items()})
+            over = self._anchor(q, False) if self.memory.normalised and q else ONE
+            if over is None:
+                raise Refused("a normaliser that is not anchored")
+            rows.append({b: self._sum(q, held, b) / over for b in columns})
+            need(all(self.f.rn(v) == v for v in rows[-1].values()), "a sum that the format does not hold")
+        table = {b: Column.of([row[b] for row in rows]) for b in columns}
+        return Vec.table(self.steps.field, keys, table)
 
-    def _divisor(self, q: Mapping[int, Fraction], held: Entries) -> Fraction:
-        """Σ q·φ(k): known, or an anchor beside which all counts vanish."""
-        counts = {a: v for (a, b), v in held.items() if b == self.ones and a in q}
-        loose = [a for a in q if (a, self.ones) in self.loose]
-        sure = {a: q[a] * v for a, v in counts.items() if a not in loose}
-        if not loose:
-            total = sum(sure.values(), ZERO)
-            need(total == 0 or grain(total) == total, "a normaliser that is no power of two")
-            return total
-        anchor = max(sure.values(), default=ZERO)
-        rest = (
-            sum(sure.values(), ZERO)
-            - anchor
-            + self.s.length * sum((q[a] * self._most(a, False) for a in loose), ZERO)
-        )
-        need(
-            anchor > 0 and grain(anchor) == anchor and 16 * rest < anchor * self.s.f.acc,
-            "a normaliser that is not anchored",
-        )
-        return anchor
+    def _sum(self, q: Row, held: Entries, b: int) -> Fraction:
+        """Σ_a q_a·S[a, b]."""
+        unit = min((grain(v) * grain(held[a, b]) for a, v in q.items() if held.get((a, b))), default=ONE)
+        need(self.room(tuple(q.items()), b) <= unit, "a sum is not exact")
+        return sum((v * held.get((a, b), ZERO) for a, v in q.items()), ZERO)
 
-    def _most(self, a: int, wild: bool) -> Fraction:
-        """The largest feature of a key, of wild tokens, too."""
-        names = [n for n in self.s.x if wild or not n.endswith(WILD)]
-        sizes = [self.memory.k[n][a].cap for n in names]
-        low = min((self.memory.k[n][a].ends[0] for n in names), default=ZERO)
-        need(low >= 0, "a negative feature")
-        return max(sizes)
+    def _room(self, q: tuple[tuple[int, Fraction], ...], b: int) -> Fraction:
+        """Of which unit Σ_a q_a·S[a, b] must be a multiple, so that it is exact, however it is added up."""
+        total = sum((abs(v) * self.most[a, b] for a, v in q if (a, b) in self.most), ZERO)
+        parts = [[v * add[a, b] for a, v in q if (a, b) in add] for add in self.add.values()]
+        adds = max(sum(map(abs, part), ZERO) for part in parts)
+        room = max(total / (1 << self.f.t), self.s.length * adds * self.f.acc, power(self.f.least))
+        need(all(room <= grain(v) for part in parts for v in part), "a sum is not exact")
+        return room
 
-    def wild(self, name: str) -> Vec:
-        """What tokens behind the first strange step may read: two ends."""
-        steps, memory, s = self.steps, self.memory, self.s
-        strange = [
-            (c.name, i)
-            for c in self.classes
-            for i in _keys(s, c)
-            if steps.turn(*steps.all[i]) is None and steps.all[i][0] in self.holds
+    def _wild(self, name: str, b: int) -> Interval:
+        """What tokens behind the first strange step may read in column b.
+
+        Where nothing is negative a sum is not below any of its parts: the strange token's is one of them.
+        """
+        m, f, q = self.memory, self.f, self.memory.q[name]
+        share, cap = ONE if m.β is None else m.β, max(v[b].cap for v in m.v.values())
+        parts = [
+            sum((x.cap * m.k[n][a].cap for a, x in q.forms.items()), ZERO) * v[b].cap for n, v in m.v.items()
         ]
-        wilds = [n for n in s.x if n.endswith(WILD)]
-        ends, falls = dict[tuple[int, int], Interval](), set[int]()
-        entries = {at for add in self.add.values() for at in add}
-        for n in wilds:
-            entries |= {
-                (a, b)
-                for a in memory.k[n].forms
-                for b in (*memory.v[n].forms, *([self.ones] if memory.normalised else []))
-            }
-        for at in entries:
-            a, b = at
-            first = [self._after(step, at) for step in strange]
-            more = [
-                _times(memory.k[n][a].ends, (ONE, ONE) if b == self.ones else memory.v[n][b].ends)
-                for n in wilds
-            ]
-            low, high = min((lo for lo, _ in more), default=ZERO), max((hi for _, hi in more), default=ZERO)
-            share, many = memory.β or ONE, 2 * s.length
-            falls |= {b} if low < 0 or min(first) < 0 else set()
-            lo, hi = min(first) + many * share * min(ZERO, low), max(first) + many * share * max(ZERO, high)
-            if at in self.loose:
-                lo, hi = ZERO, s.length * self._most(a, True) * 2
-            if memory.β and (low < 0 or min(first) < 0):
-                size = 4 * max(map(abs, (*first, lo, hi)))
-                lo, hi = -size, size
-            ends[at] = lo, hi
-            need(8 * max(abs(lo), abs(hi)) <= s.f.largest, "a memory overflows")
-        q, found = memory.q[name], {}
-        for b in {b for _, b in entries} - {self.ones}:
-            parts = [_times(q[a].ends, ends[a, c]) for a, c in ends if c == b and a in q.forms]
-            lo, hi = sum((p[0] for p in parts), ZERO), sum((p[1] for p in parts), ZERO)
-            if b not in falls and all(form.err == NONE and form.const >= 0 for form in q.forms.values()):
-                lo = min(
-                    sum((form.const * self._after(at, (a, b)) for a, form in q.forms.items()), ZERO)
-                    for at in strange
-                )
-            if memory.normalised:
-                lo, hi = self._over(q, ends, lo, hi)
-            need(8 * max(abs(lo), abs(hi)) <= s.f.largest, "a sum overflows")
-            slack = 4 * s.f.u  # sums in any order, a quotient, a rounding
-            found[b] = s.f.rn(lo - slack * abs(lo)), s.f.rn(hi + slack * abs(hi))
-        return _between(found)
-
-    def _after(self, step: tuple[str, int], at: tuple[int, int]) -> Fraction:
-        """What is held there behind a step."""
-        return self.holds[self.steps.all[step[1]][0]].get(at, ZERO) + self.add[step].get(at, ZERO)
-
-    def _over(self, q: Vec, ends: Mapping[tuple[int, int], Interval], lo: Fraction, hi: Fraction) -> Interval:
-        parts = [_times(q[a].ends, ends[a, b]) for a, b in ends if b == self.ones and a in q.forms]
-        least, most = sum((p[0] for p in parts), ZERO), sum((p[1] for p in parts), ZERO)
-        need(least > 0 and min(p[0] for p in parts) >= 0, "a normaliser that may vanish")
-        return min(lo / least, lo / most), max(hi / least, hi / most)
+        top = 8 * self.s.length * share * max(parts)
+        sides = [*q.forms.values(), *(k[a] for k in m.k.values() for a in q.forms)]
+        plain, over = q.exact and not q.terms, ONE
+        weighs = all(x.ends[0] >= 0 for x in sides)
+        rises = plain and weighs and all(v[b].ends[0] >= 0 for v in m.v.values())
+        if m.β is not None:  # and a wild key erases its own row alone, and next to nothing of that
+            wild = [k for n, k in m.k.items() if n.endswith(WILD)]
+            rises = rises and all(k.exact and not k.terms and len(k.forms) <= 1 for k in wild)
+        if m.normalised and q.forms:
+            anchor = self._anchor(q.const, True) if plain else None
+            rises, over = rises and anchor is not None, anchor or ONE
+            if anchor is None:  # an average, rounded as its normaliser is
+                need(weighs, "negative features")
+                top = power(max(0, exponent(cap) + 1)) if cap else ZERO
+        strange = [
+            self._dot(q.const, {a: v for (a, at), v in self.add[c.name, i].items() if at == b})
+            for c in self.classes
+            for i in _keys(self.s, c)
+            if self.steps.turn(*self.steps.all[i]) is None and self.steps.all[i][0] in self.holds
+        ]
+        need(strange, "no step is strange")
+        least = (min(strange) * (1 - 8 * f.u) if rises else -top) / over
+        return (least if least >= power(f.least) or not rises else ZERO), top / over
 
 
 def _keys(s: State, c: Class) -> tuple[int, ...]:
     return s.x[c.name].keys[_steps(s).field]
-
-
-def _times(x: Interval, y: Interval) -> Interval:
-    ends = [a * b for a, b in product(x, y)]
-    return min(ends), max(ends)
-
-
-def normed(y: Vec, inner: int, R: Fraction, alike: Iterable[int], f: Any) -> Vec:
-    """y/√(mean y²) of wild tokens: it rises with y, and is at most √inner in size."""
-    alike = set(alike)
-    rest = {c: form for c, form in y.forms.items() if c not in alike}
-    found = {}
-    for c, form in y.forms.items():
-        lo, hi = form.ends
-        others = sum((g.cap**2 for i, g in rest.items() if i != c), ZERO)
-        least = (
-            ZERO
-            if lo <= 0
-            else lo / _root((len(alike) * R**2 + lo**2 + others + inner) / inner) * (1 - power(-6))
-        )
-        most = 2 * _root(Fraction(inner))
-        found[c] = f.rn(least if lo > 0 else -most if lo < 0 else ZERO), f.rn(most if hi > 0 else ZERO)
-    return _between(found)
-
-
-def _root(x: Fraction) -> Fraction:
-    """At least √x, and at most 2^-30 more of it."""
-    scale = 1 << 64
-    shift = max(0, 64 - (x.numerator.bit_length() - x.denominator.bit_length()))
-    shift += shift % 2
-    return Fraction(isqrt(int(x * (1 << shift) * scale * scale)) + 1, scale) / (1 << shift // 2)

@@ -251,7 +251,9 @@ class Vec:
             made = Form.sum(parts, (-e, e)).rounded(f)
             lows = [min(w * end for end in form.ends) for form, w in parts]
             if made.err != NONE and not made.terms and min(lows, default=ZERO) >= 0:
-                least = f.rn(max(lows) * (1 - 2 * f.acc))  # a sum of numbers ≥ 0 is not below any of them
+                least = f.rn(
+                    max(ZERO, max(lows) * (1 - 2 * f.acc) - f.tiny)
+                )  # none of numbers ≥ 0 is above their sum
                 made = Form(made.const, {}, (max(least - made.const, made.err[0]), made.err[1]))
             forms[c] = made
         return Vec(forms, self.keys)

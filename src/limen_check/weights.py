@@ -98,6 +98,8 @@ _MIXERS: dict[str, tuple[Callable[[Call, int], Shapes], Callable[[State, str, Ca
     "relu_rnn": (recurrent.shapes, recurrent.relu_rnn),
 }
 
+_FOLLOWED = {"linear", "gated_linear", "log_linear", "delta", "gated_delta", "kda", "mamba2"}  # by R21
+
 
 def margin(model: Model, task: str, precision: str, thoughts: int, hints: Mapping[str, Any]) -> Fraction:
     """A lower bound > 0 on (right logit - best wrong logit) on every input of the task; Refused if none."""
@@ -107,6 +109,8 @@ def margin(model: Model, task: str, precision: str, thoughts: int, hints: Mappin
     expect(len(locals_) in (0, len(layers)), "locals: none, or one a layer")
     hidden = [0 if local is None else _hidden(local) for local in locals_ or [None] * len(layers)]
     _all_weights(model, layers, hidden)
+    followed = {call.name for layer in layers for call in layer} <= _FOLLOWED
+    need(followed or hints.get("how") != "steps", "a mixer that is not followed along a machine")
 
     def forward(text: Spec) -> State:
         state = State(model, text, f, hints)

@@ -50,6 +50,7 @@ SMALL = -22.875  # σ(-22.875) is 2^-33 in bfloat16
 UNIT = 1 / 16
 PLUS, MINUS = 0.1180412141569255, -0.13395913068218807  # SiLU of them is 1/16 and -1/16
 REFERENCE = 2.0**45  # the channel that fixes the norm
+MODEST = 2.0**25  # the same where what stands beside it is small, and what a norm bounds should be, too
 
 
 class Sum(NamedTuple):
@@ -225,13 +226,13 @@ class AdditiveMamba2(Additive):
         m, one, (r, a) = self.mixer, at["one"].start, self.references
         part = {name: w[f"{layer}.0.{name}"] for name in m.shapes(at.width)}
         for i, column in enumerate(_columns(want.keys)):
-            part["B"][column, i] = part["C"][column, i] = OPEN
+            part["B"][column, i] = part["C"][column, i] = PLUS
         part["conv"][-1], part["norm"][:], part["A"][:], part["t"][:] = 1, 1, -1000, OPEN
         part["t"][1:], part["D"][1:] = -200, 1  # the other heads write nothing and show u
-        part["Z"][one], part["X"][one, -r:] = OPEN, REFERENCE
+        part["Z"][one], part["X"][one, -r:] = OPEN, MODEST
         signed = want.minus is not None
         _values(part["X"], want, PLUS if signed else OPEN, MINUS)
-        shown = (UNIT if signed else OPEN) * OPEN**3 / REFERENCE  # of one summand, beside the reference
+        shown = (UNIT if signed else OPEN) * UNIT**2 * OPEN / MODEST  # of one summand, beside the reference
         _out(part["O"], want, 1 / shown / 2**a)
 
     def error(self, precision: Float, r: Roundoff, n: int, top: int) -> arb:
