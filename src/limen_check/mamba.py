@@ -109,9 +109,11 @@ def normed(s: State, y: Vec, inner: int) -> Vec:
     sizes, f = {c: form.cap**2 for c, form in y.forms.items()}, s.f
     R = max(form.cap for form in y.forms.values() if form.err == NONE or not s.spec.steps)
     alike = [c for c, form in y.forms.items() if form.err == NONE and {*map(abs, form.values)} == {R}]
-    need(2 * sum(sizes.values(), ZERO) + inner <= f.most and inner * f.acc * 256 <= 1, "a norm overflows")
-    if s.spec.steps and not y.exact:
-        return steps.between({c: _share(form.ends, sizes, c, inner) for c, form in y.forms.items()}, f)
+    finite = 2 * sum(sizes.values(), ZERO) + inner <= f.most and inner * f.acc * 256 <= 1
+    if s.spec.steps and not y.exact:  # if not, it is divided by ∞
+        least = {c: form.ends[0] if finite else min(ZERO, form.ends[0]) for c, form in y.forms.items()}
+        return steps.between({c: _share(lo, y[c].ends[1], sizes, c, inner) for c, lo in least.items()}, f)
+    need(finite, "a norm overflows")
     rest = sum((w for c, w in sizes.items() if c not in alike), ZERO) + inner * Fraction(1, 10**5)
     mean = len(alike) * R**2 / inner
     root = next((power(a) for a in range(-128, 128) if power(2 * a) == mean), ZERO)
@@ -120,10 +122,10 @@ def normed(s: State, y: Vec, inner: int) -> Vec:
     return scaled(s, y, 1 / root)
 
 
-def _share(ends: Interval, sizes: Mapping[int, Fraction], c: int, inner: int) -> Interval:
+def _share(lo: Fraction, hi: Fraction, sizes: Mapping[int, Fraction], c: int, inner: int) -> Interval:
     """Of y/√(mean y²), which rises with y, and is at most √inner in size."""
     others = sum((w for i, w in sizes.items() if i != c), ZERO) + inner
-    (lo, hi), most = ends, 2 * root_above(Fraction(inner))
+    most = 2 * root_above(Fraction(inner))
     least = (
         lo / root_above((lo**2 + others) / inner) * (1 - power(-6)) if lo > 0 else -most if lo < 0 else ZERO
     )

@@ -92,6 +92,8 @@ class Followed:
                 self.add[c.name, i] = {(a, b): share * x * y for a, x in k.items() for b, y in v.items()}
         self.holds: dict[Any, Entries] = {self.steps.start: {}}
         self._follow()
+        known = {i for i, step in enumerate(self.steps.all) if self.steps.turn(*step) is not None}
+        self.good = {step: add for step, add in self.add.items() if step[1] in known}  # of which more follow
         self._scores()
         self.most, self.room = self._exact(), lru_cache(None)(self._room)
         if memory.β is not None:
@@ -136,10 +138,10 @@ class Followed:
         Of every entry, how large such a sum may be, of as many stretches as a tree of the text has levels.
         """
         s, f, found = self.s, self.f, Entries()
-        entries = [*self.add.values(), *self.holds.values()]
+        entries = [*self.good.values(), *self.holds.values()]
         for at in {at for entry in entries for at in entry}:
             held, adds = (
-                [abs(entry.get(at, ZERO)) for entry in side.values()] for side in (self.holds, self.add)
+                [abs(entry.get(at, ZERO)) for entry in side.values()] for side in (self.holds, self.good)
             )
             unit = min(grain(v) for v in (*held, *adds) if v)
             found[at] = 2 * s.length.bit_length() * (max(held) + max(adds))
@@ -185,31 +187,34 @@ class Followed:
             return between({b: self._wild(c.name, b) for b in columns}, self.f)
         keys, rows = _keys(self.s, c), list[dict[int, Fraction]]()
         for i in keys:
-            q, held = self.q[c.name, i], dict(self.holds.get(self.steps.all[i][0], {}))
-            for at, v in self.add[c.name, i].items():
-                held[at] = held.get(at, ZERO) + v
+            q, own = self.q[c.name, i], self.add[c.name, i]
             over = self._anchor(q, False) if self.memory.normalised and q else ONE
             if over is None:
                 raise Refused("a normaliser that is not anchored")
-            rows.append({b: self._sum(q, held, b) / over for b in columns})
+            rows.append({b: self._sum(q, self.steps.all[i][0], own, b) / over for b in columns})
             need(all(self.f.rn(v) == v for v in rows[-1].values()), "a sum that the format does not hold")
         table = {b: Column.of([row[b] for row in rows]) for b in columns}
         return Vec.table(self.steps.field, keys, table)
 
-    def _sum(self, q: Row, held: Entries, b: int) -> Fraction:
-        """Σ_a q_a·S[a, b]."""
-        unit = min((grain(v) * grain(held[a, b]) for a, v in q.items() if held.get((a, b))), default=ONE)
-        need(self.room(tuple(q.items()), b) <= unit, "a sum is not exact")
-        return sum((v * held.get((a, b), ZERO) for a, v in q.items()), ZERO)
+    def _sum(self, q: Row, state: Any, own: Entries, b: int) -> Fraction:
+        """Σ_a q_a·S[a, b] of what is held in a state and a token's own: exact, however it is added up."""
+        held, f = self.holds.get(state, {}), self.f
+        total, adds, unit = (ZERO, ZERO, ONE) if state == self.steps.start else self.room(tuple(q.items()), b)
+        parts = [v * own[a, b] for a, v in q.items() if own.get((a, b))]
+        unit, more = (
+            min([unit, *map(grain, parts)]) if adds else min(map(grain, parts), default=ONE),
+            sum(map(abs, parts)),
+        )
+        well = total + more <= unit * (1 << f.t) and (adds + more) * f.acc <= unit >= power(f.least)
+        need(well, "a sum is not exact")
+        return sum((v * held.get((a, b), ZERO) for a, v in q.items()), ZERO) + sum(parts)
 
-    def _room(self, q: tuple[tuple[int, Fraction], ...], b: int) -> Fraction:
-        """Of which unit Σ_a q_a·S[a, b] must be a multiple, so that it is exact, however it is added up."""
+    def _room(self, q: tuple[tuple[int, Fraction], ...], b: int) -> tuple[Fraction, Fraction, Fraction]:
+        """Of Σ_a q_a·S[a, b]: how large it may be, and its parts together, and of which unit they all are."""
         total = sum((abs(v) * self.most[a, b] for a, v in q if (a, b) in self.most), ZERO)
-        parts = [[v * add[a, b] for a, v in q if (a, b) in add] for add in self.add.values()]
-        adds = max(sum(map(abs, part), ZERO) for part in parts)
-        room = max(total / (1 << self.f.t), self.s.length * adds * self.f.acc, power(self.f.least))
-        need(all(room <= grain(v) for part in parts for v in part), "a sum is not exact")
-        return room
+        parts = [[v * add[a, b] for a, v in q if (a, b) in add] for add in self.good.values()]
+        adds = self.s.length * max(sum(map(abs, part), ZERO) for part in parts)
+        return total, adds, min((grain(v) for part in parts for v in part), default=ONE)
 
     def _wild(self, name: str, b: int) -> Interval:
         """What tokens behind the first strange step may read in column b.

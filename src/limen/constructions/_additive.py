@@ -13,8 +13,8 @@ gated_linear         Its gates are σ(200) = 1.
 delta, gated_delta   With a small β = σ(-22.875) ≈ 2^-33 the memory holds β·Σ, and erases β of it at most:
     less than formats of up to 24 bits see beside a value of 1/16 or more.  In bfloat16 β is 2^-33 itself.
 mamba2               A step Δ = 32 without fading.  The RMS norm becomes a constant: some channels of heads
-    that write nothing hold 2^45, and all others are small beside that.  There are as many of them as make
-    the root a power of two.
+    that write nothing hold a large number, and all others are small beside that.  There are as many of them
+    as make the root a power of two.
 
 Through a SiLU a number 32x with x = 0, 1, 2, … stays what it is; a negative one does not.  Where signs are
 needed, they are the two values SiLU(x₊) = 1/16 and SiLU(x₋) = -1/16, exact in bfloat16 and float32.
@@ -50,7 +50,7 @@ SMALL = -22.875  # σ(-22.875) is 2^-33 in bfloat16
 UNIT = 1 / 16
 PLUS, MINUS = 0.1180412141569255, -0.13395913068218807  # SiLU of them is 1/16 and -1/16
 REFERENCE = 2.0**45  # the channel that fixes the norm
-MODEST = 2.0**25  # the same where what stands beside it is small, and what a norm bounds should be, too
+SIGNED, ANY = 2.0**12, 2.0**22  # the same beside sums of ±1/16, and of flags: no larger, for a norm bounds
 
 
 class Sum(NamedTuple):
@@ -229,10 +229,13 @@ class AdditiveMamba2(Additive):
             part["B"][column, i] = part["C"][column, i] = PLUS
         part["conv"][-1], part["norm"][:], part["A"][:], part["t"][:] = 1, 1, -1000, OPEN
         part["t"][1:], part["D"][1:] = -200, 1  # the other heads write nothing and show u
-        part["Z"][one], part["X"][one, -r:] = OPEN, MODEST
         signed = want.minus is not None
+        reference = SIGNED if signed else ANY
+        part["Z"][one], part["X"][one, -r:] = OPEN, reference
         _values(part["X"], want, PLUS if signed else OPEN, MINUS)
-        shown = (UNIT if signed else OPEN) * UNIT**2 * OPEN / MODEST  # of one summand, beside the reference
+        shown = (
+            (UNIT if signed else OPEN) * UNIT**2 * OPEN / reference
+        )  # of one summand, beside the reference
         _out(part["O"], want, 1 / shown / 2**a)
 
     def error(self, precision: Float, r: Roundoff, n: int, top: int) -> arb:
