@@ -143,7 +143,7 @@ class Followed:
             held, adds = (
                 [abs(entry.get(at, ZERO)) for entry in side.values()] for side in (self.holds, self.good)
             )
-            unit = min(grain(v) for v in (*held, *adds) if v)
+            unit = min((grain(v) for v in (*held, *adds) if v), default=ONE)
             found[at] = 2 * s.length.bit_length() * (max(held) + max(adds))
             need(found[at] <= unit * (1 << f.t), "sums that the format does not hold")
             well = s.length * max(adds) * f.acc <= unit and unit >= power(f.least)
