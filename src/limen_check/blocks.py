@@ -89,7 +89,8 @@ _ROWS: dict[str, Callable[..., tuple[int, int]]] = {
 
 
 def block_labels(case: Case) -> Sides:
-    """hp(⌊(2n+1)/B⌋ + 2(d+2)) ≥ n(1 - (2^{hp}-1)/(m-1)), if each score of a token is one of 2^p numbers.
+    """hp(⌊(2n+1)/B⌋ + 2(d+2)) ≥ n(1 - (2^{hp}-1)/(m-1)), if a token's score is one of 2^p numbers,
+    and a block's a function of its tokens'.
 
     m points have different cosines with the query.  At every place all but 2^{hp} - 1 thresholds between them
     have a nearer point and a farther one with equal scores: one threshold does at so many places.  All points

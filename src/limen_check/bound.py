@@ -215,7 +215,10 @@ _THEOREMS: dict[str, Callable[[Case], Sides | Ceiling]] = {
     "block_messages": block_messages, "token_index": token_index, "composition_depth": composition_depth,
     "block_cut": block_cut, "block_labels": block_labels,
 } | {route.partition("/")[0]: one_layer for route in _FAMILIES}  # fmt: skip
-_SUPPOSES = {"block_labels": "each score of a token is one of 2^p numbers"}
+_SUPPOSES = {
+    "block_labels": "each score of a token is one of 2^p numbers, "
+    "and a block's score is a function of its tokens' scores"
+}
 _COQ = {  # what of them Coq has checked, and the tasks whose counts are checked with it
     "streaming_state": ("streaming_state", "eva index retrieval composition facts equality disjointness"),
     "log_linear_state": ("log_linear_state", "eva index retrieval"),

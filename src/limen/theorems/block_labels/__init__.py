@@ -20,7 +20,10 @@ from limen.theorems.block_labels.refute import confused
 class BlockLabels(Theorem):
     """Alice holds the labels, Bob the points."""
 
-    supposes = "each score ⟨q,k_j⟩ of a token is one of 2^p numbers"
+    supposes = (
+        "each score ⟨q,k_j⟩ of a token is one of 2^p numbers, "
+        "and a block's score is a function of its tokens' scores"
+    )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:
         return stated("block_labels", Case(task, architecture, steps))
