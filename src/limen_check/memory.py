@@ -303,7 +303,8 @@ def plain(
         for w, size in (("Q", keys), ("K", keys), ("V", d)):
             W = cut(s.matrix(f"{at}.{w}"), head * size, size)
             sides.append({n: told(w, x.times(W, s.f)) for n, x in s.x.items()})
-        return Memory(s, *sides, False, β, λ)
+        q, k, v = sides
+        return Memory(s, q, k, v, False, β, λ)
 
     read = heads(s, at, call, made, d)
     return {n: scaled(s, y, λ).times(s.matrix(f"{at}.O"), s.f) for n, y in read.items()}
