@@ -102,6 +102,13 @@ def test_features_whose_products_overflow(tmp_path: Any) -> None:
     refused(f, "float32", tmp_path)
 
 
+def test_a_feature_that_overflows_where_no_key_is(tmp_path: Any) -> None:
+    """Taylor: the square of a query's number that meets 0."""
+    f = carried("linear(h=1,d=4,phi=taylor)")
+    f.w["0.0.Q"][:, 1] = 2.0**100
+    refused(f, "float32", tmp_path)
+
+
 @pytest.mark.parametrize("task", ["sparse_average(n=5,q=2)", "equality(n=3)"])
 def test_weights_that_vanish(task: str, tmp_path: Any) -> None:
     """R15, R16: φ = relu, and 2^-80·2^-80 is 0 in every format of 8 bits of exponent."""

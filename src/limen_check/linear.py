@@ -129,8 +129,10 @@ def _taylor(s: State, at: str, call: Call, normalised: bool) -> Vecs:
     f = s.f
     need(call.number("h") == 1 and s.short and not s.spec.steps, "several heads, or too long")
     q, k, v = ({n: x.times(s.matrix(f"{at}.{w}"), f) for n, x in s.x.items()} for w in "QKV")
-    q2, k2 = ({n: x.each(lambda form: Form(form.cap**2)) for n, x in side.items()} for side in (q, k))
-    Memory(s, q2, k2, v, normalised)  # of the features x⊗x, all on one another, nothing overflows
+    q2, k2 = ({n: x.each(lambda y: Form(y.cap**2).rounded(f)) for n, x in side.items()} for side in (q, k))
+    Memory(
+        s, q2, k2, v, normalised, λ=Fraction(call.number("d_k", default=call.number("d")))
+    )  # of the features x⊗x, all on one another, nothing overflows
     memory, out = Memory(s, q, k, v, normalised), {}
     for n, c in s.classes.items():
         ask = memory.ask(c)
