@@ -9,7 +9,7 @@ from limen_check.memory import Shapes, Vecs, gated, mapped
 from limen_check.state import State
 from limen_check.tasks import NO_FACTS
 from limen_check.text import Call
-from limen_check.vectors import Vec
+from limen_check.vectors import ONE, Form, Vec
 
 
 def carried(s: State, step: Callable[[Vec, Vec], Vec]) -> Vecs:
@@ -59,12 +59,18 @@ def lstm_shapes(call: Call, width: int) -> Shapes:
 
 
 def lstm(s: State, at: str, call: Call) -> Vecs:
-    """c' = σ(f)c + σ(i)tanh(g), h = σ(o)tanh(c'), where the gates do not depend on h."""
+    """c' = σ(f)c + σ(i)tanh(g), h = σ(o)tanh(c'), where the gates do not depend on h.
+
+    xU + b is rounded once or twice: torch.lstm does either, by the number of texts that it reads at once.
+    """
     d, U, b = call.number("d"), s.matrix(f"{at}.U"), s.vector(f"{at}.b")
+    one = s.header["width"]  # a column of ones: the bias as a part of the product
+    inside = {c: {**U.get(c, {}), **({one: b.const[c]} if c in b.const else {})} for c in range(4 * d)}
     need(not s.matrix(f"{at}.W"), "gates that depend on what is shown")
 
     def gates(x: Vec) -> list[Vec]:
-        all_of = x.times(U, s.f).plus(b, s.f)
+        once = Vec({**x.forms, one: Form(ONE)}, x.keys).times(inside, s.f)
+        all_of = _either(x.times(U, s.f).plus(b, s.f), once)
         parts = [
             Vec(
                 {i - k * d: form for i, form in all_of.forms.items() if k * d <= i < (k + 1) * d}, all_of.keys
@@ -81,3 +87,13 @@ def lstm(s: State, at: str, call: Call) -> Vecs:
     after = carried(s, step)
     shown = {n: gated(s, mapped(s, c, functions.tanh), gates(s.x[n])[3]) for n, c in after.items()}
     return {n: h.times(s.matrix(f"{at}.O"), s.f) for n, h in shown.items()}
+
+
+def _either(x: Vec, y: Vec) -> Vec:
+    """x with errors so wide that y is within them."""
+    forms = {}
+    for c in x.forms.keys() | y.forms.keys():
+        plain = Form(x[c].const, x[c].terms)
+        low, high = Form.sum([(y[c], ONE), (plain, -ONE)]).ends
+        forms[c] = Form(plain.const, plain.terms, (min(low, x[c].err[0]), max(high, x[c].err[1])))
+    return Vec(forms, x.keys)

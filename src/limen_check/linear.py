@@ -85,6 +85,7 @@ def _slots(s: State, at: str, d: int, keys: int, memories: list[Memory], looks: 
         )
         (x, asked, _), (y, under, _) = units(q), units(k)
         need(all(m.active(m.ask(c)) in ([], [w]) for m in memories), "another class of tokens writes")
+        need(len({*under.values()}) == len(under), "two slots are one")
         pairs = x == y and c.first == w.first and c.step == w.step == 2 and w.start % 2 == 0 != c.start % 2
         need(pairs and whole(s, x, c, 2) and whole(s, y, w, 2), "no pairs, or two of them share a slot")
         need(
@@ -128,6 +129,7 @@ def _taylor(s: State, at: str, call: Call, normalised: bool) -> Vecs:
     """
     f = s.f
     need(call.number("h") == 1 and s.short and not s.spec.steps, "several heads, or too long")
+    need("p" not in call.arguments, "sums of few bits")  # all tokens add to the feature 1
     q, k, v = ({n: x.times(s.matrix(f"{at}.{w}"), f) for n, x in s.x.items()} for w in "QKV")
     q2, k2 = ({n: x.each(lambda y: Form(y.cap**2).rounded(f)) for n, x in side.items()} for side in (q, k))
     Memory(

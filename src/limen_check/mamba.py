@@ -13,6 +13,8 @@ from limen_check.tasks import NO_FACTS, PLACE, Class, Facts, Line, Number
 from limen_check.text import Call
 from limen_check.vectors import NONE, ONE, ZERO, Form, Interval, Vec, grain, power
 
+_CHUNK = 32  # tokens whose steps are added before they are multiplied by the rates
+
 
 def mamba2_shapes(call: Call, width: int) -> Shapes:
     need(call.arguments.keys() <= {"h", "d", "s", "c", "p"}, "mamba2 with other options")
@@ -107,19 +109,25 @@ def normed(s: State, y: Vec, inner: int) -> Vec:
     if not y.forms:
         return y
     sizes, f = {c: form.cap**2 for c, form in y.forms.items()}, s.f
-    R = max(form.cap for form in y.forms.values() if form.err == NONE or not s.spec.steps)
-    alike = [c for c, form in y.forms.items() if form.err == NONE and {*map(abs, form.values)} == {R}]
     finite = 2 * sum(sizes.values(), ZERO) + inner <= f.most and inner * f.acc * 256 <= 1
     if s.spec.steps and not y.exact:  # if not, it is divided by ∞
         least = {c: form.ends[0] if finite else min(ZERO, form.ends[0]) for c, form in y.forms.items()}
         return steps.between({c: _share(lo, y[c].ends[1], sizes, c, inner) for c, lo in least.items()}, f)
     need(finite, "a norm overflows")
+    R = max(form.cap for form in y.forms.values())
+    alike = [c for c, form in y.forms.items() if form.err == NONE and _sizes(form) == {R}]
     rest = sum((w for c, w in sizes.items() if c not in alike), ZERO) + inner * Fraction(1, 10**5)
     mean = len(alike) * R**2 / inner
     root = next((power(a) for a in range(-128, 128) if power(2 * a) == mean), ZERO)
     exact = len(alike) * R**2 * f.acc <= grain(R) ** 2
     need(root > 0 and exact and rest * 8 < R**2 * f.acc, "a norm that is no constant")
     return scaled(s, y, 1 / root)
+
+
+def _sizes(form: Form) -> set[Fraction]:
+    """All of them, also where they are many."""
+    need(not form.many, "a norm of too many numbers")
+    return {*map(abs, form.values)}
 
 
 def _share(lo: Fraction, hi: Fraction, sizes: Mapping[int, Fraction], c: int, inner: int) -> Interval:
@@ -154,6 +162,7 @@ def mamba(s: State, at: str, call: Call) -> Vecs:
     off = not s.vector(f"{at}.conv_bias").forms and not s.vector(f"{at}.D").forms and not s.matrix(f"{at}.T")
     need(off and not s.spec.steps, "a convolution with a bias, or what passes by the memory")
     Δ, u = constant(s, at, "", "t", functions.softplus), _convolved(s, at, call.number("c"), "X", 0)
+    need(2 * _CHUNK * max(Δ.values()) <= s.f.largest, "steps of a chunk overflow")  # 0·∞ is no number
     v = {
         n: Vec({i: Form.sum([(form, Δ[i])]).rounded(s.f) for i, form in x.forms.items()}, x.keys)
         for n, x in u.items()

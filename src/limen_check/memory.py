@@ -200,9 +200,10 @@ def few(memory: Memory, p: int, *kept: Vecs) -> None:
     writers = [d for d in s.text if memory.k[d.name].forms and (memory.normalised or memory.v[d.name].forms)]
     need(len(writers) <= 1, "several classes write into a memory of few bits")
     for d in writers:
-        field, _, w = units(memory.k[d.name])
+        field, under, w = units(memory.k[d.name])
+        apart = field is not None and len({*under.values()}) == len(under)
         need(
-            d.count == 1 or (field is not None and whole(s, field, d, 1, d.step)),
+            d.count == 1 or (apart and whole(s, field, d, 1, d.step)),
             "two tokens write under one key",
         )
         need(w == 1 or not memory.normalised, "a count of other numbers than 0 and 1")

@@ -231,8 +231,10 @@ class Followed:
         plain, over = q.exact and not q.terms, ONE
         weighs = all(x.ends[0] >= 0 for x in sides)
         rises = plain and weighs and all(v[b].ends[0] >= 0 for v in m.v.values())
-        if m.β is not None:  # and a wild key erases its own row alone, and next to nothing of that
+        if m.β is not None:  # a key of several numbers takes what one row holds into another
+            top = max(top, 8 * self.s.length * share * cap) if q.forms else top
             wild = [k for n, k in m.k.items() if n.endswith(WILD)]
+            # a key of one known number erases its own row alone, and next to nothing of that
             rises = rises and all(k.exact and not k.terms and len(k.forms) <= 1 for k in wild)
         if m.normalised and q.forms:
             anchor = self._anchor(q.const, True) if plain else None
@@ -247,7 +249,7 @@ class Followed:
             if self.steps.turn(*self.steps.all[i]) is None and self.steps.all[i][0] in self.holds
         ]
         need(strange, "no step is strange")
-        least = (min(strange) * (1 - 8 * f.u) if rises else -top) / over
+        least = (min(strange) * (1 - (8 + len(q.forms)) * f.u) if rises else -top) / over
         return (least if least >= power(f.least) or not rises else ZERO), top / over
 
 
