@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
+import torch
 from test_kernel_attacks_three import carried, forged
 from unchecked import types_unchecked  # noqa: F401
 
 from limen.core.architecture import Architecture
 from limen.core.construction import construct
 from limen.core.task import Task
+from limen_check.files import Refused
+from limen_check.mamba import normed
+from limen_check.vectors import ZERO, Column, Form, Format, Vec
 
 
 def test_two_pairs_in_one_slot(tmp_path: Any) -> None:
@@ -63,3 +70,41 @@ def test_a_bias_inside_the_product(tmp_path: Any) -> None:
     least = min(f.least("bfloat16", tmp_path, [[0, 1, 2, 3, 0, 1, z, w]]) for z in (0, 1) for w in (0, 1))
     assert not least > 0
     assert f.kernel("bfloat16") is None
+
+
+def test_a_wild_key_of_two_numbers_takes_a_row_into_another(tmp_path: Any) -> None:
+    """The first token alone writes 2^100, in row 1.  Behind a fault, where kinds have added up to -2, a key
+    has two numbers: β² of that comes into row 0, which all read.
+    """
+    c = replace(construct(Task.parse("dyck(n=6,k=2,D=2)"), "gated_delta"), c=4)  # type: ignore[call-arg]
+    f, at = forged(c), c.columns  # type: ignore[attr-defined]
+    layer, width, e = f.header["architecture"].removeprefix("3*"), f.header["width"], f.header["embedding"]
+    f.header["architecture"] = f"2*{layer},{layer}|{layer}"
+    for name, w in f.w.items():
+        for axis in (i for i, size in enumerate(w.shape) if size == width):
+            w = np.concatenate([w, np.zeros_like(w.take([0], axis))], axis)
+        f.w[name] = w
+    f.header["width"] = e["width"] = width + 1
+    e["tables"].append(["mark", 1, 1])
+    code, f.w["embedding.mark"] = e["segments"][0]["codes"][0], np.ones((1, 1))
+    mark = {"of": "token", "div": 1, "table": "mark", "column": width}
+    e["segments"] = [{"count": 1, "codes": [code, mark]}, {"count": 5, "codes": [code]}]
+    for name in [name for name in f.w if name.startswith("2.0.")]:
+        f.w[name.replace("2.0.", "2.1.")] = f.w[name] * (name[4:] not in "QKVO")
+    assert f.kernel("bfloat16")
+    Q, K, V, O = (f.w[f"2.1.{name}"] for name in "QKVO")
+    one, s = at["one"].start, at["s"].start
+    Q[one, 0], K[one], K[s, 1], K[width], V[width, 0] = 32, (512, -1536), -1024, (-512, 3584), 2.0**100
+    O[0, at["any"].start] = 1
+    assert not f.least("bfloat16", tmp_path, [[0, 3, 0, 3, 0, 2]]) > 0
+    assert f.kernel("bfloat16") is None
+
+
+def test_a_norm_of_many_numbers_is_not_known_by_their_ends() -> None:
+    """Of -1024 … 1024 both ends have the size 1024: the norm of one channel is that of each, not of these."""
+    many = Form(ZERO, {"id": Column.of([Fraction(v) for v in range(-1024, 1025)])})
+    state: Any = SimpleNamespace(f=Format.named("float32"), spec=SimpleNamespace(steps=None))
+    shown = torch.nn.functional.rms_norm(torch.tensor([[512.0]]), (1,), torch.ones(1), 1e-5)
+    assert shown == 1  # not 512/1024
+    with pytest.raises(Refused):
+        normed(state, Vec({0: many}, {"id": tuple(range(2049))}), 1)

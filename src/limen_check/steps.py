@@ -249,7 +249,7 @@ class Followed:
             if self.steps.turn(*self.steps.all[i]) is None and self.steps.all[i][0] in self.holds
         ]
         need(strange, "no step is strange")
-        least = (min(strange) * (1 - (8 + len(q.forms)) * f.u) if rises else -top) / over
+        least = (min(strange) * (1 - max(8, 5 + len(q.forms)) * f.u) if rises else -top) / over
         return (least if least >= power(f.least) or not rises else ZERO), top / over
 
 
