@@ -15,7 +15,7 @@ from limen.conversation.play import ProtocolReport
 from limen.core.verdict import Verdict
 from limen.depths import DepthReport
 from limen.designs import Design
-from limen.glances import StackReport, TaskReport
+from limen.glances import EntryReport, StackReport, TaskReport
 from limen.solutions import Solution
 from limen.tables.cell import EvidenceTable
 
@@ -31,6 +31,6 @@ def seen() -> None:
     assert_type(limen.design(["eva(n=4)"], 64), Design)
     assert_type(limen.fool("folder", "eva(n=4)"), FoolReport)
     assert_type(limen.protocol("eva(n=4)", "linear"), ProtocolReport)
-    assert_type(limen.show("eva(n=4)"), TaskReport | StackReport)
+    assert_type(limen.show("eva(n=4)"), TaskReport | StackReport | EntryReport)
     assert_type(limen.solve("eva(n=4)"), Solution)
     assert_type(limen.table(), EvidenceTable)
