@@ -154,3 +154,16 @@ def test_a_precision_that_does_not_exist_is_explained(text: str, message: str) -
 )
 def test_a_precision_is_printed_as_it_is_read(text: str) -> None:
     assert str(Precision.parse(text)) == text
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("size", [1, 2, 16, 64, 256])
+def test_this_machine_multiplies_subnormal_numbers_as_any_others(dtype: torch.dtype, size: int) -> None:
+    """docs/trust.md: nothing is flushed to 0.  AVX512-BF16 and AMX do so, if `import limen` lets them."""
+    least = torch.finfo(dtype).smallest_normal / 8
+    a, one = torch.full((size, size), least, dtype=dtype), torch.ones(size, size, dtype=dtype)
+    b = torch.full((size, size), least**0.5, dtype=dtype)  # normal numbers whose product is not
+    for x, y in ((a, one), (b, b)):
+        exact = size * float(x[0, 0]) * float(y[0, 0])
+        for z in (x @ y, (x[None] @ y[None])[0], torch.nn.functional.linear(x, y)):
+            assert math.isclose(float(z[0, 0]), exact, rel_tol=1 / 8), (float(z[0, 0]), exact)

@@ -40,6 +40,22 @@ def test_a_task_a_mixer_and_a_construction_are_decided_solved_bounded_and_played
     assert "->" in limen("show", task).stdout and "16 bits" in limen("show", stack).stdout
 
 
+def test_a_task_of_ones_own_is_trained_and_its_model_attacked(mine: str) -> None:
+    task = f"{mine}:Majority(n=9)"
+    trained = limen("train", task, "softmax(h=1,d=8)", "--steps", "4", "--save", "learned", "--json")
+    assert json.loads(trained.stdout)["task"] == task
+    fooled = json.loads(limen("fool", "learned", task, "--budget", "2s", "--json").stdout)
+    assert fooled["found"] and fooled["claim"] == "wrong_answer"  # after four steps it knows nothing
+
+
+def test_a_model_with_a_mixer_of_ones_own_is_said_to_need_a_factory_and_does(mine: str) -> None:
+    task = f"{mine}:Majority(n=9)"
+    trained = limen("train", task, f"{mine}:Total(d=1)", "--steps", "2", "--save", "learned")
+    assert trained.returncode == 0 and "hand the model in as file.py:factory" in trained.stderr
+    refused = limen("fool", "learned", task)
+    assert refused.returncode == 2 and "only what is in the catalogue" in refused.stderr
+
+
 def test_what_is_saved_of_yours_is_said_to_be_refused_and_is(mine: str) -> None:
     """A certificate that names a file would have whoever checks it run that file."""
     done = limen("solve", f"{mine}:Majority(n=3)", "--save", "mine")

@@ -4,6 +4,7 @@ The functions of `limen/api.py` are found when they are first asked for, so that
 nothing.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from limen.api import table as table
 
 __version__ = "0.1.0"
+
+# What chips have for products of bfloat16 (AVX512-BF16, AMX) takes subnormal numbers for 0; the arithmetic of
+# docs/trust.md, in which margins hold, does not.  oneDNN, which multiplies for torch, reads this when first used.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_VNNI")
+
 _FUNCTIONS = (
     "audit",
     "bound",

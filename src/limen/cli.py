@@ -279,7 +279,6 @@ def solve(
 
 def _solved(attempt: Attempt, save: Path | None, picture: Path | None) -> SolveReport:
     """Runs the weights and writes what was asked for; what cannot be written is refused before."""
-    from limen.core.own import named
     from limen.model.files import ready
     from limen.render.picture import attention_picture
     from limen.render.progress import inputs_bar
@@ -298,11 +297,16 @@ def _solved(attempt: Attempt, save: Path | None, picture: Path | None) -> SolveR
         save_picture(picture, drawn)
     if save is not None:
         saved(found, model, save, attempt.seed)
-        if yours := named(f"{found.task} {model.frame.architecture.sized}"):
-            typer.echo(
-                f"note: {save} names {yours[0]}, which is yours: `limen check` will refuse it", err=True
-            )
+        _note_yours(save, f"{found.task} {model.frame.architecture.sized}", "`limen check` will refuse it")
     return found.report
+
+
+def _note_yours(folder: Path, text: str, then: str) -> None:
+    """Says of what was saved that it names a file of the user's, which no other command will run."""
+    from limen.core.own import named
+
+    if yours := named(text):
+        typer.echo(f"note: {folder} names {yours[0]}, which is yours: {then}", err=True)
 
 
 @app.command()
@@ -912,6 +916,8 @@ def _trained(spec: Spec, name: str | None, folder: Path | None, curve: Path | No
         result, model = run(spec, watch)
     if folder is not None:
         save_model(model, folder)
+        again = "other commands refuse it; hand the model in as file.py:factory"
+        _note_yours(folder, model.frame.architecture.sized, again)
     if curve is not None:
         from limen.render.plots import curves, picture
 

@@ -14,8 +14,9 @@ equal to the key that it asks for; after that every table is trained by itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
+from pkgutil import iter_modules
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from limen.core.errors import BadInput
 from limen.core.task import Answers, Task, Tokens
 from limen.core.weights import Array
 from limen.model.embedding import Code, Codes, Embedding, Segment, Table
+from limen.training import lessons
 from limen.training.spec import Spec
 
 NOT_DUE = -1  # a label where nothing is due
@@ -87,12 +89,18 @@ class Lesson:
         return {"hard": self.task.sample(rng, count, hard=True)[0]}
 
 
+@cache
+def _taught() -> frozenset[str]:
+    """The tasks that have a lesson of their own."""
+    return frozenset(found.name for found in iter_modules(lessons.__path__))
+
+
 def lesson_for(
     task: Task, queries: int = 1, dense: bool = True, thought: bool = False, mixed: bool = False
 ) -> Lesson:
     """The lesson of the file that is named after the task, or the plain one."""
-    name = f"limen.training.lessons.{identifier(task)}"
-    kind: type[Lesson] = Lesson if find_spec(name) is None else import_module(name).LESSON
+    name = identifier(task)  # of a task of one's own a path, which names no lesson
+    kind: type[Lesson] = import_module(f"{lessons.__name__}.{name}").LESSON if name in _taught() else Lesson
     if mixed and not kind.sizes:
         raise BadInput(f"{identifier(task)} is not taught in several sizes at once")
     return kind(task, 1 if thought or kind is Lesson else queries, dense, thought, mixed)
