@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# What chips have for products of bfloat16 (AVX512-BF16, AMX) takes subnormal numbers for 0; the arithmetic of
-# docs/trust.md, in which margins hold, does not.  oneDNN, which multiplies for torch, reads this when first used.
+# What chips have for products of bfloat16 (AVX512-BF16, AMX) takes subnormal numbers for 0; the arithmetic in
+# which margins hold (docs/trust.md) does not.  oneDNN multiplies for torch, and reads this when first used.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_VNNI")
 
 _FUNCTIONS = (
