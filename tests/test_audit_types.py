@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import cached_bytes, default_bytes, model_of, tiny
+from tiny_models import cached_bytes, default_bytes, model_of, tiny, weights_of_words
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from limen.audits.report import letter
@@ -17,7 +17,7 @@ from limen.hf import read, reader_of
 from limen.hf.engines import Asked, engine
 from limen.hf.fields import Fields, defaults
 from limen.hf.gguf_names import architectures
-from limen.hf.parameters import parameters
+from limen.hf.parameters import NotCounted, parameters
 from limen.hf.shapes import SHAPES
 from limen.hf.stack import Bits, Stack
 
@@ -186,7 +186,7 @@ def _theirs(config: Any, other: dict[str, Any] | None = None) -> tuple[int, bool
     except Exception:
         return None
     head = model.get_output_embeddings() is not None
-    return sum(p.numel() for p in model.parameters()), head
+    return weights_of_words(model), head
 
 
 def _parameters(config: Any, other: dict[str, Any] | None = None) -> tuple[int, bool] | None:
@@ -194,13 +194,17 @@ def _parameters(config: Any, other: dict[str, Any] | None = None) -> tuple[int, 
     head = type(model_of(config)).__name__.endswith(("ForCausalLM", "LMHeadModel"))
     fields = Fields(form, config.model_type, "x")
     found = parameters(fields, read(form, "x").layers, head)
-    return None if found is None else (found, head)
+    return None if isinstance(found, NotCounted) else (found, head)
 
 
 def test_what_is_not_counted_is_no_number() -> None:
-    assert read({"model_type": "moshi"}, "x").parameters is None
-    assert read({"model_type": "opt", "do_layer_norm_before": False}, "x").parameters is None
-    assert read({"model_type": "llama", "vocab_size": "many"}, "x").parameters is None
+    """And it is said what is missing."""
+    for config, said in (
+        ({"model_type": "opt", "do_layer_norm_before": False}, "an OPT whose norms come last"),
+        ({"model_type": "llama", "vocab_size": "many"}, "vocab_size is 'many'"),
+    ):
+        found = read(config, "x")
+        assert found.parameters is None and said in str(found.uncounted)
 
 
 def test_a_decoder_inside_is_tied_as_the_model_around_it_says() -> None:

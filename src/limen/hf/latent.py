@@ -103,12 +103,13 @@ def _sourced(f: Fields, i: int) -> Block:
     block = indexed(f, types is None or _listed(f, "indexer_types", i) == "full")
     own = sources is None or _listed(f, "kv_source_layers", i) == i
     latents, index = block.kept[0], block.kept[1:]
-    if not _rotated(f, i):  # no positions, no rotated key
+    if not rotated(f, i):  # no positions, no rotated key
         latents = replace(latents, numbers=f.integer("kv_lora_rank"), pieces=latents.pieces[:1])
     return replace(block, kept=(*((latents,) if own else ()), *index))
 
 
-def _rotated(f: Fields, i: int) -> bool:
+def rotated(f: Fields, i: int) -> bool:
+    """Whether a layer of Mistral Large 4 has positions."""
     if f["no_rope_layers"] is not None:
         return bool(_listed(f, "no_rope_layers", i))
     return (i + 1) % f.integer("no_rope_layer_interval") != 0
