@@ -49,12 +49,13 @@ def hyper(f: Fields) -> int:
     return 2 * ((2 + n) * n * (n * f.integer("hidden_size") + 1) + 3)
 
 
-def _longcat(f: Fields) -> int:
-    """Experts stand once in two of the layers counted here; transformers' own rows for idle ones do not."""
+def _longcat(f: Fields, layer: ModelLayer) -> int:
+    """Experts stand in every other of the layers counted here; idle ones have no weights."""
+    if layer.index % 2:
+        return 0
     w, count = f.integer("hidden_size"), f.integer("n_routed_experts", 0)
     routed = count + f.either("zero_expert_num", 0)
-    one = 3 * w * f.integer("moe_intermediate_size") * count + routed * (w + says(f, "router_bias"))
-    return f.integer("num_layers") * one
+    return 3 * w * f.integer("moe_intermediate_size") * count + routed * (w + says(f, "router_bias"))
 
 
 def _large(f: Fields, layer: ModelLayer) -> int:
@@ -92,7 +93,7 @@ _EXPERTS = Experts("n_routed_experts", dense=listed, shared=times("n_shared_expe
 LATENT: dict[str, Shape] = {
     "axk2": Shape(experts=_EXPERTS, layer=_axk2),
     "hy_v4": Shape(experts=_EXPERTS, layer=_hy, once=hyper_head),
-    "longcat_flash": Shape(once=_longcat),
+    "longcat_flash": Shape(layer=_longcat, alike=False),
     "mistral_large4_text": Shape(experts=_EXPERTS, attends=False, layer=_large, alike=False),
     "glm5_next_text": Shape(experts=_EXPERTS, attends=False, layer=_glm5),
 }
