@@ -151,6 +151,20 @@ QWEN_25_32B = {"model_type": "qwen2", "num_hidden_layers": 64, "num_attention_he
     "num_key_value_heads": 8,
     "hidden_size": 5120,
 }
+KIMI_K3 = {"model_type": "kimi_linear", "num_hidden_layers": 93, "num_attention_heads": 96} | {
+    "linear_attn_config": {"num_heads": 96, "head_dim": 128, "short_conv_kernel_size": 4}
+    | {"full_attn_layers": [*range(4, 93, 4), 93]},
+}
+LING_3 = {"model_type": "bailing_hybrid", "num_hidden_layers": 24, "num_attention_heads": 16} | {
+    "num_key_value_heads": 16,
+    "linear_num_heads": 16,
+    "layer_group_size": 4,
+}
+GEMMA_4_26B = (
+    GEMMA_4_12B
+    | {"num_hidden_layers": 30, "layer_types": ([S] * 5 + [F]) * 5}
+    | {"num_global_key_value_heads": 2}
+)
 LAGUNA = {"model_type": "laguna", "num_hidden_layers": 48, "num_key_value_heads": 8, "head_dim": 128} | {
     "sliding_window": 512,
     "layer_types": [F, S, S, S] * 12,
@@ -403,6 +417,8 @@ def test_sglang_printed_these_gb_of_indexed_attention(tokens: int, printed: floa
         ),
         (QWEN_25_05B, {"context": 20_480}, 0.12, (0.0, 0.0)),
         (QWEN_25_32B, {"context": 46_611, "tensor_parallel": 4}, 1.42, (0.0, 0.0)),
+        (QWEN_36_27B, {"context": 262_144, "tensor_parallel": 2, "kv_dtype": "fp8"}, 2.0, (0.0, 0.07)),
+        (QWEN_36_27B, {"context": 268_343, "kv_dtype": "fp8"}, 4.09, (0.0, 0.14)),
     ],
 )
 def test_sglang_printed_these_gb_of_keys_and_states(
@@ -411,6 +427,37 @@ def test_sglang_printed_these_gb_of_keys_and_states(
     found = asked(config, "sglang", **options)
     assert round(found.kv_bytes / 2 / GIB, 2) == keys
     assert (round(found.convolution_bytes / GIB, 2), round(found.recurrent_bytes / GIB, 2)) == states
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "keys", "states"),
+    [
+        (KIMI_K3, {"context": 1_167_552, "tensor_parallel": 8, "kv_dtype": "fp8", "slots": 257}, 15.03,
+         (0.46, 13.04)),
+        (LING_3, {"context": 1_933_682, "slots": 614}, 12.45, (0.38, 10.81)),
+    ],
+)  # fmt: skip
+def test_sglang_printed_these_gb_of_latents_and_states(
+    config: dict[str, Any], options: dict[str, Any], keys: float, states: tuple[float, float]
+) -> None:
+    """Kimi K3 on eight ranks; a Bailing V3 of 18 layers with KDA and 6 with latents."""
+    found = asked(config, "sglang", **options)
+    assert round(found.kv_bytes / GIB, 2) == keys
+    assert (round(found.convolution_bytes / GIB, 2), round(found.recurrent_bytes / GIB, 2)) == states
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "printed"),
+    [
+        # rows in all 42 layers, though 18 of them read the keys of earlier ones
+        (GEMMA_4_E4B, {"context": 997_846}, 79.94),
+        (GEMMA_4_26B, {"context": 37_081, "kv_dtype": "fp8"}, 3.18),
+    ],
+)
+def test_sglang_printed_these_gb_of_both_pools(
+    config: dict[str, Any], options: dict[str, Any], printed: float
+) -> None:
+    assert round(asked(config, "sglang", **options).kv_bytes / GIB, 2) == printed
 
 
 def test_sglang_backs_seventeen_slots_with_these_bytes() -> None:
@@ -424,6 +471,7 @@ def test_sglang_backs_seventeen_slots_with_these_bytes() -> None:
     [
         (DEEPSEEK_R1, {"context": 2_454_421}, 160.63),  # Kimi K2.5, of the same latents
         (DEEPSEEK_R1, {"context": 524_288, "kv_dtype": "fp8"}, 17.16),
+        (DEEPSEEK_R1, {"context": 76_416, "page": 128}, 5.01),  # Kimi K2.6 on Ascend
         (GLM_5, {"context": 131_072, "kv_dtype": "fp8"}, 7.51),
         (GLM_5, {"context": 262_144, "kv_dtype": "fp8"}, 15.01),
     ],
