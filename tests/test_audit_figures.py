@@ -100,6 +100,13 @@ LFM2_8B = {"model_type": "lfm2_moe", "num_hidden_layers": 24, "hidden_size": 204
     "conv_L_cache": 3,
     "layer_types": ["full_attention" if i in (2, 6, 10, 14, 18, 21) else "conv" for i in range(24)],
 }
+LFM2_1B = (
+    LFM2_8B
+    | {"model_type": "lfm2", "num_hidden_layers": 16}
+    | {
+        "layer_types": ["full_attention" if i in (2, 5, 8, 10, 12, 14) else "conv" for i in range(16)],
+    }
+)
 NEMOTRON_NANO_9B = {"model_type": "nemotron_h", "hidden_size": 4480, "num_attention_heads": 40} | {
     "num_key_value_heads": 8,
     "head_dim": 128,
@@ -288,6 +295,11 @@ def test_llama_cpp_keeps_keys_of_blocks_beside_those_of_an_index() -> None:
         (QWEN_36_27B, {"kv_dtype": "fp8", "tensor_parallel": 2, "speculative": 3}, 1600),
         (NEMOTRON_NANO_9B, {"state_dtype": "bfloat16"}, 672),
         (QWEN_38_FLASH, {"speculative": 2}, 1600),  # of an index nothing is in these blocks
+        (QWEN_38_FLASH, {}, 1568),
+        (QWEN_36_27B, {"speculative": 7}, 832),
+        (QWEN_36_27B, {"speculative": 7, "state_dtype": "bfloat16"}, 448),
+        (QWEN_35_2B, {}, 544),
+        (NEMOTRON_30B, {"state_dtype": "float32", "kv_dtype": "fp8"}, 4176),
         (NEMOTRON_30B, {"state_dtype": "float16"}, 1072),
         (NEMOTRON_30B, {"state_dtype": "float16", "kv_dtype": "fp8"}, 2128),
     ],
@@ -515,6 +527,8 @@ FP8 = {"kv_dtype": "fp8"}
             (482_080, 6.42),
         ),
         (QWEN_35_2B, {"context": 262_144, "prefix_caching": False}, 5.95, (129_472, 1.97)),
+        # its log does not say the pool: 40,738 blocks give both numbers
+        (LFM2_1B, {"context": 2_048, "prefix_caching": False}, 7.4594, (217_264, 313.37)),
     ],
 )
 def test_older_vllm_printed_these_tokens(
