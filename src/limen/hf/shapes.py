@@ -460,7 +460,7 @@ SHAPES: dict[str, Shape] = {
     "gemma3n_text": Shape(norms=4, qk_norm="head", size=_by_layer, layer=_gemma3n, once=_gemma3n_once),
     "deepseek_v4": Shape(
         attends=False,
-        experts=Experts("n_routed_experts", shared=times("n_shared_experts")),
+        experts=Experts("n_routed_experts", shared=sized("moe_intermediate_size")),
         layer=_compressed,
         once=hyper_head,
     ),
