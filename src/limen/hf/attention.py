@@ -74,9 +74,9 @@ def attention(f: Fields, i: int, kind: str, bits: Bits, which: Heads | None = No
 
 
 def _width(f: Fields, limit: str) -> int:
-    """As the field says; ModernBERT's decoder looks back as far as its encoder looks to one side."""
-    if f.model_type == "modernbert-decoder" and f["local_attention"] is not None:
-        return max(f.integer("local_attention", 4) // 2, 2)
+    """As the field says; ModernBERT's decoder, if it does not, looks back half of local_attention."""
+    if f.model_type == "modernbert-decoder" and f["sliding_window"] is None:
+        return f.integer("local_attention", 4) // 2
     return f.integer(limit, 2)
 
 
