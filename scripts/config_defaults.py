@@ -31,15 +31,21 @@ PERIODS = {
     "afmoe": "global_attn_every_n_layers",
     "bailing_hybrid": "layer_group_size",
     "cohere2": "sliding_window_pattern",
+    "cohere2_moe": "sliding_window_pattern",
     "exaone4": "sliding_window_pattern",
+    "exaone_moe": "sliding_window_pattern",
     "gemma3_text": "sliding_window_pattern",
     "llama4_text": "no_rope_layer_interval",
+    "modernbert-decoder": "global_attn_every_n_layers",
     "qwen3_5_moe_text": "full_attention_interval",
     "qwen3_5_text": "full_attention_interval",
     "qwen3_next": "full_attention_interval",
+    "qwen4_exp_text": "full_attention_interval",
 }
 # Other names in real files, which a class takes or means, and no map of it says.
 OLDER = {"bloom": {"hidden_size": "n_embed"}, "nemotron_h": {"n_groups": "mamba_num_groups"}}
+EXPERTS = ("deepseek_v32", "glm_moe_dsa", "mistral_large4_text")
+OLDER |= {name: {"n_routed_experts": "num_experts"} for name in EXPERTS}
 COUNTS = (64, 63, 62, 61, 48, 47, 30, 13, 12)  # numbers of layers at which a rule must hold
 
 
@@ -103,7 +109,8 @@ def facts(model_type: str, family: str) -> dict[str, Any]:
     if model_type in FIXED:
         fields["num_hidden_layers"] = len(cls().layer_types)
     aliases = {name: cls.attribute_map[name] for name in names if name in cls.attribute_map}
-    aliases |= OLDER.get(model_type, {})
+    other = {real: alias for alias, real in cls.attribute_map.items() if real in names}
+    aliases = other | aliases | OLDER.get(model_type, {})
     found = {"family": family, "names": aliases, "fields": fields, "layers": layers(model_type, cls)}
     return {key: value for key, value in found.items() if value}
 

@@ -15,30 +15,31 @@ from typing import Any
 import torch
 import transformers
 from read_configs import theirs
-from tiny_models import model_of
+from tiny_models import model_of, weights_of_words
 
 from limen.core.errors import BadInput
 from limen.hf import decoder, read
 from limen.hf.fields import Fields
-from limen.hf.parameters import parameters
+from limen.hf.parameters import NotCounted, parameters
 
 
 def counted(config: dict[str, Any], where: str) -> str:
     """What came of one config."""
     inner, model_type = decoder(config, where)
     layers = read(config, where).layers
-    if parameters(Fields(inner, model_type, where), layers) is None:
-        return f"not counted: {model_type}"
+    if isinstance(why := parameters(Fields(inner, model_type, where), layers), NotCounted):
+        return f"not counted: {model_type}: {why}"
     if (known := theirs(config, where)) is None:
         return f"not compared: transformers has no {model_type}"
     try:
         with torch.device("meta"):
             model = model_of(known)
-    except (RuntimeError, ImportError, ValueError, KeyError) as error:  # a part that this machine has not
+    except (RuntimeError, ImportError, ValueError, KeyError) as error:  # a part that transformers has not
         return f"not built: {type(error).__name__}: {str(error).splitlines()[0]}"
     head = model.get_output_embeddings() is not None
-    ours = parameters(Fields(_tied(inner, known), model_type, where), layers, head) or 0
-    found = sum(parameter.numel() for parameter in model.parameters())
+    ours = parameters(Fields(_tied(inner, known), model_type, where), layers, head)
+    assert isinstance(ours, int)  # tied or not, it is counted
+    found = weights_of_words(model)
     return f"{'equal' if ours == found else 'WRONG'}: {ours:,} ours, {found:,} theirs, {ours - found:+,}"
 
 

@@ -100,6 +100,13 @@ LFM2_8B = {"model_type": "lfm2_moe", "num_hidden_layers": 24, "hidden_size": 204
     "conv_L_cache": 3,
     "layer_types": ["full_attention" if i in (2, 6, 10, 14, 18, 21) else "conv" for i in range(24)],
 }
+LFM2_1B = (
+    LFM2_8B
+    | {"model_type": "lfm2", "num_hidden_layers": 16}
+    | {
+        "layer_types": ["full_attention" if i in (2, 5, 8, 10, 12, 14) else "conv" for i in range(16)],
+    }
+)
 NEMOTRON_NANO_9B = {"model_type": "nemotron_h", "hidden_size": 4480, "num_attention_heads": 40} | {
     "num_key_value_heads": 8,
     "head_dim": 128,
@@ -122,6 +129,48 @@ GEMMA_4_E2B = (
     GEMMA_4_E4B
     | {"num_hidden_layers": 35, "num_key_value_heads": 1, "num_kv_shared_layers": 20}
     | {"layer_types": ([S] * 4 + [F]) * 7}
+)
+QWEN_35_2B = (
+    QWEN_35_9B
+    | {"num_hidden_layers": 24, "hidden_size": 2048, "num_attention_heads": 8}
+    | {
+        "num_key_value_heads": 2,
+        "head_dim": 256,
+        "linear_num_value_heads": 16,
+    }
+)
+QWEN_38_FLASH = {"model_type": "qwen4_exp_text", "num_hidden_layers": 48, "hidden_size": 2560} | {
+    "num_attention_heads": 24,
+    "num_key_value_heads": 2,
+    "head_dim": 256,
+    "linear_num_value_heads": 48,
+    "indexer_n_heads": 4,
+    "indexer_kv_heads": 1,
+    "indexer_head_dim": 128,
+    "indexer_compress_ratio": 4,
+    "indexer_budget": 2048,
+    "mamba_ssm_dtype": "float32",
+}
+GLM_52 = {"model_type": "glm_moe_dsa", "num_hidden_layers": 78, "index_topk_freq": 4} | {
+    "index_skip_topk_offset": 3
+}
+QWEN_25_32B = {"model_type": "qwen2", "num_hidden_layers": 64, "num_attention_heads": 40} | {
+    "num_key_value_heads": 8,
+    "hidden_size": 5120,
+}
+KIMI_K3 = {"model_type": "kimi_linear", "num_hidden_layers": 93, "num_attention_heads": 96} | {
+    "linear_attn_config": {"num_heads": 96, "head_dim": 128, "short_conv_kernel_size": 4}
+    | {"full_attn_layers": [*range(4, 93, 4), 93]},
+}
+LING_3 = {"model_type": "bailing_hybrid", "num_hidden_layers": 24, "num_attention_heads": 16} | {
+    "num_key_value_heads": 16,
+    "linear_num_heads": 16,
+    "layer_group_size": 4,
+}
+GEMMA_4_26B = (
+    GEMMA_4_12B
+    | {"num_hidden_layers": 30, "layer_types": ([S] * 5 + [F]) * 5}
+    | {"num_global_key_value_heads": 2}
 )
 LAGUNA = {"model_type": "laguna", "num_hidden_layers": 48, "num_key_value_heads": 8, "head_dim": 128} | {
     "sliding_window": 512,
@@ -194,10 +243,45 @@ def asked(config: dict[str, Any], engine: str, **options: Any) -> Audit:
         (MISTRAL_24B, {"context": 6656, "kv_dtype": "q4_0"}, 292.5),
         (QWEN_3_8B, {"context": 2560, "kv_dtype": "q8_0"}, 191.25),
         (QWEN_3_8B, {"context": 2560, "kv_dtype": "iq4_nl"}, 101.25),
+        (GPT_OSS_20B, {"context": 131072}, 3072 + 18.0),
+        (GPT_OSS_20B, {"context": 131072, "ubatch": 2048}, 3072 + 54.0),
+        (GPT_OSS_20B, {"context": 8192, "ubatch": 128, "kv_dtype": "q8_0"}, 102 + 3.19),
+        (GEMMA_2_2B, {"context": 8192, "sequences": 4, "unified": True}, 416 + 416.0),
+        (
+            GEMMA_4_12B,
+            {"context": 8192, "sequences": 4, "unified": True, "ubatch": 2048},
+            128 + 1920.0,
+        ),
+        (QWEN_36_27B, {"context": 24576}, 1536 + 149.62),
+        (QWEN_36_27B, {"context": 262144, "checkpoints": 6}, 16384 + 1047.38),
+        (GLM_52, {"context": 4096}, 351 + 21.0),  # an index in 21 of 78 layers
     ],
 )
 def test_llama_cpp_printed_these_mib(config: dict[str, Any], options: dict[str, Any], printed: float) -> None:
     assert round(asked(config, "llamacpp", **options).cache_bytes / MIB, 2) == printed
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "printed"),
+    [
+        (QWEN_36_27B, {"sequences": 4, "checkpoints": 12}, (292.5, 7488.0)),
+        (QWEN_35_35B, {"sequences": 4}, (11.25, 240.0)),
+        (QWEN_35_9B, {}, (2.25, 48.0)),
+    ],
+)
+def test_llama_cpp_printed_these_mib_of_states(
+    config: dict[str, Any], options: dict[str, Any], printed: tuple[float, float]
+) -> None:
+    found = asked(config, "llamacpp", **options)
+    assert (found.convolution_bytes / MIB, found.recurrent_bytes / MIB) == printed
+
+
+def test_llama_cpp_keeps_keys_of_blocks_beside_those_of_an_index() -> None:
+    """Qwen3.8-Flash-Next: 96 MiB of keys and values, 24 of the index, 108 of states; GLM 5 Next: gates."""
+    found = asked(QWEN_38_FLASH, "llamacpp", context=4096)
+    assert (found.kv_bytes / MIB, found.recurrent_bytes / MIB) == (96 + 24, 108)
+    glm = asked({"model_type": "glm5_next_text"}, "llamacpp", context=4096)
+    assert glm.kv_bytes == 11 * 4096 * (512 + 3 * 128) * 2
 
 
 @pytest.mark.parametrize(
@@ -210,6 +294,12 @@ def test_llama_cpp_printed_these_mib(config: dict[str, Any], options: dict[str, 
         (QWEN_3_NEXT, {"speculative": 2}, 560),
         (QWEN_36_27B, {"kv_dtype": "fp8", "tensor_parallel": 2, "speculative": 3}, 1600),
         (NEMOTRON_NANO_9B, {"state_dtype": "bfloat16"}, 672),
+        (QWEN_38_FLASH, {"speculative": 2}, 1600),  # of an index nothing is in these blocks
+        (QWEN_38_FLASH, {}, 1568),
+        (QWEN_36_27B, {"speculative": 7}, 832),
+        (QWEN_36_27B, {"speculative": 7, "state_dtype": "bfloat16"}, 448),
+        (QWEN_35_2B, {}, 544),
+        (NEMOTRON_30B, {"state_dtype": "float32", "kv_dtype": "fp8"}, 4176),
         (NEMOTRON_30B, {"state_dtype": "float16"}, 1072),
         (NEMOTRON_30B, {"state_dtype": "float16", "kv_dtype": "fp8"}, 2128),
     ],
@@ -247,6 +337,12 @@ def test_vllm_printed_these_tokens_of_a_pool(
     [
         (QWEN_35_35B, {"context": 131072}, 6.01, (569_878, 4.35)),
         (QWEN_36_27B, {"context": 131072, "tensor_parallel": 2}, 4.99, (302_921, 2.31)),
+        (
+            QWEN_36_27B,
+            {"context": 262144, "speculative": 2, "draft_layers": 1},
+            48.6,
+            (1_394_129, 5.32),
+        ),
     ],
 )
 def test_vllm_printed_these_tokens_of_so_many_gib(
@@ -332,6 +428,9 @@ def test_sglang_printed_these_gb_of_indexed_attention(tokens: int, printed: floa
             (0.0, 0.1),
         ),
         (QWEN_25_05B, {"context": 20_480}, 0.12, (0.0, 0.0)),
+        (QWEN_25_32B, {"context": 46_611, "tensor_parallel": 4}, 1.42, (0.0, 0.0)),
+        (QWEN_36_27B, {"context": 262_144, "tensor_parallel": 2, "kv_dtype": "fp8"}, 2.0, (0.0, 0.07)),
+        (QWEN_36_27B, {"context": 268_343, "kv_dtype": "fp8"}, 4.09, (0.0, 0.14)),
     ],
 )
 def test_sglang_printed_these_gb_of_keys_and_states(
@@ -343,10 +442,48 @@ def test_sglang_printed_these_gb_of_keys_and_states(
 
 
 @pytest.mark.parametrize(
+    ("config", "options", "keys", "states"),
+    [
+        (KIMI_K3, {"context": 1_167_552, "tensor_parallel": 8, "kv_dtype": "fp8", "slots": 257}, 15.03,
+         (0.46, 13.04)),
+        (LING_3, {"context": 1_933_682, "slots": 614}, 12.45, (0.38, 10.81)),
+    ],
+)  # fmt: skip
+def test_sglang_printed_these_gb_of_latents_and_states(
+    config: dict[str, Any], options: dict[str, Any], keys: float, states: tuple[float, float]
+) -> None:
+    """Kimi K3 on eight ranks; a Bailing V3 of 18 layers with KDA and 6 with latents."""
+    found = asked(config, "sglang", **options)
+    assert round(found.kv_bytes / GIB, 2) == keys
+    assert (round(found.convolution_bytes / GIB, 2), round(found.recurrent_bytes / GIB, 2)) == states
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "printed"),
+    [
+        # rows in all 42 layers, though 18 of them read the keys of earlier ones
+        (GEMMA_4_E4B, {"context": 997_846}, 79.94),
+        (GEMMA_4_26B, {"context": 37_081, "kv_dtype": "fp8"}, 3.18),
+    ],
+)
+def test_sglang_printed_these_gb_of_both_pools(
+    config: dict[str, Any], options: dict[str, Any], printed: float
+) -> None:
+    assert round(asked(config, "sglang", **options).kv_bytes / GIB, 2) == printed
+
+
+def test_sglang_backs_seventeen_slots_with_these_bytes() -> None:
+    """Qwen3.5-9B with max_mamba_cache_size 16, tensors measured."""
+    found = asked(QWEN_35_9B, "sglang", slots=16)
+    assert (found.recurrent_bytes, found.convolution_bytes) == (855_638_016, 20_054_016)
+
+
+@pytest.mark.parametrize(
     ("config", "options", "printed"),
     [
         (DEEPSEEK_R1, {"context": 2_454_421}, 160.63),  # Kimi K2.5, of the same latents
         (DEEPSEEK_R1, {"context": 524_288, "kv_dtype": "fp8"}, 17.16),
+        (DEEPSEEK_R1, {"context": 76_416, "page": 128}, 5.01),  # Kimi K2.6 on Ascend
         (GLM_5, {"context": 131_072, "kv_dtype": "fp8"}, 7.51),
         (GLM_5, {"context": 262_144, "kv_dtype": "fp8"}, 15.01),
     ],
@@ -363,6 +500,7 @@ def test_sglang_printed_these_gb_of_latents(
         (QWEN_35_35B, {"context": 262_144}, 3185, (3_274_229, 12.49)),
         (GEMMA_4_E2B, {"context": 32_768, "batched": 4096}, 10_200, (106_443, 3.25)),
         (LLAMA_8B, {"context": 20_000}, 1952, (31_232, 1.56)),
+        (LLAMA_8B, {"context": 131_072, "draft_layers": 1}, 25_633, (410_128, 3.13)),  # 51.63 GiB
     ],
 )
 def test_vllm_printed_these_tokens_of_so_many_blocks(
@@ -375,18 +513,29 @@ def test_vllm_printed_these_tokens_of_so_many_blocks(
     assert (found.tokens, round(found.concurrency, 2)) == printed
 
 
+FP8 = {"kv_dtype": "fp8"}
+
+
 @pytest.mark.parametrize(
-    ("options", "gib", "printed"),
+    ("config", "options", "gib", "printed"),
     [
-        ({"context": 131_072}, 21.43, (467_712, 11.79)),
-        ({"context": 262_144, "speculative": 1, "draft_layers": 1}, 24.05, (482_080, 6.42)),
+        (QWEN_35_122B, FP8 | {"context": 131_072}, 21.43, (467_712, 11.79)),
+        (
+            QWEN_35_122B,
+            FP8 | {"context": 262_144, "speculative": 1, "draft_layers": 1},
+            24.05,
+            (482_080, 6.42),
+        ),
+        (QWEN_35_2B, {"context": 262_144, "prefix_caching": False}, 5.95, (129_472, 1.97)),
+        # its log does not say the pool: 40,738 blocks give both numbers
+        (LFM2_1B, {"context": 2_048, "prefix_caching": False}, 7.4594, (217_264, 313.37)),
     ],
 )
 def test_older_vllm_printed_these_tokens(
-    options: dict[str, Any], gib: float, printed: tuple[int, float]
+    config: dict[str, Any], options: dict[str, Any], gib: float, printed: tuple[int, float]
 ) -> None:
-    """Qwen3.5-122B in float8; tokens were whole blocks of the smallest share of a group."""
-    found = asked(QWEN_35_122B, "vllm", kv_dtype="fp8", memory=int(gib * GIB), **options)
+    """Tokens were whole blocks of the smallest share of a group."""
+    found = asked(config, "vllm", memory=int(gib * GIB), **options)
     assert found.plan is not None and found.concurrency is not None
     groups = sum(count for _, count in found.plan.groups)
     blocks = int(gib * GIB) // found.plan.block_bytes

@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import cached_bytes, default_bytes, model_of, tiny
+from tiny_models import F, L, cached_bytes, default_bytes, model_of, tiny, weights_of_words
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from limen.audits.report import letter
+from limen.core.errors import BadInput
 from limen.hf import read, reader_of
 from limen.hf.engines import Asked, engine
 from limen.hf.fields import Fields, defaults
 from limen.hf.gguf_names import architectures
-from limen.hf.parameters import parameters
+from limen.hf.parameters import NotCounted, parameters
 from limen.hf.shapes import SHAPES
-from limen.hf.stack import Bits, Stack
+from limen.hf.stack import Bits, Stack, Use
 
 TYPES = sorted(
     name for name in defaults() if name in CONFIG_MAPPING
@@ -131,6 +132,67 @@ def test_configs_of_the_hub_are_read_as_they_are_written(config: dict[str, Any],
     assert strip_of(config) == strip
 
 
+SHARED = {"num_hidden_layers": 8, "index_topk_freq": 3}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"model_type": "cohere2_moe", "num_hidden_layers": 9, "sliding_window_pattern": 3},
+        {"model_type": "cohere2_moe", "num_hidden_layers": 9, "first_k_dense_replace": 3}
+        | {"prefix_dense_sliding_window_pattern": 2},
+        {"model_type": "exaone_moe", "num_hidden_layers": 6, "sliding_window_pattern": 2},
+        {"model_type": "inkling_text", "num_hidden_layers": 4, "local_layer_ids": [0, 2]},
+        {"model_type": "modernbert-decoder", "num_hidden_layers": 5, "global_attn_every_n_layers": 2},
+        {"model_type": "qwen2_moe", "num_hidden_layers": 6, "use_sliding_window": True, "sliding_window": 9}
+        | {"max_window_layers": 3},
+        {"model_type": "qwen4_exp_text", "num_hidden_layers": 6, "full_attention_interval": 3},
+        {"model_type": "qwen4_exp_text", "layer_types": [L, F], "num_hidden_layers": 2},
+    ],
+)
+def test_layers_that_other_fields_decide_are_those_of_the_class(config: dict[str, Any]) -> None:
+    theirs = CONFIG_MAPPING[config["model_type"]].from_dict(dict(config))
+    theirs.allow_global_per_layer_attribute_access = True
+    alike = {F: "indexed_attention"} if config["model_type"] == "qwen4_exp_text" else {}
+    ours = [alike.get(layer.kind, layer.kind) for layer in read(config, "x").layers]
+    assert ours == list(theirs.layer_types)
+
+
+def test_modernbert_looks_back_half_as_far_as_local_attention() -> None:
+    config = {"model_type": "modernbert-decoder", "local_attention": 96}
+    windows = {dict(b.sizes).get("window") for layer in read(config, "x").layers for b in layer.blocks}
+    assert windows == {None, CONFIG_MAPPING[config["model_type"]].from_dict(dict(config)).sliding_window}
+
+
+@pytest.mark.parametrize("model_type", ["glm5_next_text", "glm_moe_dsa", "mistral_large4_text"])
+@pytest.mark.parametrize(
+    "said", [{}, {"index_skip_topk_offset": 4}, {"index_topk_pattern": "FSSFSSSF"}, {"index_topk_freq": 1}]
+)
+def test_layers_that_share_an_index_keep_no_keys_of_it(model_type: str, said: dict[str, Any]) -> None:
+    config = {"model_type": model_type, **SHARED, **said}
+    theirs = CONFIG_MAPPING[model_type].from_dict(dict(config))
+    own = [
+        any(k.use is Use.INDEX for b in layer.blocks for k in b.kept) for layer in read(config, "x").layers
+    ]
+    chosen = zip(theirs.indexer_types, theirs.layer_types, strict=True)
+    assert own == [kind == "full" and layer == "indexed_attention" for kind, layer in chosen]
+
+
+def test_other_names_of_a_field_are_taken() -> None:
+    """As the classes take them: what a number is called decides nothing."""
+    for model_type, other, real in (
+        ("longcat_flash", {"num_hidden_layers": 6}, {"num_layers": 3}),
+        ("inkling_text", {"sconv_kernel_size": 3}, {"conv_kernel_size": 3}),
+        ("deepseek_v3", {"num_local_experts": 9}, {"n_routed_experts": 9}),
+        ("glm_moe_dsa", {"num_experts": 9}, {"n_routed_experts": 9}),
+    ):
+        found = [read({"model_type": model_type, **said}, "x") for said in (other, real, {})]
+        one, two, silent = ((stack.tensors, stack.parameters) for stack in found)
+        assert one == two != silent
+    with pytest.raises(BadInput, match="num_hidden_layers is 8, not twice that"):
+        read({"model_type": "longcat_flash", "num_layers": 3, "num_hidden_layers": 8}, "x")
+
+
 def strip_of(config: dict[str, Any]) -> str:
     return "".join(map(letter, read(config, "config.json").layers))
 
@@ -186,7 +248,7 @@ def _theirs(config: Any, other: dict[str, Any] | None = None) -> tuple[int, bool
     except Exception:
         return None
     head = model.get_output_embeddings() is not None
-    return sum(p.numel() for p in model.parameters()), head
+    return weights_of_words(model), head
 
 
 def _parameters(config: Any, other: dict[str, Any] | None = None) -> tuple[int, bool] | None:
@@ -194,13 +256,17 @@ def _parameters(config: Any, other: dict[str, Any] | None = None) -> tuple[int, 
     head = type(model_of(config)).__name__.endswith(("ForCausalLM", "LMHeadModel"))
     fields = Fields(form, config.model_type, "x")
     found = parameters(fields, read(form, "x").layers, head)
-    return None if found is None else (found, head)
+    return None if isinstance(found, NotCounted) else (found, head)
 
 
 def test_what_is_not_counted_is_no_number() -> None:
-    assert read({"model_type": "moshi"}, "x").parameters is None
-    assert read({"model_type": "opt", "do_layer_norm_before": False}, "x").parameters is None
-    assert read({"model_type": "llama", "vocab_size": "many"}, "x").parameters is None
+    """And it is said what is missing."""
+    for config, said in (
+        ({"model_type": "opt", "do_layer_norm_before": False}, "an OPT whose norms come last"),
+        ({"model_type": "llama", "vocab_size": "many"}, "vocab_size is 'many'"),
+    ):
+        found = read(config, "x")
+        assert found.parameters is None and said in str(found.uncounted)
 
 
 def test_a_decoder_inside_is_tied_as_the_model_around_it_says() -> None:

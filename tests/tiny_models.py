@@ -302,6 +302,15 @@ def model_of(config: PreTrainedConfig, dtype: torch.dtype = torch.bfloat16) -> P
     return fitting[0]._from_config(config, dtype=dtype).eval()
 
 
+def weights_of_words(model: PreTrainedModel) -> int:
+    """Of the decoder: without Phi 4's towers, and without the rows that LongCat's idle experts never use."""
+    counted = sum(p.numel() for name, p in model.named_parameters() if "embed_tokens_extend" not in name)
+    if model.config.model_type == "longcat_flash":
+        c = model.config
+        counted -= 2 * c.num_layers * c.zero_expert_num * c.expert_ffn_hidden_size * c.hidden_size
+    return counted
+
+
 def default_bytes(model_type: str, n: int) -> int:
     """What a model of default sizes holds after n tokens, in bfloat16."""
     return bytes_on_meta(CONFIG_MAPPING[model_type](), n)

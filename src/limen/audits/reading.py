@@ -342,7 +342,7 @@ def _read(config: Mapping[str, Any], source: str, request: Request) -> tuple[Dec
     dtypes = engine(request.engine).dtypes(request.said, said, type_of(config, source))
     stack = read(config, source, dtypes.bits)
     if (counted := getattr(config, "parameters", None)) is not None:  # the header of a file with its tensors
-        stack = replace(stack, parameters=counted)
+        stack = replace(stack, parameters=counted, uncounted=None)
     return said, dtypes, stack
 
 

@@ -111,6 +111,7 @@ class AuditReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
     block_tokens: int | None
     memory: int | None
     parameters: int | None
+    uncounted: str | None  # why there is no number of them
     weights_bytes: int | None
     room: int | None  # what the weights leave of the memory
     fits: bool | None
@@ -181,6 +182,7 @@ def report(found: Audit) -> AuditReport:
         block_tokens=found.block_tokens,
         memory=request.memory,
         parameters=stack.parameters,
+        uncounted=stack.uncounted,
         weights_bytes=found.weights_bytes,
         room=room,
         fits=found.fits,

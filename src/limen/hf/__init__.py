@@ -14,11 +14,12 @@ from typing import Any
 from limen.core.errors import BadInput, shortened, unknown
 from limen.hf.dtypes import INSIDE
 from limen.hf.fields import Fields, defaults, no_misspelling, other_names
-from limen.hf.parameters import parameters
+from limen.hf.parameters import NotCounted, parameters
 from limen.hf.reader import Reader
 from limen.hf.stack import Bits, ModelLayer, Stack, sharing
 
 _SHOWN = 8  # strange fields that are named
+_HEARS = ("moshi", "phi4_multimodal")  # models of more than text whose config has the decoder's fields itself
 
 
 def families() -> dict[str, Reader]:
@@ -52,8 +53,12 @@ def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  
     named = f"ignored, {model_type} has no such fields: {', '.join(others[:_SHOWN])}{more}"
     remarks = (named,) if others else ()
     positions = f.maybe("max_position_embeddings")
+    inside = config is not whole or model_type in _HEARS
+    stack = Stack(model_type, tuple(layers), positions, remarks, inside=inside)
     counted = parameters(_tied(f, whole), layers)
-    return Stack(model_type, tuple(layers), positions, remarks, counted, config is not whole)
+    if isinstance(counted, NotCounted):
+        return replace(stack, uncounted=str(counted))
+    return replace(stack, parameters=counted)
 
 
 def _tied(f: Fields, whole: Mapping[str, Any]) -> Fields:

@@ -70,7 +70,14 @@ def attention(f: Fields, i: int, kind: str, bits: Bits, which: Heads | None = No
         raise f.wrong("num_key_value_heads", f"a divisor of num_attention_heads = {which.h}")
     if (limit := _LIMITS[kind]) is None:
         return full(which)
-    return window(which, f.integer(limit, 2), bits, chunk=limit != "sliding_window")
+    return window(which, _width(f, limit), bits, chunk=limit != "sliding_window")
+
+
+def _width(f: Fields, limit: str) -> int:
+    """As the field says; ModernBERT's decoder, if it does not, looks back half of local_attention."""
+    if f.model_type == "modernbert-decoder" and f["sliding_window"] is None:
+        return f.integer("local_attention", 4) // 2
+    return f.integer(limit, 2)
 
 
 def full(which: Heads) -> Block:
@@ -98,7 +105,7 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
 def _kinds(f: Fields) -> tuple[str, ...]:
     """As listed; otherwise by the type's rule, or windows from some layer on, or in all of them."""
     if f.listed or (f.ruled and f["max_window_layers"] is None):
-        return f.kinds()
+        return f.kinds() if f.listed or f.model_type != "cohere2_moe" else _cohere(f)
     allowed = bool(f["use_sliding_window"]) or not f.says("use_sliding_window")
     sliding = allowed and f.size("sliding_window") is not None
     others = (
@@ -106,7 +113,19 @@ def _kinds(f: Fields) -> tuple[str, ...]:
     )
     first = f.integer("max_window_layers", 0) if f.ruled else 0
     count = f.integer("num_hidden_layers")
+    if f.model_type == "qwen2_moe":  # in transformers: every other one of the first
+        return tuple(
+            others if others and i < first and i % 2 == 0 else "full_attention" for i in range(count)
+        )
     return tuple(others if others and i >= first else "full_attention" for i in range(count))
+
+
+def _cohere(f: Fields) -> tuple[str, ...]:
+    """Its dense layers come first, with a pattern of their own."""
+    kinds, first = f.kinds(), f.either("first_k_dense_replace", 0)
+    every = f.integer("prefix_dense_sliding_window_pattern")
+    dense = ("full_attention" if (i + 1) % every == 0 else "sliding_attention" for i in range(first))
+    return (*dense, *kinds)[: len(kinds)]
 
 
 READER = Reader(
@@ -128,7 +147,7 @@ READER = Reader(
     (
         *FIELDS,
         *("attention_chunk_size", "use_sliding_window", "max_window_layers", "num_kv_shared_layers"),
-        "num_attention_heads_per_layer",
+        *("num_attention_heads_per_layer", "local_attention", "prefix_dense_sliding_window_pattern"),
     ),
     _layer,
     _kinds,

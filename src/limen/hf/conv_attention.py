@@ -81,6 +81,11 @@ _PLAIN = {"baichuan_m1": _baichuan, "yuan": _yuan}
 
 
 def _kinds(f: Fields) -> tuple[str, ...]:
+    if f.model_type == "inkling_text" and not f.listed and f["local_layer_ids"] is not None:
+        near = set(f.integers("local_layer_ids"))
+        return tuple(
+            "hybrid_sliding" if i in near else "hybrid" for i in range(f.integer("num_hidden_layers"))
+        )
     if f.model_type not in _PLAIN:
         return f.kinds()
     windows = set(f.integers("sliding_window_layers")) if f["sliding_window_layers"] is not None else set()
@@ -94,7 +99,13 @@ READER = Reader(
         *FIELDS,
         *("cca_time0", "cca_time1", "conv_kernel_size"),
         *("swa_num_attention_heads", "swa_num_key_value_heads", "swa_head_dim"),
-        *("conv_window", "num_swa_attention_heads", "num_swa_key_value_heads", "sliding_window_layers"),
+        *(
+            "local_layer_ids",
+            "conv_window",
+            "num_swa_attention_heads",
+            "num_swa_key_value_heads",
+            "sliding_window_layers",
+        ),
     ),
     _layer,
     _kinds,

@@ -39,7 +39,7 @@ def _mlp(f: Fields, i: int) -> int:
 def _mixer(f: Fields, layer: ModelLayer) -> int:
     """Of one layer: a recurrence, or attention in its place."""
     if f["attnres_block_size"] is not None:
-        raise NotCounted
+        raise NotCounted("attnres_block_size adds weights that are not known here")
     if layer.kind == "attention":
         return _attention(f, layer)
     return _MIXERS[f.model_type](f, layer)

@@ -128,11 +128,15 @@ READER = Reader(
         *("linear_conv_kernel_dim", "linear_num_heads", "linear_head_dim", "short_conv_kernel_size"),
         *("indexer_n_heads", "indexer_head_dim", "indexer_budget", "indexer_compress_ratio", "hc_count"),
         *("ple_layer_ids", "ple_conv_kernel_size", "ngram_size", "index_topk", "index_head_dim"),
-        *("index_n_heads", "index_kpool", "indexer_types"),
+        *("index_n_heads", "index_kpool", "indexer_types", "index_topk_freq", "index_skip_topk_offset"),
+        "index_topk_pattern",
     ),
     _layer,
     _kinds,
-    {"": ("linear_attention", *KINDS), "qwen4_exp_text": ("linear_attention", "indexed_attention")}
+    {
+        "": ("linear_attention", *KINDS),
+        "qwen4_exp_text": ("linear_attention", "indexed_attention", "full_attention"),
+    }
     | dict.fromkeys(_KDA, ("linear_attention", "full_attention"))
     | {"glm5_next_text": ("linear_attention", "indexed_attention", "full_attention")},
 )

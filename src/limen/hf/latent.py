@@ -26,6 +26,7 @@ FIELDS = (
     "v_head_dim",
 )
 _EVERY = 4  # HY V4: the index of one layer serves the three after it, where the config does not say
+_SKIPPED = 2  # from which layer on, less one, an index serves several
 
 
 def latent(f: Fields) -> Block:
@@ -52,8 +53,7 @@ def indexed(f: Fields, own_index: bool) -> Block:
 
 def pooled(f: Fields, i: int) -> Block:
     """GLM 5 Next: of the pools of tokens that an index chooses; it may be another layer's."""
-    types = f["indexer_types"]
-    own = types is None or _listed(f, "indexer_types", i) == "full"
+    own = chooses(f, i)
     B, d_i, h = f.integer("index_kpool"), f.integer("index_head_dim"), f.integer("num_attention_heads")
     k = max(f.integer("index_topk") // B, 1)
     index = (Kept(Use.INDEX, 2 * d_i + 1, EveryToken()),) if own else ()
@@ -85,30 +85,38 @@ def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:
         return ((latent(f),),)
     if f.model_type == "mistral_large4_text":
         return ((_sourced(f, i),),)
-    types = f["indexer_types"]
-    own = (
-        _listed(f, "indexer_types", i) == "full"
-        if types
-        else f.model_type != "hy_v4" or i == 0 or (i - 1) % _EVERY == 0
-    )
-    return ((indexed(f, own),),)
+    return ((indexed(f, chooses(f, i)),),)
+
+
+def chooses(f: Fields, i: int) -> bool:
+    """Whether a layer has an index of its own: as listed, by the pattern "FSS…", or once in so many."""
+    if f["indexer_types"] is not None:
+        return bool(_listed(f, "indexer_types", i) == "full")
+    if f.model_type == "hy_v4":
+        return i == 0 or (i - 1) % _EVERY == 0
+    if not f.takes("index_topk_freq"):
+        return True
+    if isinstance(pattern := f["index_topk_pattern"], str | list):
+        if len(pattern) != f.integer("num_hidden_layers") or set(pattern) - {"F", "S", "full", "shared"}:
+            raise f.wrong("index_topk_pattern", f"F or S for each of {f['num_hidden_layers']} layers")
+        return pattern[i] in ("F", "full")
+    skipped = _SKIPPED if f["index_skip_topk_offset"] is None else f.integer("index_skip_topk_offset", 0)
+    return max(i - skipped + 1, 0) % f.either("index_topk_freq", 1) == 0
 
 
 def _sourced(f: Fields, i: int) -> Block:
     """Mistral Large 4: layers may read the latents of an earlier one, and its index."""
-    for name in ("index_topk_freq", "index_skip_topk_offset", "index_topk_pattern"):
-        if f[name] is not None:
-            raise f.wrong(name, "a list indexer_types in its place")
-    types, sources = f["indexer_types"], f["kv_source_layers"]
-    block = indexed(f, types is None or _listed(f, "indexer_types", i) == "full")
+    sources = f["kv_source_layers"]
+    block = indexed(f, chooses(f, i))
     own = sources is None or _listed(f, "kv_source_layers", i) == i
     latents, index = block.kept[0], block.kept[1:]
-    if not _rotated(f, i):  # no positions, no rotated key
+    if not rotated(f, i):  # no positions, no rotated key
         latents = replace(latents, numbers=f.integer("kv_lora_rank"), pieces=latents.pieces[:1])
     return replace(block, kept=(*((latents,) if own else ()), *index))
 
 
-def _rotated(f: Fields, i: int) -> bool:
+def rotated(f: Fields, i: int) -> bool:
+    """Whether a layer of Mistral Large 4 has positions."""
     if f["no_rope_layers"] is not None:
         return bool(_listed(f, "no_rope_layers", i))
     return (i + 1) % f.integer("no_rope_layer_interval") != 0
@@ -124,10 +132,22 @@ def _listed(f: Fields, name: str, i: int) -> Any:
 
 def _kinds(f: Fields) -> tuple[str, ...]:
     if f.model_type == "longcat_flash":  # two blocks of attention in each layer
-        return ("full_attention",) * (2 * f.integer("num_layers"))
+        return ("full_attention",) * _sublayers(f)
     if f.listed or f.ruled:
         return f.kinds()
     return ("full_attention",) * f.integer("num_hidden_layers")
+
+
+def _sublayers(f: Fields) -> int:
+    """Twice num_layers, or num_hidden_layers where that alone is said."""
+    said = f.config.get("num_hidden_layers")
+    if said is None:
+        return 2 * f.integer("num_layers")
+    if "num_layers" in f.config and said != 2 * f.integer("num_layers"):
+        raise f.contradiction(
+            f"num_layers is {f['num_layers']}", f"num_hidden_layers is {said}, not twice that"
+        )
+    return f.integer("num_hidden_layers") // 2 * 2
 
 
 READER = Reader(
@@ -149,7 +169,8 @@ READER = Reader(
     (
         *FIELDS,
         *("index_head_dim", "index_n_heads", "index_topk", "indexer_types", "kv_source_layers", "num_layers"),
-        *("no_rope_layers", "no_rope_layer_interval"),
+        *("no_rope_layers", "no_rope_layer_interval", "index_topk_freq", "index_skip_topk_offset"),
+        "index_topk_pattern",
     ),
     _layer,
     _kinds,

@@ -50,7 +50,7 @@ def _not_no_bias(f: Fields, layer: ModelLayer) -> int:
 def _chatglm(f: Fields, layer: ModelLayer) -> int:
     """What its switches add; another norm or residual is another model."""
     if f["rmsnorm"] is False or f["post_layer_norm"] is False or f["add_bias_linear"]:
-        raise NotCounted
+        raise NotCounted("rmsnorm, post_layer_norm and add_bias_linear of no published chatglm")
     sizes = dict(layer.blocks[0].sizes)
     wide = (sizes["heads"] + 2 * sizes["kv_heads"]) * sizes["head_dim"]
     return wide if f["add_qkv_bias"] else 0
@@ -73,7 +73,7 @@ def _yuan(f: Fields, layer: ModelLayer) -> int:
 def _block(f: Fields, i: int, part: str) -> dict[str, Any]:
     found = f["block_configs"][i].get(part)
     if not isinstance(found, dict):
-        raise NotCounted
+        raise NotCounted(f"block_configs[{i}] does not say its {part}")
     return found
 
 
@@ -136,7 +136,7 @@ def _m3_dense(f: Fields, i: int) -> bool:
     often = f["moe_layer_freq"]
     if isinstance(often, list):
         if i >= len(often):
-            raise NotCounted
+            raise NotCounted(f"moe_layer_freq does not say layer {i}")
         return not often[i]
     return _dense(f, i)
 
@@ -155,7 +155,7 @@ def _lightning(f: Fields, layer: ModelLayer) -> int:
     from limen.hf.shapes import lightning
 
     if f["shared_intermediate_size"]:
-        raise NotCounted
+        raise NotCounted("shared_intermediate_size of no published model: what it adds is not known here")
     return lightning(f, layer)
 
 
@@ -178,7 +178,7 @@ def _step3_dense(f: Fields, i: int) -> bool:
 
 def _minicpm(f: Fields, layer: ModelLayer) -> int:
     if f["num_experts"]:
-        raise NotCounted
+        raise NotCounted("the shapes of minicpm's experts are not known here")
     return 0
 
 
@@ -215,7 +215,7 @@ def _phi4flash(f: Fields, layer: ModelLayer) -> int:
 def _hymba(f: Fields, layer: ModelLayer) -> int:
     """One matrix in for Mamba, its gate, queries, keys and values; norms of both outputs; steps normed."""
     if f["mamba_proj_bias"] or f["num_experts"] not in (None, 1) or f["kq_norm"] not in (None, "none"):
-        raise NotCounted
+        raise NotCounted("mamba_proj_bias, num_experts and kq_norm of no published hymba")
     w = f.integer("hidden_size")
     channels, s, r = int(f.number("mamba_expand") * w), f.integer("mamba_d_state"), _steps(f, w)
     sizes, shared = dict(layer.blocks[0].sizes), layer.blocks[0].part.kv is not None

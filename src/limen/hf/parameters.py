@@ -65,17 +65,19 @@ class Shape(NamedTuple):
 
 
 class NotCounted(Exception):
-    """A variant of a type whose shapes are not known here."""
+    """What of a config is not known here: a variant of a type, or a size that is missing."""
 
 
-def parameters(f: Fields, layers: Sequence[ModelLayer], head: bool = True) -> int | None:
-    """None for types whose shapes are not known here; `head`: with what makes words of the last vector."""
+def parameters(f: Fields, layers: Sequence[ModelLayer], head: bool = True) -> int | NotCounted:
+    """Or why they are not counted; `head`: with what makes words of the last vector."""
     if (shape := shape_of(f.model_type)) is None:
-        return None
+        return NotCounted(f"the shapes of {f.model_type}'s weights are not known here")
     try:
         return _counted(f, shape, layers, head)
-    except (NotCounted, BadInput):  # the cache may be read where a size of the weights is missing
-        return None
+    except NotCounted as unknown:
+        return unknown
+    except BadInput as missing:  # the cache may be read where a size of the weights is missing
+        return NotCounted(str(missing).removeprefix(f"{f.where}: {f.model_type}: "))
 
 
 def shape_of(model_type: str) -> Shape | None:
@@ -91,7 +93,7 @@ def shape_of(model_type: str) -> Shape | None:
 
 def _counted(f: Fields, shape: Shape, layers: Sequence[ModelLayer], head: bool) -> int:
     if f["add_cross_attention"]:
-        raise NotCounted
+        raise NotCounted("add_cross_attention adds weights that are not known here")
     w, V = f.integer("hidden_size"), f.integer("vocab_size")
     words = V * w * (2 if head and not says(f, shape.tie) else 1)
     kinds: dict[tuple[object, ...], int] = {}
@@ -132,9 +134,9 @@ def says(f: Fields, which: Says) -> bool:
 
 def _attention(f: Fields, shape: Shape, block: Block, w: int) -> int:
     if block.what == "latent attention":
-        return _latent(f, w)
+        return latent(f, w)
     if block.what == "indexed attention":
-        return _latent(f, w) + _index(f, w, block)
+        return latent(f, w) + latent_index(f, w, block)
     sizes = dict(block.sizes)
     h, h_kv, d = sizes["heads"], sizes["kv_heads"], sizes["head_dim"]
     d_v = f.integer("v_head_dim") if f.model_type == "mimo_v2_flash" else d
@@ -155,7 +157,7 @@ def _one_for_both(f: Fields, block: Block) -> bool:
     )
 
 
-def _latent(f: Fields, w: int) -> int:
+def latent(f: Fields, w: int) -> int:
     h, r_q, r, d_r = f.integer("num_attention_heads"), f.maybe("q_lora_rank"), *_ranks(f)
     d, d_v, bias = f.integer("qk_nope_head_dim"), f.maybe("v_head_dim"), says(f, "attention_bias")
     q = w * h * (d + d_r) if r_q is None else (w + bias) * r_q + r_q + r_q * h * (d + d_r)
@@ -164,10 +166,10 @@ def _latent(f: Fields, w: int) -> int:
 
 
 def _ranks(f: Fields) -> tuple[int, int]:
-    return f.integer("kv_lora_rank"), f.integer("qk_rope_head_dim")
+    return f.integer("kv_lora_rank"), f.integer("qk_rope_head_dim", 0)
 
 
-def _index(f: Fields, w: int, block: Block) -> int:
+def latent_index(f: Fields, w: int, block: Block) -> int:
     """Queries from the compressed ones, one key with its norm, a weight a head; none where it is shared."""
     if len(block.kept) < 2:
         return 0

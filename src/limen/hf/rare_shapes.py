@@ -17,7 +17,7 @@ def _rwkv(f: Fields, layer: ModelLayer) -> int:
 def _xlstm(f: Fields, layer: ModelLayer) -> int:
     """Queries and keys of half the values' size, gates, a norm of all heads, an MLP rounded up."""
     if f["use_bias"] or not f["add_out_norm"] or f["weight_mode"] not in (None, "single"):
-        raise NotCounted
+        raise NotCounted("use_bias, add_out_norm and weight_mode of no published xlstm")
     w, h = f.integer("hidden_size"), f.integer("num_heads")
     qk, v = int(f.number("qk_dim_factor") * w), int(f.number("v_dim_factor") * w)
     unit = f.integer("ffn_round_up_to_multiple_of")
@@ -28,7 +28,7 @@ def _xlstm(f: Fields, layer: ModelLayer) -> int:
 def _doge(f: Fields, layer: ModelLayer) -> int:
     """A weight for both residuals, and a mask that values give: one number a head of keys."""
     if f["is_moe"]:
-        raise NotCounted
+        raise NotCounted("the shapes of doge's experts (is_moe) are not known here")
     sizes = dict(layer.blocks[0].sizes)
     h_kv, d = sizes["kv_heads"], sizes["head_dim"]
     gates = h_kv + h_kv * (h_kv * d + says(f, "attention_bias"))
@@ -38,7 +38,7 @@ def _doge(f: Fields, layer: ModelLayer) -> int:
 def _modernbert(f: Fields) -> int:
     """A norm of the embedding in place of the first layer's; a dense head before the tied words."""
     if f["norm_bias"] or f["classifier_bias"]:
-        raise NotCounted
+        raise NotCounted("norm_bias and classifier_bias add weights that are not known here")
     w = f.integer("hidden_size")
     return w * w + w + (f.integer("vocab_size") if f["decoder_bias"] else 0)
 

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from math import ceil
 
 from limen.hf.fields import Fields
+from limen.hf.latent_shapes import LATENT, hyper, hyper_head
 from limen.hf.parameters import Experts, NotCounted, Says, Shape, says
 from limen.hf.rare_shapes import RARE
-from limen.hf.stack import Block, FixedRows, LastColumns, ModelLayer, Use
+from limen.hf.shape_parts import delta, first, four, kda, kept_by, listed, none, sized, stepped, times, wide
+from limen.hf.stack import ModelLayer, Use
+from limen.hf.strange_shapes import STRANGE
 
 FIELDS = (
     *("intermediate_multiple_size", "qk_dim_factor", "v_dim_factor", "ffn_proj_factor", "add_out_norm"),
@@ -42,44 +45,10 @@ FIELDS = (
         "laurel_rank",
     ),
     *("dense_intermediate_size", "altup_num_inputs", "hc_mult", "o_groups", "o_lora_rank", "index_n_heads"),
+    *("gated_norm_rank", "zero_expert_num", "router_bias", "router_hidden_size", "d_rel", "rel_extent"),
+    *("hc_count", "hc_lowrank", "indexer_kv_heads", "ple_embed_dim", "heads_per_ngram", "dense_mlp_idx"),
+    *("ngram_vocab_size_base", "make_ngram_vocab_size_divisible_by"),
 )
-
-
-def listed(f: Fields, i: int) -> bool:
-    """Dense as mlp_layer_types says, else the first ones."""
-    kinds = f["mlp_layer_types"]
-    if isinstance(kinds, list) and i < len(kinds):
-        return bool(kinds[i] == "dense")
-    if isinstance(often := f["moe_layer_freq"], list) and i < len(often):
-        return not often[i]
-    return i < (
-        _DENSE.get(f.model_type, 0)
-        if f["first_k_dense_replace"] is None
-        else f.integer("first_k_dense_replace", 0)
-    )
-
-
-# How many layers are dense first, where the config does not say.
-_DENSE = {
-    "axk1": 1,
-    "beam": 3,
-    "glm4_moe_lite": 1,
-    "hy_v3": 1,
-    "kimi_linear": 1,
-    "laguna": 1,
-    "mimo_v2_flash": 1,
-}
-
-
-def stepped(f: Fields, i: int) -> bool:
-    """Experts in every so many layers, but for those that are named."""
-    named = [] if f["mlp_only_layers"] is None else f.integers("mlp_only_layers")
-    every = f.either("decoder_sparse_step", 1)
-    return i in named or (i + 1) % every != 0 or f.integer("num_experts", 0) == 0
-
-
-def first(name: str) -> Callable[[Fields, int], bool]:
-    return lambda f, i: i < f.either(name, 0)
 
 
 def _ernie(f: Fields, i: int) -> bool:
@@ -99,62 +68,6 @@ def _jamba(f: Fields, i: int) -> bool:
     return (
         i % f.integer("expert_layer_period") != f.integer("expert_layer_offset", 0) or f["num_experts"] == 1
     )
-
-
-def times(count: str, size: str = "moe_intermediate_size") -> Callable[[Fields], int]:
-    """So many experts of one size, as one MLP."""
-    return lambda f: f.either(count, 0) * f.integer(size)
-
-
-def sized(name: str) -> Callable[[Fields], int]:
-    return lambda f: f.either(name, 0)
-
-
-def wide(name: str) -> Callable[[Fields, int], int]:
-    return lambda f, i: f.integer(name)
-
-
-def four(name: str) -> Callable[[Fields, int], int]:
-    """An MLP four times as wide as the stream unless the field says."""
-    return lambda f, i: f.maybe(name) or 4 * f.integer("hidden_size")
-
-
-def _none(f: Fields, i: int) -> int:
-    return 0
-
-
-def _kept(block: Block, use: Use) -> tuple[int, int]:
-    """Numbers of a row, and rows that a convolution sees."""
-    kept = next(k for k in block.kept if k.use is use)
-    rows = kept.rows
-    return kept.numbers, rows.c if isinstance(rows, LastColumns) else rows.r if isinstance(
-        rows, FixedRows
-    ) else 0
-
-
-def delta(f: Fields, layer: ModelLayer) -> int:
-    """Queries, keys, values, an output gate; two numbers a head that gate; a norm of a head's size."""
-    if not (blocks := [b for b in layer.blocks if b.what == "gated delta rule"]):
-        return 0
-    from limen.hf.gated_delta import sizes
-
-    w, (h_k, h_v, d_k, d_v, c) = f.integer("hidden_size"), sizes(f)
-    channels = 2 * h_k * d_k + h_v * d_v
-    return len(blocks) * (w * (channels + h_v * d_v + 2 * h_v) + channels * c + 2 * h_v + d_v + h_v * d_v * w)
-
-
-def kda(f: Fields, layer: ModelLayer) -> int:
-    """Gates come through d numbers in Kimi Linear, straight in Bailing; Kimi K3's of the output straight."""
-    if layer.kind != "linear_attention":
-        return 0
-    from limen.hf.gated_delta import sizes
-
-    w, (h, _, d, _, c) = f.integer("hidden_size"), sizes(f)
-    thin, straight = w * d + d * h * d, w * h * d
-    kimi, inner = f.model_type == "kimi_linear", f.nested("linear_attn_config")
-    decay = thin if kimi else straight
-    gate = thin if kimi and not inner["use_full_rank_gate"] else straight
-    return 3 * w * h * d + 3 * h * d * c + h * d + h + decay + gate + w * h + d + h * d * w
 
 
 def _kimi(f: Fields, layer: ModelLayer) -> int:
@@ -179,7 +92,7 @@ def mamba2(
         for block in (b for b in layer.blocks if b.what == "mamba2"):
             kept = next(k for k in block.kept if k.use is Use.CONVOLUTION)
             (h, d), _ = kept.pieces
-            channels, c = _kept(block, Use.CONVOLUTION)
+            channels, c = kept_by(block, Use.CONVOLUTION)
             into = h * d + channels + h
             total += (w + says(f, proj)) * into + channels * (c + says(f, conv)) + 3 * h
             total += norm(f) * h * d + h * d * w + says(f, out or proj) * w
@@ -197,8 +110,8 @@ def mamba(f: Fields, layer: ModelLayer) -> int:
     """S6: in, a convolution, what gives Δ, B and C, Δ out of r numbers, decays, skips, out."""
     if not (blocks := [b for b in layer.blocks if b.what == "mamba"]):
         return 0
-    w, (channels, c) = f.integer("hidden_size"), _kept(blocks[0], Use.CONVOLUTION)
-    s = _kept(blocks[0], Use.RECURRENT)[0] // channels
+    w, (channels, c) = f.integer("hidden_size"), kept_by(blocks[0], Use.CONVOLUTION)
+    s = kept_by(blocks[0], Use.RECURRENT)[0] // channels
     old = f.takes("time_step_rank")
     conv, proj = ("use_conv_bias", "use_bias") if old else ("mamba_conv_bias", "mamba_proj_bias")
     rank = f["time_step_rank" if old else "mamba_dt_rank"]
@@ -272,7 +185,7 @@ def _opt(f: Fields) -> int:
         or not f["layer_norm_elementwise_affine"]
         or f["_remove_final_layer_norm"]
     ):
-        raise NotCounted
+        raise NotCounted("an OPT whose norms come last, have no weights, or whose words are narrower")
     return positions(2)(f)
 
 
@@ -286,7 +199,7 @@ def _falcon(f: Fields, layer: ModelLayer) -> int:
 def _stablelm(f: Fields, layer: ModelLayer) -> int:
     w = f.integer("hidden_size")
     if f["qk_layernorm"]:
-        raise NotCounted
+        raise NotCounted("the norms of qk_layernorm are not known here")
     return 0 if f["use_parallel_residual"] else 2 * w
 
 
@@ -317,14 +230,14 @@ def _gating(f: Fields, layer: ModelLayer) -> int:
 def _step(f: Fields, layer: ModelLayer) -> int:
     other = f["num_sliding_attention_heads"] not in (None, f["num_attention_heads"])
     if f["per_layer_config"] is None and (other or f["attention_other_setting"]):
-        raise NotCounted  # windows with heads of their own
+        raise NotCounted("windows with heads of their own (attention_other_setting)")
     return f.integer("hidden_size") * dict(layer.blocks[0].sizes)["heads"]
 
 
 def _step_dense(f: Fields, i: int) -> bool:
     """Experts from the fourth layer on, where no list says."""
     if f["moe_layers_enum"] is not None:
-        raise NotCounted
+        raise NotCounted("moe_layers_enum is not read for step3p5")
     return listed(f, i) if f["mlp_layer_types"] is not None else i < 3
 
 
@@ -359,7 +272,7 @@ def _zamba2(f: Fields) -> int:
     """Blocks that all hybrid layers share, each with a small adapter for its place."""
     w, m = f.integer("hidden_size"), f.integer("intermediate_size")
     if f["use_shared_attention_adapter"] or f["add_bias_linear"] or not f["tie_word_embeddings"]:
-        raise NotCounted
+        raise NotCounted("a Zamba2 with adapters of attention, biases or a head of its own")
     both, r, count = 2 * w, f.integer("adapter_rank"), f.integer("num_mem_blocks")
     h, d = f.integer("num_attention_heads"), f.either("head_dim", 2 * w // f.integer("num_attention_heads"))
     h_kv = f.either("num_key_value_heads", h)
@@ -376,7 +289,7 @@ def _zamba_layer(f: Fields, layer: ModelLayer) -> int:
 def _zamba(f: Fields) -> int:
     """One block of attention over twice the width and an MLP, for all places where it stands."""
     if not f["tie_word_embeddings"]:  # then transformers unties these, too
-        raise NotCounted
+        raise NotCounted("a Zamba with a head of its own")
     w, h, m = (f.integer(name) for name in ("hidden_size", "num_attention_heads", "intermediate_size"))
     h_kv, d = f.size_or("num_key_value_heads", h), f.size("head_dim") or 2 * w // h
     return 2 * w * (h + 2 * h_kv) * d + h * d * w + 3 * w * m + 3 * w
@@ -427,13 +340,12 @@ def _gemma3n_once(f: Fields) -> int:
 
 def _compressed(f: Fields, layer: ModelLayer) -> int:
     """DeepSeek V4: low-rank queries and output, one key, compressors and index, streams."""
-    w, h, d, r, n = (
-        f.integer(name)
-        for name in ("hidden_size", "num_attention_heads", "head_dim", "q_lora_rank", "hc_mult")
+    w, h, d, r = (
+        f.integer(name) for name in ("hidden_size", "num_attention_heads", "head_dim", "q_lora_rank")
     )
     groups, rank = f.integer("o_groups"), f.integer("o_lora_rank")
     total = h + w * r + r + r * h * d + w * d + d + rank * h * d + groups * rank * w
-    total += 2 * ((2 + n) * n * (n * w + 1) + 3)
+    total += hyper(f)
     block = next((size for b in layer.blocks for name, size in b.sizes if name == "block"), 0)
     if layer.kind == "heavily_compressed_attention":
         total += block * d + 2 * w * d + d
@@ -443,11 +355,6 @@ def _compressed(f: Fields, layer: ModelLayer) -> int:
             total += 2 * block * size + 4 * w * size + size
         total += r * h_i * d_i + w * h_i
     return total
-
-
-def _streams(f: Fields) -> int:
-    n = f.integer("hc_mult")
-    return n * n * f.integer("hidden_size") + n + 1
 
 
 _MLA = Experts("n_routed_experts", dense=listed, shared=times("n_shared_experts"))
@@ -553,9 +460,9 @@ SHAPES: dict[str, Shape] = {
     "gemma3n_text": Shape(norms=4, qk_norm="head", size=_by_layer, layer=_gemma3n, once=_gemma3n_once),
     "deepseek_v4": Shape(
         attends=False,
-        experts=Experts("n_routed_experts", shared=times("n_shared_experts")),
+        experts=Experts("n_routed_experts", shared=sized("moe_intermediate_size")),
         layer=_compressed,
-        once=_streams,
+        once=hyper_head,
     ),
     "glm": Shape(out=False, bias=False),
     "glm4": Shape(out=False, bias=False, norms=4),
@@ -655,14 +562,14 @@ SHAPES: dict[str, Shape] = {
     ),
     "bamba": Shape(layer=mamba2(lambda f: True, *_SSM)),
     "falcon_h1": Shape(layer=mamba2(lambda f: bool(f["mamba_rms_norm"]), *_SSM, "projectors_bias")),
-    "mamba2": Shape(norms=1, size=_none, bias=False, layer=mamba2(_normed, "use_conv_bias", "use_bias")),
-    "mamba": Shape(norms=1, size=_none, bias=False, layer=mamba),
-    "falcon_mamba": Shape(norms=1, size=_none, bias=False, layer=mamba),
+    "mamba2": Shape(norms=1, size=none, bias=False, layer=mamba2(_normed, "use_conv_bias", "use_bias")),
+    "mamba": Shape(norms=1, size=none, bias=False, layer=mamba),
+    "falcon_mamba": Shape(norms=1, size=none, bias=False, layer=mamba),
     "jamba": Shape(
         qkv=False, out=False, bias=False, layer=mamba, experts=Experts(size="intermediate_size", dense=_jamba)
     ),
-    "zamba2": Shape(norms=1, size=_none, bias=False, layer=_zamba2_layer, once=_zamba2, attends=False),
-    "nemotron_h": Shape(qkv=False, out=False, tie=False, norms=1, size=_none, bias=False, layer=_blocks),
+    "zamba2": Shape(norms=1, size=none, bias=False, layer=_zamba2_layer, once=_zamba2, attends=False),
+    "nemotron_h": Shape(qkv=False, out=False, tie=False, norms=1, size=none, bias=False, layer=_blocks),
     "recurrent_gemma": Shape(
         out=True, bias=True, size=lambda f, i: f.integer("intermediate_size") // 2, layer=_griffin
     ),
@@ -697,6 +604,8 @@ SHAPES: dict[str, Shape] = {
         size=four("ffn_hidden_size"),
         layer=_falcon,
     ),
-    "zamba": Shape(norms=1, size=_none, bias=False, layer=_zamba_layer, once=_zamba, attends=False),
+    "zamba": Shape(norms=1, size=none, bias=False, layer=_zamba_layer, once=_zamba, attends=False),
     **RARE,
+    **LATENT,
+    **STRANGE,
 }

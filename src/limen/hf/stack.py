@@ -213,6 +213,7 @@ class Stack:
     positions: int | None  # the longest text that it was made for, where the config says
     remarks: tuple[str, ...] = ()
     parameters: int | None = None  # of the decoder, where they are counted
+    uncounted: str | None = None  # why they are not
     inside: bool = False  # whether it is the decoder of a model of more than text
 
     @property

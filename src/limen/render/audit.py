@@ -136,7 +136,7 @@ def _fit(said: AuditReport) -> list[tuple[str, str]]:
     if said.memory is None:
         return []
     if said.weights_bytes is None or said.room is None:
-        return [("weights", f"not counted for {said.model_type}; give them with --weights 15GiB")]
+        return [("weights", f"not counted: {said.uncounted}; give them with --weights 15GiB")]
     rows = [("weights", _exact(said.weights_bytes)), ("memory left", _exact(max(said.room, 0)))]
     most = said.longest_context or 0
     batch, n = said.largest_batch or 0, f"{said.context:,} tokens"

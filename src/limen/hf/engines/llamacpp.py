@@ -1,7 +1,7 @@
 """llama.cpp: cells of keys and values, and rows of recurrent states, all allocated at the start.
 
 Read in its sources of August 2026: llama-context.cpp, llama-kv-cache-iswa.cpp, llama-kv-cache-msa.cpp,
-llama-memory-recurrent.cpp, and `swa_type` in models/.
+llama-memory-recurrent.cpp, and `swa_type` in models/; of October: llama-memory-hybrid-idx.cpp.
 
 keys         float16 unless asked (-ctk, -ctv); the context padded to 256 cells, for each sequence its own, or
              with a unified pool (--kv-unified) the context once, for all sequences together
@@ -9,7 +9,9 @@ window of W  pad256(min(context, W·(sequences if unified else 1) + ubatch)) cel
              the oldest tokens leave; as many as the context with --swa-full, and for types whose window
              llama.cpp does not know (Mistral 7B v0.1, Phi-3, StarCoder2, …)
 latents      one vector for all heads, and no values; MiniCPM3's decompressed
-index keys   in the precision of the keys; of MiniMax M3 with values beside them, which nobody reads
+index keys   a cache of their own in the precision of the keys, only in layers that have an index; of MiniMax
+             M3 with values beside them, which nobody reads; of Qwen 4 with the key of its block in the same
+             row (2·d_i), of GLM 5 Next with a gate as well (3·d_i)
 states       R (c-1 columns of convolutions) and S in float32, for each sequence 1 + checkpoints rows
 """
 
@@ -21,6 +23,7 @@ from limen.hf.engines.engine import Dtypes, Engine
 from limen.hf.stack import EveryToken, Kept, LastTokens, Stack, Use
 
 _PAD = 256
+_TWICE = ("minimax_m3", "minimax_m3_vl_text", "qwen4_exp_text")  # two vectors in a row of the index
 _WINDOWS = (
     *("afmoe", "cohere2", "cohere2_moe", "deepseek_v4", "exaone4", "exaone_moe", "gemma2"),
     *("gemma3_text", "gemma3n_text", "gemma4_text", "gemma4_unified_text", "gpt_oss", "granite_swa"),
@@ -64,8 +67,12 @@ class LlamaCpp(Engine):
         return padded(min(padded(n), W * (asked.sequences if asked.unified else 1) + asked.ubatch))
 
     def numbers(self, kept: Kept, asked: Asked) -> int:
-        values = kept.use is Use.INDEX and self.model_type.startswith("minimax_m3")
-        return super().numbers(kept, asked) * (2 if values else 1)
+        """Of an index all that stands in a row; GLM 5 Next's is read as 2·d_i + 1 numbers."""
+        if kept.use is not Use.INDEX:
+            return super().numbers(kept, asked)
+        if self.model_type == "glm5_next_text":
+            return 3 * (kept.numbers // 2)
+        return kept.numbers * (2 if self.model_type in _TWICE else 1)
 
     def states(self, asked: Asked) -> int:
         return asked.sequences * (1 + asked.checkpoints) if asked.slots is None else asked.slots

@@ -7,8 +7,9 @@ keys          a row for each token of the pool, in whole pages (--page-size: 1, 
               page more, which is nobody's
 windows       a pool of their own with swa_full_tokens_ratio (0.8; 0.1 for DeepSeek V4 and Inkling) tokens for
               each of the full pool, in the types that have one; the others keep every token
+shared        layers that read the keys of an earlier one have rows of their own all the same (Gemma 3n, 4)
 indexed       DeepSeek's index keys in 8 bits with scales, whatever the precision of the keys; if that is
-              float8, 656 bytes a latent
+              float8, 656 bytes a latent (576 with TensorRT-LLM's kernels on Blackwell)
 convolutions  c-1 columns in bfloat16 (SGLANG_MAMBA_CONV_DTYPE)
 states        in --mamba-ssm-dtype, else as mamba_ssm_dtype declares, else float32
 slots         max_mamba_cache_size + 1: the first one is nobody's
@@ -17,6 +18,7 @@ ranks         divide heads; heads of keys are repeated where there are fewer tha
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 
 from limen.hf.dtypes import Declared
@@ -42,6 +44,12 @@ class SGLang(Engine):
     def state(self, declared: Declared, model: str, model_type: str) -> str | None:
         return (declared.state if declared.state_field == "mamba_ssm_dtype" else None) or "float32"
 
+    def tensors(self, stack: Stack, asked: Asked) -> list[tuple[Kept, int]]:
+        found = Counter(dict(super().tensors(stack, asked)))
+        for kept in _again(stack):
+            found[self.held(kept)] += 1
+        return [*found.items()]
+
     def states(self, asked: Asked) -> int:
         return asked.sequences if asked.slots is None else asked.slots + 1
 
@@ -65,6 +73,10 @@ class SGLang(Engine):
 
     def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
         said, tensors = super().remarks(stack, asked, dtypes), self.tensors(stack, asked)
+        if again := len(_again(stack)):
+            said.append(f"rows for {again} layers, too, that read the keys of earlier ones")
+        if self.model_type in INDEXED and dtypes.kv == "float8":
+            said.append("a latent takes 656 bytes; 576 with TensorRT-LLM's kernels on Blackwell")
         if any(isinstance(kept.rows, LastTokens) for kept, _ in tensors):
             ratio = self.ratio(asked)
             said.append(
@@ -75,6 +87,12 @@ class SGLang(Engine):
         if asked.slots is None:
             return [*said, "a state for each sequence; SGLang's pool has max_mamba_cache_size + 1 (--slots)"]
         return [*said, f"{asked.slots:,} slots and one more, which is nobody's: {asked.slots + 1:,} states"]
+
+
+def _again(stack: Stack) -> list[Kept]:
+    """What the layers would keep whose keys and values are an earlier layer's."""
+    sources = (b.part.kv for layer in stack.layers for b in layer.blocks if not b.kept)
+    return [kept for i in sources if i is not None for kept in stack.layers[i].blocks[0].kept]
 
 
 ENGINE = SGLang()

@@ -17,9 +17,10 @@ printed       concurrency = blocks / blocks of a request at full length, tokens 
 latents       one vector for all heads; MiniCPM3's decompressed, values padded to the size of keys
 indexed       DeepSeek's index keys in 8 bits with scales, whatever the precision of the keys; if that is
               float8, 656 bytes a latent (`fp8_ds_mla`, on Hopper; 576 with FlashInfer on Blackwell); 64
-              tokens a block
+              tokens a block; those of Qwen 4 and GLM 5 Next in a cache of its own beside the blocks, counted
+              as the model needs them: how it is laid out is not known here
 convolutions  c-1+speculative columns in the dtype of the model
-states        Qwen3.5: mamba_ssm_dtype; Nemotron-H: mamba_ssm_cache_dtype, else float32; KDA: float32;
+states        Qwen3.5, Qwen 4: mamba_ssm_dtype; Nemotron-H: mamba_ssm_cache_dtype, else float32; KDA: float32;
               others: the dtype of the model
 """
 
@@ -32,15 +33,17 @@ from limen.hf.dtypes import Declared
 from limen.hf.engines.asked import Asked
 from limen.hf.engines.engine import INDEXED, PAGE_LIKE, Dtypes, Engine, indexed_width
 from limen.hf.engines.plan import LayerKind, Plan
-from limen.hf.stack import Bits, EveryBlock, Kept, LastColumns, LastTokens, Stack
+from limen.hf.stack import Bits, EveryBlock, Kept, LastColumns, LastTokens, Stack, Use
 
 _LATENT, _INDEXED = 128, 64  # tokens of the least block
 _FLOAT32 = ("nemotron_h", "kimi_linear", "bailing_hybrid")  # whose states are, unless declared
 _FOLLOWED = {
     "qwen3_5_text": "mamba_ssm_dtype",
     "qwen3_5_moe_text": "mamba_ssm_dtype",
+    "qwen4_exp_text": "mamba_ssm_dtype",
     "nemotron_h": "mamba_ssm_cache_dtype",
 }
+_APART = ("qwen4_exp_text", "glm5_next_text")  # types whose index has a cache of its own
 
 
 class VLLM(Engine):
@@ -98,7 +101,7 @@ class VLLM(Engine):
         return [(one, times + asked.draft_layers * (one in drafted)) for one, times in kept]
 
     def _kinds(self, kept: tuple[Kept, ...], asked: Asked, bits: Bits) -> list[LayerKind]:
-        keys = [self.held(k) for k in kept if k.use in PAGE_LIKE]
+        keys = [self.held(k) for k in kept if k.use in PAGE_LIKE and not self._apart(k)]
         states = [k for k in kept if k.use not in PAGE_LIKE]
         found = []
         if keys:
@@ -110,6 +113,10 @@ class VLLM(Engine):
             held = (self._columns(k, asked) * self.width(k, asked, bits) for k in states)
             found.append(LayerKind("state", int(sum(held, Fraction(0)) / 8)))
         return found
+
+    def _apart(self, kept: Kept) -> bool:
+        """Whether it is in no block."""
+        return kept.use is Use.INDEX and self.model_type in _APART
 
     def width(self, kept: Kept, asked: Asked, bits: Bits) -> Fraction:
         packed = indexed_width(kept, bits) if self.model_type in INDEXED else None
@@ -128,7 +135,8 @@ class VLLM(Engine):
         plan = self.plan(stack, asked, bits)
         if plan is None:
             return 0
-        held = self.bytes_of(self.tensors(stack, asked), n, asked, bits)
+        blocked = [(kept, times) for kept, times in self.tensors(stack, asked) if not self._apart(kept)]
+        held = self.bytes_of(blocked, n, asked, bits)
         return plan.request(n, asked) * plan.block_bytes * asked.sequences - held
 
     def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
@@ -143,6 +151,8 @@ class VLLM(Engine):
         )
         if asked.prefix_caching and plan.cached and any(kind.what == "state" for kind, _ in plan.groups):
             said.append("with prefix caching a second state of each sequence, at the last whole block")
+        if any(self._apart(kept) for kept, _ in stack.tensors):
+            said.append("the index's own cache is in no block: it is counted as the model needs it")
         if self.model_type in INDEXED and dtypes.kv == "float8":
             said.append("a latent takes 656 bytes (fp8_ds_mla, on Hopper); 576 with FlashInfer on Blackwell")
         if asked.speculative and not asked.draft_layers:
