@@ -310,3 +310,46 @@ def test_a_task_whose_masks_nobody_holds_is_refused_at_once() -> None:
     """2^16 keys, each with a list of all the others: 34 GB from a certificate of a line."""
     with pytest.raises(Refused, match="too large"):
         kernel.promise("retrieval(n=1,D=16,V=1)")
+
+
+def looked_up(stack: str, token: float, place: float, W: tuple[float, float, float, float]) -> Model:
+    """eva(n=3) looked up: the key is the place, the query the token; each matrix is times a number."""
+    n, (q, k, v, u) = 3, W
+    frame = Frame(Architecture.parse(stack), 2 * n + 1, n, Table(n, n + 1), residual=False)
+    w = {name: torch.zeros(shape) for name, shape in frame.shapes().items()}
+    w["embedding.E"][:, :n], w["embedding.P"][:, n:] = torch.eye(n) * token, torch.eye(n + 1) * place
+    w["0.0.Q"][:n], w["0.0.K"][n : 2 * n], w["0.0.V"][:n] = (
+        torch.eye(n) * q,
+        torch.eye(n) * k,
+        torch.eye(n) * v,
+    )
+    w["0.0.O"][:, :n], w["readout.U"][:n] = torch.eye(n), torch.eye(n) * u
+    return Model(frame, w)
+
+
+@pytest.mark.parametrize(
+    ("stack", "sizes"),
+    [
+        ("linear(h=1,d=3,phi=relu)", (32, 32, 32, 32, -32)),  # q·k = 2^128
+        ("linear(h=1,d=3)", (32, 32, 32, 32, -32)),
+        ("linear(h=1,d=3,phi=taylor)", (32, 0, 32, -52, -32)),  # q⊗q = 2^128
+        ("log_linear(h=1,d=3,levels=4)", (32, 32, 32, 32, -32)),
+        ("delta(h=1,d=3)", (32, 32, 32, 32, -32)),  # Σk² = 2^128
+        ("linear(h=1,d=3,phi=relu)", (0, 0, 45, -45, -90)),  # k·v = 2^-135, lost beyond a chunk
+    ],
+)
+def test_no_model_is_right_whose_numbers_overflow_or_vanish(stack: str, sizes: tuple[int, ...]) -> None:
+    """A second reader's: in real numbers they are right, the run has NaN, and they were called valid."""
+    token, place, q, k, v = (2.0**s for s in sizes)
+    model = looked_up(stack, token, place, (q, k, v, 4 / (token * v)))
+    claimed = {"schema": "limen/certificate/2", "kind": "correct_everywhere", "task": "eva(n=3)"}
+    claimed |= {"weights": digest(model), "precision": "float32", "margin": "1/8", "proof": [[[0]]] * 18}
+    assert refuses(claimed, model)
+
+
+def test_a_model_with_numbers_of_a_usual_size_is_right_with_the_same_proof() -> None:
+    """The same certificate, so it was the numbers' sizes that were refused."""
+    model = looked_up("linear(h=1,d=3,phi=relu)", 2, 2, (4, 4, 2, 1))
+    claimed = {"schema": "limen/certificate/2", "kind": "correct_everywhere", "task": "eva(n=3)"}
+    claimed |= {"weights": digest(model), "precision": "float32", "margin": "1/8", "proof": [[[0]]] * 18}
+    assert checked(claimed, model).valid

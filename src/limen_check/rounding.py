@@ -3,7 +3,8 @@ r"""How far rounding may move a margin of a model of one layer, as it is run, fr
 The arithmetic: the result of every operation is rounded to the nearest number, within u of it; sums inside
 one operation are accumulated with the same u, in any order.  Exponentials, sigmoids and softplus err by
 less than ε of themselves, those of attention's fused kernel by less than ε'.  k roundings in a row
-multiply by at most 1 ± γ(k), γ(k) = ku/(1 - ku).
+multiply by at most 1 ± γ(k), γ(k) = ku/(1 - ku).  A product below the least normal number may lose that
+number's last digit, or all of itself: at most `dust`.  Numbers that might overflow are refused.
 
 Tables of absolute values come from the balls; what is computed here is never negative, so plain floats err
 by a factor for which the last line has room, as it has for products of errors, each of which is small.
@@ -13,7 +14,7 @@ See rules.md.
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, log, sqrt
+from math import exp, log, prod, sqrt
 from operator import mul
 from typing import Any
 
@@ -22,9 +23,13 @@ from limen_check.files import Model, expect, need
 from limen_check.one_layer import Head, Layer
 from limen_check.text import Call, parse_stack
 
-_FORMATS = {"float32": (2.0**-24, 2.0**-20, 2.0**-16), "float64": (2.0**-53, 2.0**-48, 2.0**-40)}  # u, ε, ε'
+_FORMATS = {  # u, ε, ε', dust: the least normal number, for chips that take all below it for 0
+    "float32": (2.0**-24, 2.0**-20, 2.0**-16, 2.0**-126),
+    "float64": (2.0**-53, 2.0**-48, 2.0**-40, 2.0**-1022),
+}
 _SOFTPLUS = 2.0**-33  # torch's softplus of x > 20 is x: off by e^-20/20 of itself, more than float64 rounds
 _LARGEST = 2.0**50  # of a number: no square of it overflows
+_PRODUCT = 2.0**100  # of all factors of a term, and of a sum of them, in any order
 _BLOCKS, _CHUNK = (
     32,
     32,
@@ -46,7 +51,7 @@ class Run:
     def __init__(self, model: Model, layer: Layer, n: int, precision: str) -> None:
         expect(precision in _FORMATS, "precision must be float32 or float64")
         self.model, self.layer, self.n, self.D = model, layer, n, model.header["width"]
-        self.u, self.ε, self.fused = _FORMATS[precision]
+        self.u, self.ε, self.fused, self.dust = _FORMATS[precision]
         self.columns = lru_cache(maxsize=None)(self._columns)
         self.own = [
             [self._own(i, t, _abs(x)) for t, x in enumerate(row)] for i, row in enumerate(layer.tokens)
@@ -104,13 +109,21 @@ class Run:
     def projected(self, name: str, columns: range, more: int = 0) -> list[list[Floats]]:
         """Not below the errors of x W, [position][token][column]; `more` roundings of each product."""
         W, share = self.columns(name), self.share + self.γ(self.D + 2 + more)
-        return [[[share * _times(x, W[c]) for c in columns] for x in row] for row in self.seen]
+        need(self.largest(name, columns) < _LARGEST, "numbers too large for the arithmetic")
+        lost = [self.dust * (self.D + 2 + more) * (1 + sum(column)) for column in W]
+        return [[[share * _times(x, W[c]) + lost[c] for c in columns] for x in row] for row in self.seen]
+
+    def largest(self, name: str, columns: range) -> float:
+        """Not below any number of x, of W, and of x W, summed in any order."""
+        W = [self.columns(name)[c] for c in columns]
+        of = max(max(x, default=0.0) + max(_times(x, w) for w in W) for row in self.seen for x in row)
+        return of + max(map(max, W))
 
     def gate(self, j: int, W: str, b: str, columns: range) -> float:
         """How far softplus(x W + b), σ or log σ of it may be off at most, as a share of themselves."""
         bias, off = self.vector(f"0.{j}.{b}"), self.projected(f"0.{j}.{W}", columns)
         most = max(max(one) for row in off for one in row)
-        own = max(self.ε, _SOFTPLUS) if W in ("T", "L") else self.ε
+        own = max(self.ε, _SOFTPLUS) if W in ("T", "L") else self.ε  # of a softplus
         return most + self.γ(2) * max(bias[c] for c in columns) + own
 
     def head(self, j: int, i: int, call: Call, head: Head) -> tuple[Floats, Floats]:
@@ -126,21 +139,23 @@ class Run:
         off_q = self.projected(f"0.{j}.Q", range(i * r, i * r + r))[-1]
         off_k = self.projected(f"0.{j}.K", range(s * r, s * r + r), again[0])
         if head.kind == "erase":
-            θ = self.erasing(j, i, head, off_q, off_k)
+            θ, lost = self.erasing(j, i, head, off_q, off_k), self.dust * (self.n + r + 2) ** 3 * (1 + max(v))
             need(θ < 2**-4, "the arithmetic is too coarse for such a memory")
-            return [self.n * a for a in v], [self.n * (a * θ + b) for a, b in zip(v, off, strict=True)]
+            return [self.n * a for a in v], [self.n * (a * θ + b) + lost for a, b in zip(v, off, strict=True)]
         made = [self.weighed(j, i, call, head, x, off_q[x], off_k) for x in head.q]
-        share, many = max(a for a, _ in made), max(b for _, b in made)
+        share, many = max(a for a, _, _ in made), max(b for _, b, _ in made)
+        lost = max(c for _, _, c in made) * (1 + max(v))
         need(share < 2**-4 * max(many, 1), "the arithmetic is too coarse for such weights")
-        return [many * a for a in v], [share * a + many * b for a, b in zip(v, off, strict=True)]
+        need(lost < self.dust * _PRODUCT, "numbers too large for the arithmetic")
+        return [many * a for a in v], [share * a + many * b + lost for a, b in zip(v, off, strict=True)]
 
     def weighed(
         self, j: int, i: int, call: Call, head: Head, x: int, off_q: Floats, off_k: list[list[Floats]]
-    ) -> tuple[float, float]:
-        """y = Σ weight·v: the error of all weights, sums included, and their sum (1 if they average)."""
+    ) -> tuple[float, float, float]:
+        """y = Σ weight·v: the error of all weights, sums included; their sum (1 if they average); `lost`."""
         n, r, q = self.n, len(off_q), head.q[x]
         if call.name in ("softmax", "window", "masked_softmax"):
-            return self.softmax(head, _abs(q), off_q, off_k), 1.0
+            return self.softmax(head, _abs(q), off_q, off_k), 1.0, self.dust * (n + 2)
         off, size = self.features(call, head, q, off_q, off_k)
         gates, left, total, blur = self.γ(n + r * r + 70), 1.0, 0.0, 0.0
         if call.name == "log_linear":
@@ -154,11 +169,33 @@ class Run:
             blur += left * max(a * (o + m * gates) for a, o, m in each)
             total += left * (max(map(abs, head.α[x][at])) + head.rad) / ONE
             left *= (max(head.g[at].mid) + head.g[at].rad) / ONE if head.g else 1.0
+        lost = self.lost(j, i, call, head, x)
         if head.kind != "ratio":
-            return blur, total
+            return blur, total, lost
         least = sum(min(row) - head.rad for row in head.α[x]) / ONE
-        need(blur < least / 16, "the arithmetic is too coarse for such a normaliser")
-        return 2 * blur / (least - blur), 1.0
+        need(blur < least / 16 and least > 1 / _LARGEST, "the arithmetic is too coarse for such a normaliser")
+        return 2 * blur / (least - blur), 1.0, 4 * lost / min(least, 1)
+
+    def lost(self, j: int, i: int, call: Call, head: Head, x: int) -> float:
+        """What dust makes of y, for values up to 1: what is left of its term multiplies each lost product.
+
+        A term is φ(q)φ(k), gates, a level's λ, a step Δ and v, in any order: no partial product or sum, and
+        nothing that dust grows to, is beyond the product of all 1 + factor, times the number of products.
+        """
+        power = 2 if call.name == "linear" and call.arguments.get("phi") == "taylor" else 1  # 1, r, r⊗r
+        factors = [(2 + sum(_abs(head.q[x]))) ** power * (2 + len(head.q[x].mid)) ** 2]
+        factors.append(max((2 + sum(_abs(key))) ** power for row in head.k for key in row))
+        if call.name == "log_linear":
+            levels = call.number("levels", default=21)
+            factors.append(self.step(j, "L", "l", range(i * levels, i * levels + levels)))
+            if call.arguments.get("over", "linear") == "mamba2":
+                factors.append(self.step(j, "T", "t", range(i, i + 1)))
+        return float(self.dust * (self.n + 2) ** 2 * prod(factors))
+
+    def step(self, j: int, W: str, b: str, columns: range) -> float:
+        """1 + softplus(x W + b) is at most this."""
+        bias = self.vector(f"0.{j}.{b}")
+        return 2 + self.largest(f"0.{j}.{W}", columns) + max(bias[c] for c in columns)
 
     def softmax(self, head: Head, q: Floats, off_q: Floats, off_k: list[list[Floats]]) -> float:
         """Weights e^score within η of themselves, so the average within 2η/(1-η) of the largest value."""
@@ -244,12 +281,21 @@ def error(model: Model, layer: Layer, n: int, precision: str) -> Fraction:
     O = [_abs(row) for row in layer.O]
     own = [max(column) for column in zip(*run.own[-1], strict=True)] if layer.residual else [0.0] * run.D
     z = [a + sum(b * row[k] for b, row in zip(y, O, strict=True)) for k, a in enumerate(own)]
-    need(max(z) < _LARGEST, "numbers too large for the arithmetic")
     rounded = [run.γ(len(y) + run._codes() + 8) * a for a in z]
     hidden = _hidden(run, off, z, rounded) if layer.local is not None else ([], [], [])
     pairs = [(a, b) for a in range(len(layer.U)) for b in range(a)]
     most = max((_pair(run, a, b, (off, z, rounded), hidden) for a, b in pairs), default=0.0)
-    return Fraction(most) * Fraction(9, 8) + Fraction(1, 1 << 60)
+    return Fraction(most + _dust(run, z, hidden)) * Fraction(9, 8) + Fraction(1, 1 << 60)
+
+
+def _dust(run: Run, z: Floats, hidden: tuple[Floats, Floats, Floats]) -> float:
+    """What products behind the heads lose, times all that may multiply it; nothing overflows there."""
+    layer, (h, _, o) = run.layer, hidden
+    need(max([*z, *h, *o]) < _LARGEST, "numbers too large for the arithmetic")
+    matrices = [layer.U] if layer.local is None else [layer.U, layer.local[0], layer.local[2]]
+    grown: float = prod(1 + sum(sum(_abs(row)) for row in matrix) for matrix in matrices) * (1 + max(z))
+    need(grown * (1 + max(o, default=0.0)) < _PRODUCT, "numbers too large for the arithmetic")
+    return float(run.dust * (run.D + len(layer.O) + len(h) + 8) ** 2 * grown)
 
 
 def _pair(
