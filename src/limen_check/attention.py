@@ -252,7 +252,10 @@ def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
         if isinstance(e, Number):
             return Number(name(e.of), e.div, e.mod)
         there = Read("at", d.name, facts, e)
-        if isinstance(e, Read) and e.how == "at":  # what it had read itself, asked for in the reader's words
+        if isinstance(e, Read) and e.how in (
+            "at",
+            "count",
+        ):  # what it had read itself, asked for in the reader's words
             asked = [f._replace(query=name(f.query)) for f in e.facts if isinstance(f, Line)]
             there = e._replace(facts=frozenset(asked)) if len(asked) == len(e.facts) else there
         alone = c.count == 1 and there.where == c.name and not there.facts  # the reader itself

@@ -65,7 +65,7 @@ def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> lis
 
     Parts that add to one column are added and rounded in their order, so each needs a part of its own, behind
     the last one.  Each head of the model has keys and values of its own, so as many sets of them are needed.
-    A linear part that says how few bits its numbers take, which its rule sees, does not set the precision.
+    A part that says how few bits its numbers take, which its rule sees (`few`), does not set the precision.
     """
     heads = [min(_size(part, "h", 1), _size(part, "kv_heads", _size(part, "h", 1))) for part in there]
     bits, first = [], 0
@@ -75,7 +75,7 @@ def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> lis
         if at is None:
             return None
         heads[at], first = heads[at] - h, 0 if apart else at + 1
-        if want.name != "linear" or "p" not in want.arguments:
+        if want.name not in ("linear", "mamba2") or "p" not in want.arguments:
             bits.append(_size(there[at], "p"))
     return bits
 
@@ -85,12 +85,18 @@ def _size(part: Call, key: str, default: Value = "") -> int:
 
 
 def _within(want: Call, part: Call) -> bool:
-    """Whether sizes that can be filled up with zeros are there, and all others are the same."""
+    """Whether sizes that can be filled up with zeros are there, and all others are the same.
+
+    Features of an unused key column must be 0 (`turns`): elu1(0) and e^0 are not.  The norm of mamba2
+    is over all of its channels.
+    """
     mine, its = want.arguments, part.arguments
     if want.name != part.name or not mine.keys() <= its.keys() or _size(part, "p") < _size(want, "p", 1):
         return False
     said: dict[str, Any] = _UNSAID | ({"d_k": mine["d"]} if "d" in mine else {}) | mine
-    turns = said.get("phi", "relu") in ("relu", "identity")  # then an unused key column stays unused
+    turns = said.get("phi", said.get("over", "relu")) in ("relu", "identity", "mamba2", "gated_delta")
+    if want.name == "mamba2" and (mine["h"], mine["d"]) != (its["h"], its["d"]):
+        return False
     for key, size in its.items():
         least = said.get(key, "")
         both = type(size) is type(least)

@@ -125,8 +125,11 @@ def readings(x: Vec, columns: Iterable[int], also: Also) -> Iterator[tuple[At, l
 
 def _linear(state: State, c: Class) -> Fraction:
     """The task decides by some numbers: all of them are read, and what else is read may be anything."""
-    U, f = state.matrix("readout.U"), state.f
-    logits = state.x[c.name].times(U, f).plus(state.vector("readout.u"), f)
+    logits = (
+        state.x[c.name].times(state.matrix("readout.U"), state.f).plus(state.vector("readout.u"), state.f)
+    )
+    if c.name in state.spec.wrong:
+        return logits[0].ends[0] - max(logits[a].ends[1] for a in range(1, state.spec.answers))
     named = {state.plain(n, c): n for n in logits.terms if isinstance(n, Number)}
     ways = [way for way in state.spec.answer if isinstance(way, Decision) and {*way.numbers} <= named.keys()]
     need(ways, "the logits do not read what decides")

@@ -23,7 +23,7 @@ A sceptic reads here whether this is the task; everything else is derived from t
 
 from collections import namedtuple
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -90,6 +90,19 @@ class Machine(NamedTuple):
     turn: Callable[[str, tuple[int, ...], Any], int]
 
 
+class Steps(NamedTuple):
+    """The task as a machine of few states: `turn` of a state and an id is a state, or None if it knows none.
+
+    `all` are the pairs of a state and an id, by which tokens are known; all ids are below `ids`.
+    """
+
+    start: Hashable
+    ids: int
+    turn: Callable[[Any, int], Hashable]
+    all: list[tuple[Any, int]]
+    field: Number
+
+
 @dataclass(frozen=True)
 class Spec:
     """`answer` says the same in one or more ways.
@@ -107,6 +120,8 @@ class Spec:
     promises: frozenset[tuple[str, str, Facts]] = frozenset()
     sums: tuple[int, ...] = ()
     machine: Machine | None = None
+    steps: Steps | None = None
+    wrong: tuple[str, ...] = ()  # of those that ask: who must say 0, whatever else is known
     ids: Mapping[str, frozenset[int]] = field(default_factory=dict)
     written: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
     later: tuple[int, ...] = ()
@@ -259,6 +274,35 @@ def _dyck(n: int, k: int, D: int) -> Spec:
     return Spec(text(("text", n, 0, 2 * k), last="last"), ("last",), 2, (answer,), machine=machine)
 
 
+def _dyck_by_steps(n: int, k: int, D: int, segments: int) -> Spec:
+    """The same: a state is the first bracket's kind and those that are open; behind a fault all is wrong."""
+    need(k ** (D + 1) * k <= 1 << 10 and segments <= 2, "a stack too deep to be followed")
+    stacks = [stack for h in range(D + 1) for stack in product(range(k), repeat=h)]
+    states: list[Any] = [None, *((kind, stack) for kind in range(k) for stack in stacks)]
+
+    def turn(state: Any, read: int) -> Any:
+        kind, stack = state or (read % k, ())
+        if read < k:
+            return (kind, (*stack, read)) if len(stack) < D else None
+        return (kind, stack[:-1]) if stack and stack[-1] == read - k else None
+
+    pairs = [(state, read) for state in states for read in range(2 * k)]
+    field = Number(Cell("step", len(pairs)))
+    classes = text(
+        *([("first", 1, 0, 2 * k), ("rest", n - 1, 0, 2 * k)] if segments == 2 else [("text", n, 0, 2 * k)]),
+        last="last",
+    )
+    wild = [replace(c, name=c.name + "~", view=True) for c in classes if c.count > 1 or c.view]
+
+    def right(row: tuple[Any, ...]) -> int:
+        after = turn(*pairs[row[0]])
+        return int(after is not None and not after[1])
+
+    answer = Decision((field,), right)
+    steps = Steps(None, 2 * k, turn, pairs, field)
+    return Spec((*classes, *wild), ("last", "last~"), 2, (answer,), steps=steps, wrong=("last~",))
+
+
 _SPECS: dict[str, Callable[..., Spec]] = {
     "eva": lambda n: _index(n, n), "index": _index, "retrieval": _retrieval, "two_sum": _two_sum,
     "two_sum_any": _two_sum_any, "equality": lambda n: _compared(n, {(0, 1), (1, 0)}),
@@ -267,10 +311,15 @@ _SPECS: dict[str, Callable[..., Spec]] = {
 }  # fmt: skip
 
 
-def spec(task: str) -> Spec:
-    """The task that a text names, its sizes being checked; refused where no rule speaks of it."""
+def spec(task: str, segments: int = 0, how: Any = None) -> Spec:
+    """The task that a text names, its sizes being checked; refused where no rule speaks of it.
+
+    Some are said in two ways: `how`, and by the number of segments that the model cuts the text into.
+    """
     known = parse_call(task).name
     need(known in _SPECS, "no rule speaks of this task")
     sizes = rows.read(task).sizes
     expect(max(sizes.values()) < 1 << 62, f"{known}: a size is too large")
+    if (known, how) == ("dyck", "steps"):
+        return _dyck_by_steps(segments=segments, **sizes)
     return _SPECS[known](**sizes)

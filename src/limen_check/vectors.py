@@ -8,7 +8,7 @@ All numbers are rationals; an error interval may be made wider, never narrower.
 from collections import namedtuple
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, product
 from math import ceil, prod
 from typing import Any, NamedTuple
@@ -248,7 +248,14 @@ class Vec:
             else:
                 e = f.inside(sizes, len(used), step)
             need(sizes + e <= f.largest, "a sum overflows")  # nor does a part of it
-            forms[c] = Form.sum(parts, (-e, e)).rounded(f)
+            made = Form.sum(parts, (-e, e)).rounded(f)
+            lows = [min(w * end for end in form.ends) for form, w in parts]
+            if made.err != NONE and not made.terms and min(lows, default=ZERO) >= 0:
+                least = f.rn(
+                    max(ZERO, max(lows) * (1 - 2 * f.acc) - f.tiny)
+                )  # none of numbers ≥ 0 is above their sum
+                made = Form(made.const, {}, (max(least - made.const, made.err[0]), made.err[1]))
+            forms[c] = made
         return Vec(forms, self.keys)
 
     def plus(self, other: "Vec", f: Format | None = None) -> "Vec":
@@ -278,19 +285,36 @@ class Vec:
         return tuple(chain.from_iterable(fields)), [tuple(chain.from_iterable(row)) for row in rows]
 
     def relu(self) -> "Vec":
-        """On all rows of the fields that a number depends on, interval ends included: monotone."""
-        forms, keys = {}, dict(self.keys)
-        for c, form in self.forms.items():
-            names = sorted(form.terms, key=repr)
-            need(prod(len(self.keys[n]) for n in names) <= 1 << 16, "a ReLU reads too many rows")
-            before = [sum(row, form.const) for row in product(*(form.terms[n].rows() for n in names))]
-            lo = min(max(ZERO, v + form.err[0]) - max(ZERO, v) for v in {*before})
-            hi = max(max(ZERO, v + form.err[1]) - max(ZERO, v) for v in {*before})
-            made, name = Column.of([max(ZERO, v) for v in before]), names[0] if names else None
+        return self.map(lambda lo, hi: (max(ZERO, lo), max(ZERO, hi)))
+
+    def map(self, g: Callable[[Fraction, Fraction], Interval], columns: Iterable[int] = ()) -> "Vec":
+        """A function of every number, and of 0 in `columns`: on all rows of the fields that it depends on.
+
+        g takes the ends of an interval to ends of what may come out.
+        """
+        forms, keys, known = {}, dict(self.keys), lru_cache(None)(g)
+        for c in {*self.forms, *columns}:
+            form = self[c]
+            vary = [n for n, column in form.terms.items() if not column.fixed] or form.terms
+            base = sum((column.least for n, column in form.terms.items() if n not in vary), form.const)
+            names = sorted(vary, key=repr)
+            columns_ = [form.terms[n] for n in names]
+            need(prod(len(self.keys[n]) for n in names) <= 1 << 17, "a function reads too many rows")
+            sums = {
+                i: sum((x.levels[k] for x, k in zip(columns_, i, strict=True)), base)
+                for i in product(*(range(len(x.levels)) for x in columns_))
+            }
+            level = {i: known(v, v)[0] for i, v in sums.items()}
+            ends = [(known(v + form.err[0], v + form.err[1]), level[i]) for i, v in sums.items()]
+            err = min(lo - y for (lo, _), y in ends), max(hi - y for (_, hi), y in ends)
+            number = {v: i for i, v in enumerate(dict.fromkeys(level.values()))}
+            at = {i: number[y] for i, y in level.items()}
+            made = Column(tuple(number), [at[i] for i in product(*(x.at for x in columns_))])
+            name = names[0] if names else None
             if len(names) > 1:
                 fields, rows = self.flat(names)
                 name = Joint(fields)
                 need(keys.setdefault(name, tuple(rows)) == tuple(rows), "fields in two orders")
-            known = Form(ZERO, {name: made}) if names else Form(made.least)
-            forms[c] = Form.sum([(known, ONE)], (lo, hi))
+            exact = Form(ZERO, {name: made}) if names else Form(made.least)
+            forms[c] = Form.sum([(exact, ONE)], err)
         return Vec(forms, keys)
