@@ -40,6 +40,10 @@ def check_solves(c: Mapping[str, Any], model: Model) -> str:
 def check_fits(c: Mapping[str, Any], model: Model) -> str:
     """The same, and the architecture holds the model's layers in a precision that is enough."""
     architecture.read(c["architecture"])  # also what is not used has to exist
+    for part in (part for layer in parse_stack(c["architecture"]) for part in layer):
+        length = sum(segment["count"] for segment in model.header["embedding"]["segments"])
+        reads = part.name != "log_linear" or length <= 1 << _size(part, "levels") - 1
+        need(reads, "a text beyond the levels of a part, though it is not used")
     sentence, wanted = check_solves(c, model), parse_stack(model.header["architecture"])
     left, bits = iter(parse_stack(c["architecture"])), []
     for i, layer in enumerate(wanted):  # each in the first one left that holds it

@@ -2,12 +2,24 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import ceil, isqrt
+from math import ceil, gcd, isqrt
 
 from limen_check import functions, steps
 from limen_check.attention import moved
 from limen_check.files import need
-from limen_check.memory import Memory, Shapes, Vecs, constant, few, gated, heads, mapped, no_fading, scaled
+from limen_check.memory import (
+    DEAD,
+    Memory,
+    Shapes,
+    Vecs,
+    constant,
+    few,
+    gated,
+    heads,
+    mapped,
+    no_fading,
+    scaled,
+)
 from limen_check.state import State
 from limen_check.tasks import NO_FACTS, PLACE, Class, Facts, Line, Number
 from limen_check.text import Call
@@ -89,16 +101,25 @@ def _before(s: State, c: Class, told: Vecs) -> Vec:
     at = c.first + c.start - 1
     for d in s.text:
         there = at >= 0 and (at - d.first - d.start) % d.step == 0 and (c.count == 1 or c.step == d.step)
-        if there and d.first + d.start <= at and c.first + c.last - 1 <= d.first + d.last:
+        here = d.count == 1 or c.first == d.first  # a place in another segment is no place in this one
+        if there and here and d.first + d.start <= at and c.first + c.last - 1 <= d.first + d.last:
             facts: Facts = NO_FACTS if d.count == 1 else frozenset({Line(Number(PLACE), Number(PLACE), -1)})
-            need(d.count == 1 or c.first == d.first, "a token of another segment")
             return moved(told[d.name], d, facts, c)
-    ends = {i: [told[d.name][i].ends for d in s.text] for d in s.text for i in told[d.name].forms}
+    near = [told[d.name] for d in s.text if _may_precede(d, c)]
+    ends = {i: [x[i].ends for x in near] for x in near for i in x.forms}
     wide = {i: (min(ZERO, *(lo for lo, _ in e)), max(ZERO, *(hi for _, hi in e))) for i, e in ends.items()}
     return Vec.of(
         {i: (lo + hi) / 2 for i, (lo, hi) in wide.items()},
         {i: ((lo - hi) / 2, (hi - lo) / 2) for i, (lo, hi) in wide.items()},
     )
+
+
+def _may_precede(d: Class, c: Class) -> bool:
+    """Whether a token of d may stand directly before one of c: in reach, and not always off by a step."""
+    at, first = c.first + c.start - 1, d.first + d.start
+    apart = gcd(c.step if c.count > 1 else 0, d.step if d.count > 1 else 0)
+    meets = (at - first) % apart == 0 if apart else at == first
+    return meets and first <= c.first + c.last - 1 and at <= d.first + d.last
 
 
 def normed(s: State, y: Vec, inner: int) -> Vec:
@@ -157,7 +178,7 @@ def mamba_shapes(call: Call, width: int) -> Shapes:
 def mamba(s: State, at: str, call: Call) -> Vecs:
     """As mamba2 with one head whose ports are made of its channels, and without a norm."""
     d, rates = call.number("d"), s.matrix(f"{at}.A")
-    dead = all(functions.exp(v, v, s.f) == NONE for column in rates.values() for v in column.values())
+    dead = all(v <= DEAD for column in rates.values() for v in column.values())
     need(dead and sum(map(len, rates.values())) == d * call.number("s"), "a memory that fades")
     off = not s.vector(f"{at}.conv_bias").forms and not s.vector(f"{at}.D").forms and not s.matrix(f"{at}.T")
     need(off and not s.spec.steps, "a convolution with a bias, or what passes by the memory")

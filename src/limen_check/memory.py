@@ -24,6 +24,11 @@ from limen_check.vectors import NONE, ONE, ZERO, Column, Form, Joint, Matrix, Ve
 
 Vecs = dict[str, Vec]
 Shapes = dict[str, tuple[int, ...]]
+SATURATED, DEAD = (
+    104,
+    -800,
+)  # σ and ln σ from here on, and e^A up to here, are the same in every way to run them
+_TAME, _SHARE = power(-20), power(-44)  # features and values that are not 0, and β, are no smaller
 
 
 @dataclass(eq=False)
@@ -53,6 +58,15 @@ class Memory:
         fits = 8 * self.s.length * room * max(ONE, self.λ) <= most
         need(self.s.short and fits, "a memory overflows, or is too long")
 
+    def tame(self, reader: str | None = None, writer: str | None = None) -> None:
+        """No product of β, a query, a key and a value is subnormal, in whatever order they are multiplied."""
+        sides = (self.q, reader), (self.k, writer), (self.v, writer)
+        forms = [form for side, only in sides for x in _of(side, only) for form in x.forms.values()]
+        need(not any(form.many for form in forms), "too many numbers to look at")
+        sizes = {abs(v) for form in forms for v in (form.values if form.err == NONE else [form.cap])}
+        small = min(sizes - {ZERO}, default=ONE) < _TAME or (self.β is not None and self.β < _SHARE)
+        need(not small, "numbers so small that products of them vanish")
+
     def ask(self, c: Class) -> Ask:
         return Ask(
             self.s,
@@ -72,6 +86,7 @@ class Memory:
         if rule not in ("mean", "alike"):
             return self._one(ask)
         expect(len(rest) == 1 and rest[0] in known, "hints: no such class of keys")
+        self.tame(c.name, rest[0])
         need(known[rest[0]] in ask.seen and self.normalised, "a class that is not seen, or a plain sum")
         return (self._mean if rule == "mean" else self._alike)(ask, known[rest[0]])
 
@@ -246,9 +261,9 @@ def constant(s: State, at: str, matrix: str, bias: str, g: Function) -> dict[int
 
 
 def no_fading(s: State, at: str) -> None:
-    """exp(-e^A·Δ) is 1 where e^A is 0 and Δ = softplus(xT + t) is finite."""
-    rates = mapped(s, s.vector(f"{at}.A"), functions.exp, range(s.model.weights[f"{at}.A"].shape[0]))
-    need(not rates.forms, "a memory that fades")
+    """exp(-e^A·Δ) is 1 where A ≤ -800 and Δ = softplus(xT + t) is finite: e^A·Δ is below 2^-120."""
+    rates = constant(s, at, "", "A", functions.identity).values()
+    need(max(rates) <= DEAD, "a memory that fades")
     for x in s.x.values():
         mapped(s, x.times(s.matrix(f"{at}.T"), s.f).plus(s.vector(f"{at}.t"), s.f), functions.softplus)
 
@@ -314,6 +329,10 @@ def plain(
 def scaled(s: State, x: Vec, w: Fraction) -> Vec:
     """Times a number, rounded."""
     return x.each(lambda form: Form.sum([(form, w)]).rounded(s.f)) if w != 1 else x
+
+
+def _of(side: Vecs, only: str | None) -> list[Vec]:
+    return [x for name, x in side.items() if only in (None, name)]
 
 
 def _caps(side: Vecs) -> dict[int, Fraction]:

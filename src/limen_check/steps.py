@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from limen_check.memory import Memory
     from limen_check.state import State
 
-WILD = "~"
+WILD, _WEIGHT = "~", power(-40)
 Step = tuple[str, int]  # a class, and a step of its tokens
 Row = Mapping[int, Fraction]  # of a token: what is not 0
 Entries = dict[tuple[int, int], Fraction]  # of a memory: (row, column)
@@ -82,6 +82,7 @@ class Followed:
 
     def __init__(self, memory: Memory) -> None:
         self.memory, self.s, self.steps, self.f = memory, memory.s, _steps(memory.s), memory.s.f
+        memory.tame()
         self.classes = sorted(self.s.text, key=lambda c: c.first)
         self.k, self.q, self.add = dict[Step, Row](), dict[Step, Row](), dict[Step, Entries]()
         share = ONE if memory.β is None else memory.β
@@ -176,6 +177,15 @@ class Followed:
         well = low >= 0 < anchor == grain(anchor or ONE) and self.classes[0].count == 1 and not more
         return anchor if well and 16 * self.s.length * rest < anchor * self.f.acc else None
 
+    def _first(self, q: Vec) -> Fraction:
+        """What the first token weighs at least, by one number of the query: all weights are ≥ 0."""
+        first = self.classes[0]
+        keys = [k for (name, _), k in self.k.items() if name == first.name]
+        least = {a: min(k.get(a, ZERO) for k in keys) for a in q.forms}
+        return max((form.ends[0] * least[a] for a, form in q.forms.items()), default=ZERO) * (
+            first.count == 1
+        )
+
     @staticmethod
     def _dot(q: Row, k: Row) -> Fraction:
         return sum((v * k[a] for a, v in q.items() if a in k), ZERO)
@@ -239,9 +249,9 @@ class Followed:
         if m.normalised and q.forms:
             anchor = self._anchor(q.const, True) if plain else None
             rises, over = rises and anchor is not None, anchor or ONE
-            if anchor is None:  # an average, rounded as its normaliser is
-                need(weighs, "negative features")
-                top = power(max(0, exponent(cap) + 1)) if cap else ZERO
+            if anchor is None:  # an average, but for roundings: its normaliser is not subnormal
+                need(weighs and self._first(q) >= _WEIGHT, "negative features, or nothing is surely read")
+                top = 2 * power(max(0, exponent(cap) + 1)) if cap else ZERO
         strange = [
             self._dot(q.const, {a: v for (a, at), v in self.add[c.name, i].items() if at == b})
             for c in self.classes

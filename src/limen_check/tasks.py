@@ -7,6 +7,7 @@ A number is an integer (of // div) % mod of a token, mod = 0 for none, and `of` 
     Read("at", c, facts, e)     e of THE token of class c that the facts single out
     Read("back", o, {}, e)      e of the token o positions before
     Read("exists", c, facts)    1 if a token of class c at or before it satisfies the facts, else 0
+    Read("nearest", c, {}, e)   e of the token of class c that is nearest to it, or whose point is
     Read("found", c, facts, k)  the number k of that token, or k's modulus where there is none
     Read("count", c, facts)     how many there are in all
     Cell(i, size)               cell i of the task's machine, below `size`, after this token
@@ -24,8 +25,10 @@ A sceptic reads here whether this is the task; everything else is derived from t
 from collections import namedtuple
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import product
 from math import prod
+from operator import mul
 from typing import Any, NamedTuple
 
 from limen_check import rows
@@ -121,6 +124,7 @@ class Spec:
     sums: tuple[int, ...] = ()
     machine: Machine | None = None
     steps: Steps | None = None
+    nearness: Callable[[int, int], Any] | None = None  # of a query's id and a point's: larger is nearer
     wrong: tuple[str, ...] = ()  # of those that ask: who must say 0, whatever else is known
     ids: Mapping[str, frozenset[int]] = field(default_factory=dict)
     written: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
@@ -250,6 +254,32 @@ def _sparse_average(n: int, q: int) -> Spec:
     return Spec(text(("z", n, 0, 2), ("y", q, 0, n), last="last"), ("last",), q + 1, (ones,))
 
 
+def _nearest_neighbor(n: int, D: int, g: int) -> Spec:
+    """Points in {-g..g}^D without 0 and their labels in turn, then a point: the label of the nearest?
+
+    A cosine s/(|q||v|) rises with s|s|/|v|².  Labels are the ids behind those of points.
+    """
+    need(D <= 8 and g <= 8 and (2 * g + 1) ** D <= 1 << 8, "too many points to look at")
+    base, points = 2 * g + 1, (2 * g + 1) ** D
+
+    def vector(i: int) -> list[int]:
+        return [i // base**j % base - g for j in range(D)]
+
+    def nearness(q: int, i: int) -> Fraction:
+        v, s = vector(i), sum(map(mul, vector(q), vector(i)))
+        return Fraction(s * abs(s), sum(map(mul, v, v)))
+
+    classes = Class("points", 0, 0, 2, n, 0, points), Class("labels", 0, 1, 2, n, points, points + 2)
+    found = Number(Read("nearest", "points", NO_FACTS, PLACE), 2)
+    facts = NO_FACTS if n == 1 else frozenset({Line(Number(PLACE, 2), found)})
+    labels = Number(Read("at", "labels", facts, TOKEN)), Number(Read("nearest", "labels", NO_FACTS, TOKEN))
+    ways = tuple(Decision((label,), lambda row: int(row[0]) - points) for label in labels)
+    ids = frozenset(range(points)) - {points // 2}
+    query = Class("query", 2 * n, 0, 1, 1, 0, points)
+    told = {"points": ids, "query": ids}
+    return Spec((*classes, query), ("query",), 2, ways, nearness=nearness, ids=told)
+
+
 def _dyck(n: int, k: int, D: int) -> Spec:
     """Ids below k open a bracket, id k + i closes kind i; right order, at most D open, all closed.
 
@@ -276,7 +306,7 @@ def _dyck(n: int, k: int, D: int) -> Spec:
 
 def _dyck_by_steps(n: int, k: int, D: int, segments: int) -> Spec:
     """The same: a state is the first bracket's kind and those that are open; behind a fault all is wrong."""
-    need(k ** (D + 1) * k <= 1 << 10 and segments <= 2, "a stack too deep to be followed")
+    need(D <= 64 and k ** (D + 1) * k <= 1 << 10 and segments <= 2, "a stack too deep to be followed")
     stacks = [stack for h in range(D + 1) for stack in product(range(k), repeat=h)]
     states: list[Any] = [None, *((kind, stack) for kind in range(k) for stack in stacks)]
 
@@ -308,6 +338,7 @@ _SPECS: dict[str, Callable[..., Spec]] = {
     "two_sum_any": _two_sum_any, "equality": lambda n: _compared(n, {(0, 1), (1, 0)}),
     "disjointness": lambda n: _compared(n, {(1, 1)}), "recall": _recall, "composition": _composition,
     "cgram": _cgram, "counting": _counting, "sparse_average": _sparse_average, "dyck": _dyck,
+    "nearest_neighbor": _nearest_neighbor,
 }  # fmt: skip
 
 

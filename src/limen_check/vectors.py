@@ -197,6 +197,18 @@ class Form:
         return self if (low, high) == self.err else Form(self.const, self.terms, (low, high))
 
 
+def _one_hot(parts: Sequence[tuple[Form, Fraction]]) -> bool:
+    """Whether in every row of one field one number at most is not 0, and that is 1: a sum picks a weight."""
+    names = {name for form, _ in parts for name in form.terms}
+    plain = all(form.err == NONE and not form.const and not form.many for form, _ in parts)
+    if len(names) != 1 or not plain:
+        return False
+    (name,) = names
+    columns = [form.terms[name] for form, _ in parts]
+    ones = all({*column.levels} <= {ZERO, ONE} for column in columns)
+    return ones and all(sum(row) <= 1 for row in zip(*(column.rows() for column in columns), strict=True))
+
+
 class Vec:
     """The numbers of a token by columns, and the rows of all fields.  A column that is not named is 0."""
 
@@ -245,6 +257,8 @@ class Vec:
             step = None if None in steps else min(filter(None, steps), default=None)
             if len(used) == 1 and grain(used[0][1]) == abs(used[0][1]):  # times a power of two: exact
                 e = ZERO if step and step >= f.tiny else f.tiny
+            elif _one_hot(used) and step and step >= f.tiny:
+                e = ZERO
             else:
                 e = f.inside(sizes, len(used), step)
             need(sizes + e <= f.largest, "a sum overflows")  # nor does a part of it

@@ -10,7 +10,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from limen_check import carried, chain, delta, linear, mamba, pooling, readout, recurrent, steps
+from limen_check import carried, chain, delta, linear, mamba, nearest, pooling, readout, recurrent, steps
 from limen_check.attention import Ask, asks
 from limen_check.files import Model, expect, need
 from limen_check.state import State
@@ -22,7 +22,7 @@ Shapes = dict[str, tuple[int, ...]]
 _RULES: dict[str, tuple[int, Callable[..., Vec]]] = {  # of so many classes
     "one": (1, Ask.one), "exists": (2, pooling.exists), "hit": (2, partial(pooling.exists, rows=True)),
     "found": (2, pooling.found), "pair": (2, pooling.pair), "latest": (2, chain.latest),
-    "share": (1, pooling.share),
+    "share": (1, pooling.share), "nearest": (1, nearest.nearest),
 }  # fmt: skip
 _OPTIONS = {
     "softmax": {"kv_heads", "bidirectional"}, "window": {"kv_heads", "W"},
