@@ -62,8 +62,8 @@ def margin(
     """The least margin of all written tokens and of the answer."""
     call, digits = parse_call(task), Digits.of(header)
     need(header["answers"] == 1 << digits.bits, "tokens that cannot be written")
-    if call.name in ("composition", "nearest_neighbor"):
-        return _composition(tasks.spec(task), steps, forward, digits)
+    if call.name in ("composition", "nearest_neighbor", "recall"):
+        return _written(tasks.spec(task, how="pairs"), steps, forward, digits)
     ahead = [
         part.arguments.get("bidirectional") for layer in parse_stack(header["architecture"]) for part in layer
     ]
@@ -74,7 +74,7 @@ def margin(
     return _three_sum(call, steps, forward, digits, hints.get("blocks"))
 
 
-def _composition(asked: tasks.Spec, steps: int, forward: Forward, digits: Digits) -> Fraction:
+def _written(asked: tasks.Spec, steps: int, forward: Forward, digits: Digits) -> Fraction:
     """Token after token: what the last one writes are the digits of some numbers, in its own words."""
     need(1 <= steps <= len(asked.classes), "no chain of so many steps")
     c, length, least, written = asked.classes[-1], sum(c.count for c in asked.classes), [], dict[str, Any]()

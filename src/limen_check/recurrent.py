@@ -163,8 +163,9 @@ class Recurrence:
         after: dict[str, Standing] = {}
         for c in self.order:
             now = {cell: self.turned(cell, c, now) for cell in self.cells}
-            stale = {*self.cells} if c.count > 1 else set()
-            while stale:  # closed under further tokens of the class
+            stale, left = {*self.cells}, c.count - 1
+            while stale and left:  # after as many tokens as the class has, or closed under further ones
+                left -= 1
                 new = {cell: self.turned(cell, c, now) for cell in stale}
                 same = all(new[cell].get(v, ids) == ids for cell in new for v, ids in now[cell].items())
                 need(same, "a cell stands there in two ways")

@@ -214,6 +214,18 @@ def _recall(n: int, V: int, q: int) -> Spec:
     return Spec(tuple(classes), ("even", "odd")[: 1 + (q > 1)], V, (answer,), promises)
 
 
+def _recall_in_pairs(n: int, V: int, q: int) -> Spec:
+    """The same for one key that is asked for: pairs of a key and a value, then the key."""
+    need(q == 1, "several keys are asked for")
+    sizes = ("keys", 0, 0, 2, n), ("values", 0, 1, 2, n), ("query", 2 * n, 0, 1, 1)
+    asked: Facts = frozenset({Line(Number(TOKEN), Number(TOKEN))})
+    pair = Number(Read("at", "keys", asked, PLACE), 2)
+    facts = NO_FACTS if n == 1 else frozenset({Line(Number(PLACE, 2), pair)})
+    answer = Number(Read("at", "values", facts, TOKEN))
+    classes = tuple(Class(*size, 0, V) for size in sizes)
+    return Spec(classes, ("query",), V, (answer,), frozenset({("one", "keys", asked)}))
+
+
 def _composition(m: int, **n: int) -> Spec:
     """i_0 = z_0, i_1 = z_1(i_0), i_{l+1} = z_{l+1}(w_l, i_l); z_l(ω, ι) stands at ω·N_{l-2} + ι."""
     parts = (1, *n.values())  # n_0 = 1: z_1 has no parts
@@ -250,8 +262,17 @@ def _counting(n: int, S: int) -> Spec:
 def _sparse_average(n: int, q: int) -> Spec:
     """How many of the z at the places y_1 < … < y_q are 1?"""
     fetched = listed(Number(Read("at", "z", at_place(n, Number(TOKEN)), TOKEN)), rows={(1,)})
-    ones = Decision((Number(Read("count", "y", frozenset({fetched}))),), lambda row: int(row[0]))
-    return Spec(text(("z", n, 0, 2), ("y", q, 0, n), last="last"), ("last",), q + 1, (ones,))
+    machine = Machine(
+        cells={"count": Cell("count", q + 1)},
+        numbers={"y": fetched.keys},
+        action=lambda c, at: int(c == "y" and at in fetched.rows),
+        reads=lambda cell: ("count",),
+        turn=lambda cell, old, hit: old[0] + hit,
+    )
+    numbers = Number(Read("count", "y", frozenset({fetched}))), Number(machine.cells["count"])
+    ways = tuple(Decision((number,), lambda row: int(row[0])) for number in numbers)
+    classes = text(("z", n, 0, 2), ("y", q, 0, n), last="last")
+    return Spec(classes, ("last",), q + 1, ways, machine=machine)
 
 
 def _nearest_neighbor(n: int, D: int, g: int) -> Spec:
@@ -353,4 +374,6 @@ def spec(task: str, segments: int = 0, how: Any = None) -> Spec:
     expect(max(sizes.values()) < 1 << 62, f"{known}: a size is too large")
     if (known, how) == ("dyck", "steps"):
         return _dyck_by_steps(segments=segments, **sizes)
+    if (known, how) == ("recall", "pairs"):
+        return _recall_in_pairs(**sizes)
     return _SPECS[known](**sizes)

@@ -10,7 +10,19 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from limen_check import carried, chain, delta, linear, mamba, nearest, pooling, readout, recurrent, steps
+from limen_check import (
+    carried,
+    chain,
+    delta,
+    linear,
+    mamba,
+    nearest,
+    pooling,
+    readout,
+    recurrent,
+    sparse,
+    steps,
+)
 from limen_check.attention import Ask, asks
 from limen_check.files import Model, expect, need
 from limen_check.state import State
@@ -27,6 +39,7 @@ _RULES: dict[str, tuple[int, Callable[..., Vec]]] = {  # of so many classes
 _OPTIONS = {
     "softmax": {"kv_heads", "bidirectional"}, "window": {"kv_heads", "W"},
     "masked_softmax": {"kv_heads", "first", "last"}, "linear": {"phi", "normalise"},
+    "block_sparse": {"B", "k"},
 }  # fmt: skip
 
 
@@ -55,12 +68,20 @@ def _softmax(state: State, at: str, call: Call) -> dict[str, Vec]:
         Q, K, V = (cut(name, head) for name in sizes)
         for name, ask in asks(state, Q, K, V, bool(both)).items():
             look = state.looks.get((at, head, name), ["average"])
-            if call.name != "softmax":
-                _in_sight(ask, look, call.number("W", default=call.arguments.get("last", "")))
-            got = _read(ask, look)
+            if call.name == "block_sparse":
+                got = _in_blocks(ask, look, call.number("B"))
+            else:
+                if call.name != "softmax":
+                    _in_sight(ask, look, call.number("W", default=call.arguments.get("last", "")))
+                got = _read(ask, look)
             rounded = {head * d + c: form.rounded(state.f) for c, form in got.forms.items()}
             read[name] = read[name].plus(Vec(rounded, got.keys))
     return {name: got.times(state.matrix(f"{at}.O"), state.f) for name, got in read.items()}
+
+
+def _block_sparse(state: State, at: str, call: Call) -> dict[str, Vec]:
+    sparse.first_tokens_alone(state, at)
+    return _softmax(state, at, call)
 
 
 def _in_sight(ask: Ask, look: list[Any], reach: int) -> None:
@@ -71,6 +92,15 @@ def _in_sight(ask: Ask, look: list[Any], reach: int) -> None:
         far = ask.c.first + ask.c.start - (reach if d is None else d.first + d.start)
         near = d is not None and d.count == ask.c.count == 1 and far < reach
         need(look[0] == "one" and near, "it may be out of sight")
+
+
+def _in_blocks(ask: Ask, look: list[Any], B: int) -> Vec:
+    """Of what blocks show: an average, or the token asked for, whose block is opened."""
+    if look == ["average"]:
+        return ask.average()
+    known = {d.name: d for d in ask.state.text}
+    expect(look[0] == "opened" and len(look) == 2 and look[1] in known, "hints: no such rule of blocks")
+    return sparse.opened(ask, known[look[1]], B)
 
 
 def _read(ask: Ask, look: list[Any]) -> Vec:
@@ -89,6 +119,7 @@ def _read(ask: Ask, look: list[Any]) -> Vec:
 _MIXERS: dict[str, tuple[Callable[[Call, int], Shapes], Callable[[State, str, Call], dict[str, Vec]]]] = {
     **dict.fromkeys(("softmax", "window", "masked_softmax"), (_projections, _softmax)),
     **dict.fromkeys(("delta", "gated_delta", "kda"), (delta.delta_shapes, delta.delta)),
+    "block_sparse": (lambda c, width: _projections(c, width) | sparse.shapes(c, width), _block_sparse),
     "linear": (_projections, linear.linear),
     "gated_linear": (linear.gated_linear_shapes, linear.gated_linear),
     "log_linear": (linear.log_linear_shapes, linear.log_linear),
