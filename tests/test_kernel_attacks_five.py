@@ -53,6 +53,17 @@ def test_what_the_strange_token_writes_underflows(precision: str, tmp_path: Any)
     assert f.kernel(precision) is None
 
 
+def test_what_the_strange_token_writes_underflows_in_mamba2(tmp_path: Any) -> None:
+    c = construct(Task.parse("dyck(n=66,k=2,D=2)"), "mamba2")
+    f, at = forged(c), c.columns  # type: ignore[attr-defined]
+    assert f.kernel("bfloat16")
+    one, flag = at["one"].start, at["flag"].start
+    f.w["2.0.B"][one, 0], f.w["2.0.C"][one, 0], f.w["2.0.X"][flag, 0] = 2.0**-100, 2.0**100, 2.0**-100
+    f.w["2.0.O"] *= 32 / 256 * 2.0**102
+    assert not f.least("bfloat16", tmp_path, [[*_BAD, *[0, 2] * 31]]) > 0
+    assert f.kernel("bfloat16") is None
+
+
 @pytest.mark.parametrize("task", ["equality(n=40)", "disjointness(n=40)", "sparse_average(n=40,q=36)"])
 def test_what_an_average_is_made_of_underflows(task: str, tmp_path: Any) -> None:
     """⟨q, k⟩ = 1 and v = 2^-80 are numbers, kv = 2^-160 is none."""
