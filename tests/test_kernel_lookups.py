@@ -15,6 +15,7 @@ from unchecked import types_unchecked  # noqa: F401
 
 from limen.core.construction import Construction, construct
 from limen.core.task import Task
+from limen_check.files import Malformed
 
 POINTS = "nearest_neighbor(n=2,D=2,g=1)"
 CASES = [
@@ -134,6 +135,13 @@ def test_high_digits_that_count_less_than_low_ones(tmp_path: Any) -> None:
     f = blocks()
     f.w["0.0.Q"][:, 2] *= -1
     refused(f, tmp_path, TEXTS)
+
+
+def test_no_block_is_opened() -> None:
+    f = blocks()
+    f.header["architecture"] = f.header["architecture"].replace("k=1", "k=0")
+    with pytest.raises(Malformed):
+        f.kernel("float32")
 
 
 def test_blocks_that_are_cut_across_digits(tmp_path: Any) -> None:
