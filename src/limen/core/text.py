@@ -116,7 +116,7 @@ class _Reader:
         if self.take("mark", "("):
             self.depth += 1
             if self.depth > _DEEPEST:
-                raise BadInput(f"{self.text[:40]!r}…: more than {_DEEPEST} parentheses within each other")
+                raise BadInput(f"{self.text[:40]!r}…: more than {_DEEPEST} nested parentheses")
             layers = self.stack()
             self.need("mark", ")", "')' or ','")
             self.depth -= 1

@@ -1,4 +1,4 @@
-"""Does accuracy drop when the hops of a question exceed the full layers, however many linear ones there are?
+"""Does accuracy drop when a question has more hops than full layers, whatever the number of linear layers?
 
 The first experiment that [ye2026] asks for, and its first check: one full layer and a hundred linear ones
 against two full ones.  The task is `composition`.  With parts (w) every hop depends on the question, and L

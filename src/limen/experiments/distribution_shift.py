@@ -1,4 +1,4 @@
-"""Is what was learned on uniform inputs still right on others?
+"""Do models trained on uniform inputs stay right on other inputs?
 
 The second check that [ye2026] asks for: models trained on uniform tables are judged on permutations, tables
 of two symbols, sorted ones, needles and near-misses.

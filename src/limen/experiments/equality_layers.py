@@ -1,4 +1,4 @@
-"""Can one layer of attention compare two strings, and do two?
+"""Can one layer of attention compare two strings, and can two?
 
 The third experiment that [bhattamishra2024] asks for, with disjointness beside equality: random
 fingerprints solve equality on average with few bits, disjointness stays hard even with coins and errors

@@ -1,4 +1,4 @@
-"""Does it matter where the full layers of a hybrid stand: first, last, or in turn?
+"""Does it matter where a hybrid has its full layers: first, last or alternating?
 
 By the depth rule it does: a recurrence before the full layers brings the start of the chain to the last
 token, one behind them brings nothing that a hop needs.

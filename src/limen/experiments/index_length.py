@@ -1,4 +1,4 @@
-"""How long may the text be before a position in it can no longer be looked up?
+"""Up to which length can a position in the text be looked up?
 
 The first experiment that [bhattamishra2024] asks for.  One full layer of width 64 learns every length; one
 with a state of fixed size learns short texts and loses long ones.

@@ -1,4 +1,4 @@
-"""Does the nearest labelled point take two layers of attention?
+"""Does finding the nearest labelled point take two layers of attention?
 
 Nearest neighbours of [bhattamishra2024]: point and label are two tokens, so one layer would have to send
 all labels to one place; two layers find the point, then fetch its label.

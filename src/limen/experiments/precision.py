@@ -1,4 +1,4 @@
-"""How many bits do states and weights need: those that were trained, and those that were written down?
+"""How many bits do states and weights need when they are trained, and when they are written down?
 
 The first check that [bhattamishra2024] asks for.  States are rounded to p bits where they cross the cut, in
 training as well (straight through), so that cells can lie below the proved bound: the only failures here

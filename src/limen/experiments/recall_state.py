@@ -1,4 +1,4 @@
-"""What does a state of so many numbers recall, and which mixer makes the most of it?
+"""How much does a state of a given size recall, and which mixer uses it best?
 
 Accuracy against the size of the state, across mixers: fixed addresses (`index`), keys drawn anew
 (`retrieval`), and keys and values in two tokens (`recall`, the MQAR of [arora2024zoology]), beside the

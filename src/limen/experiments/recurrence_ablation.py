@@ -1,4 +1,4 @@
-"""Is it structure or room that a recurrent layer lacks?
+"""Does a recurrent layer lack structure or capacity?
 
 The third experiment that [ye2026] asks for: behind one full layer the recurrent ones are replaced by "fake"
 full attention masked to what a recurrence may hold, by hard attention, and by the same recurrence with a

@@ -28,23 +28,23 @@ def lines_of(said: SolveReport) -> list[str]:
         f"{said.task} by {said.construction}, {said.precision}",
         f"{plural(said.layers, 'layer')}, {plural(said.heads, 'head')} of size {said.head_dim}, "
         f"width {said.width}{thought}",
-        f"{tried}: {said.wrong} wrong; least margin {margin:.6g} seen, {_certified(said)}",
+        f"{tried}: {said.wrong} wrong; the smallest margin seen is {margin:.6g}; {_certified(said)}",
         _MEANS[said.standing],
     ]
 
 
 def _certified(said: SolveReport) -> str:
     if said.certified is not None:
-        return f"at least {said.certified:.6g} on every input, derived from the weights"
+        return f"derived from the weights: at least {said.certified:.6g} on every input"
     if said.predicted is not None:
-        return f"at least {said.predicted:.6g} on every input is argued, not checked"
-    return "none certified"
+        return f"argued, not checked: at least {said.predicted:.6g} on every input"
+    return "no margin is certified"
 
 
 def least_lines(said: LeastReport) -> list[str]:
     """A line a size."""
     return [
-        f"{said.construction}: fewest {_UNITS[said.smallest]} from which on",
+        f"{said.construction}: the fewest {_UNITS[said.smallest]} that suffice",
         "",
         f"{'':32} nothing tried is wrong   every input, by proof",
         *map(_row, said.rows),

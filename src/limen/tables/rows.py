@@ -47,7 +47,7 @@ ROWS: dict[str, Row] = {
             "Linear + CoT",
             "3*linear(h=4,d=64)",
             "linear(h=1,d=1,p=4)",
-            "It reads the text once and keeps a matrix of fixed size a head; then it may think aloud.",
+            "It reads the text once and keeps a matrix of fixed size per head; then it may think aloud.",
             steps=_THINKS,
             papers=True,
         ),
@@ -66,8 +66,8 @@ ROWS: dict[str, Row] = {
             "Sparse (block)",
             "block_sparse(h=1,d=64,B=64,k=16)",
             "block_sparse(h=1,d=1,B=4,k=1,p=4)",
-            "Each block of 64 tokens is summed up in one short message; a token reads all messages and opens "
-            "the 16 blocks that look best.",
+            "Each block of 64 tokens is summarised in one short message; a token reads all messages and "
+            "opens the 16 most promising blocks.",
             papers=True,
         ),
         Row(
@@ -111,14 +111,14 @@ ROWS: dict[str, Row] = {
             "Mamba-2",
             "3*mamba2(h=4,d=64,s=64)",
             "mamba2(h=1,d=1,s=1,p=4)",
-            "It reads the text once and keeps a matrix of fixed size a head, which it lets fade.",
+            "It reads the text once and keeps a matrix of fixed size per head, which fades.",
         ),
         Row(
             "delta",
             "Gated DeltaNet",
             "3*gated_delta(h=4,d=64)",
             "gated_delta(h=1,d=1,p=4)",
-            "It reads the text once and keeps a matrix of fixed size a head, in which it overwrites.",
+            "It reads the text once and keeps a matrix of fixed size per head, in which it can overwrite.",
         ),
         Row(
             "retrieval",
