@@ -42,7 +42,7 @@ MISTAKES = {
     ("decide", "eva(n=-3)", "linear"): "eva: n must be an integer ≥ 1, got -3",
     ("decide", "eva(n=1e9999)", "linear"): "has more than 4096 bits",
     ("decide", "eva", "softmax(h=0)"): "softmax: h must be an integer ≥ 1, got 0",
-    ("solve", "eva(n=2^40)"): "inputs of at most 16777216 tokens are drawn",
+    ("solve", "eva(n=2^40)"): "inputs of at most 16777216 tokens can be drawn",
     ("depth", "99999*softmax"): "more than 4096 layers",
     ("compare", "softmax", "linear", "--context", "0"): "at least 1 token, got 0",
     ("audit", CONFIG, "--context", "lots"): "'lots' is not a size; expected a number of tokens, such as 4096",

@@ -108,7 +108,7 @@ def test_a_mistake_breaks_a_law_and_exits_with_1(
         (("test", "mine.py:Task"), "mine.py:Task lacks answer, answers"),
         (("test", "majority"), "majority is not in the catalogue; name your own class as file.py:Name"),
         (("test", "mine.py:Majority(n=4)"), "Majority: n must be odd, got 4"),
-        (("decide", "mine.py:Total", "linear"), "mine.py:Total is no task"),
+        (("decide", "mine.py:Total", "linear"), "mine.py:Total is not a task"),
         (
             ("solve", "eva(n=4)", "--by", "mine.py:MajorityByTotal"),
             "a construction for Majority, not for eva",

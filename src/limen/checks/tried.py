@@ -58,4 +58,4 @@ def fraction(text: str) -> Fraction:
     try:
         return Fraction(float.fromhex(text)) if text.startswith("0x") else Fraction(text)
     except (OverflowError, ZeroDivisionError) as error:
-        raise BadInput(f"{text} is no number") from error
+        raise BadInput(f"{text} is not a number") from error

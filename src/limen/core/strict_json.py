@@ -58,7 +58,7 @@ def _integer(text: str) -> int:
 def _number(text: str, infinite: bool) -> float:
     value = float(text)
     if math.isnan(value) or (math.isinf(value) and not infinite):
-        raise ValueError(f"{text[:20]} is no number")
+        raise ValueError(f"{text[:20]} is not a number")
     return value
 
 

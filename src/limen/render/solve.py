@@ -46,10 +46,10 @@ def least_lines(said: LeastReport) -> list[str]:
     return [
         f"{said.construction}: the fewest {_UNITS[said.smallest]} that suffice",
         "",
-        f"{'':32} nothing tried is wrong   every input, by proof",
+        f"{'':32} no error on tried inputs   every input, by proof",
         *map(_row, said.rows),
     ]
 
 
 def _row(row: Least) -> str:
-    return f"{row.task:32} {row.works or '–':>22} {row.predicted or '–':>23}"
+    return f"{row.task:32} {row.works or '–':>24} {row.predicted or '–':>23}"
