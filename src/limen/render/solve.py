@@ -28,16 +28,17 @@ def lines_of(said: SolveReport) -> list[str]:
         f"{said.task} by {said.construction}, {said.precision}",
         f"{plural(said.layers, 'layer')}, {plural(said.heads, 'head')} of size {said.head_dim}, "
         f"width {said.width}{thought}",
-        f"{tried}: {said.wrong} wrong; the smallest margin seen is {margin:.6g}; {_certified(said)}",
+        f"{tried}: {said.wrong} wrong; smallest margin {margin:.6g}",
+        f"every input: {_certified(said)}",
         _MEANS[said.standing],
     ]
 
 
 def _certified(said: SolveReport) -> str:
     if said.certified is not None:
-        return f"derived from the weights: at least {said.certified:.6g} on every input"
+        return f"margin at least {said.certified:.6g}, derived from the weights"
     if said.predicted is not None:
-        return f"argued, not checked: at least {said.predicted:.6g} on every input"
+        return f"margin at least {said.predicted:.6g}, argued but not checked"
     return "no margin is certified"
 
 
