@@ -41,7 +41,7 @@ COLUMNS: dict[str, Column] = {
         Column(
             "eva",
             "Eva",
-            "A table of n values is read, then a place is named: what stands there?",
+            "A table of n values is read, then a position: which value is there?",
             ("eva(n=2^20)",),
             "eva(n=4)",
             "eva(n=4)",
@@ -79,7 +79,7 @@ COLUMNS: dict[str, Column] = {
         Column(
             "index",
             "Index",
-            "A string of n symbols is read, then a position: which symbol stands there?",
+            "A string of n symbols is read, then a position: which symbol is there?",
             ("index(n=2^20,S=2^16)",),
             "index(n=6,S=2)",
             "index(n=8,S=2)",
