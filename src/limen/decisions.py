@@ -220,7 +220,9 @@ def said_of(b: Bound | NoStatement) -> str:
     if isinstance(b, NoStatement):
         return f"does not apply: {b.reason}"
     if b.accuracy is not None:
-        return f"no weights are right on more than {percent(b.accuracy)} of these inputs: {b.distribution}"
+        most = f"no weights are right on more than {percent(b.accuracy)}"
+        limit = most if b.accuracy < 1 else "does not limit the accuracy"
+        return f"{limit} on these inputs: {b.distribution}"
     return f"the task needs {many(b.needs_bits or 0)} bits, the architecture holds {many(b.has_bits or 0)}"
 
 
