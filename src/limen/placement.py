@@ -19,6 +19,7 @@ from limen.core.errors import BadInput, counted
 from limen.core.kernel import Accepted, Files, accept
 from limen.core.mixer import Mixer
 from limen.core.numbers import Precision
+from limen.core.quantities import plural
 from limen.core.verdict import Argued
 from limen.mixers.softmax import Softmax
 from limen.model.files import written
@@ -52,7 +53,7 @@ def offer(construction: Construction, architecture: Architecture, steps: int) ->
     """How the construction lives here, or the reason why it does not."""
     counted(steps)
     if construction.steps > steps:
-        return f"needs {construction.steps} steps of chain of thought; {steps} are given"
+        return f"needs {plural(construction.steps, 'step')} of chain of thought; given: {steps}"
     frame, encoder = construction.frame(), False
     used = _used(frame, architecture)
     if used is None and not construction.steps and (seeing := as_encoder(frame)) is not None:

@@ -1,4 +1,4 @@
-"""One layer of block-sparse attention tells its last token little of the blocks of one player."""
+"""One layer of block-sparse attention passes little about one player's blocks to its last token."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ def inequality(case: Case) -> Sides | NoStatement:
     assert isinstance(mixer, BlockSparse)
     m = cosines(case.task)
     if mixer.h * p >= m.bit_length():
-        return NoStatement(f"{m} different cosines are no more than {mixer.h} scores of {p} bits tell apart")
+        return NoStatement(
+            f"{m} different cosines are no more than {mixer.h} scores of {p} bits can distinguish"
+        )
     bad = n * (2 ** (mixer.h * p) - 1) // (m - 1)
     return Sides(needs=n - bad, has=mixer.h * p * ((2 * n + 1) // mixer.B + 2 * (mixer.d + 2)))
 
