@@ -163,7 +163,9 @@ def test_a_name_on_the_hub_is_looked_up_in_its_cache_first(tmp_path: Path) -> No
     assert found.returncode == 0 and json.loads(found.stdout)["kv_bytes_per_token"] == 73_728
     lost = subprocess.run([*command, "someone/other"], capture_output=True, text=True, env=environment)
     assert (
-        lost.returncode == 2 and lost.stderr.count("\n") == 1 and "not to be had from the hub" in lost.stderr
+        lost.returncode == 2
+        and lost.stderr.count("\n") == 1
+        and "could not be fetched from the hub" in lost.stderr
     )
 
 

@@ -68,10 +68,10 @@ def test_an_engine_that_knows_no_window_of_a_type_keeps_every_token(engine: str)
     found = by(engine, MISTRAL, context=32768)
     assert found.cache_bytes == whole.cache_bytes > 7 * found.minimal_bytes
     assert found.window_bytes == 0 and found.kv_bytes_per_late_token == found.kv_bytes_per_token
-    assert any("knows no window of mistral" in remark for remark in found.remarks)
+    assert any("has no sliding window for mistral" in remark for remark in found.remarks)
     assert found.limits == by("minimal", MISTRAL, context=32768).limits  # theory is about the model
     known = by(engine, {"model_type": "gpt_oss"}, context=32768)
-    assert known.window_bytes > 0 and not any("knows no window" in remark for remark in known.remarks)
+    assert known.window_bytes > 0 and not any("has no sliding window" in remark for remark in known.remarks)
 
 
 def test_sglang_gives_windows_a_share_of_the_pool() -> None:

@@ -167,7 +167,7 @@ def test_a_field_of_any_value_is_read_or_refused_in_one_line(config: dict[str, A
         ({"context": 0}, "the number of tokens of context must be at least 1, got 0"),
         ({"sequences": 0}, "the number of sequences must be at least 1"),
         ({"speculative": -1}, "the number of speculative tokens must be at least 0"),
-        ({"tensor_parallel": 3}, "tensor parallelism over 3 ranks does not divide 8 heads"),
+        ({"tensor_parallel": 3}, "8 heads cannot be divided over 3 ranks of tensor parallelism"),
         ({"kv_dtype": "fp9"}, "no dtype (option) named 'fp9'"),
         ({"engine": "ollama"}, "no engine named 'ollama'"),
         ({"needs": ("nothing",)}, "no task named 'nothing'"),

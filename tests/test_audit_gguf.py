@@ -181,7 +181,7 @@ def test_every_cut_of_a_header_is_one_line(tmp_path: Path) -> None:
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a") + struct.pack("<IIQ", 9, 4, 2**62), "cut short"),
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a") + struct.pack("<IIQ", 9, 8, 2**62), "strings"),
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a") + struct.pack("<II", 9, 9), "a list of type 9"),
-        (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a") + struct.pack("<I", 77), "no type of metadata"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a") + struct.pack("<I", 77), "unknown metadata type"),
         (gguf({"llama.block_count": 2}), "general.architecture is missing"),
         (gguf({"general.architecture": "lama"}), "did you mean 'llama'?"),
         (gguf({**LLAMA, "llama.block_count": 2**32 - 1}), "block_count is 4294967295; expected at most 1024"),

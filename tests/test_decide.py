@@ -173,8 +173,8 @@ def test_an_answer_takes_few_times_the_start_of_its_libraries(arguments: tuple[s
     [
         (("eva(n=-3)", "linear"), "eva: n must be an integer ≥"),
         (("eva(n=8)", "softmax(reply_bits=-1)"), "reply_bits must be a number of bits ≥ 0"),
-        (("eva(n=8)", "softmax(state_bits=3)"), "softmax takes its sizes, or reply_bits alone"),
-        (("eva(n=8)", "linear(d=4,state_bits=3)"), "linear takes its sizes, or state_bits alone"),
+        (("eva(n=8)", "softmax(state_bits=3)"), "softmax takes either its sizes or reply_bits alone"),
+        (("eva(n=8)", "linear(d=4,state_bits=3)"), "linear takes either its sizes or state_bits alone"),
         (("eva(n=8)", "linear", "--over", "M"), "no size of eva(n=8) named 'M'"),
         (("eva(n=8)", "softmax(kv=0)"), "kv must name an earlier layer"),
     ],

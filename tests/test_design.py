@@ -211,7 +211,7 @@ def test_a_full_layer_less_is_ruled_out_by_the_depth_of_long_chains() -> None:
     killed = {
         f.change: f.outcome.evidence.certificate for f in fates(wish, row) if isinstance(f.outcome, Killed)
     }
-    less, none = killed["one full layer less"], killed["no full layer"]
+    less, none = killed["one full layer fewer"], killed["no full layer"]
     assert isinstance(less, Bound) and less.theorem == "composition_depth" and less.excludes
     assert isinstance(none, Bound) and none.theorem == "streaming_state" and none.excludes
 

@@ -287,7 +287,7 @@ def test_constructions_stand_beside_trained_models_and_apart_from_them() -> None
     assert all(
         row.works <= row.predicted for one in found.built for row in one.rows if row.works and row.predicted
     )
-    written = page([found], shipped_runs()).split("written down, not trained")[1]
+    written = page([found], shipped_runs()).split("weights written by hand")[1]
     assert written.count("index_by_softmax") == 4 and "LEARNED" not in written
 
 
@@ -306,7 +306,7 @@ def test_the_table_says_what_training_found_apart_from_what_is_proved() -> None:
     assert delta.trained is not None and delta.trained.outcome is Outcome.NOT_LEARNED
     assert "NOT LEARNED (in this budget): index(n=100,S=32) by gated_delta" in str(delta.trained)
     said = "\n".join(lines_of(table.report, 112, False))
-    assert "✗∎ᴺ" in said and "ᴸ learned (1)   ᴺ not learned (1)" in said and "measured, not" in said
+    assert "✗∎ᴺ" in said and "ᴸ learned (1)   ᴺ not learned (1)" in said and "measured by training" in said
     shown = [cell.trained and cell.trained.outcome for cell in table.report.cells]
     assert shown == [Outcome.LEARNED, Outcome.NOT_LEARNED]
 

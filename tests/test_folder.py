@@ -156,7 +156,7 @@ def asked(*arguments: str) -> object:
 @pytest.mark.parametrize("name", ["report.html", "report.json"])
 def test_a_users_own_report_is_not_written_over(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(BadInput, match="not limen's"):
+    with pytest.raises(BadInput, match="not written by Limen"):
         asked("table", "--out", str(tmp_path))
     assert contents(tmp_path) == {name: b"mine"}
 
@@ -164,7 +164,7 @@ def test_a_users_own_report_is_not_written_over(tmp_path: Path, name: str) -> No
 @pytest.mark.parametrize("name", ["model.safetensors", "model.json", "certificate.json", "run.json"])
 def test_a_users_own_model_is_not_written_over(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(BadInput, match="not limen's"):
+    with pytest.raises(BadInput, match="not written by Limen"):
         asked("solve", "eva(n=4)", "--save", str(tmp_path))
     assert contents(tmp_path) == {name: b"mine"}
 

@@ -371,10 +371,10 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80")
     for arguments, message in [
-        ((str(tmp_path / "none"), "eva(n=16)"), "is no model"),
+        ((str(tmp_path / "none"), "eva(n=16)"), "is not a model"),
         ((str(tmp_path), "eva(n=16)"), "no *.safetensors"),
         ((model, "eva(n=40)"), "positions for"),
-        ((model, "eva(n=16)", "--budget", "soon"), "is no time"),
+        ((model, "eva(n=16)", "--budget", "soon"), "is not a time"),
         ((model, "eva(n=16)", "--claim", "magic"), "no claim named"),
         ((model, "eva(n=16)", "--arithmetic", "wishful"), "no precision"),
         ((model, "eva(n=16)", "--out", str(tmp_path)), "is a folder"),

@@ -145,7 +145,7 @@ def test_a_lookup_begins_by_finding_what_is_asked_for_and_knows_no_answer(mixer:
 
 
 def test_a_lookup_needs_a_layout() -> None:
-    with pytest.raises(BadInput, match="not written in a way that attention can begin as a lookup"):
+    with pytest.raises(BadInput, match="cannot start as a lookup"):
         run(Spec(task="dyck(n=4,k=2,D=2)", architecture="softmax(h=1,d=4)", start="lookup", steps=1))
 
 

@@ -212,7 +212,7 @@ def test_what_does_not_fit_is_explained(tmp_path: Path) -> None:
         Model(model.frame, w | {"0.0.Q": w["0.0.Q"].T})
     with pytest.raises(BadInput, match=r"tokens from 9 to 9: this model knows 0\.\.8"):
         model.logits(torch.tensor([9]))
-    with pytest.raises(BadInput, match="51 tokens: this model has positions for 50"):
+    with pytest.raises(BadInput, match="51 tokens are given, but this model has positions for 50"):
         model.logits(some_tokens(51))
     with pytest.raises(BadInput, match="cannot be run one token at a time"):
         random_model("softmax(h=1,d=4,bidirectional=true)").start()

@@ -267,9 +267,9 @@ def test_both_sides_are_what_the_formula_says(
         ),
         ("one_layer_cut", "equality(n=9)", "softmax(h=1,d=3),relu_rnn(d=1)", "recurrences after them can do"),
         ("one_layer_cut", "equality(n=9)", "lstm(d=1),softmax(reply_bits=1)", "its size is not given"),
-        ("one_layer_cut", "equality(n=9)", "lstm(d=1)", "it speaks of softmax heads"),
-        ("one_layer_cut", "equality(n=9)", "2*lstm(d=1)", "it speaks of softmax heads"),
-        ("one_layer_cut", "equality(n=9)", "hard(h=1,d=1)", "it speaks of softmax heads"),
+        ("one_layer_cut", "equality(n=9)", "lstm(d=1)", "it is about softmax heads"),
+        ("one_layer_cut", "equality(n=9)", "2*lstm(d=1)", "it is about softmax heads"),
+        ("one_layer_cut", "equality(n=9)", "hard(h=1,d=1)", "it is about softmax heads"),
         (
             "one_layer_cut",
             "equality(n=9)",
@@ -280,7 +280,7 @@ def test_both_sides_are_what_the_formula_says(
         ("one_layer_cut", "dyck(n=40)", "lstm(d=1),softmax(h=1,d=1)", "no large fooling set of dyck"),
         ("one_layer_cut", "eva(n=40)", "softmax(reply_bits=1)", "no hard inputs of eva"),
         ("separate_tokens", "retrieval(n=4)", "softmax(reply_bits=0)", "apart from its key"),
-        ("separate_tokens", "recall(n=4)", "lstm(d=1),softmax(h=1,d=1)", "it speaks of one layer"),
+        ("separate_tokens", "recall(n=4)", "lstm(d=1),softmax(h=1,d=1)", "it is about one layer"),
         ("separate_tokens", "recall(n=4)", "softmax(reply_bits=0)|lstm(d=1)", "tokens alternate"),
         (
             "sparse_average_width",

@@ -62,7 +62,7 @@ def test_what_is_saved_of_yours_is_said_to_be_refused_and_is(mine: str) -> None:
     assert done.returncode == 0 and "limen check` will refuse it" in done.stderr
     assert done.stderr.count("\n") == 1
     refused = limen("check", "mine/run.json")
-    assert refused.returncode == 2 and "only what is in the catalogue" in refused.stderr
+    assert refused.returncode == 2 and "only entries of the catalogue" in refused.stderr
     assert limen("solve", "eva(n=3)", "--save", "ours").stderr == ""
 
 
@@ -120,11 +120,11 @@ def test_a_mistake_breaks_a_law_and_exits_with_1(
     [
         (("test", "mine.py:Nobody"), "mine.py has no class Nobody"),
         (("test", "nowhere.py:Majority"), "there is no file nowhere.py"),
-        (("test", "mine.py:Columns"), "mine.py:Columns is no task, no mixer and no construction"),
+        (("test", "mine.py:Columns"), "mine.py:Columns is not a task, mixer or construction"),
         (("test", "mine.py:Task"), "mine.py:Task lacks answer, answers"),
-        (("test", "majority"), "majority is not in the catalogue; yours is file.py:Name"),
+        (("test", "majority"), "majority is not in the catalogue; name your own class as file.py:Name"),
         (("test", "mine.py:Majority(n=4)"), "Majority: n must be odd, got 4"),
-        (("decide", "mine.py:Total", "linear"), "mine.py:Total is no task"),
+        (("decide", "mine.py:Total", "linear"), "mine.py:Total is not a task"),
         (
             ("solve", "eva(n=4)", "--by", "mine.py:MajorityByTotal"),
             "a construction for Majority, not for eva",

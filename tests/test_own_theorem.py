@@ -58,7 +58,7 @@ def test_a_theorem_in_a_folder_of_ones_own_is_decided_with(as_many_bits: str) ->
     verdict = limen.decide("khop(n=9,k=2)", "softmax(h=1,d=4),linear(h=1,d=4)")
     assert verdict.answer.value == "open"  # the kernel does not know it, so it says CANNOT nowhere
     sides = "the task needs 10 bits, the architecture holds 1"
-    assert f"as_many_bits: {sides}: argued, the kernel does not know it" in verdict.remarks
+    assert f"as_many_bits: {sides} (argued; the kernel has no rule for it)" in verdict.remarks
 
 
 def test_without_its_folder_it_is_unknown() -> None:

@@ -139,7 +139,7 @@ def test_a_transcript_is_said_again_and_a_forged_one_is_not() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("composition(m=4)", "softmax", "--players", "2,2"), "has 6 tokens to share out, got 2, 2"),
+        (("composition(m=4)", "softmax", "--players", "2,2"), "must hold 6 tokens in all, got 2, 2"),
         (("composition(m=4)", "softmax", "--players", "gossip"), "no protocol named 'gossip'"),
         (("composition(m=4)", "hard"), "cannot be run as a conversation"),
         (("composition(m=4)",), "needs an architecture, or --model"),

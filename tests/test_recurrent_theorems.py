@@ -271,7 +271,7 @@ def test_a_collision_is_accepted_only_if_everything_in_it_holds() -> None:
     good |= {"arithmetic": "float64", "weights": digest(forgetful)}
     for how in ("float64", "bf16", "significand(t=5)", "integers"):
         assert check_collision(Collision(**good | {"arithmetic": how}), forgetful) is None
-    with pytest.raises(BadInput, match="about a limen model"):
+    with pytest.raises(BadInput, match="about a Limen model"):
         check_collision(Collision(**good), Foreign(lambda tokens: torch.zeros(*tokens.shape, 8)))
     with pytest.raises(BadInput, match="these are other weights"):
         check_collision(Collision(**good), able)

@@ -27,6 +27,14 @@ SCREENSHOTS = Path(os.environ.get("LIMEN_SCREENSHOTS", "build/screenshots"))
 _CUT_OFF = """width => [...document.querySelectorAll("body *")].filter(
     e => e.getBoundingClientRect().right > width + 1 && !e.closest(".scroll, .inner, .pair")
 ).map(e => e.tagName + " " + e.textContent.slice(0, 40))"""
+# Cells whose words are wider than they are.
+_OUTSIDE = """[...document.querySelectorAll(".matrix td a span")].filter(
+    e => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1
+).map(e => e.parentElement.title)"""
+# Names in legends that end below their picture.
+_CLIPPED = """[...document.querySelectorAll(".chart svg .role-legend-label text")].filter(
+    e => e.getBoundingClientRect().bottom > e.closest("svg").getBoundingClientRect().bottom + 1
+).map(e => e.textContent)"""
 CHARTS = ("bits", "precision", "messages")
 
 
@@ -44,7 +52,13 @@ def browser() -> Iterator[Any]:
 @pytest.mark.browser
 @pytest.mark.parametrize(
     ("name", "width", "height", "scheme"),
-    [("desk", 1440, 900, "light"), ("desk-dark", 1440, 900, "dark"), ("phone", 390, 844, "light")],
+    [
+        ("desk", 1440, 900, "light"),
+        ("desk-dark", 1440, 900, "dark"),
+        ("tablet", 768, 1024, "light"),
+        ("phone", 390, 844, "light"),
+        ("phone-dark", 390, 844, "dark"),
+    ],
 )
 def test_the_report_renders(
     browser: Any, whole: EvidenceTable, folder: Path, name: str, width: int, height: int, scheme: str
@@ -63,6 +77,9 @@ def test_the_report_renders(
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"{name}.png")
     page.screenshot(path=SCREENSHOTS / f"{name}-whole.png", full_page=True)
+    page.locator("#table .scroll").screenshot(path=SCREENSHOTS / f"{name}-table.png")
+    assert page.evaluate(_OUTSIDE) == [], "what a cell says stays inside it"
+    assert page.evaluate(_CLIPPED) == [], "every line of a legend is drawn whole"
     page.goto((folder / "report.html").resolve().as_uri() + "#linear-eva")
     assert page.locator("#linear-eva .pair").is_visible()
     page.screenshot(path=SCREENSHOTS / f"{name}-cell.png")

@@ -162,7 +162,7 @@ def test_papers_get_tables_with_booktabs(found: str, out: Path) -> None:
 
 
 def test_only_some_results_have_latex() -> None:
-    with pytest.raises(BadInput, match="a DepthReport has no LaTeX"):
+    with pytest.raises(BadInput, match="DepthReport has no LaTeX"):
         api.depth("softmax").to_latex()
 
 

@@ -94,7 +94,7 @@ def test_the_sentence_of_a_bound_names_its_steps_and_its_free_sizes(tmp_path: Pa
 @pytest.mark.parametrize("mixer", ["conv_softmax", "block_sparse", "top_k"])
 def test_reply_bits_are_refused_where_more_than_replies_is_told(mixer: str) -> None:
     """`conv_softmax(reply_bits=R)` lost its convolution: a hop, and the state at each border."""
-    said = "tells later tokens more than its replies: give its sizes h, d, "
+    said = "passes more than its replies to later tokens: give its sizes h, d, "
     with pytest.raises(BadInput, match=f"{mixer} {said}"):
         Architecture.parse(f"{mixer}(reply_bits=23)")
     bits_of_coq = {"k": 0, "x1": 1, "lm": 6, "lg": 10}
@@ -315,4 +315,4 @@ def test_a_long_chain_by_recurrences_has_a_low_ceiling() -> None:
     assert found is not None and found.accuracy < 0.1 and refused(found.bound) is None
     assert found.distribution == "every entry of every table, z_0 and w independent and uniform"
     late = msgspec.structs.replace(found.bound, sizes={"t": 4096 + 1})  # the next table is being read
-    assert "no uniform lookup" in str(refused(late))
+    assert "not a uniform lookup" in str(refused(late))

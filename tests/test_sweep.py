@@ -91,7 +91,7 @@ def test_a_cluster_whose_worker_dies_gives_what_one_machine_gives(whole: Path, t
 def test_no_scheduler_is_one_line() -> None:
     from limen.training.cluster import cluster
 
-    with pytest.raises(BadInput, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
+    with pytest.raises(BadInput, match=r"no Dask scheduler responds at tcp://127\.0\.0\.1:1"):
         cluster("tcp://127.0.0.1:1")(SPECS[:1], lambda one: None)
 
 

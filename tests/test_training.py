@@ -116,7 +116,7 @@ def test_states_are_rounded_to_p_bits_where_they_cross_the_cut() -> None:
     pupil.model.weights["0.0.K"].requires_grad_()
     pupil.loss(pupil.lesson.batch(np.random.default_rng(1), 20, False)).backward()
     assert pupil.model.weights["0.0.K"].grad.abs().sum() > 0  # type: ignore[union-attr]
-    with pytest.raises(BadInput, match="p is for states of a fixed size"):
+    with pytest.raises(BadInput, match="p is for fixed-size states"):
         Rounding(pupil_of(msgspec.structs.replace(spec, architecture="softmax(h=1,d=2,p=4)")).model)
 
 
@@ -177,7 +177,7 @@ def test_every_hop_may_be_asked_for() -> None:
     batch = pupil.lesson.batch(np.random.default_rng(0), 8, True)
     alone = pupil_of(msgspec.structs.replace(spec, hops=False)).loss(batch)
     assert float(pupil.loss(batch)) > float(alone) + 1
-    with pytest.raises(BadInput, match=r"index\(n=6,S=4\) has no hops to ask for"):
+    with pytest.raises(BadInput, match=r"index\(n=6,S=4\) has no hops that could be asked for"):
         pupil_of(msgspec.structs.replace(EASY, hops=True))
 
 
@@ -231,7 +231,7 @@ def test_bad_input_is_found_before_anything_is_trained(tmp_path: Path) -> None:
     said = limen("train", "eva(n=4)", "2*linear(h=1,d=2)", "--first", "linear(h=1,d=2)")
     assert said.returncode == 2 and said.stderr.startswith("limen: first and first_steps go together")
     for error, call in {
-        "is a task, so name an architecture": lambda: spec_of("eva(n=4)", None, None, "quick", {}),
+        "is a task, so give an architecture": lambda: spec_of("eva(n=4)", None, None, "quick", {}),
         "no cell of depth named 'nothing'": lambda: spec_of("depth", None, "nothing", "quick", {}),
         "no size named 'huge'": lambda: spec_of("depth", None, None, "huge", {}),
     }.items():

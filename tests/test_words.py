@@ -123,7 +123,7 @@ def test_a_certificate_is_read_back_from_json(certificate: Collision | WrongAnsw
     [
         (b"{", "not a certificate"),
         (b"{}", "the field schema must be 'limen/certificate/2'"),
-        (b'{"schema": "limen/certificate/1"}', "a certificate of an older limen"),
+        (b'{"schema": "limen/certificate/1"}', "this certificate has the old format"),
         (f'{{"schema": "{SCHEMA}", "kind": "magic", "task": "eva"}}'.encode(), "magic"),
         (f'{{"schema": "{SCHEMA}", "kind": "collision", "task": "eva"}}'.encode(), "left"),
         (encode(COLLISION).replace(b'"suffix"', b'"more": 1, "suffix"'), "unknown field `more`"),

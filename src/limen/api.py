@@ -81,7 +81,7 @@ def bound(
 
     if isinstance(task, str | Task):
         if (alphabet, length) != (None, None):
-            raise BadInput("a task has its own alphabet and length: these are for functions")
+            raise BadInput("alphabet and length are for functions; a task has its own")
         return needed(_task(task), cut)
     return bound_here(task, cut, alphabet, length)
 

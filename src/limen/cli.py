@@ -178,13 +178,13 @@ def show(
         str | None,
         typer.Option(help="Of an architecture: after how many tokens to cut, 4096 or 128k. Default: 1024."),
     ] = None,
-    tokens: Annotated[str | None, typer.Option(hidden=True, help="--context, as it was called.")] = None,
+    tokens: Annotated[str | None, typer.Option(hidden=True, help="The old name of --context.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Explain an id, a task or an architecture.
 
-    An id alone: what it is, its keys with defaults and ranges, a theorem's statement and proof.
+    A bare id: what it is, its keys with defaults and ranges, a theorem's statement and proof.
     A task with its sizes: some inputs with their answers.
     An architecture: what it carries past a cut.
 
@@ -222,7 +222,7 @@ def solve(
     by: Annotated[
         str | None,
         typer.Option(
-            help="The construction: its id, or the part after _by_. Default: the plainest.",
+            help="The construction: its id, or the part after _by_. Default: the simplest.",
             autocompletion=completions.constructions,
         ),
     ] = None,
@@ -306,7 +306,7 @@ def _note_yours(folder: Path, text: str, then: str) -> None:
     from limen.core.own import named
 
     if yours := named(text):
-        typer.echo(f"note: {folder} names {yours[0]}, which is yours: {then}", err=True)
+        typer.echo(f"note: {folder} uses {yours[0]}, your own code, so {then}", err=True)
 
 
 @app.command()
@@ -694,7 +694,7 @@ def protocol(
         ),
     ] = False,
     rows: Annotated[
-        int, typer.Option(help="With --decompose: number of tables looked at in one go.", min=2)
+        int, typer.Option(help="With --decompose: number of tables examined at once.", min=2)
     ] = 50_000,
     seconds: Annotated[
         float, typer.Option(help="With --decompose: how many seconds to search.", min=0.0)
@@ -1034,19 +1034,22 @@ def _resulted(names: list[str], found: list[Section], sql: str | None, out: Path
 @app.command("fool")
 def fool_(
     model: Annotated[
-        str, typer.Argument(help="A folder of limen's or of transformers', or FILE.py:FACTORY.")
+        str, typer.Argument(help="A folder saved by Limen or by transformers, or FILE.py:FACTORY.")
     ],
-    task: Annotated[str, typer.Argument(help="The task in its text form.")],
+    task: TaskText,
     budget: Annotated[str, typer.Option(help="How long to search: 60s, 5m.")] = "60s",
     claim: Annotated[
         str | None,
-        typer.Option(help="wrong_answer, same_answer or state_collision; whatever comes first unless said."),
+        typer.Option(help="wrong_answer, same_answer or state_collision. Default: the first one found."),
     ] = None,
     arithmetic: Annotated[
-        str | None, typer.Option(help="Of a limen model: bf16, fixed(f=4), …; its weights' own unless said.")
+        str | None,
+        typer.Option(help="Of a Limen model: bf16, fixed(f=4), … Default: the precision of its weights."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="A file for the certificate.")] = None,
-    picture: Annotated[Path | None, typer.Option(help="A file for a picture: .svg, .png or .pdf.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Save the certificate in this file.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw a picture into this file: .svg, .png or .pdf.")
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -1130,7 +1133,9 @@ def check_(
         _print(said, [said.headline], as_json)
         raise typer.Exit(0 if said.valid else 1)
     if model is not None:
-        raise BadInput("--model is for one certificate; those of a folder have their models beside them")
+        raise BadInput(
+            "--model works with one certificate; certificates in a folder use the models stored beside them"
+        )
     found = all_checked(certificate)
     _print(found, folder_lines(found), as_json)
     raise typer.Exit(2 if found.malformed else 0 if found.valid else 1)

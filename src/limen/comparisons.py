@@ -99,9 +99,9 @@ class CompareReport(Report, frozen=True, kw_only=True, tag="limen/compare/1"):
 def compare(texts: Sequence[str], context: int, tasks: Iterable[str] = ()) -> CompareReport:
     """Two stacks or more, each a text or a config.json; tasks in their text form, or a bare id."""
     if not 2 <= len(texts) <= _MOST:
-        raise BadInput(f"2 to {_MOST} stacks are compared, got {len(texts)}")
+        raise BadInput(f"2 to {_MOST} stacks can be compared, got {len(texts)}")
     if context < 1:
-        raise BadInput(f"a context has at least 1 token, got {context}")
+        raise BadInput(f"the context must be at least 1 token, got {context}")
     stacks = [stack_of(text) for text in texts]
     sides = tuple(_side(text, stack, context) for text, stack in zip(texts, stacks, strict=True))
     named = [Task.parse(text) if "(" in text else sized(text, context) for text in tasks]

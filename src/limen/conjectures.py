@@ -13,17 +13,18 @@ from limen.tasks.three_sum import ThreeSum
 
 INDEXING = Conjecture(
     "3SUM-Indexing",
-    "the query comes last, so what all other tokens hold was prepared without it: about n words, which it "
-    "reads a few times. Whoever probes such words only a few times needs n² of them, it is believed "
-    "[goldstein2017]; with n^Ω(1) probes less is enough [kopelowitz2019] [golovnev2020]. A head reads all "
-    "words at once, which is more than a probe: so this is a belief about heads, and no consequence of the "
-    "other one. n steps of thought do it, and so do three layers of an encoder",
+    "the query comes last, so all other tokens are prepared without it, as a data structure of about n "
+    "words. A data structure that is probed only a few times is believed to need n² words "
+    "[goldstein2017]; with n^Ω(1) probes fewer are enough [kopelowitz2019] [golovnev2020]. An attention "
+    "head reads all words at once, which is more than a probe, so this belief about heads does not follow "
+    "from the other one. n thinking steps do it, and so do three layers of an encoder",
 )
 CYCLES = Conjecture(
     "one cycle or two",
-    "a graph that is one cycle, or two, becomes a path, or a path and a cycle, when an edge is deleted: a "
-    "tree or not. A fixed number of layers whose width is a small power of n would tell them apart in a "
-    "fixed number of rounds of parallel computation, and that is believed to be impossible [sanford2024]",
+    "if one edge is deleted, one cycle becomes a path, which is a tree, and two cycles become a path and "
+    "a cycle, which is not. A fixed number of layers whose width is a small power of n would tell these "
+    "apart in a fixed number of rounds of parallel computation, which is believed to be impossible "
+    "[sanford2024]",
 )
 _ROUNDS = 2  # layers for a doubling: log₂n doublings do it
 

@@ -222,7 +222,9 @@ def said_of(b: Bound | NoStatement) -> str:
     if isinstance(b, NoStatement):
         return f"does not apply: {b.reason}"
     if b.accuracy is not None:
-        return f"no weights are right on more than {percent(b.accuracy)} of these inputs: {b.distribution}"
+        most = f"no weights are right on more than {percent(b.accuracy)}"
+        limit = most if b.accuracy < 1 else "does not limit the accuracy"
+        return f"{limit} on these inputs: {b.distribution}"
     supposed = dict(theorems())[b.theorem].supposes
     condition = f", if {supposed}" if supposed else ""
     needs, has = many(b.needs_bits or 0), many(b.has_bits or 0)
@@ -232,7 +234,7 @@ def said_of(b: Bound | NoStatement) -> str:
 def _unchecked(b: Bound | NoStatement) -> str:
     """The same beside an OPEN: an inequality that rules out is then one that the kernel does not accept."""
     excludes = isinstance(b, Bound) and b.excludes
-    return f"{said_of(b)}: argued, the kernel does not know it" if excludes else said_of(b)
+    return f"{said_of(b)} (argued; the kernel has no rule for it)" if excludes else said_of(b)
 
 
 def _reason(evidence: Accepted | None, by: str | None, found: Known) -> str:
@@ -244,7 +246,7 @@ def _reason(evidence: Accepted | None, by: str | None, found: Known) -> str:
             return f"{by} fits, with a margin of at least {margin:.3g} on every input in {f.precision}"
         case Machine() as m:
             return f"some recurrence of {many(m.bits)} bits does it: no cut has more prefixes to tell apart"
-    more = "; not everything was looked at" if found.incomplete else ""
+    more = "; not everything could be examined" if found.incomplete else ""
     if found.argued:
         return f"no theorem rules it out, and no weights were checked{more}; {found.argued[0]}"
     return f"no theorem rules it out, and no construction fits{more}"
@@ -255,6 +257,6 @@ def keep(evidence: Accepted, path: Path) -> None:
     for name, content in zip((HEADER, WEIGHTS), evidence.files or (), strict=False):
         other = path.parent / name
         if other.exists() and content_of(other) != content:
-            raise BadInput(f"{other} is another model's: name a file in another folder")
+            raise BadInput(f"{other} belongs to another model: choose a file in another folder")
         write_whole(other, content)
     write_whole(path, evidence.content)

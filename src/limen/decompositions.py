@@ -98,7 +98,7 @@ def _rounds_done(path: Path, request: ProtocolRequest, how: str) -> int:
         done = read_object(content_of(path), str(path))
         rounds = int(done.pop("rounds"))
     except (KeyError, ValueError, TypeError) as error:
-        raise BadInput(f"{path} does not say how far a search came: {error}") from error
+        raise BadInput(f"{path} does not hold the progress of a search: {error}") from error
     if done != _key(request, how):
         raise BadInput(f"{path} belongs to another search: {done}")
     return rounds

@@ -79,7 +79,7 @@ class DepthReport(Report, frozen=True, kw_only=True, tag="limen/depth/1"):
     path: tuple[Stop, ...]
     saves: tuple[Change, ...]
     certified: Certified
-    note: str = "hops: what one value a reply can do; that it is no more is asymptotic and worst case"
+    note: str = "hops that some weights can chain; that no weights chain more is asymptotic and worst case"
 
     @property
     def headline(self) -> str:
@@ -97,7 +97,7 @@ def depth(
     numbers = range(len(architecture.layers)) if numbers is None else numbers
     for i, layer in enumerate(architecture.layers):
         if any(part.mixer.sees_future for part in layer.parts):
-            raise BadInput(f"layer {i}, {layer}, reads later tokens: the depth rule is about decoders")
+            raise BadInput(f"layer {i}, {layer}, reads later tokens, but the depth rule covers decoders only")
     graph = Graph.of(architecture, 1)
     κ, φ = graph.κ, graph.φ
     return DepthReport(

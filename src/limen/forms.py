@@ -99,9 +99,9 @@ def claimed(bound: Bound) -> Claim | NoStatement:
         said = formal(claim)
         if not isinstance(said, NoStatement) and said.holds:
             return claim
-        reasons.append(said.reason if isinstance(said, NoStatement) else f"{name} does not reach these sizes")
+        reasons.append(said.reason if isinstance(said, NoStatement) else f"{name} does not cover these sizes")
     why = "; ".join(dict.fromkeys(reasons))
-    return NoStatement(why or f"{bound.theorem} has no form whose numbers Coq checks")
+    return NoStatement(why or f"{bound.theorem} has no Coq statement that covers these numbers")
 
 
 def claimed_from(bound: Bound) -> Claim | None:

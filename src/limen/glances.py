@@ -92,7 +92,7 @@ def formal_line(name: str) -> str:
     for part in lookup("theorems", name, Theorem).formal:
         files.setdefault(part.file, []).append(part.theorem)
     found = "; ".join(f"proofs/{file} {', '.join(theorems)}" for file, theorems in files.items())
-    return f"{how_proved(name)}: {found}; the rest proved in prose" if found else str(how_proved(name))
+    return f"{how_proved(name)}: {found}; the rest is proved in prose" if found else str(how_proved(name))
 
 
 class Example(msgspec.Struct, frozen=True):

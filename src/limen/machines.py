@@ -22,9 +22,9 @@ def machine(task: Task, architecture: Architecture) -> Machine | str:
     said = [part.bits for part in parts if isinstance(part.mixer, Lstm | ReluRnn)]  # no other rule is free
     bits = max((b for b in said if b is not None), default=None)  # one recurrence does it, others idle
     if bits is None:
-        return "no lstm or relu_rnn of which only the bits are said"
+        return "the stack has no lstm or relu_rnn that is given by its bits alone"
     if task.length > _CUTS:
-        return f"{task.length} cuts are too many to look at"
+        return f"{task.length} cuts are too many to examine"
     needed = 0
     for t in range(1, task.length):
         rows = task.rows(t)
@@ -32,5 +32,5 @@ def machine(task: Task, architecture: Architecture) -> Machine | str:
             return f"the exact number of rows after {t} tokens is not known"
         needed = max(needed, rows.bits)
         if needed > bits:
-            return f"after {t} tokens a recurrence needs {needed} bits, it has {bits}"
+            return f"after {t} tokens a recurrence needs {needed} bits, but this one has {bits}"
     return Machine(task=task.spelled, architecture=architecture.spelled, bits=needed)

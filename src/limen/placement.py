@@ -19,6 +19,7 @@ from limen.core.errors import BadInput, counted
 from limen.core.kernel import Accepted, Files, accept
 from limen.core.mixer import Mixer
 from limen.core.numbers import Precision
+from limen.core.quantities import plural
 from limen.core.verdict import Argued
 from limen.mixers.softmax import Softmax
 from limen.model.files import written
@@ -52,7 +53,7 @@ def offer(construction: Construction, architecture: Architecture, steps: int) ->
     """How the construction lives here, or the reason why it does not."""
     counted(steps)
     if construction.steps > steps:
-        return f"needs {construction.steps} steps of chain of thought; {steps} are given"
+        return f"needs {plural(construction.steps, 'step')} of chain of thought; given: {steps}"
     frame, encoder = construction.frame(), False
     used = _used(frame, architecture)
     if used is None and not construction.steps and (seeing := as_encoder(frame)) is not None:
@@ -78,7 +79,7 @@ def evidence(offered: Offer, architecture: Architecture) -> Accepted | Argued | 
         said = proof
     predicted = None if offered.encoder else offered.construction.margin(Precision.parse(offered.precision))
     if predicted is None:
-        return f"no margin of it is certified in {offered.precision}: {said}"
+        return f"no margin is certified for it in {offered.precision}: {said}"
     return Argued(str(offered.construction), offered.precision, predicted, said)
 
 
@@ -88,13 +89,13 @@ def solves(offered: Offer) -> Solves | str:
     construction = offered.construction
     hints = construction.hints()
     if hints is None:
-        return "it has no rule for these weights"
+        return "the kernel has no rule for these weights"
     count = sum(math.prod(shape) for shape in frame_of(offered).shapes().values())
     if count > _LOOKED_AT:
-        return f"{count:,} weights, it is asked about at most {_LOOKED_AT:,}"
+        return f"{count:,} weights are too many for the kernel, which is asked about at most {_LOOKED_AT:,}"
     predicted = construction.margin(Precision.parse(offered.precision))
     if predicted is not None and predicted < _LEAST:
-        return f"a margin of {predicted:.3g} is finer than its rules reach; it was not asked"
+        return f"a margin of {predicted:.3g} is too small for the kernel's rules, so it was not asked"
     from limen_check.fits import derived  # loaded by those who ask about weights alone
 
     try:
@@ -127,7 +128,7 @@ def frame_of(offered: Offer) -> Frame:
         return frame
     seeing = as_encoder(frame)
     if seeing is None:
-        raise BadInput(f"{offered.construction} has other mixers than softmax: it is no encoder")
+        raise BadInput(f"{offered.construction} uses mixers other than softmax, so it is not an encoder")
     return seeing
 
 

@@ -63,12 +63,14 @@ class Talk:
     def of(cls, task: Composition, model: Model, how: str) -> Talk:
         rule = arithmetic(how)
         if not isinstance(rule, Integers):
-            raise BadInput(f"the decomposition counts in integers, not in {how}")
+            raise BadInput(f"the decomposition works in integer arithmetic, not in {how}")
         graph = Graph.of(model.frame.architecture, task.length)
         for layer in model.frame.architecture.layers:
             for part in layer.parts:
                 if part.full and type(part.mixer) is not Softmax:
-                    raise BadInput(f"the decomposition knows softmax and recurrences, not {part.mixer}")
+                    raise BadInput(
+                        f"the decomposition handles softmax layers and recurrences, not {part.mixer}"
+                    )
         return cls(task, model.to(rule.precision), model, rule, graph)
 
     @property

@@ -1,4 +1,4 @@
-r"""Lattice collisions of block messages: two blocks, one with a partner and one without, that tell the same.
+r"""Lattice collisions of block messages: a block with a partner and one without send the same message.
 
     message = pool·Σ_b E(token_b);   wanted: c ∈ ℤ^M with Σ c = 0, Σ_t c_t·E(t) = 0 and |c|₁ ≤ 2B
 
@@ -42,11 +42,11 @@ class BlockLattice(Strategy):
 
     def refuses(self, target: Target) -> str | None:
         if not isinstance(target.task, TwoSum):
-            return f"it is about two_sum, not {target.task}"
+            return f"this strategy applies to two_sum, not to {target.task}"
         if target.limen is None or pooled(target.limen, target.task) is None:
-            return "the model is no block-sparse layer that adds up its tokens wherever they stand"
+            return "the model is not a single block-sparse layer whose sums ignore positions"
         exact = isinstance(target.precision, Fixed | Exact)
-        return None if exact else "sums are rounded: in fixed(f=…) they are exact"
+        return None if exact else "this strategy needs exact sums, as in fixed(f=…); here sums are rounded"
 
     def search(self, target: Target) -> Searched[Collision]:
         task, model = target.task, target.limen

@@ -1,4 +1,4 @@
-"""The pigeonhole, run: prefixes that a model sees alike, and an end with which their answers differ."""
+"""The pigeonhole argument, run: prefixes with the same state, and an ending where their answers differ."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Collisions(Strategy):
 
     def refuses(self, target: Target) -> str | None:
         if target.limen is None:
-            return "it looks at the states of a limen model"
+            return "this strategy reads the states of a Limen model, which this is not"
         return None if self.views or streams(target.limen) else "some layer of the model keeps every token"
 
     def search(self, target: Target) -> Searched[Collision]:

@@ -1,4 +1,4 @@
-"""Coordinate search: place after place takes the token that lowers the margin most; logits are enough."""
+"""Coordinate search: each position in turn takes the token that lowers the margin most; logits are enough."""
 
 from __future__ import annotations
 

@@ -96,8 +96,8 @@ class Decomposition(Strategy):
 
     def refuses(self, target: Target) -> str | None:
         if not isinstance(target.task, Composition):
-            return f"the decomposition is about composition, not {target.task}"
-        return None if target.limen else "the decomposition is about a limen model"
+            return f"the decomposition applies to composition, not to {target.task}"
+        return None if target.limen else "the decomposition needs a Limen model"
 
     def search(self, target: Target) -> Decomposed:
         """Round after round with other samples; one round where all tables are seen."""

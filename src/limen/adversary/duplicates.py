@@ -1,4 +1,4 @@
-"""Duplicates: two tokens that leave the same state where they stand; then nothing after them differs.
+"""Duplicates: two tokens that leave the same state at one position; then nothing after them differs.
 
 It costs one text for each token, and few bits make it common: of V tokens with contributions of s bits two
 are equal once V² ≳ 2^s.

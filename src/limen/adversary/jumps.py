@@ -1,4 +1,4 @@
-"""Linearised jumps from one structured start at a time: few forwards, enough for easy models."""
+"""Linearised jumps from one structured start at a time: few forward passes, enough for easy models."""
 
 from __future__ import annotations
 

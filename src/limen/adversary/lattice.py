@@ -48,9 +48,9 @@ class Lattice(Strategy):
 
     def refuses(self, target: Target) -> str | None:
         if target.limen is None or additive(target.limen) is None:
-            return "the model is no single layer whose state is a sum over tokens"
+            return "the model is not a single layer whose state is a sum over tokens"
         exact = isinstance(target.precision, Fixed | Exact)
-        return None if exact else "sums are rounded: in fixed(f=…) they are exact"
+        return None if exact else "this strategy needs exact sums, as in fixed(f=…); here sums are rounded"
 
     def search(self, target: Target) -> Searched[StateCollision]:
         table = contributions(target)  # (cut, vocab, numbers)

@@ -1,4 +1,4 @@
-"""Texts of two or three values, one of them prevailing, as random tests hardly draw; answers are enough."""
+"""Texts of two or three values, one of them dominant, which random tests rarely draw; answers are enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The task's own near-misses, with all their questions: what its author thought hard; answers are enough."""
+"""The task's own near-misses, which its author thought hard, with all questions; answers are enough."""
 
 from __future__ import annotations
 

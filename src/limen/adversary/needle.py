@@ -1,4 +1,4 @@
-"""Needles: one value everywhere but at one place, so that all interference adds up; answers are enough."""
+"""Needles: one value everywhere except at one position, so that interference adds up; answers are enough."""
 
 from __future__ import annotations
 

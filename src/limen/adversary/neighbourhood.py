@@ -1,4 +1,4 @@
-"""Neighbourhood birthday: of all texts that differ from one in one token, any two may end in the same state.
+"""Birthday search: among all texts one token away from a given text, two may end in the same state.
 
 A state that forgets and is rounded after every step merges histories, far above the threshold that counting
 gives: n·V texts have (n·V)²/2 pairs, which differ in two tokens at most.  Texts share the state before their

@@ -1,4 +1,4 @@
-"""Random texts, each asked all its questions: the baseline, and below the pigeonhole's threshold a theorem.
+"""Random texts with all their questions: the baseline. Where the state is too small, one must fail.
 
 A state of s bits answers all questions rightly for at most 2^s texts, each of which it tells from the others
 by its answers.  So for uniform tables of n·log₂V bits a random text exposes a failure with probability at

@@ -1,4 +1,4 @@
-"""Two inputs with the same end after whose beginnings the same is said, in integers of a few bits."""
+"""Two inputs with the same ending whose beginnings send identical messages, in integers of a few bits."""
 
 from __future__ import annotations
 

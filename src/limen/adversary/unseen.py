@@ -1,4 +1,4 @@
-"""Two inputs that differ where the query does not look: how the proofs about sparse attention end."""
+"""Two inputs that differ only where the query does not look, as in the proofs about sparse attention."""
 
 from __future__ import annotations
 
@@ -55,7 +55,11 @@ class Unseen(Strategy):
     needs: ClassVar[Access] = Access.WEIGHTS
 
     def refuses(self, target: Target) -> str | None:
-        return None if isinstance(target.task, TwoSum) and target.limen else "it is about 2-Sum"
+        return (
+            None
+            if isinstance(target.task, TwoSum) and target.limen
+            else "this strategy applies to 2-Sum only"
+        )
 
     def search(self, target: Target) -> Searched[Collision]:
         task, model = target.task, target.limen

@@ -144,7 +144,7 @@ def _schedule(target: Target, claim: str | None) -> Iterator[tuple[Strategy, flo
 def _why_not(strategy: Strategy, target: Target) -> str | None:
     """Why it is not tried."""
     if strategy.needs > target.access:
-        return f"it needs {strategy.needs.name.lower()}; of this model {target.access.name.lower()} are open"
+        return f"needs {strategy.needs.name.lower()}, but this model shows only {target.access.name.lower()}"
     return strategy.refuses(target)
 
 
@@ -183,10 +183,10 @@ def report(attack: Fooled) -> FoolReport:
 
 
 MEANS = {
-    None: "Not found is no proof: an input that fools the model may exist and was not met.",
+    None: "This proves nothing: an input that fools the model may exist and was not found.",
     EVERYWHERE: "Proved for the stored weights on every input, with a margin above the rounding of a run.",
-    "wrong_answer": "A proof about these weights in this arithmetic: the task's definition says otherwise.",
-    "same_answer": "Two inputs need different answers and get one: whichever it is, one of them is wrong.",
+    "wrong_answer": "This proves that these weights, in this arithmetic, give a wrong answer.",
+    "same_answer": "Two inputs need different answers but get the same one, so one of them is wrong.",
     "state_collision": "No readout, no continuation and no chain of thought can tell the two texts apart.",
 }
 

@@ -70,7 +70,7 @@ class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
     @property
     def headline(self) -> str:
         if self.claim == EVERYWHERE:
-            return f"{self.task}: {self.model} is right on every input, proved"
+            return f"{self.task}: {self.model} is proved right on every input"
         if self.found:
             return f"{self.task}: {self.model} is fooled, {self.claim} by {self.strategy}"
         return f"{self.task}: {self.model} was not fooled in {self.forwards:,} forwards; that proves nothing"

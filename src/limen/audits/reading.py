@@ -400,4 +400,6 @@ def _from_hub(name: str) -> Path:
     try:
         return Path(hf_hub_download(name, "config.json"))
     except (OSError, ValueError) as error:
-        raise BadInput(f"{name}: no such file or folder, and not to be had from the hub: {error}") from error
+        raise BadInput(
+            f"{name}: no such file or folder, and it could not be fetched from the hub: {error}"
+        ) from error

@@ -58,14 +58,14 @@ def sizes(function: object, request: dict[str, Any]) -> tuple[int, int]:
     for size, least in (("alphabet", 1), ("length", 2)):
         value = request[size] if request[size] is not None else getattr(function, size, None)
         if type(value) is not int or value < least:
-            need = f"--{size}, or an attribute {size} of the function: an integer of at least {least}"
-            raise Wrong(f"{size} is {value!r}; it takes {need}")
+            need = f"an integer of at least {least}, given by --{size} or as an attribute of the function"
+            raise Wrong(f"{size} is {value!r}; expected {need}")
         found.append(value)
     A, n = found
     if not 0 < request["cut"] < n:
         raise Wrong(f"the cut must be in 1..{n - 1} for {n} tokens, got {request['cut']}")
     if n * (A.bit_length() - 1) > 64 or A**n > request["most"]:
-        raise Wrong(f"{A}^{n} inputs; at most {request['most']:,} are asked for")
+        raise Wrong(f"the function has {A}^{n} inputs; at most {request['most']:,} are tried")
     return A, n
 
 
@@ -88,7 +88,7 @@ def whole(answer: Any, tokens: tuple[int, ...]) -> int:
     try:
         return operator.index(answer)
     except TypeError:
-        raise Wrong(f"on {tokens} it returned {repr(answer)[:_SHOWN]}, which is no integer") from None
+        raise Wrong(f"on {tokens} it returned {repr(answer)[:_SHOWN]}, which is not an integer") from None
 
 
 def smaller(n: int, cut: int) -> list[tuple[int, int]]:

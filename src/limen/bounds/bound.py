@@ -94,7 +94,7 @@ class BoundReport(Report, frozen=True, kw_only=True, tag="limen/bound/1"):
 
     @property
     def headline(self) -> str:
-        known = "no closed form is known" if self.bits is None else f"{self.bits:,} bits pass the cut"
+        known = "no closed form is known" if self.bits is None else f"{self.bits:,} bits must cross the cut"
         return f"{self.task}, cut after t = {self.cut:,} tokens: {known}"
 
 
@@ -105,7 +105,7 @@ def bound_of(
     if ":" in target and not own.is_class(target):
         function = Function.parse(target, alphabet, length)
         if cut is None:
-            raise BadInput(f"{function} takes --cut T: how many tokens are read before the rest asks")
+            raise BadInput(f"{function} needs --cut T, the number of tokens before the cut")
         return bound_function(function, cut, seconds)
     if (alphabet, length) != (None, None):
         raise BadInput(
@@ -195,10 +195,10 @@ def counts(A: Entries) -> Counted:
     total = bool((A != matrix.NOT_ALLOWED).all())
     chosen = matrix.distinguishable(A)
     remarks = (
-        [] if total else ["not every input is allowed: rows that can be told apart were chosen greedily"]
+        [] if total else ["the task allows only some inputs, so distinguishable rows were chosen greedily"]
     )
     if chosen is None:
-        remarks = [f"{len(A):,} prefixes are too many to choose from under a promise: at least one row"]
+        remarks = [f"{len(A):,} prefixes are too many to choose rows from, so one row is counted"]
     rows = Count.of(1 if chosen is None else len(chosen), COUNTED, exact=total)
     if A.max() > 1:
         remarks.append("rank and fooling sets are computed only for functions with the values 0 and 1")
@@ -207,9 +207,11 @@ def counts(A: Entries) -> Counted:
     found = [matrix.fooling_set(A, value) for value in (0, 1)]
     fooling = max((len(pairs[0]) for pairs in found if pairs is not None), default=None)
     if fooling is None:
-        remarks.append(f"more than {matrix.MOST_ENTRIES:,} entries that differ: no rank, no fooling set")
+        remarks.append(
+            f"more than {matrix.MOST_ENTRIES:,} distinct entries, so rank and fooling set were not computed"
+        )
     elif rank is None:
-        remarks.append("no rank where not every input is allowed")
+        remarks.append("no rank is computed, because the task allows only some inputs")
     return Counted(rows, rank, fooling, tuple(remarks))
 
 
@@ -240,7 +242,7 @@ def _carried(rows: Count) -> Asking:
 
 def _summed(rows: Count) -> Asking:
     """A softmax layer read at a token that does not depend on the input tells the row by its sums."""
-    reader = "one softmax layer, read at a token that all inputs share"
+    reader = "one softmax layer, read at a token that is the same in all inputs"
     return Asking("one_layer_cut", reader, f"h(d+2)p ≥ {_log(rows)}", rows.bits)
 
 

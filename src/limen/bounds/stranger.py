@@ -91,7 +91,7 @@ def ask_here(function: Answering, cut: int | None, alphabet: int | None, length:
 def _said(function: Answering, size: str, value: int | None) -> int:
     found = getattr(function, size, None) if value is None else value
     if type(found) is not int:
-        raise BadInput(f"a function takes {size}=…, or has an attribute of this name; got {found!r}")
+        raise BadInput(f"give {size}=…, or set the attribute {size} of the function; got {found!r}")
     return found
 
 

@@ -28,7 +28,7 @@ else:
 def check_collision(certificate: Collision, model: object) -> str | None:
     """None if the inputs need different answers and get the same logits, otherwise the reason why not."""
     if not isinstance(model, Model):
-        raise BadInput("this certificate is about a limen model, not about a function")
+        raise BadInput("this certificate is about a Limen model, not about a function")
     inputs, due, reason = _different(certificate, model)
     if reason is not None:
         return reason
@@ -42,7 +42,7 @@ def check_state_collision(certificate: StateCollision, model: object) -> str | N
     The inputs need different answers; both prefixes are read, then the suffix from either state.
     """
     if not isinstance(model, Model):
-        raise BadInput("this certificate is about a limen model, not about a function")
+        raise BadInput("this certificate is about a Limen model, not about a function")
     _, due, reason = _different(certificate, model)
     if reason is not None:
         return reason

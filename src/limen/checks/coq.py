@@ -40,7 +40,7 @@ def check_proof(text: str, seconds: float = SECONDS) -> tuple[Claim, str | None]
         raise BadInput(reason)
     for number, line in enumerate(text.splitlines(), 1):
         if found := _UNSAFE.search(line):
-            return claim, f"line {number}: {found.group()!r} has no place in a proof"
+            return claim, f"line {number}: {found.group()!r} is not allowed in a proof"
     said = formal(claim)
     if isinstance(said, NoStatement):
         return claim, said.reason

@@ -48,7 +48,7 @@ def check_wrong_answer(certificate: WrongAnswer, model: object) -> Recheck:
     if isinstance(model, Model):
         payable(model, task, steps, 1 + _AMONG)
     elif steps:
-        raise BadInput("chain of thought is run on a limen model only")
+        raise BadInput("chain of thought can be run only on a Limen model")
     (given,) = _run(model, task, tokens, certificate.precision, steps)
     for name, claimed, is_ in (("answer", certificate.answer, right), ("given", certificate.given, given)):
         if np.atleast_1d(claimed).tolist() != is_:
@@ -57,8 +57,8 @@ def check_wrong_answer(certificate: WrongAnswer, model: object) -> Recheck:
         return Recheck(f"the model is right: {right}", False, "")
     runs = _others(model, task, tokens, certificate.precision, steps)
     robust, seen = _every(runs, lambda found: found[0] != right)
-    said = f"{task} in {_whose(certificate.precision, model)}: {_one(given)} given, {_one(right)} is right"
-    return Recheck(None, robust, f"{said}; {seen}")
+    said = f"the model answers {_one(given)}, right is {_one(right)}; {seen}"
+    return Recheck(None, robust, f"{task} in {_whose(certificate.precision, model)}: {said}")
 
 
 def check_same_answer(certificate: SameAnswer, model: object) -> Recheck:
@@ -80,8 +80,8 @@ def check_same_answer(certificate: SameAnswer, model: object) -> Recheck:
             return Recheck(f"given is {found}, the certificate says {certificate.given}", False, "")
     runs = _others(model, task, tokens, certificate.precision, 0)
     robust, seen = _every(runs, lambda found: found[0] == found[1])
-    said = f"{task} in {_whose(certificate.precision, model)}: {_one(given[0])} given to two inputs, "
-    said += f"{_one(right[0])} and {_one(right[1])} are right"
+    said = f"{task} in {_whose(certificate.precision, model)}: the model answers {_one(given[0])} to two "
+    said += f"inputs whose right answers are {_one(right[0])} and {_one(right[1])}"
     return Recheck(None, robust, f"{said}; {seen}")
 
 
@@ -144,10 +144,10 @@ def _every(runs: Iterator[tuple[str, Given | None]], holds: Holds) -> tuple[bool
     missing = [name for name, given in found if given is None]
     failed = [name for name, given in found if given is not None and not holds(given)]
     if failed:
-        return False, f"not so {failed[0]}: a matter of rounding"
+        return False, f"but not {failed[0]}, so it depends on rounding"
     if missing:
-        return None, f"so alone and in a batch; it could not be run {missing[0]}"
-    return True, "so alone, in a batch and in float64"
+        return None, f"alone and in a batch alike; it could not be run {missing[0]}"
+    return True, "alone, in a batch and in float64 alike"
 
 
 def _answers(model: object, task: Task, tokens: Tokens, how: str, steps: int) -> Given:

@@ -108,7 +108,7 @@ def all_checked(folder: Path) -> FolderReport:
             none = CheckReport(file=name, valid=None, robust=None, kind="malformed", reason=str(error))
             said.append(none)
     if not said:
-        raise BadInput(f"{folder}: there is no certificate below it")
+        raise BadInput(f"{folder}: there is no certificate in this folder or below it")
     return FolderReport(valid=all(one.valid for one in said), certificates=tuple(said))
 
 
@@ -128,20 +128,24 @@ def _run_again(certificate: Tried, model: object) -> Recheck:
             return _collided(check_collision(c, model), said, c.arithmetic, model)
         case Run() | Transcript() as c:
             if not isinstance(model, Model):
-                raise BadInput("this certificate is about a limen model: name its folder")
+                raise BadInput("this certificate is about a Limen model: give its folder with --model")
             return _said_again(c, model) if isinstance(c, Transcript) else _tried_again(c, model)
 
 
 def _tried_again(c: Run, model: Model) -> Recheck:
-    which = "all there are" if c.exhaustive else f"half of them hard, drawn from seed {c.seed}"
-    said = f"{c.task} in {c.precision}: {c.tried} inputs right{thought(c.steps)}, {which}"
+    tried = (
+        f"all {c.tried} inputs"
+        if c.exhaustive
+        else f"{c.tried} inputs, half of them hard, from seed {c.seed}"
+    )
+    said = f"{c.task} in {c.precision}{thought(c.steps)}: right on {tried}"
     reason = check_run(c, model)
     return Recheck(reason, reason is None and c.exhaustive, f"{said}; margin at least {c.margin}")
 
 
 def _said_again(c: Transcript, model: Model) -> Recheck:
     bits = sum(message.bits for message in c.messages)
-    said = f"{c.task} by {c.architecture}: {len(c.messages)} messages of {bits} bits, said again"
+    said = f"{c.task} by {c.architecture}: {len(c.messages)} messages of {bits} bits, the same again"
     reason = check_transcript(c, model)
     return Recheck(reason, reason is None, said)
 

@@ -21,7 +21,9 @@ def check_transcript(certificate: Transcript, model: Model) -> str | None:
     if again.architecture != certificate.architecture:
         return f"the model is {again.architecture}, the certificate says {certificate.architecture}"
     if len(again.messages) != len(certificate.messages):
-        return f"{len(again.messages)} messages are sent, the certificate has {len(certificate.messages)}"
+        return (
+            f"{len(again.messages)} messages are sent, but the certificate lists {len(certificate.messages)}"
+        )
     for i, (now, then) in enumerate(zip(again.messages, certificate.messages, strict=True)):
         for name in now.__struct_fields__:
             found, said = getattr(now, name), getattr(then, name)

@@ -29,7 +29,9 @@ def check_run(certificate: Run, model: Model) -> str | None:
     task, precision, steps = Task.parse(certificate.task), runnable(certificate.precision), certificate.steps
     margin, tried = fraction(certificate.margin), certificate.tried
     if not certificate.exhaustive and (tried < 2 or tried % 2):
-        raise BadInput(f"half of the inputs tried are hard: their number is even, at least 2, not {tried}")
+        raise BadInput(
+            f"the number of inputs must be even and at least 2, because half of them are hard; got {tried}"
+        )
     payable(
         model, task, steps, min(exhaustive.count(task), exhaustive.MOST) if certificate.exhaustive else tried
     )
@@ -56,4 +58,4 @@ def fraction(text: str) -> Fraction:
     try:
         return Fraction(float.fromhex(text)) if text.startswith("0x") else Fraction(text)
     except (OverflowError, ZeroDivisionError) as error:
-        raise BadInput(f"{text} is no number") from error
+        raise BadInput(f"{text} is not a number") from error

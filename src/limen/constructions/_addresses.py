@@ -87,7 +87,9 @@ class RandomWords(Words):
 
     def __post_init__(self) -> None:
         if self.N * self.k > _DRAWN:
-            raise BadInput(f"{self.N} random words of {self.k} signs: at most {_DRAWN} signs are drawn")
+            raise BadInput(
+                f"{self.N} random words of {self.k} signs are too many: at most {_DRAWN} signs are drawn"
+            )
 
     @classmethod
     def of(cls, N: int, k: int | None) -> RandomWords:

@@ -51,7 +51,7 @@ class BlockLookup(Construction):
     def __post_init__(self) -> None:
         if self.B < 1 or self.B & (self.B - 1) or self.k < 1:
             raise BadInput(
-                f"a place's block is known by its high bits: B must be a power of two, got {self.B}"
+                f"the high bits of a position name its block: B must be a power of two, got {self.B}"
             )
 
     @classmethod

@@ -97,7 +97,7 @@ class Carry(ABC):
         mixer = Architecture.parse(text).layers[0].parts[0].mixer
         found = carry_of(mixer)
         if found is None:
-            raise BadInput(f"{text} does not carry anything")
+            raise BadInput(f"{text} cannot carry a value to a later token")
         return found
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-r"""Composition by any stack of softmax (F), linear (L) and head-wise (H) layers; shallow ones think in steps.
+r"""Composition by any stack of softmax (F), linear (L) and head-wise (H) layers, with thinking if shallow.
 
     κ + T·φ ≥ L,     φ = number of layers with softmax heads (F, H),     T = steps of chain of thought,
     κ = φ - 1 + [some layer without softmax heads (L) stands before the second one with]

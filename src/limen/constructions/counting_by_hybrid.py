@@ -1,4 +1,4 @@
-r"""Counting by a softmax head at the token of the symbol, then a recurrence that carries its share on.
+r"""Counting by a softmax head at the token of the symbol, then a recurrence that passes its share on.
 
     first layer    at s: share = 1/(count + 1) (_copies.py)
     second layer   h_i = ReLU(h_{i-1}) + ReLU(share_i - 2·[i is the last]),     compared with 1/(k + 1/2)

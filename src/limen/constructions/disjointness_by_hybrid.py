@@ -1,4 +1,4 @@
-r"""Disjointness by one softmax layer, then one bit of recurrence: it falls where a_i and b_i are both 1.
+r"""Disjointness by one softmax layer and one bit of recurrence, which drops where a_i and b_i are both 1.
 
     first layer    heard_i = a_i
     second layer   h_i = ReLU(h_{i-1} - ReLU(4(a_i + b_i) - 6)),  1 in the first half

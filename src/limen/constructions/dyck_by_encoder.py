@@ -1,4 +1,4 @@
-r"""Bounded Dyck by three bidirectional softmax layers: digits of the place stand in for the causal mask.
+r"""Bounded Dyck by three bidirectional softmax layers: digits of the position replace the causal mask.
 
 "Uniform over j ≤ i" has rank n - 1: no head of fixed size has it.  Write places in G digits of base R.
 Head g looks at the j whose digits above g are those of i, and whose digit g is smaller (in the last head:

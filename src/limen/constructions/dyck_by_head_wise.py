@@ -1,4 +1,4 @@
-r"""Bounded Dyck of depth at most 4 by two layers of linear heads, which sum up, beside softmax heads.
+r"""Bounded Dyck of depth at most 4 by two layers of linear heads, which add up, beside softmax heads.
 
     layer 1   linear:   the depth h;  Σ ±(bits of the kind) over the brackets of my class
               softmax:  the kind of the latest opening bracket of my class

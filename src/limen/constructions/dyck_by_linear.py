@@ -1,4 +1,4 @@
-r"""Bounded Dyck by three layers of linear attention: its normaliser is anchored, so that it adds up.
+r"""Bounded Dyck by three layers of linear attention with an anchored normaliser, so that it adds up.
 
     y_i = Σ_{2≤j≤i} ⟨q_i, k_j⟩v_j / (A + m),   m ≤ n,   A = 2^50
 

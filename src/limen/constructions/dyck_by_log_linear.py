@@ -1,4 +1,4 @@
-r"""Bounded Dyck by three layers of log-linear attention: all levels count alike, the normaliser is anchored.
+r"""Bounded Dyck by three layers of log-linear attention with equal levels and an anchored normaliser.
 
 Why it works.  λ = softplus(32) = 32 for every level, so it is linear attention with another order of adding
 up (_additive.py, dyck_by_linear).  A level's state is a sum over a stretch of tokens: before the first

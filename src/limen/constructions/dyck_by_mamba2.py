@@ -1,4 +1,4 @@
-r"""Bounded Dyck by three Mamba-2 blocks that do not fade, with a channel that makes their norm a constant.
+r"""Bounded Dyck by three Mamba-2 blocks without decay, with a channel that keeps their norm constant.
 
     S ← S + B(Δu)ᵀ,   Δ = 32,   u = SiLU(x₊) = 1/16 or SiLU(x₋) = -1/16      out = RMSNorm(y ∘ SiLU(z))W_O
 

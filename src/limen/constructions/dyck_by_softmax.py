@@ -1,4 +1,4 @@
-r"""Bounded Dyck by three softmax layers: depth, the latest opening bracket of my level, any fault.
+r"""Bounded Dyck by three softmax layers: find the depth, the latest opening bracket of the level, any fault.
 
     layer 1   share = 1/(opening brackets so far);  ReLUs: my level, 1 … D, or a fault (_depths.py)
     layer 2   score P·[j opens on my level] + 16·place_j:   the kind of the latest one

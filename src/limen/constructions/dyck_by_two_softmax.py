@@ -1,4 +1,4 @@
-r"""Bounded Dyck of depth at most 4 by two softmax layers: levels are told by their parity, two at a time.
+r"""Bounded Dyck of depth at most 4 by two softmax layers, which distinguish levels by their parity.
 
 Class of a bracket: the parity of its level.  It is that of its place if it opens, the other one if it
 closes, for the parity of the depth is that of the place: no depth is needed to know it.

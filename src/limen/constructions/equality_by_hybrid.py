@@ -1,4 +1,4 @@
-r"""Equality by one softmax layer, then one bit of recurrence: it falls when a_i, brought to b_i, differs.
+r"""Equality by one softmax layer and one bit of recurrence, which drops when a_i, brought to b_i, differs.
 
     first layer    heard_i = a_i
     second layer   h_i = ReLU(h_{i-1} - ReLU(4(b_i - a_i) - 2) - ReLU(4(a_i - b_i) - 2)),  1 in the first half

@@ -1,4 +1,4 @@
-r"""Equality by one softmax layer, then linear attention: it looks at those alone that have found a flaw.
+r"""Equality by one softmax layer, then linear attention that reads only positions where a flaw was found.
 
     first layer    heard_i = a_i; ReLUs make flaw_i of it, exactly 0 or about 1
     second layer   φ(k_j) = flaw_j,  value flaw_j:   Σ flaw / Σ flaw, so 1, or 0 without a flaw

@@ -1,4 +1,4 @@
-r"""Eva by one block-sparse layer: a block is known by its first token's place, and so it is opened.
+r"""Eva by one block-sparse layer: the position of its first token identifies a block, which is then opened.
 
 Why it works.  The key is the place in signs, the query is x, the value is f in binary.  The message of a
 block is the key of its first token, so that the block asked for scores highest and is opened; inside it is

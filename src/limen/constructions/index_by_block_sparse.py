@@ -1,4 +1,4 @@
-r"""Index by one block-sparse layer: a block is known by its first token's place, and so it is opened.
+r"""Index by one block-sparse layer: the position of its first token identifies a block, which is then opened.
 
 Why it works.  The key is the place in signs, the query is p, the value is s in binary.  The message of a
 block is the key of its first token, so that the block asked for scores highest and is opened; inside it is

@@ -1,4 +1,4 @@
-r"""IsTree by one layer: a recurrence of two numbers beside an attention that reads the edges out again.
+r"""IsTree by one layer: a recurrence of two numbers beside an attention head that reads the edges again.
 
     v_0 = 0,     v_i = the other end of edge i if v_{i-1} is one of its ends, else v_{i-1}
 

@@ -1,4 +1,4 @@
-r"""Nearest neighbour by one softmax layer and one thought: the query finds the point, the thought its label.
+r"""Nearest neighbour by one softmax layer and one thinking step: the first finds the point, then its label.
 
     q asks       score_i = c₁(⟨q/|q|, v_i/|v_i|⟩ - ε·i) at points        reads i, the pair's number
     i asks       Q = 16·(0 | T(1), T(i))                                  reads the label

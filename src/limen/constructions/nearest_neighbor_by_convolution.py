@@ -1,4 +1,4 @@
-r"""Nearest neighbour by a convolution that tells a label the point before it, then one softmax head.
+r"""Nearest neighbour by a convolution that brings each point to its label, then one softmax head.
 
     first layer    a Mamba-2 block looks back by one (_convolution.py)
     second layer   the query finds the label of the nearest point (_labelled.py)

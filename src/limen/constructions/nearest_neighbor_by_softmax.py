@@ -1,4 +1,4 @@
-r"""Nearest neighbour by two softmax layers: one reads where the nearest point stands, the next its label.
+r"""Nearest neighbour by two softmax layers: the first finds the nearest point, the second reads its label.
 
     layer 1   score_i = c₁(⟨q/|q|, v_i/|v_i|⟩ - ε·i)                   value: i in binary
     layer 2   score_j = c₂(Σ_b (2i_b - 1)·j_b + [j is a label])        value: the label

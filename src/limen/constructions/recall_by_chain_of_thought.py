@@ -1,4 +1,4 @@
-r"""Recall by one softmax layer and one thought: the key finds its copy, the thought what stands behind it.
+r"""Recall by one softmax layer and one thinking step: the key finds its copy, the step the value after it.
 
     k asks       Q = 16·(T(k), T(0) | 0)         keys (T(id), T(parity) | 0)      reads i, the pair's number
     i asks       Q = 16·(0 | T(1), T(i))         keys (0 | T(parity), T(pair))    reads the value's id
@@ -42,7 +42,7 @@ class RecallByChainOfThought(OneThought):
 
     def __post_init__(self) -> None:
         if self.task.q != 1:
-            raise BadInput(f"recall_by_chain_of_thought: one key is asked for, got q={self.task.q}")
+            raise BadInput(f"recall_by_chain_of_thought: only one key can be asked for, got q={self.task.q}")
 
     @property
     def b(self) -> int:

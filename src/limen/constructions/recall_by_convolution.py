@@ -1,4 +1,4 @@
-r"""Recall by a convolution that tells a value the key before it, then one softmax head.
+r"""Recall by a convolution that brings each key to its value, then one softmax head.
 
     first layer    a Mamba-2 block looks back by one (_convolution.py)
     second layer   K_j = (T(id before j), +1 at values),   Q = 16·(T(id), +1):   the id behind the asked key

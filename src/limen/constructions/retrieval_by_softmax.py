@@ -1,4 +1,4 @@
-r"""Retrieval by one softmax layer: keys and values stand in the tokens in binary.
+r"""Retrieval by one softmax layer: each token holds a key and its value in binary.
 
     K_i = T(a_i),   Q = 16·T(a),   V_i = b_i       =>   score = 16·(D - 2·Hamming distance of a_i and a)
 

@@ -1,4 +1,4 @@
-r"""Sparse averaging by one softmax layer, then a ReLU recurrence that counts the ones that were fetched.
+r"""Sparse averaging by one softmax layer, then a ReLU recurrence that counts the fetched ones.
 
     first layer    each query token fetches its z, ±1 (_fetched.py)
     second layer   h_i = h_{i-1} + ReLU(z_i) at the query tokens,      logit_a = 2a·h - a²

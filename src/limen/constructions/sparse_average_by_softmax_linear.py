@@ -1,4 +1,4 @@
-r"""Sparse averaging by one softmax layer, then linear attention over the query tokens alone.
+r"""Sparse averaging by one softmax layer, then linear attention over the query tokens only.
 
     first layer    each query token fetches its z (_fetched.py)
     second layer   φ(k_j) = 1 at the q query tokens and 0 elsewhere:   y = the mean of what they fetched

@@ -1,4 +1,4 @@
-r"""3-Sum by one softmax layer that thinks for n steps: step t writes q + x_t, and whether a triple was found.
+r"""3-Sum by one softmax layer with n thinking steps: step t writes q + x_t and whether a triple was found.
 
     x_1 … x_n q | s_1 … s_n  ->  answer       s_t = (q + x_t,  is there k ≠ j < t with x_j + x_k + q ≡ 0)
 

@@ -1,4 +1,4 @@
-r"""3-Sum by three bidirectional softmax layers: all learn q, each looks for a partner, q for one that met.
+r"""3-Sum by three bidirectional softmax layers: all learn q, each looks for a partner, q asks who found one.
 
     layer 1   every x_j fetches q; ReLUs make of x_j + q, by residues, partners s - x_j - q for s = 0, M, 2M
     layer 2   one head for each s: is there a k ≠ j with x_k ≡ s - x_j - q modulo every prime p?

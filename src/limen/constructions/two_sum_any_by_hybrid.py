@@ -1,4 +1,4 @@
-r"""2-Sum over all pairs by one softmax layer, then one bit of recurrence: it falls when a pair has met.
+r"""2-Sum over all pairs by one softmax layer and one bit of recurrence, which drops when a pair is found.
 
     first layer    met_i ≈ 1 if an earlier x_j ≡ -x_i modulo M, else 0
     second layer   h_i = ReLU(h_{i-1} - ReLU(4·met_i - 2)),   h_1 = 1

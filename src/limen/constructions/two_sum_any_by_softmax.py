@@ -1,4 +1,4 @@
-r"""2-Sum over all pairs by two softmax layers: each token looks for its partner, the last asks who found it.
+r"""2-Sum over all pairs by two softmax layers: each token looks for its partner, the last asks who found one.
 
     first layer    met_i ≈ 1 if an earlier x_j ≡ -x_i modulo M, else 0
     second layer   score c·met_j, value 1;  the first token: score c/2, value 0

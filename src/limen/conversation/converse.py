@@ -73,7 +73,7 @@ def converse(
     functions are each player's own business.
     """
     if [i for player in players for i in player] != list(range(tokens.shape[-1])):
-        raise BadInput(f"the players must share out all {tokens.shape[-1]} tokens in order")
+        raise BadInput(f"the players must hold all {tokens.shape[-1]} tokens in order")
     model = model.to(arithmetic.precision)
     said: list[Said] = []
 
@@ -98,7 +98,7 @@ def _exchange(mixer: Mixer) -> Rule:
         return _opened
     if isinstance(mixer, Streaming) and mixer.state_bits(1, 1) is not None:
         return _handed_over
-    raise BadInput(f"{mixer} cannot be run as a conversation; known: softmax, block_sparse, every recurrence")
+    raise BadInput(f"{mixer} cannot be run as a conversation; softmax, block_sparse and every recurrence can")
 
 
 def _noted(said: list[Said], place: Place, exchange: Exchange) -> Iterator[torch.Tensor]:

@@ -66,7 +66,7 @@ class ProtocolReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1"):
 
     @property
     def headline(self) -> str:
-        bits = f"{self.bits_measured:,} bits said, {self.bits_formula:,} allowed"
+        bits = f"{self.bits_measured:,} bits sent, {self.bits_formula:,} allowed"
         return f"{self.task} by {self.architecture}, {len(self.players)} players: {bits}"
 
     @property
@@ -100,7 +100,7 @@ def play(request: ProtocolRequest) -> Played:
     """With the model of a folder, or with one that has random weights."""
     task = Task.parse(request.task)
     if task.length > _MOST:
-        raise BadInput(f"{task} has {task.length} tokens; a conversation is held over at most {_MOST}")
+        raise BadInput(f"{task} has {task.length} tokens; a conversation takes at most {_MOST}")
     task.drawable()
     model = model_of(request, task)
     protocol, players = _players(request.players, task, model.frame.architecture)
@@ -143,7 +143,7 @@ def model_of(request: ProtocolRequest, task: Task) -> Model:
     if request.model is not None:
         return load(request.model)
     if request.architecture is None:
-        raise BadInput("protocol needs an architecture, or --model and the folder of a model")
+        raise BadInput("protocol needs an architecture, or --model and the folder of a saved model")
     table = Table(task.vocab, task.length)
     frame = Frame(Architecture.parse(request.architecture), _WIDTH, task.answers, table)
     return frame.random(torch.Generator().manual_seed(request.seed), torch.float64)

@@ -90,7 +90,7 @@ class Integers(Arithmetic):
 
     def __post_init__(self) -> None:
         if self.precision.top is None:
-            raise BadInput(f"integers need a largest number: {self.precision} has no top")
+            raise BadInput(f"integer arithmetic needs a largest number, but {self.precision} has no top")
 
     def told(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, visible: torch.Tensor) -> Content:
         e = (q @ k.mT * math.log2(math.e)).round().clamp(-self.window, self.window) + self.window

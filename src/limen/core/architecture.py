@@ -40,12 +40,12 @@ class Part:
         if self.bits is not None and self.full and not self.mixer.reply_is_all:
             sizes = ", ".join(f.name for f in fields(self.mixer))
             raise BadInput(
-                f"{name} tells later tokens more than its replies: give its sizes {sizes}{_SERIES}"
+                f"{name} passes more than its replies to later tokens: give its sizes {sizes}{_SERIES}"
             )
         if self.kv is not None and not self.mixer.reads_kv_alone:
             raise BadInput(
-                f"{name} cannot read the keys and values of layer {self.kv}: what it keeps comes from its "
-                "own layer's input, too. Leave kv out; softmax, hard, window, masked_softmax, linear take it"
+                f"{name} cannot read the keys and values of layer {self.kv}: its cache also depends on "
+                "its own input. Leave kv out; only softmax, hard, window, masked_softmax and linear take it"
             )
 
     @cached_property
@@ -109,7 +109,7 @@ class Architecture:
             for part in layer.parts:
                 if part.kv is not None and part.kv >= i:
                     earlier = f"0 to {i - 1}" if i else "and layer 0 has none"
-                    heads = f"for {part.kv} KV heads say kv_heads={part.kv}"
+                    heads = f"for {part.kv} KV heads write kv_heads={part.kv}"
                     raise BadInput(f"layer {i}, {part}: kv must name an earlier layer, {earlier}; {heads}")
 
     @classmethod
@@ -168,7 +168,7 @@ def _part(call: Call) -> Part:
     right = "reply_bits" if part.full else "state_bits"
     if set(said) != {right} or sizes or part.p is not None:
         got = ", ".join([*sizes, *said, *(["p"] if part.p is not None else [])])
-        raise BadInput(f"{call.name} takes its sizes, or {right} alone, got {got}")
+        raise BadInput(f"{call.name} takes either its sizes or {right} alone, got {got}")
     return Part(part.mixer, bits=said[right], kv=kv)
 
 

@@ -124,7 +124,8 @@ def lookup(kind: str, name: str, base: type[T]) -> type[T]:
 
 def _fitting(found: object, base: type[T], name: str) -> type[T]:
     if not (isinstance(found, type) and issubclass(found, base)):
-        raise BadInput(f"{name} is no {base.__name__.lower()}: it must be a subclass of {base.__module__}'s")
+        wanted = f"it must be a subclass of {base.__module__}.{base.__name__}"
+        raise BadInput(f"{name} is not a {base.__name__.lower()}: {wanted}")
     return found
 
 

@@ -213,7 +213,7 @@ def decode(content: bytes) -> Witness:
     fields = read_object(content, "not a certificate")
     schema = fields.pop("schema", None)
     if schema == _OLD:
-        raise BadInput(f"a certificate of an older limen, {_OLD}: this one makes and reads {SCHEMA}")
+        raise BadInput(f"this certificate has the old format {_OLD}; this version of Limen reads {SCHEMA}")
     if schema != SCHEMA:
         raise BadInput(f"not a certificate: the field schema must be {SCHEMA!r}")
     try:

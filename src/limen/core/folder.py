@@ -52,7 +52,7 @@ def refuse_foreign(folder: Path, marks: str, *names: str) -> None:
     """
     found = next((name for name in names if (folder / name).exists()), None)
     if found is not None and not _ours(folder / marks):
-        raise BadInput(f"{folder / found} is there already and not limen's: name another folder")
+        raise BadInput(f"{folder / found} already exists and was not written by Limen: choose another folder")
 
 
 def _ours(path: Path) -> bool:

@@ -82,14 +82,18 @@ def admitted(name: str) -> type:
     """The same, where it must be known."""
     found = known(name)
     if found is None:
-        raise BadInput(f"{name} is nobody's but yours: it is read where a command or a function is given it")
+        raise BadInput(
+            f"{name} is your own code: it is loaded only where a command or a function call names it"
+        )
     return found
 
 
 def refuse(text: str, where: str) -> None:
     """Raises if a text out of a file names what is not in the catalogue."""
     for name in named(text):
-        raise BadInput(f"{where} names {shortened(name)}: only what is in the catalogue may stand there")
+        raise BadInput(
+            f"{where} names {shortened(name)}, but only entries of the catalogue are allowed there"
+        )
 
 
 def beside(cls: type) -> list[type]:

@@ -36,7 +36,9 @@ class Protocol(ABC):
 def shares(task: Task, lengths: tuple[int, ...]) -> tuple[Player, ...]:
     """Parties that hold so many tokens each, in the order of the text."""
     if sum(lengths) != task.length or min(lengths, default=0) < 1:
-        raise BadInput(f"{task} has {task.length} tokens to share out, got {', '.join(map(str, lengths))}")
+        raise BadInput(
+            f"the players of {task} must hold {task.length} tokens in all, got {', '.join(map(str, lengths))}"
+        )
     starts = accumulate(lengths[:-1], initial=0)
     shared = enumerate(zip(starts, lengths, strict=True))
     return tuple(Player(f"p{i}", range(start, start + n)) for i, (start, n) in shared)

@@ -72,18 +72,18 @@ def seconds(text: str) -> float:
     """
     found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(s|m|h|)", text.strip())
     if found is None:
-        raise BadInput(f"{shortened(text)} is no time, such as 60s, 5m or 1.5h")
+        raise BadInput(f"{shortened(text)} is not a time, such as 60s, 5m or 1.5h")
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 def _size(text: str, units: dict[str, int], expected: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     if found is None or found[2].lower() not in units:
-        raise BadInput(f"{text!r} is no size; expected {expected}")
+        raise BadInput(f"{text!r} is not a size; expected {expected}")
     whole, _, part = found[1].partition(".")
     unit, scale = units[found[2].lower()], int("1" + "0" * len(part))
     if unit == 1 and int(part or "0"):
-        raise BadInput(f"{text!r} is no whole number; expected {expected}")
+        raise BadInput(f"{text!r} is not a whole number; expected {expected}")
     return int(whole + part) * unit // scale
 
 

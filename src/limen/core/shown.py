@@ -33,7 +33,7 @@ def latex(value: object) -> str:
     """The value as a table for a paper."""
     draw = _found(_LATEX, value)
     if draw is None:
-        raise BadInput(f"a {type(value).__name__} has no LaTeX; known: {', '.join(sorted(_LATEX)) or 'none'}")
+        raise BadInput(f"{type(value).__name__} has no LaTeX; known: {', '.join(sorted(_LATEX)) or 'none'}")
     return draw(value)
 
 

@@ -16,7 +16,7 @@ _DEEPEST = 64  # objects and arrays within each other
 def read_object(content: bytes, what: str, infinite: bool = False) -> dict[str, Any]:
     """The object, or an error that begins with `what`; configs write Infinity for "no limit"."""
     if len(content) > LONGEST:
-        raise BadInput(f"{what}: {len(content)} bytes, at most {LONGEST} are read")
+        raise BadInput(f"{what}: the file has {len(content)} bytes; at most {LONGEST} are read")
     try:
         found = json.loads(
             content.decode("utf-8"),
@@ -58,7 +58,7 @@ def _integer(text: str) -> int:
 def _number(text: str, infinite: bool) -> float:
     value = float(text)
     if math.isnan(value) or (math.isinf(value) and not infinite):
-        raise ValueError(f"{text[:20]} is no number")
+        raise ValueError(f"{text[:20]} is not a number")
     return value
 
 

@@ -153,12 +153,12 @@ class Task(ABC):
         """Raises, before any memory is asked for, if its inputs are too long or its sizes too large."""
         if self.length > _LONGEST:
             raise BadInput(
-                f"inputs of at most {_LONGEST} tokens are drawn, this one has {shortened(self.length)}"
+                f"inputs of at most {_LONGEST} tokens can be drawn; this task has {shortened(self.length)}"
             )
         for size, value in self.sizes.items():
             if value > _LARGEST:
                 name = identifier(self)
-                raise BadInput(f"{name}: {size} is {shortened(value)}, inputs are drawn up to {_LARGEST}")
+                raise BadInput(f"{name}: {size} is {shortened(value)}; inputs can be drawn up to {_LARGEST}")
 
     def checked(self, tokens: object) -> Tokens:
         """Tokens from a stranger as an array, or an error that names the first one that does not fit."""
@@ -180,7 +180,10 @@ class Task(ABC):
         broken = np.argwhere(~np.asarray(self.promised(array)))
         if len(broken):
             row = array[tuple(broken[0])]
-            raise BadInput(f"{self} is not defined on {few(row.tolist())}: see the promise in its docstring")
+            raise BadInput(
+                f"{self} is not defined on {few(row.tolist())}: "
+                f"limen show {identifier(self)} says which inputs it takes"
+            )
         return array
 
     @property

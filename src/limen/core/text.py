@@ -117,7 +117,7 @@ class _Reader:
         if self.take("mark", "("):
             self.depth += 1
             if self.depth > _DEEPEST:
-                raise BadInput(f"{self.text[:40]!r}…: more than {_DEEPEST} parentheses within each other")
+                raise BadInput(f"{self.text[:40]!r}…: more than {_DEEPEST} nested parentheses")
             layers = self.stack()
             self.need("mark", ")", "')' or ','")
             self.depth -= 1
@@ -155,7 +155,7 @@ class _Reader:
         if self.peek() and self.text[self.at :].lstrip().startswith("("):  # a call within a call, as its text
             self.at, self.depth = start, self.depth + 1
             if self.depth > _DEEPEST:
-                raise BadInput(f"{self.text[:40]!r}…: more than {_DEEPEST} parentheses within each other")
+                raise BadInput(f"{self.text[:40]!r}…: more than {_DEEPEST} nested parentheses")
             self.call()
             self.depth -= 1
             return self.text[start : self.at].strip()

@@ -34,13 +34,13 @@ class Argued:
     def __str__(self) -> str:
         return (
             f"argued, not checked: {self.construction} fits, with a margin of {self.margin:.3g} in "
-            f"{self.precision} by its own proof; the kernel: {self.why}"
+            f"{self.precision} by its own proof, which the kernel cannot confirm: {self.why}"
         )
 
 
 @dataclass(frozen=True)
 class Conjecture:
-    """A belief that says no: its name, and why it speaks of this case."""
+    """A belief that says no: its name, and why it is about this case."""
 
     name: str
     why: str
@@ -131,7 +131,7 @@ class Verdict(Result):
             return
         said = self.evidence.certificate
         if not isinstance(said, Bound | Fits | Machine):
-            raise BadInput("weights alone say nothing of an architecture")
+            raise BadInput("weights alone say nothing about an architecture")
         if (said.task, said.architecture) != (self.task, self.architecture):
             raise BadInput(f"the certificate is about {said.task} by {said.architecture}")
         if isinstance(said, Bound) and said.steps != self.steps:

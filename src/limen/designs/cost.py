@@ -83,7 +83,7 @@ def projections(mixer: Mixer, width: int) -> int:
 @singledispatch
 def mixing(mixer: Mixer) -> Terms:
     """FLOPs of mixing, by what the t-th token counts."""
-    raise BadInput(f"the FLOPs of {mixer} are not written down")
+    raise BadInput(f"no FLOP count is known for {mixer}")
 
 
 @mixing.register
@@ -148,7 +148,7 @@ def cache_bits(part: Part, n: int) -> int:
 @singledispatch
 def kept(mixer: Mixer, n: int) -> int:
     """Numbers that a mixer which keeps every token keeps."""
-    raise BadInput(f"what {mixer} keeps is not written down")
+    raise BadInput(f"no cache size is known for {mixer}")
 
 
 @kept.register

@@ -31,7 +31,7 @@ def neighbours(architecture: Architecture) -> Iterator[Neighbour]:
     instead = thin[-1:]  # what stands for a full layer that is left out, if there is another kind
     last = max(i for i, layer in enumerate(layers) if layer in full)
     if len(layers) > 1:
-        yield Neighbour("one full layer less", Architecture((*layers[:last], *instead, *layers[last + 1 :])))
+        yield Neighbour("one full layer fewer", Architecture((*layers[:last], *instead, *layers[last + 1 :])))
     if thin:
         if len(full) > 1:
             yield Neighbour("no full layer", without_full(architecture))

@@ -41,7 +41,9 @@ class Wish:
             raise BadInput(f"the budget must be at least 1 byte, got {self.budget}")
         for task in self.tasks:
             if task.length > self.context:
-                raise BadInput(f"{task} has {task.length:,} tokens, the context {self.context:,}")
+                raise BadInput(
+                    f"{task} has {task.length:,} tokens, more than the context of {self.context:,}"
+                )
 
     @classmethod
     def parse(
@@ -55,7 +57,7 @@ class Wish:
     ) -> Wish:
         """A task's id alone stands for its largest instance that fits the context."""
         if context < 1:
-            raise BadInput(f"a context has at least 1 token, got {context}")
+            raise BadInput(f"the context must be at least 1 token, got {context}")
         asked = [sized(text, context) if "(" not in text else Task.parse(text) for text in tasks]
         return cls(tuple(dict.fromkeys(asked)), context, layers, width, budget, kv_heads)
 
@@ -67,7 +69,9 @@ def sized(name: str, context: int) -> Task:
     task = Task.parse(name)
     found = smallest(task, task.grows, lambda t: t.length > context, known=task.length > context)
     if found is None:
-        raise BadInput(f"{task} does not grow to {context:,} tokens by {task.grows} alone: give its sizes")
+        raise BadInput(
+            f"{task} does not grow to {context:,} tokens through {task.grows} alone: give its sizes"
+        )
     _, below = found
     if below is None:
         raise BadInput(f"no instance of {name} is as short as {context:,} tokens")

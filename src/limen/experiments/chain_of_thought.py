@@ -1,7 +1,7 @@
 """Does thinking aloud close the gap between hybrids and full attention?
 
-The third open question of [ye2026].  The chain i_0, i_1, … is written token by token: taught with the right
-one in sight, judged on what the model writes by itself.
+This is the third open question of [ye2026]. The model writes the chain i_0, i_1, … token by token. It is
+trained with the correct chain as input and tested on the chain that it writes itself.
 """
 
 from limen.training.experiment import Experiment, ExperimentCell
@@ -50,13 +50,14 @@ def _cells(L: int, m: int, seeds: int, steps: int, small: tuple[int, ...]) -> tu
 EXPERIMENT = Experiment(
     title="Chains of thought, full and hybrid",
     shows=(
-        "One full layer that thinks aloud learns three hops, and so do hybrids with one full layer; "
-        "without thinking the same stacks do not. Linear layers alone learn it with a large state and not "
-        "with a small one."
+        "One full layer that thinks aloud learns three hops, and so do hybrids with one full layer. "
+        "Without thinking the same stacks do not learn them. Linear layers alone learn three hops with a "
+        "large state, but not with a small one."
     ),
     silent=(
-        "A step of the chain is one lookup, because nothing but the last hop has to be known for the next "
-        "one (W = 1). The small linear state is above the proved bound."
+        "Each step of the chain is a single lookup here (W = 1), because the next hop depends only on "
+        "the last one. The small linear state is above the proved bound, so no theorem explains its "
+        "failure."
     ),
     x="stack",
     quick=_cells(3, 8, 1, 400, (8,)),

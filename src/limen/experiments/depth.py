@@ -1,9 +1,9 @@
-"""Does accuracy drop when the hops of a question exceed the full layers, however many linear ones there are?
+"""Does accuracy drop when a question has more hops than full layers, whatever the number of linear layers?
 
-The first experiment that [ye2026] asks for, and its first check: one full layer and a hundred linear ones
-against two full ones.  The task is `composition`.  With parts (w) every hop depends on the question, and L
-hops need L + 1 full layers, or L behind a recurrence; with one part tables can be chained ahead, and two
-full layers do two hops.
+This is the first experiment that [ye2026] asks for, together with its first check: one full layer and a
+hundred linear layers against two full layers. The task is `composition`. If the tables have parts (w),
+every hop depends on the question, and L hops need L + 1 full layers, or L full layers after a recurrence.
+If they have one part, tables can be combined before the question is read, and two full layers do two hops.
 """
 
 from limen.training.experiment import Experiment, ExperimentCell
@@ -110,21 +110,22 @@ def _hundred(m: int, d: int, steps: int) -> ExperimentCell:
 
 
 EXPERIMENT = Experiment(
-    title="Hops against full layers, and one full layer with a hundred linear ones",
+    title="Hops against full layers, and one full layer with a hundred linear layers",
     shows=(
-        "Two full layers learn two hops where one full layer with small states behind it stays at chance; "
-        "the same stack with a large state learns it, so what is missing is room, not structure. Where the "
-        "hops depend on the question (W = 4), full layers alone learn one hop from two layers on and two "
-        "hops from three on. A small state behind one full layer is enough for one hop, where it carries "
-        "the answer one token on, and not for two; a large state before or behind one full layer learns "
-        "both, since 20 tokens fit into 1,024 numbers."
+        "Two full layers learn two hops. One full layer followed by small states stays at chance, and "
+        "the same stack with a large state learns them, so what it lacks is capacity, not structure. If "
+        "the hops depend on the question (W = 4), full layers alone learn one hop from two layers on and "
+        "two hops from three layers on. One full layer followed by a small state learns one hop, because "
+        "the state carries the answer one token further, but it does not learn two. A large state before "
+        "or after one full layer learns both, since 20 tokens fit into 1,024 numbers."
     ),
     silent=(
-        "No cell lies below a proved bound: float32 states of these sizes have bits enough in theory. Full "
-        "attention needs the lookup start here; from a random start it stays at chance in this budget. "
-        "Where the hops depend on the question (W = 4) every layer is also asked for the hop it could "
-        "know. Three hops are a matter of `full`: four full layers, their control, stayed at chance in 1,500 "
-        "steps here, so nothing may be said of the other stacks. Where W = 4 every cell has one seed."
+        "No cell lies below a proved bound: float32 states of these sizes have enough bits in theory. "
+        "Full attention needs the lookup start here; from a random start it stays at chance in this "
+        "budget. If the hops depend on the question (W = 4), every layer is also asked for the hop that "
+        "it could know. Three hops are left to the size `full`: their control, four full layers, stayed "
+        "at chance in 1,500 steps, so no statement about the other stacks is possible. All cells with W "
+        "= 4 have one seed."
     ),
     x="stack, or number k of full layers",
     quick=_plain_cells(3),

@@ -1,7 +1,7 @@
 """Which architectures learn bounded Dyck words, and how many layers of attention does it take?
 
-The second experiment that [bhattamishra2024] asks for.  Faults are two closing brackets swapped, which no
-count shows; after every bracket it is asked whether something was wrong so far.
+This is the second experiment that [bhattamishra2024] asks for. A fault is a swap of two closing brackets,
+which no count reveals. After every bracket the model is asked whether the word was correct so far.
 """
 
 from limen.training.experiment import Experiment, ExperimentCell
@@ -58,12 +58,14 @@ def _cells(stacks: dict[str, str]) -> tuple[ExperimentCell, ...]:
 EXPERIMENT = Experiment(
     title="Bounded Dyck words by recurrences and by layers of attention",
     shows=(
-        "The LSTM learns words of 16 brackets. Two layers of attention learn six brackets and not sixteen in "
-        "this budget; one layer does not learn six either, so nothing is said of it."
+        "The LSTM learns words of 16 brackets. Two layers of attention learn six brackets, but not "
+        "sixteen in this budget. One layer does not learn six brackets either, so no statement is made "
+        "about it."
     ),
     silent=(
-        "The theorem rules out one small softmax layer for long texts; at these lengths and widths it does "
-        "not, so a failure of attention here is one of training. Widths show no law."
+        "The theorem rules out one small softmax layer for long texts, but not at these lengths and "
+        "widths. A failure of attention here is therefore a failure of training. The results show no law "
+        "for the width."
     ),
     x="stack",
     threshold=0.97,

@@ -1,8 +1,8 @@
-"""Can one layer of attention compare two strings, and do two?
+"""Can one layer of attention compare two strings, and can two?
 
-The third experiment that [bhattamishra2024] asks for, with disjointness beside equality: random
-fingerprints solve equality on average with few bits, disjointness stays hard even with coins and errors
-[sanford2023].
+This is the third experiment that [bhattamishra2024] asks for, with disjointness beside equality. Random
+fingerprints solve equality on average with few bits, while disjointness stays hard even with randomness and
+errors [sanford2023].
 """
 
 from limen.training.experiment import Experiment, ExperimentCell
@@ -43,10 +43,12 @@ def _cells(n: int, seeds: int, steps: int, more: tuple[str, ...]) -> tuple[Exper
 
 EXPERIMENT = Experiment(
     title="Equality and disjointness by one layer and by two",
-    shows="Two layers learn both tasks with every seed; one layer stays near a coin, from both starts.",
+    shows=(
+        "Two layers learn both tasks with every seed. One layer stays close to guessing, from both starts."
+    ),
     silent=(
-        "One layer of this width is not ruled out at n = 16: 32 channels of 32 bits are more than the "
-        "theorem asks for. Two layers begin as a lookup; what they learn from a random start is not "
+        "One layer of this width is not ruled out at n = 16: its 32 channels of 32 bits are more than "
+        "the theorem requires. Two layers start as a lookup; what they learn from a random start is not "
         "shown."
     ),
     x="stack",

@@ -1,7 +1,7 @@
 """Do softmax and recurrent heads side by side in one layer do what layers in series do?
 
-An open question of [ye2026]: head-wise hybrids.  The depth rule counts a layer with one softmax head as a
-full one.
+This is an open question of [ye2026] about head-wise hybrids. The depth rule counts every layer with a
+softmax head as a full layer.
 """
 
 from limen.experiments.depth import FULL, PLAIN
@@ -40,12 +40,12 @@ def _cells(d: int, seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
 EXPERIMENT = Experiment(
     title="Heads side by side against layers in series",
     shows=(
-        "Two head-wise layers learn two hops as two full layers do; the same mixers one behind the other, "
-        "and one head-wise layer alone, do not."
+        "Two head-wise layers learn two hops, as two full layers do. The same mixers in series do not, "
+        "and neither does one head-wise layer."
     ),
     silent=(
-        "A head-wise layer of two layers holds two softmax heads in depth: that it learns is what the "
-        "depth rule expects."
+        "Two head-wise layers contain two softmax heads in series, so the depth rule predicts that they "
+        "learn the task."
     ),
     x="stack",
     quick=_cells(4, 1, 400),

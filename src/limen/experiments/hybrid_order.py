@@ -1,7 +1,7 @@
-"""Does it matter where the full layers of a hybrid stand: first, last, or in turn?
+"""Does it matter where a hybrid has its full layers: first, last or alternating?
 
-By the depth rule it does: a recurrence before the full layers brings the start of the chain to the last
-token, one behind them brings nothing that a hop needs.
+By the depth rule it does. A recurrence before the full layers brings the start of the chain to the last
+token. A recurrence after them brings nothing that a hop needs.
 """
 
 from limen.experiments.depth import PARTS, WIDE
@@ -43,10 +43,13 @@ def _cells(
 EXPERIMENT = Experiment(
     title="The order of layers in a hybrid",
     shows=(
-        "Two full layers with a recurrence before or between them learn two hops that depend on the "
-        "question, as three full layers do; with the recurrence behind them they stay near the floor."
+        "Two full layers with a recurrence before or between them learn two question-dependent hops, as "
+        "three full layers do. With the recurrence after them they stay near the floor."
     ),
-    silent="The rule says which stacks have weights for long texts; at 20 tokens none of these is ruled out.",
+    silent=(
+        "The rule says which stacks have weights for long texts. At 20 tokens it rules out none of these "
+        "stacks."
+    ),
     x="order",
     quick=_cells(8, 1, 600, {name: ORDERS[name] for name in list(ORDERS)[:3]}),
     standard=(*_cells(8, 1, 600), *_cells(32, 1, 600)[1:]),

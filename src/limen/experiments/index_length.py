@@ -1,7 +1,7 @@
-"""How long may the text be before a position in it can no longer be looked up?
+"""Up to which length can a position in the text be looked up?
 
-The first experiment that [bhattamishra2024] asks for.  One full layer of width 64 learns every length; one
-with a state of fixed size learns short texts and loses long ones.
+This is the first experiment that [bhattamishra2024] asks for. One full layer of width 64 learns every
+length. One layer with a fixed-size state learns short texts and fails on long ones.
 """
 
 from limen.training.experiment import Experiment, ExperimentCell
@@ -41,13 +41,14 @@ WIDER = "gated_delta(h=1,d=64)"
 EXPERIMENT = Experiment(
     title="Index: accuracy against the length of the text",
     shows=(
-        "Full attention looks up a position in a text of every length tried; linear attention and the "
-        "gated delta rule with 256 numbers learn 20 symbols and lose most of 100, from both starts."
+        "Full attention looks up a position at every length that was tried. Linear attention and the "
+        "gated delta rule with a state of 256 numbers learn 20 symbols and lose most of 100, from both "
+        "starts."
     ),
     silent=(
-        "float32 states of this size hold far more bits than 100 symbols need: this is what training "
-        "reaches, not what the theorem rules out. An LSTM fails even at n = 20 (`mechanisms`), which is a "
-        "failure of training and says nothing else."
+        "A float32 state of this size holds far more bits than 100 symbols need. This is what training "
+        "reaches, not what the theorem rules out. An LSTM fails even at n = 20 (`mechanisms`), which is "
+        "a failure of training and says nothing more."
     ),
     x="n",
     quick=QUICK,

@@ -1,7 +1,8 @@
 """How many induction hops do two, three and four layers learn?
 
-`khop` of [sanford2024], whose authors publish a table of errors for 100 characters and 100,000 steps.
-Every position asks; a model is trained on all numbers of hops and judged on each.
+The task is `khop` of [sanford2024]. Its authors publish a table of errors for 100 characters and 100,000
+steps. Every position asks a question. Each model is trained on all numbers of hops and tested on each
+number separately.
 """
 
 from limen.training.experiment import Accuracies, Experiment, ExperimentCell, Published
@@ -52,12 +53,12 @@ def _published(found: Accuracies) -> list[Published]:
 EXPERIMENT = Experiment(
     title="Induction hops against depth",
     shows=(
-        "More layers learn more hops, in the order of the published table: two layers stop after one hop, "
-        "three after two, and four get further."
+        "More layers learn more hops, in the same order as in the published table: two layers stop after "
+        "one hop, three layers after two, and four layers get further."
     ),
     silent=(
-        "The level is not comparable. No negative is reported: no control is known that must succeed in so "
-        "few steps."
+        "The accuracies themselves are not comparable with the published ones. No negative result is "
+        "reported, because no control is known that must succeed in so few steps."
     ),
     x="layers",
     quick=tuple(_cell(24, 2, depth, 1, 600) for depth in (1, 2, 3)),
@@ -66,7 +67,8 @@ EXPERIMENT = Experiment(
     published=_published,
     beside="hops",
     differences=(
-        "Theirs: 98 characters, up to 16 hops, width 128, 100,000 steps of batch 32. Ours: 32 characters, "
-        "up to 4 hops, width 64, 1,500 steps of batch 32 (quick: 24 characters, up to 2 hops, 600 steps)."
+        "Theirs: 98 characters, up to 16 hops, width 128, 100,000 steps of batch 32. Ours: 32 "
+        "characters, up to 4 hops, width 64, 1,500 steps of batch 32 (quick: 24 characters, up to 2 "
+        "hops, 600 steps)."
     ),
 )

@@ -1,7 +1,7 @@
 """Does the limit of block-sparse attention on 2-Sum reach beyond one layer?
 
-The second open question of [ye2026].  The theorem counts the bits of one layer's messages; a second layer
-may ask again with what the first one found.
+This is the second open question of [ye2026]. The theorem counts the bits of one layer's messages. A second
+layer may ask again, using what the first one found.
 """
 
 from limen.experiments._two_sum import full, sparse
@@ -20,11 +20,11 @@ def _cells(
 EXPERIMENT = Experiment(
     title="2-Sum by one, two and three sparse layers",
     shows=(
-        "Two sparse layers get little further than one with messages of the same size, at eight blocks of "
-        "four."
+        "With eight blocks of four tokens, two sparse layers get little further than one layer with "
+        "messages of the same size."
     ),
     silent=(
-        "A gain may come from more weights as well as from asking twice; no proof covers more than one "
+        "A gain may come from more weights as well as from asking twice. No proof covers more than one "
         "layer here."
     ),
     x="d, the numbers of a message",

@@ -1,7 +1,7 @@
-"""Does the nearest labelled point take two layers of attention?
+"""Does finding the nearest labelled point take two layers of attention?
 
-Nearest neighbours of [bhattamishra2024]: point and label are two tokens, so one layer would have to send
-all labels to one place; two layers find the point, then fetch its label.
+These are the nearest neighbours of [bhattamishra2024]. A point and its label are two tokens, so one layer
+would have to send all labels to one position. Two layers first find the point and then fetch its label.
 """
 
 from limen.training.experiment import Experiment, ExperimentCell
@@ -28,12 +28,12 @@ MORE = {"linear": "2*linear(h=1,d=32)", "2 gated delta": "2*gated_delta(h=1,d=32
 EXPERIMENT = Experiment(
     title="Nearest neighbour by one layer and by two",
     shows=(
-        "Two layers of attention learn it on points drawn at random; one layer gets no further than counting."
+        "Two layers of attention learn the task on random points. One layer does no better than counting."
     ),
     silent=(
-        "Learned on random points is not learned: on near-misses, where the margin is a few hundredths, "
-        "the same models are right far less often. Ids of points begin as their directions, which a "
-        "model from tokens alone lacks."
+        "A model that has learned random points has not learned the task: on near-misses, where the "
+        "margin is a few hundredths, the same models are right far less often. The embeddings of points "
+        "start as their directions, which a model that sees only tokens does not know."
     ),
     x="stack",
     threshold=0.95,

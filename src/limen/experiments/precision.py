@@ -1,8 +1,8 @@
-"""How many bits do states and weights need: those that were trained, and those that were written down?
+"""How many bits do states and weights need when they are trained, and when they are written down?
 
-The first check that [bhattamishra2024] asks for.  States are rounded to p bits where they cross the cut, in
-training as well (straight through), so that cells can lie below the proved bound: the only failures here
-that a theorem explains.
+This is the first check that [bhattamishra2024] asks for. States are rounded to p bits where they cross the
+cut, during training as well (straight-through gradients). So some cells lie below the proved bound: these
+are the only failures here that a theorem explains.
 """
 
 from limen.training.experiment import Experiment, ExperimentCell
@@ -40,19 +40,19 @@ def _weights(steps: int) -> ExperimentCell:
 QUICK = (_cell(20, 32, None, 1, 700), _cell(20, 4, 4, 1, 400), _cell(20, 16, 4, 1, 400), _weights(400))
 
 EXPERIMENT = Experiment(
-    title="Bits a number of the state",
+    title="Bits per number of the state",
     shows=(
-        "With d = 4 and 4 bits a number the state has 80 bits where the table needs 100, with d = 8 and one "
-        "bit 72: ruled out by the theorem, and not learned. Above the bound accuracy grows with the numbers "
-        "far more than with their bits."
+        "With d = 4 and 4 bits per number the state has 80 bits, but the table needs 100; with d = 8 and "
+        "one bit per number it has 72. The theorem rules out both, and neither is learned. Above the "
+        "bound, accuracy grows much more with the count of numbers than with the bits of each."
     ),
     silent=(
-        "Above the bound a failure is one of training. That rounding is trained straight through says "
-        "nothing about rounding a model afterwards; that is the row of softmax, whose weights and "
-        "operations are rounded when judged. The last table is of constructions, by `limen solve TASK "
-        "--smallest precision` and `--smallest width`: what written weights get by with."
+        "Above the bound a failure is a failure of training. Straight-through training says nothing "
+        "about rounding a model afterwards. The softmax row does: its weights and operations are rounded "
+        "for the test. The last table is about constructions (`limen solve TASK --smallest precision` "
+        "and `--smallest width`): the least that weights written by hand need."
     ),
-    x="bits a number of the state",
+    x="bits per number of the state",
     threshold=0.95,
     quick=QUICK,
     standard=(

@@ -1,8 +1,8 @@
-"""Is it structure or room that a recurrent layer lacks?
+"""Does a recurrent layer lack structure or capacity?
 
-The third experiment that [ye2026] asks for: behind one full layer the recurrent ones are replaced by "fake"
-full attention masked to what a recurrence may hold, by hard attention, and by the same recurrence with a
-larger state.
+This is the third experiment that [ye2026] asks for. The recurrent layers after one full layer are replaced
+by "fake" full attention that is masked to what a recurrence could hold, by hard attention, and by the same
+recurrence with a larger state.
 """
 
 from limen.experiments.depth import FULL, PLAIN
@@ -41,14 +41,16 @@ def _cells(
 
 
 EXPERIMENT = Experiment(
-    title="Recurrent layers, masked attention with as much room, and hard attention",
+    title="Recurrent layers, masked attention of equal capacity, and hard attention",
     shows=(
-        "The recurrence with a larger state learns what the small one does not; attention masked to a few "
-        "tokens fails though its structure is attention's. Here room decides, not structure."
+        "The recurrence with a larger state learns what the small one does not. Attention that is masked "
+        "to a few tokens fails, although its structure is that of attention. Here capacity decides, not "
+        "structure."
     ),
     silent=(
-        "Masked attention sees fixed places, so it cannot hold the table at all; a recurrence could "
-        "choose. Hard attention has no gradient into its keys and queries: it can only complete the start."
+        "Masked attention sees fixed positions, so it cannot hold the table at all, whereas a recurrence "
+        "could choose what to hold. Hard attention has no gradient into its keys and queries, so it can "
+        "only complete what it starts with."
     ),
     x="numbers that a layer holds",
     quick=_cells((2, 4), (8,), 1, 600),  # the recurrences are runs of `depth`

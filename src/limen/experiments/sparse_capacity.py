@@ -1,7 +1,7 @@
 """Does accuracy on 2-Sum follow the ratio H·d·p / B of what a block's message holds to what the block holds?
 
-The second experiment that [ye2026] asks for: one layer of block-sparse attention, eight blocks whatever
-their size, so that the share of blocks that are opened stays the same.
+This is the second experiment that [ye2026] asks for: one layer of block-sparse attention with eight blocks
+of any size, so that the share of opened blocks stays the same.
 """
 
 from limen.experiments._two_sum import full, sparse
@@ -18,12 +18,12 @@ def _cells(
 EXPERIMENT = Experiment(
     title="2-Sum by one sparse layer: message against block",
     shows=(
-        "At a fixed number of blocks accuracy above the floor rises with the size of the message and falls "
-        "with the size of the block: what was not opened has to fit into the message."
+        "With a fixed number of blocks, the accuracy above the floor rises with the size of the message "
+        "and falls with the size of the block: whatever is not opened must fit into the message."
     ),
     silent=(
-        "There is no sharp threshold, and messages of float32 numbers have bits enough in theory. The "
-        "floor is what one reaches by opening one block of eight and guessing otherwise."
+        "There is no sharp threshold, and messages of float32 numbers have enough bits in theory. The "
+        "floor is the accuracy of opening one of eight blocks and guessing otherwise."
     ),
     x="d, the numbers of a message",
     quick=_cells((2, 8), (2, 32), 1, 400),

@@ -50,7 +50,7 @@ def read(config: Mapping[str, Any], where: str, bits: Bits = Bits()) -> Stack:  
     if not any(layer.stages for layer in layers):
         raise f.wrong("layer_types", "at least one layer that mixes tokens")
     more = "" if len(others) <= _SHOWN else f" and {len(others) - _SHOWN} more"
-    named = f"ignored, {model_type} has no such fields: {', '.join(others[:_SHOWN])}{more}"
+    named = f"ignored, because {model_type} has no such fields: {', '.join(others[:_SHOWN])}{more}"
     remarks = (named,) if others else ()
     positions = f.maybe("max_position_embeddings")
     inside = config is not whole or model_type in _HEARS

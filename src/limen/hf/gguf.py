@@ -119,7 +119,7 @@ class _Bytes:
             short = size <= _TEXT
             return self.data[self.at - size : self.at].decode("utf-8", "replace") if short else None
         if kind != _ARRAY:
-            raise self.wrong(f"no type of metadata has the number {kind}")
+            raise self.wrong(f"unknown metadata type {kind}")
         return self.array()
 
     def array(self) -> list[Any] | None:
@@ -154,7 +154,7 @@ def _header(r: _Bytes) -> GGUFConfig:
         raise r.wrong("not a GGUF file: it does not begin with GGUF")
     version = r.one(4)
     if version not in _VERSIONS:
-        raise r.wrong(f"version {version}; 2 and 3 are read, little-endian")
+        raise r.wrong(f"version {version}; only versions 2 and 3, little-endian, are read")
     tensors, pairs = r.count(_TENSORS, "tensors"), r.count(_PAIRS, "pairs of metadata")
     found: dict[str, Any] = {}
     for _ in range(pairs):

@@ -169,7 +169,7 @@ class Kept:
         """Numbers of a row that one of so many ranks keeps; what has no heads, or fewer, is repeated."""
         for heads, _ in self.pieces:
             if heads % ranks and ranks % heads:
-                raise BadInput(f"tensor parallelism over {ranks} ranks does not divide {heads} heads")
+                raise BadInput(f"{heads} heads cannot be divided over {ranks} ranks of tensor parallelism")
         return sum(max(heads // ranks, 1) * size for heads, size in self.pieces) or self.numbers
 
     def crossing(self, n: int, bits: Bits) -> Fraction:

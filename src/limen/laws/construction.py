@@ -73,7 +73,7 @@ def _right(construction: Construction, precision: Precision) -> None:
     require(seen.wrong == 0, f"{precision}: wrong on {seen.wrong} of {seen.tried} inputs")
     if certified is not None:
         fair = 0 < certified <= seen.margin
-        require(fair, f"{precision}: the margin is said to be {certified:.4g}, {seen.margin:.4g} was seen")
+        require(fair, f"{precision}: the certified margin is {certified:.4g}, but {seen.margin:.4g} was seen")
 
 
 def _run(construction: Construction, precision: Precision) -> Tried:
@@ -100,7 +100,7 @@ def its_margin_does_not_depend_on_the_precision_that_flint_happens_to_have(
     usual = [construction.margin(p) for p in (_F64, _F32, _BF16)]
     with ctx.workprec(20):
         coarse = [construction.margin(p) for p in (_F64, _F32, _BF16)]
-    require(coarse == usual, f"with 20 bits the margins are {coarse}, else {usual}")
+    require(coarse == usual, f"with 20 bits the margins are {coarse}, otherwise {usual}")
 
 
 def its_parts_fit_together(construction: Construction) -> None:

@@ -118,12 +118,12 @@ def _class(name: str) -> tuple[str, type[Any]]:
         found = own.admitted(name)
         kind = next((kind for kind, base in _BASES.items() if issubclass(found, base)), None)
         if kind is None:
-            raise BadInput(f"{name} is no task, no mixer and no construction: for these there are laws")
+            raise BadInput(f"{name} is not a task, mixer or construction; only these have laws")
         return kind, found
     for kind, base in _BASES.items():
         if name in ids(f"{kind}s"):
             return kind, lookup(f"{kind}s", name, base)
-    raise BadInput(f"{name} is not in the catalogue; yours is file.py:Name")
+    raise BadInput(f"{name} is not in the catalogue; name your own class as file.py:Name")
 
 
 def _examples(name: str, found: type[Any]) -> tuple[Any, ...]:

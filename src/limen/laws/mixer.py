@@ -84,7 +84,7 @@ def _stepped(mixer: Mixer, w: Weights, x: torch.Tensor) -> torch.Tensor | None:
 def _agree(mixer: Mixer, w: Weights, x: torch.Tensor, stepped: torch.Tensor | None) -> None:
     y, where = mixer.mix(w, x), f"inputs of shape {tuple(x.shape)}"
     require(y.shape == x.shape, f"{where}: mix gives shape {tuple(y.shape)}")
-    require(bool(y.isfinite().all()), f"{where}: mix gives what is not finite")
+    require(bool(y.isfinite().all()), f"{where}: mix gives values that are not finite")
     _same(mixer.fast(w, x), y, f"{where}: fast and mix")
     if stepped is not None:
         _same(stepped, y, f"{where}: step by step and mix")
@@ -105,7 +105,7 @@ def the_future_changes_nothing(mixer: Mixer) -> None:
         for form in ("mix", "fast"):
             run = getattr(mixer, form)
             same = torch.equal(run(w, x)[:, :t], run(w, changed)[:, :t])
-            require(same, f"{form} of {n} tokens: those from {t} on change what comes before")
+            require(same, f"{form} of {n} tokens is not causal: tokens from {t} on change earlier outputs")
 
 
 def a_longer_input_begins_like_a_shorter_one(mixer: Mixer) -> None:
@@ -113,7 +113,7 @@ def a_longer_input_begins_like_a_shorter_one(mixer: Mixer) -> None:
     w, x = generic(mixer), inputs(40)
     for n, t in ((6, 1), (13, 5), (33, 4), (40, 6)):
         whole = mixer.fast(w, x[:n])
-        _same(mixer.fast(w, x[:t]), whole[:t], f"the first {t} tokens alone and the first of {n}")
+        _same(mixer.fast(w, x[:t]), whole[:t], f"outputs of {t} tokens alone and among {n}")
 
 
 def gradients_of_the_fast_form_are_those_of_the_definition(mixer: Mixer) -> None:
@@ -137,10 +137,14 @@ def state_bits_are_what_a_step_carries(mixer: Streaming) -> None:
     state = mixer.start(w, (3,))
     for n, x_t in enumerate(x.unbind(-2)):
         numbers = sum(t.numel() for t in tensors(state))
-        require(numbers % 3 == 0, f"after {n} tokens the state is not one for each text of the batch")
+        require(
+            numbers % 3 == 0, f"after {n} tokens the state does not have one entry per sequence of the batch"
+        )
         carried.append(numbers // 3 * p)
         bits = mixer.state_bits(n, p)
-        require(bits in (None, carried[-1]), f"after {n} tokens {carried[-1]} bits, state_bits says {bits}")
+        require(
+            bits in (None, carried[-1]), f"after {n} tokens it has {carried[-1]} bits, state_bits says {bits}"
+        )
         state, _ = mixer.step(w, state, x_t)
     if mixer.state_bits(70, p) is None:
         require(all(a < b for a, b in pairwise(carried)), "state_bits is None, but the state does not grow")
@@ -156,7 +160,7 @@ def the_state_is_all_that_crosses_a_cut(mixer: Streaming) -> None:
     for t, x_t in enumerate(x[13:].unbind(0), 13):
         state, y = mixer.step(w, state, x_t)
         copy, z = mixer.step(w, copy, x_t)
-        require(torch.equal(y, z), f"a copy of the state after 13 tokens goes on in another way at token {t}")
+        require(torch.equal(y, z), f"a copy of the state after 13 tokens continues differently at token {t}")
 
 
 def _copied(state: Any) -> Any:
@@ -185,7 +189,7 @@ def any_float_type_goes_in_and_comes_out(mixer: Mixer) -> None:
         for form in ("mix", "fast"):
             y = getattr(mixer, form)(w, x)
             require(y.dtype == dtype, f"{form}: {dtype} goes in and {y.dtype} comes out")
-            require(bool(y.isfinite().all()), f"{form} gives what is not finite in {dtype}")
+            require(bool(y.isfinite().all()), f"{form} gives values that are not finite in {dtype}")
         if dtype == torch.float32:
             _same(mixer.fast(w, x), mixer.mix(w, x), "fast and mix in float32", 1e-3, 1e-3)
 
@@ -197,7 +201,7 @@ def it_runs_in_a_precision_that_the_machine_does_not_have(mixer: Mixer) -> None:
         w = {k: precision.round(v) for k, v in generic(mixer).items()}
         with computing_in(precision):
             y = mixer.mix(w, precision.round(inputs(2, 6)))
-        require(torch.equal(precision.round(y), y), f"{name}: an output is no number of the format")
+        require(torch.equal(precision.round(y), y), f"{name}: an output is not a number of this format")
 
 
 def shapes_are_those_of_the_weights(mixer: Mixer) -> None:

@@ -37,7 +37,7 @@ def sample_agrees_with_answer(task: Task) -> None:
             require(tokens.shape == (count, task.length), f"tokens of shape {tokens.shape}")
             require(answers.shape == asked, f"answers of shape {answers.shape}, expected {asked}")
             require(tokens.dtype == answers.dtype == np.int64, "tokens and answers must be int64")
-            require(answers.min() >= 0 and answers.max() < task.answers, "an answer beyond `answers`")
+            require(answers.min() >= 0 and answers.max() < task.answers, "an answer is not below `answers`")
             task.checked(tokens)
             wrong = np.argwhere((task.answer(tokens) != answers).reshape(count, -1).any(axis=1))
             require(not len(wrong), f"seed {seed}: sample and answer differ on {tokens[wrong[:1, 0]]}")
@@ -89,7 +89,9 @@ def players_share_the_tokens_out_in_order(task: Task) -> None:
     whole = players[0].tokens.start == 0 and players[-1].tokens.stop == task.length
     require(whole, f"the players hold tokens {players[0].tokens.start}..{players[-1].tokens.stop}")
     for left, right in pairwise(players):
-        require(left.tokens.stop == right.tokens.start, f"{left.name} and {right.name} do not meet")
+        require(
+            left.tokens.stop == right.tokens.start, f"{left.name} and {right.name} leave a gap or overlap"
+        )
     require(any(task.cut == p.tokens.start for p in players), "no player begins at the cut")
 
 
@@ -104,7 +106,7 @@ def tokens_from_a_stranger_are_checked(task: Task) -> None:
         (f"{task.length - 1} tokens", tokens[:, :-1]),
         ("fractions", tokens + 0.5),
     ):
-        require(_refused(task, strange), f"checked lets {what} pass")
+        require(_refused(task, strange), f"checked accepts {what}")
 
 
 def _refused(task: Task, tokens: object) -> bool:
@@ -135,10 +137,10 @@ def the_closed_form_counts_what_all_inputs_show(task: Task) -> None:
             continue
         A = matrix.cut(task, *every, t)
         seen = told_apart(A)
-        require(rows.value <= seen, f"rows({t}) claims {rows.value}, {seen} prefixes are told apart")
+        require(rows.value <= seen, f"rows({t}) claims {rows.value}, but only {seen} prefixes differ")
         if rows.exact:
             enough = cover(A)
-            require(enough == rows.value, f"rows({t}) calls {rows.value} exact, {enough} states suffice")
+            require(enough == rows.value, f"rows({t}) calls {rows.value} exact, but {enough} states suffice")
 
 
 def cover(A: Entries) -> int:

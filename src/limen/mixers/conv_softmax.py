@@ -1,4 +1,4 @@
-r"""Full attention behind a short convolution: queries, keys and values each mix their last c tokens first.
+r"""Full attention after a short convolution: queries, keys and values first mix the last c tokens.
 
     y_i = Σ_{j≤i} α_ij v_j,     α_ij = exp⟨q_i,k_j⟩ / Σ_{l≤i} exp⟨q_i,k_l⟩
     q = κ^Q ∗ xW_Q,   k = κ^K ∗ xW_K,   v = κ^V ∗ xW_V          channel by channel, over c tokens    [so2021]

@@ -1,4 +1,4 @@
-r"""Gated DeltaNet: the delta rule on a memory that first fades as a whole.
+r"""Gated DeltaNet: the delta rule on a memory that fades as a whole before each write.
 
     y_t = q_tᵀS_t,     S_t = S' - β_tk_t(k_tᵀS' - v_tᵀ)  with  S' = α_tS_{t-1}                 [yang2025gdn]
     α_t = exp(-exp(A)·softplus(x_tW_Δ + b_Δ)),     β_t = σ(x_tW_β + b_β)         a number a head

@@ -1,4 +1,4 @@
-r"""Hard attention: every token copies the value of the earlier one whose key fits best.
+r"""Hard attention: every token copies the value of the earlier token whose key matches best.
 
     y_i = v_j,     j = the leftmost of the j ≤ i that maximise ⟨q_i,k_j⟩        [hahn2020]
 

@@ -1,4 +1,4 @@
-r"""Kimi delta attention: the delta rule on a memory whose rows fade each by itself.
+r"""Kimi delta attention: the delta rule on a memory whose rows fade separately.
 
     y_t = q_tᵀS_t,     S_t = S' - β_tk_t(k_tᵀS' - v_tᵀ)  with  S' = diag(α_t)S_{t-1}     [kimi2025linear]
     α_t = exp(-exp(A)·softplus(x_tW_Δ + b_Δ)),     β_t = σ(x_tW_β + b_β)     α_t: a number for each row

@@ -1,4 +1,4 @@
-r"""Linear attention: the exponential of the score becomes an inner product of features, a matrix the memory.
+r"""Linear attention: the score is an inner product of features, so that one matrix serves as the memory.
 
     y_t = φ(q_t)ᵀS_t / φ(q_t)ᵀz_t,   S_t = S_{t-1} + φ(k_t)v_tᵀ,  z_t = z_{t-1} + φ(k_t)   [katharopoulos2020]
 

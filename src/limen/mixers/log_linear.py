@@ -1,4 +1,4 @@
-r"""Log-linear attention: a recurrence that keeps one state for each of ~log₂n stretches of the past.
+r"""Log-linear attention: a recurrence that keeps one state for each of about log₂n segments of the past.
 
     y_t = Σ_ℓ λ_t^(ℓ) q_tᵀS_t^(ℓ),     level of token j at time t = bit_length(t xor j)   [guo2025loglinear]
 

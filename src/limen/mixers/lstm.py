@@ -1,4 +1,4 @@
-r"""LSTM: a recurrence whose gates decide what to forget, to write and to show.
+r"""LSTM: a recurrence whose gates decide what to forget, write and output.
 
     i, f, g, o = x_t U + h_{t-1} W + b     (four parts of size d)        [hochreiter1997] [gers2000]
     c_t = σ(f)⊙c_{t-1} + σ(i)⊙tanh(g)

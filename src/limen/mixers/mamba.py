@@ -1,4 +1,4 @@
-r"""Mamba (S6): in every channel a small linear system whose step size and ports the present token sets.
+r"""Mamba (S6): in every channel, a small linear system whose step size, input and output depend on the token.
 
     (u, z) = x(W_X, W_Z),     u ← SiLU(conv_c(u)),     Δ = softplus(u W_R W_Δ + b_Δ),     B, C = u W_B, u W_C
     h_t = exp(-exp(A)Δ_t) ∘ h_{t-1} + (Δ_tu_t)B_tᵀ,     y_t = (h_tC_t + Du_t) ∘ SiLU(z_t)       [gu2023mamba]

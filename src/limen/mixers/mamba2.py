@@ -1,4 +1,4 @@
-r"""Mamba-2 (SSD): linear attention with one fading rate a head, inside Mamba's convolution, gate and norm.
+r"""Mamba-2 (SSD): linear attention with one decay rate per head, inside Mamba's convolution, gate and norm.
 
     (u, B, C) = SiLU(conv_c(x(W_X, W_B, W_C))),     Δ = softplus(xW_Δ + b_Δ),     α = exp(-exp(A)Δ)
     S_t = α_tS_{t-1} + B_t(Δ_tu_t)ᵀ,     y_t = C_tᵀS_t + D u_t                              [dao2024mamba2]

@@ -1,4 +1,4 @@
-r"""Full attention masked to what a recurrence may hold: the first tokens and the last ones.
+r"""Full attention masked to what a recurrence could hold: the first few and the last few tokens.
 
     y_i = Σ_{j∈S_i} α_ij v_j,     S_i = {j ≤ i : j ≤ first or j > i-last}     (tokens from 1)
 

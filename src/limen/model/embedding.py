@@ -69,14 +69,14 @@ class Table(Embedding):
     ) -> jt.Num[torch.Tensor, "*batch n width"]:
         if tokens.numel() and not 0 <= int(tokens.min()) <= int(tokens.max()) < self.vocab:
             raise BadInput(
-                f"tokens from {int(tokens.min())} to {int(tokens.max())}: "
-                f"this model knows 0..{self.vocab - 1}"
+                f"the tokens go from {int(tokens.min())} to {int(tokens.max())}, "
+                f"but this model knows 0..{self.vocab - 1}"
             )
         if not self.length:
             return w["E"][tokens]
         end = start + tokens.shape[-1]
         if end > self.length:
-            raise BadInput(f"{end} tokens: this model has positions for {self.length}")
+            raise BadInput(f"{end} tokens are given, but this model has positions for {self.length}")
         return w["E"][tokens] + w["P"][start:end]
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
@@ -168,7 +168,7 @@ class Codes(Embedding):
         """
         n, first = tokens.shape[-1], 0
         if start + n > self.length:
-            raise BadInput(f"{start + n} tokens: this model has positions for {self.length}")
+            raise BadInput(f"{start + n} tokens are given, but this model has positions for {self.length}")
         sizes = {name: (rows, columns) for name, rows, columns in self.tables}
         for segment in self.segments:
             low, high = max(first, start), min(first + segment.count, start + n)

@@ -31,7 +31,7 @@ def batches(task: Task, size: int) -> Iterator[Tokens]:
     """All promised inputs, at most `size` at a time."""
     total = count(task)
     if total > MOST:
-        raise BadInput(f"{task} has more inputs than the {MOST} that are run through: sample instead")
+        raise BadInput(f"{task} has more than {MOST} inputs, too many to run all: sample instead")
     alphabets = [ids for ids, times in task.alphabets() for _ in range(times)]
     sizes, firsts = [len(ids) for ids in alphabets], np.array([ids.start for ids in alphabets])
     for start in range(0, total, size):

@@ -108,7 +108,7 @@ def load(folder: str | os.PathLike[str]) -> Model:
     folder = Path(folder)
     for name in (HEADER, WEIGHTS):
         if not (folder / name).is_file():
-            raise BadInput(f"{folder} is not a model: there is no {name} in it")
+            raise BadInput(f"{folder} is not a saved model: it has no {name}")
     try:
         fields = read_object(content_of(folder / HEADER), str(folder / HEADER))
         header = msgspec.convert(fields, type=Header)

@@ -63,7 +63,7 @@ def fitting(what: str, n: int, least: Callable[[int], int]) -> None:
         middle = (short + long) // 2
         short, long = (middle, long) if least(middle) <= room else (short, middle)
     raise BadInput(
-        f"{what}: needs at least {spelled(asked)} of memory, {spelled(room)} are free; "
+        f"{what}: needs at least {spelled(asked)} of memory, but only {spelled(room)} is free; "
         f"inputs of {short} tokens would fit"
     )
 
@@ -81,8 +81,8 @@ def refused(error: BaseException) -> int | None:
 def out_of_memory(asked: int, n: int | None = None) -> str:
     """One line; where the inputs have n tokens, a length that fits though memory grow with its square."""
     room = free()
-    line = f"not enough memory: {spelled(asked)} asked for at once" if asked else "not enough memory"
-    line += "" if room is None else f", {spelled(room)} are free"
+    line = f"not enough memory: {spelled(asked)} was requested at once" if asked else "not enough memory"
+    line += "" if room is None else f", {spelled(room)} is free"
     if n is None or not room or asked <= room:
         return line
     return f"{line}; inputs of {max(1, n * isqrt(room) // isqrt(asked))} tokens would fit"

@@ -65,7 +65,7 @@ class Frame:
         if any(part.kv is not None for layer in self.architecture.layers for part in layer.parts):
             raise BadInput(f"{self.architecture}: shared keys and values are counted, but cannot be run yet")
         if isinstance(self.embedding, Codes) and self.embedding.width != self.width:
-            raise BadInput(f"the embedding is {self.embedding.width} wide, the model {self.width}")
+            raise BadInput(f"the embedding has width {self.embedding.width}, the model {self.width}")
         if self.locals and len(self.locals) != len(self.architecture.layers):
             raise BadInput(
                 f"{len(self.architecture.layers)} layers need as many per-position functions (or None), "
@@ -96,7 +96,9 @@ class Frame:
         """Raises, before any memory is asked for, if the model has more weights than anybody holds."""
         numbers = sum(prod(shape) for shape in self.shapes().values())
         if numbers > _WEIGHTS:
-            raise BadInput(f"{shortened(numbers)} weights, at most {_WEIGHTS} are held")
+            raise BadInput(
+                f"a model of {shortened(numbers)} weights is too large: at most {_WEIGHTS} are held"
+            )
 
     def random(self, generator: torch.Generator, dtype: torch.dtype) -> Model:
         """Each part's own random start; norms start at 1."""

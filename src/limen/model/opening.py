@@ -35,7 +35,7 @@ def opened(text: str) -> object:
     if not folder.is_dir() and own.named(text):
         return _made(text)
     if not folder.is_dir():
-        raise BadInput(f"{text} is no model: expected a folder, or file.py:factory")
+        raise BadInput(f"{text} is not a model: expected a folder, or file.py:factory")
     if (folder / _CONFIG).is_file() and not (folder / HEADER).is_file():
         return _hugging_face(folder)
     return load(folder)
@@ -57,7 +57,7 @@ def _made(text: str) -> object:
 def _hugging_face(folder: Path) -> object:
     if not any(folder.glob("*.safetensors")):
         raise BadInput(
-            f"{folder} has a {_CONFIG} and no *.safetensors: other files may hold code, and are not read"
+            f"{folder} has a {_CONFIG} but no *.safetensors; other files may contain code and are not read"
         )
     transformers: Any = import_module("transformers")
     transformers.logging.set_verbosity_error()
@@ -66,7 +66,7 @@ def _hugging_face(folder: Path) -> object:
             folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype="auto"
         )
     except (OSError, ValueError, KeyError) as error:
-        raise BadInput(f"{folder}: transformers does not read it: {error}") from error
+        raise BadInput(f"{folder}: transformers cannot read it: {error}") from error
     found: object = model.eval()
     return found
 

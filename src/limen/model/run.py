@@ -67,9 +67,7 @@ def runnable(text: str) -> Precision:
     """A precision in which a model is run."""
     precision = Precision.parse(text)
     if isinstance(precision, Exact):
-        raise BadInput(
-            "a model is run in floating or in fixed point; exact integers are for arithmetic on paper"
-        )
+        raise BadInput("a model runs in floating or fixed point; exact integers are not a format for runs")
     return precision
 
 
@@ -78,21 +76,21 @@ def payable(model: Model, task: Task, steps: int, tried: int) -> None:
     task.drawable()
     frame, n = model.frame, task.length + steps
     if tried > _TRIED:
-        raise BadInput(f"{tried} inputs, at most {_TRIED} are tried")
+        raise BadInput(f"{tried} inputs are too many: at most {_TRIED} are tried")
     if frame.answers < task.answers:
-        raise BadInput(f"the model has {frame.answers} answers, {task} has {task.answers}")
+        raise BadInput(f"the model has {frame.answers} answers, but {task} has {task.answers}")
     if (largest := n * frame.width) > _LARGEST or frame.answers * max(task.asks, 1) > _LARGEST:
-        raise BadInput(f"{task}: {largest} numbers at a time, at most {_LARGEST} are held")
+        raise BadInput(f"{task}: {largest} numbers at a time are too many: at most {_LARGEST} are held")
     if (positions := frame.embedding.positions) is not None and positions < n:
-        raise BadInput(f"{n} tokens: this model has positions for {positions}")
+        raise BadInput(f"{n} tokens are given, but this model has positions for {positions}")
     layers = len(frame.architecture.layers)
     alone = steps == 0 and task.asks == 1 and reads_only_the_embedding(model)
     pairs = 1 if alone else n  # that each position is compared with
     work = tried * layers * n * (frame.width + pairs)
     if work > _WORK:
         raise BadInput(
-            f"{tried} inputs of {task} with {steps} steps: more than 2^{work.bit_length() - 1} numbers, "
-            f"at most 2^{_WORK.bit_length() - 1} are computed"
+            f"{tried} inputs of {task} with {steps} steps take more than 2^{work.bit_length() - 1} numbers, "
+            f"but at most 2^{_WORK.bit_length() - 1} are computed"
         )
 
 

@@ -83,7 +83,7 @@ class Target:
             positions = self.model.frame.embedding.positions
             if positions is not None and positions < self.task.length:
                 raise BadInput(
-                    f"{self.task} has {self.task.length} tokens, this model has positions for {positions}"
+                    f"{self.task} has {self.task.length} tokens, but this model has positions for {positions}"
                 )
 
     @property
@@ -224,7 +224,9 @@ class Target:
         model = predictor(self.limen or self.model)
         logits = model.logits(torch.as_tensor(tokens))[..., -self.task.asks :, :]
         if logits.shape[-2] < self.task.asks:
-            raise BadInput(f"the model answers at one position; {self.task} has {self.task.asks} answers due")
+            raise BadInput(
+                f"the model answers at one position; {self.task} asks for {self.task.asks} answers"
+            )
         return logits.reshape(rows, questions, *logits.shape[-2:])
 
     def slopes(self, inputs: Tokens) -> NDArray[np.float64]:
@@ -348,7 +350,7 @@ def _hooked(
     """The same of somebody's module: its own table of vectors is watched and made differentiable."""
     found = embedding_of(model, tokens[:1])
     if found is None:
-        raise BadInput("the model shows no gradients: it looks its tokens up in no nn.Embedding")
+        raise BadInput("the model exposes no gradients, because no nn.Embedding looks up its tokens")
     kept: list[torch.Tensor] = []
 
     def watched(module: torch.nn.Module, inputs: tuple[Any, ...], output: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-r"""The players -1, 0, …, L of composition: one epoch a full layer, sums from every earlier player [chen2025].
+r"""The players -1, 0, …, L of composition: an epoch per full layer, sums from all earlier players [chen2025].
 
     epoch t: player i tells its queries to all players before it (free);
              each player j > i answers every token of i with its sums: h(d+2)p bits a token and sender

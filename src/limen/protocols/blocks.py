@@ -1,4 +1,4 @@
-r"""One player a block: each tells its message, and the k blocks that a token selects are opened [ye2026].
+r"""One player per block: each sends its message, and a token opens the k blocks that it selects [ye2026].
 
     message of a block:  h(d_k+d)p bits, a function of its own tokens
     opened block:        B·h(d_k+d)p bits: its keys and values

@@ -1,4 +1,4 @@
-r"""One cut: what is read before it tells what is read after it the states of the recurrences, once.
+r"""One cut: the player before it sends the states of the recurrences, once, to the player after it.
 
     bits = Σ_layers state_bits        for stacks without full attention
 

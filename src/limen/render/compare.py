@@ -66,9 +66,13 @@ def _chained(chains: Chains, letters: Sequence[str]) -> str:
 
 def _thinking(steps: int | None, several: bool) -> str:
     if steps is None:
-        return "cannot, whatever they think" if several else "cannot, however long it thinks"
+        return (
+            "cannot follow them, however long they think"
+            if several
+            else "cannot follow them, however long it thinks"
+        )
     if not steps:
-        return "do it in one pass" if several else "does it in one pass"
+        return "follow them in one pass" if several else "follows them in one pass"
     return f"need{'' if several else 's'} {plural(steps, 'thinking token')}"
 
 

@@ -16,7 +16,7 @@ def lines_of(said: DecideReport) -> list[str]:
     """All of it."""
     lines = [said.headline]
     if said.defaults:
-        lines.append(f"  not given, so taken by default: {', '.join(said.defaults)}")
+        lines.append(f"  defaults, because these sizes were not given: {', '.join(said.defaults)}")
     lines.append(f"  {said.reason}")
     found = said.certificate
     if isinstance(found, Bound) and (which := inequality(found)):
@@ -36,7 +36,7 @@ def lines_of(said: DecideReport) -> list[str]:
 def _precision(found: object) -> list[str]:
     """What p means: for CANNOT all that crosses, for CAN what is stored."""
     if isinstance(found, Bound):
-        return ["p is the bits of every number that crosses the cut, accumulators included"]
+        return ["p counts the bits of every number that crosses the cut, including accumulators"]
     if isinstance(found, Fits):
         sums = 53 if found.precision == "float64" else 24
         return [f"results are stored in {found.precision}; sums inside an operation keep {sums} bits or more"]

@@ -17,29 +17,30 @@ if TYPE_CHECKING:
 
 _HEAD = """# Experiments
 
-What training gives on two cores: measurements, never proofs. This page is made from the result files in
-`src/limen/experiments/results` by `make experiments`; every figure in it comes from there.
+What training reaches on two cores. These are measurements, never proofs. `make experiments` writes this page
+from the result files in `src/limen/experiments/results`; every figure in it comes from there.
 
-How to read it:
+How to read the tables:
 
-* **right**: accuracy on {judged:,} fresh inputs at the end, of the best start; ± is the deviation over seeds.
-  **best** is the highest seen along the way. It does not count.
-* **chance** is the most frequent answer, **floor** the best rule that only counts tokens (or what is reached
-  without the part that the experiment is about).
-* LEARNED: some run reached the threshold. NOT LEARNED in this budget: none did, though the **control** did,
-  with every seed and in no more steps: the same mixers on less, with more room, or one layer more. Without
-  such a control a failure is **no statement**.
-* **bits**: what crosses the cut in the numbers as they were trained, against what a theorem asks for.
-  *Proved impossible*: a theorem rules the cell out, because there are fewer bits or because a window no
-  longer sees the token; only then is the failure an instance of a theorem.
-* start `lookup`: attention begins by finding what is asked for, with an accuracy of chance. That a model
-  learns from there shows that gradient descent completes such a solution, not that it finds one.
+* **right**: the accuracy on {judged:,} fresh inputs at the end of training, for the better start; ± is the
+  standard deviation over seeds. **best** is the highest accuracy during training. It does not count.
+* **chance** is the accuracy of always giving the most frequent answer. **floor** is that of the best rule
+  that only counts tokens, or what is reached without the part that the experiment is about.
+* **LEARNED**: some run reached the threshold. **NOT LEARNED in this budget**: no run did, although the
+  **control** did, with every seed and in no more steps. A control is the same mixer on a smaller task, with a
+  larger state, or with one more layer. Without such a control a failure is **no statement**.
+* **bits**: what crosses the cut, in the precision of training, against what a theorem requires.
+  *Proved impossible*: a theorem rules the cell out, because it has fewer bits or because a window no longer
+  sees the token. Only then is the failure an instance of a theorem.
+* **start**: with `lookup`, attention starts by finding the token that is asked for; the accuracy is still
+  that of chance. A model that learns from there shows that gradient descent completes such a solution, not
+  that it finds one.
 
-`limen sweep all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here),
-`limen sweep all --size standard` the standard ones ({standard} of {planned} runs are here,
-{standard_minutes:.0f} CPU-minutes, those of quick among them); `--size full` is for a cluster: more seeds,
-tens of thousands of steps, longer texts, three hops. `limen results EXPERIMENT` prints a table, and `--sql`
-asks it anything.
+`limen sweep all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here).
+`limen sweep all --size standard` repeats the standard runs, which include the quick ones ({standard} of
+{planned} runs are here, {standard_minutes:.0f} CPU-minutes). `--size full` is meant for a cluster: more
+seeds, tens of thousands of steps, longer texts, three hops. `limen results EXPERIMENT` prints a table, and
+`--sql` answers any query on it.
 Machine: {machine}; {dates}.
 """
 
@@ -102,7 +103,7 @@ def _table(found: Experiment, cells: Sequence[JudgedCell]) -> list[str]:
     )
     head = f"| {' | '.join((*names, 'control', 'says'))} |"
     return [
-        f"Learned is {found.threshold:.0%}.",
+        f"LEARNED means at least {found.threshold:.0%} right.",
         "",
         head,
         "|---" * (len(names) + 2) + "|",
@@ -152,7 +153,9 @@ def _built(found: Section) -> list[str]:
         for least in found.built
         for row in least.rows
     ]
-    head = "| written down, not trained | task | least | nothing tried is wrong | every input, by proof |"
+    head = (
+        "| weights written by hand | task | the fewest | no error on tried inputs | every input, by proof |"
+    )
     return [head, "|---|---|---|---|---|", *rows]
 
 

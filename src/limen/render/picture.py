@@ -23,7 +23,7 @@ def attention_picture(seen: Looks) -> str:
     rows = -(-len(seen.maps) // columns)
     width = _LEFT + columns * (_SIDE + _GAP)
     height = max(80 + rows * (_SIDE + _GAP + 18), 70 + 26 * len(seen.columns))
-    words = f"{len(seen.tokens)} tokens; row: who looks, column: at whom; width {seen.width}"
+    words = f"{len(seen.tokens)} tokens; rows attend to columns; width {seen.width}"
     body = [text(12, 22, seen.title, class_="title"), text(12, 40, words), *_stream(seen)]
     for i, one in enumerate(seen.maps):
         x, y = _LEFT + i % columns * (_SIDE + _GAP), 92 + i // columns * (_SIDE + _GAP + 18)

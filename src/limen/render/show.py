@@ -67,7 +67,7 @@ def task_lines(said: TaskReport) -> list[str]:
         said.task,
         said.summary,
         f"{said.length} tokens with ids 0..{said.vocab - 1}; answers 0..{said.answers - 1}{due}",
-        f"players and their tokens: {players}; the first {said.cut} tokens are read before the cut",
+        f"players and their tokens: {players}; the cut comes after {said.cut} tokens",
         "",
     ]
     return lines + [f"{example.text}  ->  {_answer(example.answer)}" for example in said.inputs]
@@ -84,7 +84,7 @@ def stack_lines(said: StackReport) -> list[str]:
     width = max(map(len, kinds))
     growing = sum(layer.state_bits is None for layer in said.layers)
     keeps = "keeps" if growing == 1 else "keep"
-    together = f"together {said.fixed_bits:,} bits of state"
+    together = f"total: {said.fixed_bits:,} bits of state"
     return [
         said.architecture,
         f"{plural(len(said.layers), 'layer')}: {said.strip}   {_LETTERS}",

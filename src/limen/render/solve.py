@@ -28,28 +28,29 @@ def lines_of(said: SolveReport) -> list[str]:
         f"{said.task} by {said.construction}, {said.precision}",
         f"{plural(said.layers, 'layer')}, {plural(said.heads, 'head')} of size {said.head_dim}, "
         f"width {said.width}{thought}",
-        f"{tried}: {said.wrong} wrong; least margin {margin:.6g} seen, {_certified(said)}",
+        f"{tried}: {said.wrong} wrong; smallest margin {margin:.6g}",
+        f"every input: {_certified(said)}",
         _MEANS[said.standing],
     ]
 
 
 def _certified(said: SolveReport) -> str:
     if said.certified is not None:
-        return f"at least {said.certified:.6g} on every input, derived from the weights"
+        return f"margin at least {said.certified:.6g}, derived from the weights"
     if said.predicted is not None:
-        return f"at least {said.predicted:.6g} on every input is argued, not checked"
-    return "none certified"
+        return f"margin at least {said.predicted:.6g}, argued but not checked"
+    return "no margin is certified"
 
 
 def least_lines(said: LeastReport) -> list[str]:
     """A line a size."""
     return [
-        f"{said.construction}: fewest {_UNITS[said.smallest]} from which on",
+        f"{said.construction}: the fewest {_UNITS[said.smallest]} that suffice",
         "",
-        f"{'':32} nothing tried is wrong   every input, by proof",
+        f"{'':32} no error on tried inputs   every input, by proof",
         *map(_row, said.rows),
     ]
 
 
 def _row(row: Least) -> str:
-    return f"{row.task:32} {row.works or '–':>22} {row.predicted or '–':>23}"
+    return f"{row.task:32} {row.works or '–':>24} {row.predicted or '–':>23}"

@@ -56,7 +56,7 @@ def lines_of(said: TableReport, width: int, colour: bool) -> list[str]:
     titles = [_SHORT.get(column.column, column.title) for column in said.columns]
     console.print(_grid("All of it", titles, [(row.name, row.cells) for row in said.rows], _marked))
     console.print(_legend(said))
-    console.print(_stacks(said))
+    console.print(_stacks(said), soft_wrap=True)
     return [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
 
 
@@ -119,7 +119,8 @@ def _legend(said: TableReport) -> str:
     counts = said.counts
     return (
         f"✓ can, weights exist ({counts.can})   ✗ cannot, proved ({counts.cannot})   "
-        f"? open ({counts.open})   ?{ARGUED} argued, not checked ({counts.argued})   "
+        f"? open ({counts.open})\n"
+        f"?{ARGUED} argued, not checked ({counts.argued})   "
         f"?{BELIEVED} believed impossible ({counts.conditional})\n"
         "⁺ sharper than the papers   * corrected   "
         f"{CHECKED} Coq has checked a proof: {_proved(said)}\n"
@@ -134,8 +135,7 @@ def _seen(said: TableReport) -> str:
     if not found:
         return ""
     yes, no = (found.count(outcome) for outcome in (Outcome.LEARNED, Outcome.NOT_LEARNED))
-    measured = "by training on short texts, in the budget of an experiment; measured, not proved"
-    return f"\nᴸ learned ({yes})   ᴺ not learned ({no}) {measured}"
+    return f"\nᴸ learned ({yes})   ᴺ not learned ({no}): measured by training on short texts, not proved"
 
 
 def _stacks(said: TableReport) -> str:

@@ -25,7 +25,7 @@ VERDICT = {
     Outcome.LEARNED: "LEARNED in this budget",
     Outcome.NOT_LEARNED: "NOT LEARNED in this budget",
     Outcome.NO_STATEMENT: (
-        "no statement: one failure may be the optimiser's fault; an experiment has a control"
+        "no statement: a single failure may be the optimiser's fault; experiments add a control"
     ),
 }
 
@@ -33,7 +33,8 @@ VERDICT = {
 def lines_of(said: TrainReport) -> list[str]:
     lines = [
         f"{said.task}  by  {said.architecture}",
-        f"  {said.accuracy:.1%} right on {said.judged:,} fresh inputs at the end, {said.best:.1%} at best"
+        f"  {said.accuracy:.1%} right on {said.judged:,} fresh inputs at the end; "
+        f"best during training {said.best:.1%}"
         f"   (chance {said.chance:.1%}, a rule that only counts tokens {said.floor:.1%}: {said.rule})",
         f"  start {said.start}, seed {said.seed}, {said.steps:,} steps   "
         f"(stopped by {STOPS[said.stop]}, one core, {said.seconds:.0f} s)",

@@ -41,7 +41,7 @@ COLUMNS: dict[str, Column] = {
         Column(
             "eva",
             "Eva",
-            "A table of n values is read, then a place is named: what stands there?",
+            "A table of n values is read, then a position: which value is there?",
             ("eva(n=2^20)",),
             "eva(n=4)",
             "eva(n=4)",
@@ -53,7 +53,7 @@ COLUMNS: dict[str, Column] = {
         Column(
             "two_sum",
             "2-Sum",
-            "n numbers are read, then one more: does one of them make a sum of 0 with it?",
+            "n numbers are read, then one more: do it and one of them add up to 0?",
             ("two_sum(n=2^20,M=2^24)", "two_sum(n=2^20,M=2^40)"),
             "two_sum(n=4,M=7)",
             "two_sum(n=16,M=9)",
@@ -66,7 +66,7 @@ COLUMNS: dict[str, Column] = {
         Column(
             "composition",
             "L-SeqComp",
-            "L facts that must be chained, one after the other, the last token saying which: here L = 2.",
+            "L lookups must be chained, and the last token says which ones. Here L = 2.",
             ("composition(m=2^16,n1=16)",),
             "composition(m=2,n1=2)",
             "composition(m=2,n1=2)",
@@ -79,7 +79,7 @@ COLUMNS: dict[str, Column] = {
         Column(
             "index",
             "Index",
-            "A string of n symbols is read, then a position: which symbol stands there?",
+            "A string of n symbols is read, then a position: which symbol is there?",
             ("index(n=2^20,S=2^16)",),
             "index(n=6,S=2)",
             "index(n=8,S=2)",
@@ -112,7 +112,7 @@ COLUMNS: dict[str, Column] = {
         Column(
             "disjointness",
             "Disjoint",
-            "Two sets: have they no element in common?",
+            "Two sets: do they have no element in common?",
             ("disjointness(n=2^20)",),
             "disjointness(n=4)",
             "disjointness(n=5)",
@@ -123,7 +123,7 @@ COLUMNS: dict[str, Column] = {
         Column(
             "nearest_neighbor",
             "Nearest neighbour",
-            "n points with labels are read, then one more point: the label of the nearest?",
+            "n points with labels are read, then one more point: what is the label of the nearest?",
             ("nearest_neighbor(n=2^20,D=2,g=1000)", "nearest_neighbor(n=256,D=2,g=2)"),
             "nearest_neighbor(n=2,D=2,g=1)",
             "nearest_neighbor(n=4,D=2,g=2)",
@@ -135,7 +135,7 @@ COLUMNS: dict[str, Column] = {
         Column(
             "recall",
             "Recall",
-            "Pairs of a key and a value are read, then a key: which value was its?",
+            "Pairs of a key and a value are read, then a key: which value belongs to it?",
             ("recall(n=2^20,V=2^22)", "recall(n=256,V=2^10)"),
             "recall(n=2,V=4)",
             "recall(n=4,V=16)",
@@ -146,7 +146,7 @@ COLUMNS: dict[str, Column] = {
         Column(
             "three_sum",
             "3-Sum",
-            "n numbers are read, then one more: do two of them make a sum of 0 with it?",
+            "n numbers are read, then one more: do it and two of them add up to 0?",
             ("three_sum(n=2^20,M=2^40)",),
             "three_sum(n=3,M=7)",
             "three_sum(n=4,M=9)",
@@ -157,7 +157,7 @@ COLUMNS: dict[str, Column] = {
         Column(
             "sparse_average",
             "Sparse averages",
-            "n signs are read, then q positions: the average of the signs there?",
+            "n signs are read, then q positions: what is the average of the signs there?",
             ("sparse_average(n=2^20,q=4)", "sparse_average(n=2^16,q=4)"),
             "sparse_average(n=5,q=2)",
             "sparse_average(n=6,q=2)",

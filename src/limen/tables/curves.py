@@ -31,9 +31,9 @@ _ROUNDED = (
 )
 _STACKS = {
     "3*softmax": "full attention alone",
-    "linear,3*softmax": "one linear layer first: a hop more",
-    "3*softmax,2*linear": "linear layers only at the end: no more",
-    "3*(softmax|linear)": "both kinds of heads in every layer: no more",
+    "linear,3*softmax": "one linear layer first: one more hop",
+    "3*softmax,2*linear": "linear layers only at the end: no more hops",
+    "3*(softmax|linear)": "both kinds of heads in every layer: no more hops",
     "12*(3*linear,softmax)": "every fourth of 48 layers full",
     "6*(7*linear,softmax)": "every eighth of 48 layers full",
     "24*linear": "no full layer: the state must hold every table",

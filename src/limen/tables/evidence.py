@@ -183,11 +183,11 @@ def _refutation(row: Row, column: Column, theorem: str) -> Evidence:
 
 def _confused(task: Task, architecture: Architecture, found: Refuted) -> str:
     left, right = found.answers
-    again = "" if found.tried == 1 else f" (draw {found.tried}: the ones before are not confused)"
+    again = "" if found.tried == 1 else f" (draw {found.tried}; the draws before it are not confused)"
     return (
         f"{task} by {architecture}, with random weights{again}, in "
         f"{found.collision.arithmetic}: two inputs whose right answers are {left} and {right} "
-        f"get the same output, bit by bit ({found.how})"
+        f"get the same output, bit for bit ({found.how})"
     )
 
 

@@ -39,8 +39,8 @@ class PaperClaim:
 
 CAN, CANNOT = Answer.CAN, Answer.CANNOT
 _LEVELS = (
-    "They divide n·log₂n by the number of levels: in the worst case log-linear attention needs as much as "
-    "linear attention, up to a factor of two; it remembers the recent better, not the whole."
+    "They divide n·log₂n by the number of levels. In the worst case log-linear attention needs as many "
+    "bits as linear attention, up to a factor of two: it remembers recent tokens better, not all of them."
 )
 
 CLAIMS: dict[tuple[str, str], PaperClaim] = {
@@ -76,9 +76,9 @@ CLAIMS: dict[tuple[str, str], PaperClaim] = {
             lambda k: f"composition(m=2^{k},n1=16)",
             lambda k: "linear(h=8,d=64,phi=relu,p=32),2*softmax(h=8,d=128,d_k=256,p=32)",
             (4, 8, 12, 16),
-            "Corrected: L softmax layers with recurrent ones between them do fail, as an account of [ye2026] "
-            "has it, only if none of these stands before the second softmax layer; with one there, L are "
-            "enough.",
+            "Corrected: L softmax layers with recurrent layers between them fail, as an account of [ye2026] "
+            "says, only if no recurrent layer comes before the second softmax layer. With one there, L "
+            "softmax layers are enough.",
         ),
     ),
     ("full_1", "composition"): PaperClaim(CANNOT, "[chen2025]"),

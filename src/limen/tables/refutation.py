@@ -96,10 +96,12 @@ def small(task: Task, architecture: Architecture, seed: int) -> Model:
 def _searched(theorem: str, task: Task, model: Model) -> tuple[Collision, str] | None:
     if theorem == "composition_depth" and isinstance(task, Composition):
         proof = Decomposition(rows=4096, seconds=4.0, arithmetic=ARITHMETIC).search(Target(task, model))
-        return None if proof.witness is None else (proof.witness, "the indistinguishable decomposition")
+        return (
+            None if proof.witness is None else (proof.witness, "found by the indistinguishable decomposition")
+        )
     by_the_proof = lookup("theorems", theorem, Theorem)().refute(task, model)
     if by_the_proof is not None:
-        return by_the_proof, f"refute of {theorem}"
+        return by_the_proof, f"found by the proof of {theorem}, run on this model"
     pair = ToldAlike().search(Target(task, model)).witness
-    said = "the conversation of the proof, its messages compared"
+    said = "found by comparing the messages in the conversation of the proof"
     return None if pair is None else (pair, said)

@@ -47,7 +47,7 @@ ROWS: dict[str, Row] = {
             "Linear + CoT",
             "3*linear(h=4,d=64)",
             "linear(h=1,d=1,p=4)",
-            "It reads the text once and keeps a matrix of fixed size a head; then it may think aloud.",
+            "It reads the text once and keeps a matrix of fixed size per head; then it may think aloud.",
             steps=_THINKS,
             papers=True,
         ),
@@ -66,8 +66,8 @@ ROWS: dict[str, Row] = {
             "Sparse (block)",
             "block_sparse(h=1,d=64,B=64,k=16)",
             "block_sparse(h=1,d=1,B=4,k=1,p=4)",
-            "Each block of 64 tokens is summed up in one short message; a token reads all messages and opens "
-            "the 16 blocks that look best.",
+            "Each block of 64 tokens is summarised in one short message; a token reads all messages and "
+            "opens the 16 most promising blocks.",
             papers=True,
         ),
         Row(
@@ -111,14 +111,14 @@ ROWS: dict[str, Row] = {
             "Mamba-2",
             "3*mamba2(h=4,d=64,s=64)",
             "mamba2(h=1,d=1,s=1,p=4)",
-            "It reads the text once and keeps a matrix of fixed size a head, which it lets fade.",
+            "It reads the text once and keeps a matrix of fixed size per head, which fades.",
         ),
         Row(
             "delta",
             "Gated DeltaNet",
             "3*gated_delta(h=4,d=64)",
             "gated_delta(h=1,d=1,p=4)",
-            "It reads the text once and keeps a matrix of fixed size a head, in which it overwrites.",
+            "It reads the text once and keeps a matrix of fixed size per head, in which it can overwrite.",
         ),
         Row(
             "retrieval",
@@ -141,21 +141,21 @@ ROWS: dict[str, Row] = {
             "Delta hybrid 3:1",
             f"2*(3*gated_delta(h=4,d=128,c=4),{_HEAD})",
             "gated_delta(h=1,d=1,c=2,p=4),softmax(h=1,d=1,p=4)",
-            "Three layers of gated delta rule with a short convolution, then one of full attention; twice.",
+            "Twice: three layers of the gated delta rule with a convolution, then one of full attention.",
         ),
         Row(
             "mamba_hybrid",
             "Mamba hybrid 7:1",
             f"7*mamba2(h=4,d=64,s=64),{_HEAD}",
             "mamba2(h=1,d=1,s=1,p=4),softmax(h=1,d=1,p=4)",
-            "Seven layers of Mamba-2, then one of full attention.",
+            "Seven layers of Mamba-2, then one layer of full attention.",
         ),
         Row(
             "window_hybrid",
             "Window hybrid 5:1",
             f"2*(5*window(h=8,d=128,W=1024),{_HEAD})",
             "window(h=1,d=1,W=2,p=4),softmax(h=1,d=1,p=4)",
-            "Five layers that see the last 1,024 tokens, then one that sees all; twice.",
+            "Twice: five layers that see the last 1,024 tokens, then one layer that sees all of them.",
         ),
     )
 }

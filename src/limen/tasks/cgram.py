@@ -1,4 +1,4 @@
-r"""c-gram retrieval: which symbol followed these c-1 symbols, the one time they stood in the text [wen2025]?
+r"""c-gram retrieval: which symbol followed these c-1 symbols, which occur once in the text [wen2025]?
 
     c = 3:   a b b c a c | b c   ->   a
 

@@ -1,4 +1,4 @@
-r"""L-sequential function composition: L tables in a chain, and w says in which part of each [chen2025].
+r"""L-sequential function composition: a chain of lookups in L tables; w selects the part of each [chen2025].
 
     i_0 = z_0,   i_1 = z_1(i_0),   i_{l+1} = z_{l+1}(w_l, i_l),   answer i_L
 

@@ -1,4 +1,4 @@
-r"""Composition told in English: facts about people and cities, then a question that chains them [ye2026].
+r"""Composition in English: facts about people and cities, then a question that chains them [ye2026].
 
     In 1901, the mayor of Fuzhou was Omar.
     …

@@ -1,4 +1,4 @@
-r"""k-hop induction: from each character c hops, each to what followed its last occurrence [sanford2024].
+r"""k-hop induction: from each character, k times jump to what followed its last occurrence [sanford2024].
 
     c = 1:   a b c b a b   ->   - - - c b a        (-: none)
 

@@ -1,4 +1,4 @@
-r"""Nearest neighbour: the label of the point that makes the least angle with the last one [bhattamishra2024].
+r"""Nearest neighbour: the label of the point at the smallest angle to the last one [bhattamishra2024].
 
     D = 2:   (3,1) 1   (0,2) 0   (-1,-1) 0 | (2,1)   ->   1
 

@@ -1,4 +1,4 @@
-r"""Associative recall: after pairs of a key and its value, which values had these keys [arora2024zoology]?
+r"""Associative recall: after pairs of keys and values, which values belong to these keys [arora2024zoology]?
 
     n = 3, V = 8:   2 5 0 7 3 5 | 0   ->   the key 0 stands before 7
 

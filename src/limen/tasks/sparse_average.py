@@ -1,4 +1,4 @@
-r"""Sparse averaging: given z_0 … z_{n-1} = ±1 and q positions, how many of the z there are +1 [sanford2023]?
+r"""Sparse averaging: given z_0 … z_{n-1} = ±1 and q positions, at how many of them is z = +1 [sanford2023]?
 
     n = 5, q = 2:   1 0 0 1 1 | 1 3   ->   z_1 = -1, z_3 = +1, so 1        (mean 0)
 

@@ -1,4 +1,4 @@
-r"""3-Sum, the last token asks: given x_1 … x_n and q, are there j ≠ k with x_j + x_k + q ≡ 0 modulo M?
+r"""3-Sum with a query token: given x_1 … x_n and q, are there j ≠ k with x_j + x_k + q ≡ 0 modulo M?
 
     n = 4, M = 9:   6 5 2 7 | 6   ->   5 + 7 + 6 = 18, so 1        (6 + 6 + 6 would take x_1 twice)
 

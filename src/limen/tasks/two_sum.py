@@ -1,4 +1,4 @@
-r"""2-Sum, the last token asks: given x_1 … x_n and q, is there a j with x_j + q ≡ 0 modulo M?
+r"""2-Sum with a query token: given x_1 … x_n and q, is there a j with x_j + q ≡ 0 modulo M?
 
     n = 4, M = 7:   1 4 4 6 | 3   ->   4 + 3 = 7, so 1
 

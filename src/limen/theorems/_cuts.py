@@ -38,9 +38,9 @@ class Family(NamedTuple):
 def one_layer(case: Case, family: Family) -> Sides | NoStatement:
     """One layer: softmax heads and, if Alice's tokens come first, recurrences beside them."""
     if case.steps:
-        return NoStatement("a chain of thought asks again and again, by queries that Alice does not know")
+        return NoStatement("chain of thought asks again and again, with queries that Alice does not know")
     if len(case.architecture.layers) != 1:
-        return NoStatement("it speaks of one layer: keys and values must be those of the tokens themselves")
+        return NoStatement("it is about one layer, whose keys and values come from the tokens themselves")
     return sides(case, family, message_bits)
 
 
@@ -48,7 +48,7 @@ def sides(case: Case, family: Family, message: Callable[[Part], int]) -> Sides |
     parts = [part for layer in case.architecture.layers for part in layer.parts]
     heads, others = [part for part in parts if part.full], [part for part in parts if not part.full]
     if not heads or not all(isinstance(part.mixer, Softmax) for part in heads):
-        return NoStatement("it speaks of softmax heads")
+        return NoStatement("it is about softmax heads")
     if others and family.t is None:
         return NoStatement("the players' tokens alternate: a recurrence would pass each of them")
     try:

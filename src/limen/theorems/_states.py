@@ -72,10 +72,10 @@ def rows_unknown(task: Task, t: int) -> NoStatement:
 def _average(task: Task, state: int, t: int) -> Accuracy | NoStatement:
     """Of the n symbols m are known through the state alone: accuracy ≤ 1 - (m/n)(1 - p), d(p‖1/A) ≤ S/m."""
     if t > task.cut:
-        return NoStatement("after the cut what is asked may be known")
+        return NoStatement("beyond the task's cut the question may already be known")
     found = lookup(task, t)
     if found is None or found.m < 1:
-        return NoStatement(f"the random inputs of {identifier(task)} are no uniform lookup")
+        return NoStatement(f"the random inputs of {identifier(task)} are not a uniform lookup")
     m, n, A, drawn = found
     with ctx.workprec(128):
         p = highest(arb(fmpz(state)) / fmpz(m), 1 / arb(fmpz(A)))

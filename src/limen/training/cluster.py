@@ -23,7 +23,7 @@ def cluster(address: str) -> Runs:
         try:
             client = Client(address, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
-            raise BadInput(f"no Dask scheduler answers at {address}: {error}") from error
+            raise BadInput(f"no Dask scheduler responds at {address}: {error}") from error
         with client:
             futures = {
                 client.submit(attempt, written(spec), key=f"limen-{spec.digest}", pure=False): spec
@@ -33,6 +33,6 @@ def cluster(address: str) -> Runs:
                 try:
                     deliver(ended(future.result()))
                 except KilledWorker as error:
-                    deliver(lost(futures[future], f"its worker died again and again: {error}"))
+                    deliver(lost(futures[future], f"its worker died repeatedly: {error}"))
 
     return runs

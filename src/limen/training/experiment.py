@@ -120,7 +120,7 @@ def spec_of(what: str, architecture: str | None, cell: str | None, size: str, sa
     """A cell of an experiment, or a task and a stack; what is said on top replaces what stands there."""
     if what not in ids("experiments"):
         if architecture is None and Task.names(what):
-            raise BadInput(f"{what} is a task, so name an architecture, too: limen train {what} softmax")
+            raise BadInput(f"{what} is a task, so give an architecture as well: limen train {what} softmax")
         if architecture is None:
             raise unknown("experiment or task", what, [*ids("experiments"), *ids("tasks")])
         return Spec(task=what, architecture=architecture, **said)

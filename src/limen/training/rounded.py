@@ -33,7 +33,7 @@ class Rounding:
         parts = [part for layer in model.frame.architecture.layers for part in layer.parts]
         if any(part.p is not None and part.full for part in parts):
             raise BadInput(
-                f"{model.frame.architecture}: p is for states of a fixed size, a full layer has none"
+                f"{model.frame.architecture}: p is for fixed-size states, and a full layer has none"
             )
         self.bits = [[part.p for part in layer.parts] for layer in model.frame.architecture.layers]
         self.codes: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}

@@ -162,7 +162,7 @@ def _heads(spec: Spec, lesson: Lesson, stack: Architecture) -> dict[int, torch.T
         return {}
     hops = lesson.batch(np.random.default_rng(0), 1, spec.hard).hops
     if hops is None:
-        raise BadInput(f"{spec.task} has no hops to ask for")
+        raise BadInput(f"{spec.task} has no hops that could be asked for")
     asked = hops.shape[-1] - 1  # the last hop is the answer
     generator = torch.Generator().manual_seed(spec.seed + 2)
     return {

@@ -52,7 +52,7 @@ def started(spec: Spec, lesson: Lesson, frame: Frame) -> Model:
     lookup = spec.start == "lookup"
     if lookup and lesson.lookups == 0:
         raise BadInput(
-            f"{lesson.task} is not written in a way that attention can begin as a lookup: use random"
+            f"{lesson.task} cannot start as a lookup, because of how its text is written: use --start random"
         )
     weights |= _tables(frame, lesson, generator, lookup)
     if lookup:

@@ -45,7 +45,7 @@ class ExactWorst(Strategy):
 
     def refuses(self, target: Target) -> str | None:
         if target.limen is None or target.precision is not None:
-            return "it reads the stored weights of a limen model"
+            return "this strategy needs the stored weights of a Limen model"
         return uncovered(target.limen, target.task)
 
     def search(self, target: Target) -> ExactSearch:

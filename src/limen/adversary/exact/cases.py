@@ -66,10 +66,10 @@ def cases(task: Task) -> Cases | str:
     """The cases of a task, or in words why its inputs are no such products."""
     found = _KNOWN.get(type(task))
     if found is None or task.asks != 1:
-        return f"the inputs of {task} do not fall into products of sets with one answer each"
+        return f"the inputs of {task} cannot be split into products of sets that share one answer"
     many, made = found
     if many(task) * task.length * task.vocab > _NUMBERS:
-        return f"{task} is too large to go through every question"
+        return f"{task} has too many questions to try each one"
     classes = np.full((task.length, task.vocab), -1)
     return Cases(tuple(made(task, classes)), classes)
 

@@ -201,21 +201,23 @@ def _strange(model: Model, task: Task, asked: list[int]) -> str | None:
     """What of a model is not written down here."""
     frame, layers, local = model.frame, model.frame.architecture.layers, model.frame.local(0)
     if len(layers) != 1:
-        return f"it has {len(layers)} layers; worst cases are found over one"
+        return f"the model has {len(layers)} layers; exact worst cases are computed for one layer only"
     unknown = [part.mixer for part in layers[0].parts if type(part.mixer) not in _HEADS]
     if unknown:
         return f"no exact worst case is known for {unknown[0]}"
     if local is not None and (frame.norm or not isinstance(local, Mlp)):
         return (
-            "a norm stands before its per-position function" if frame.norm else "it has a function of its own"
+            "the model normalises before its per-position function"
+            if frame.norm
+            else "its per-position function is not an MLP"
         )
     if not isinstance(frame.readout, Affine | Binary):
         return f"its readout, {frame.readout}, is not affine"
     if frame.answers != task.answers:
-        return f"it gives {frame.answers} answers, the task has {task.answers}"
+        return f"the model has {frame.answers} answers, the task {task.answers}"
     heads = sum(part.mixer.shapes(1)["O"][0] for part in layers[0].parts)
     if task.length * task.vocab * max(len(asked), frame.width, heads) > _NUMBERS:
-        return "it is too large: a table has a number for every position, token and question"
+        return "the model is too large: every position, token and question takes one table entry"
     if not all(w.is_floating_point() and bool(w.isfinite().all()) for w in model.weights.values()):
         return "a weight is not a finite number"
     return None
@@ -253,7 +255,7 @@ def _linear(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor) ->
     if not mixer.normalise:
         return [Sum(α[h].numpy(), v[h].numpy()) for h in range(mixer.h)]
     if not bool((α.amin(3).sum(2) > 0).all() and (α >= 0).all()):
-        return f"the normaliser of {mixer} may be 0, or weights negative"
+        return f"in {mixer} the normaliser may be 0 or a weight may be negative"
     return [Ratio(α[h].numpy(), v[h].numpy()) for h in range(mixer.h)]
 
 

@@ -65,7 +65,7 @@ def worst(model: Predictor, task: Task, *, seconds: float, incumbent: Tokens | N
 
 def _read(model: Predictor, task: Task) -> tuple[OneLayer, Cases] | str:
     if not isinstance(model, Model):
-        return "it is not one of limen's own models: its weights are not open"
+        return "the model is not a Limen model, so its weights cannot be read"
     known = cases(task)
     if isinstance(known, str):
         return known
@@ -88,7 +88,11 @@ def _judged(
         given = answered(model, found.tokens)
         if given != int(task.answer(found.tokens)):
             return "wrong", None, ""
-        return "undecided", None, "the margin is not positive, but in its own arithmetic the model is right"
+        return (
+            "undecided",
+            None,
+            "the proved margin is not positive, although the model is right in its own arithmetic",
+        )
     if found.low <= 0:
         return "undecided", None, f"the least margin is between {found.low:.6g} and {found.high:.6g}"
     said = certificate(model, task, form, found)

@@ -127,12 +127,12 @@ class Engine:
         said = []
         if any(isinstance(kept.rows, EveryBlock) for kept, _ in stack.tensors):
             said.append(
-                f"compressed blocks as the model needs them; how {self.name} allocates them is not known"
+                f"compressed blocks as the model needs them; how {self.name} allocates them is unknown"
             )
         W = sorted({kept.rows.W for kept, _ in stack.tensors if isinstance(kept.rows, LastTokens)})
         if W and not self.windowed:
             sizes = " and ".join(f"{size:,}" for size in W)
-            what = f"{self.name} knows no window of {self.model_type}"
+            what = f"{self.name} has no sliding window for {self.model_type}"
             said.append(f"{what}: every token is kept, not only the last {sizes}")
         for kept, _ in stack.tensors:
             if kept.whole is not None and (numbers := self.held(kept).numbers) != kept.numbers:

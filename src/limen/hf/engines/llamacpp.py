@@ -87,7 +87,7 @@ class LlamaCpp(Engine):
             )
         windows = [k.rows for k, _ in self.tensors(stack, asked) if isinstance(k.rows, LastTokens)]
         for W, cells in sorted({(rows.said or rows.W, self.window(rows, n, asked)) for rows in windows}):
-            why = "--swa-full" if asked.swa_full else f"a batch of {asked.ubatch:,} enters whole"
+            why = "--swa-full" if asked.swa_full else f"a batch of {asked.ubatch:,} is stored whole"
             said.append(f"a window of {W:,} takes {cells:,} cells: {why}")
         return said
 

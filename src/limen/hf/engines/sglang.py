@@ -85,8 +85,11 @@ class SGLang(Engine):
         if not any(kept.use in (Use.RECURRENT, Use.CONVOLUTION) for kept, _ in tensors):
             return said
         if asked.slots is None:
-            return [*said, "a state for each sequence; SGLang's pool has max_mamba_cache_size + 1 (--slots)"]
-        return [*said, f"{asked.slots:,} slots and one more, which is nobody's: {asked.slots + 1:,} states"]
+            return [
+                *said,
+                "one state per sequence is counted; SGLang's pool has max_mamba_cache_size + 1 (--slots)",
+            ]
+        return [*said, f"{asked.slots:,} slots and one spare: {asked.slots + 1:,} states"]
 
 
 def _again(stack: Stack) -> list[Kept]:

@@ -142,7 +142,7 @@ class VLLM(Engine):
     def remarks(self, stack: Stack, asked: Asked, dtypes: Dtypes) -> list[str]:
         plan, said = self.plan(stack, asked, dtypes.bits), super().remarks(stack, asked, dtypes)
         if plan is None:
-            return [*said, "rows of several sizes: vLLM's blocks are not counted, only what they hold"]
+            return [*said, "rows have several sizes, so vLLM's blocks are not counted, only their content"]
         blocks, groups = plan.request(asked.context, asked), sum(count for _, count in plan.groups)
         shape = f"blocks of {plan.block:,} tokens ({plan.page:,} bytes per layer)"
         said.append(f"{shape}, layers per group: {plan.layers}, groups: {groups}")
@@ -150,11 +150,13 @@ class VLLM(Engine):
             f"blocks for a request of {asked.context:,} tokens: {blocks:,} of {plan.block_bytes:,} bytes"
         )
         if asked.prefix_caching and plan.cached and any(kind.what == "state" for kind, _ in plan.groups):
-            said.append("with prefix caching a second state of each sequence, at the last whole block")
+            said.append("prefix caching keeps a second state of each sequence, at the last full block")
         if any(self._apart(kept) for kept, _ in stack.tensors):
-            said.append("the index's own cache is in no block: it is counted as the model needs it")
+            said.append("the cache of the index is in no block: it is counted as the model needs it")
         if self.model_type in INDEXED and dtypes.kv == "float8":
-            said.append("a latent takes 656 bytes (fp8_ds_mla, on Hopper); 576 with FlashInfer on Blackwell")
+            said.append(
+                "each latent takes 656 bytes (fp8_ds_mla, on Hopper); 576 with FlashInfer on Blackwell"
+            )
         if asked.speculative and not asked.draft_layers:
             said.append("the layers of a drafter (MTP, EAGLE) are not counted (--draft-layers)")
         return said

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from limen.conversation.play import CountedMessage
     from limen.tables.curves import BitsPoint, PrecisionPoint
 
-_COLUMNS = alt.ExprRef("width < 600 ? 1 : 3")  # of a legend: on a phone one below the other
-_LINES = "width < 600 ? split(datum.label, ', ') : datum.label"  # of a legend: on a phone a line a name
+_PHONE = "containerSize()[0] < 500"  # not `width`, which shrinks while axes are laid out
+_COLUMNS = alt.ExprRef(f"{_PHONE} ? 1 : 3")  # of a legend: on a phone one below the other
+_LINES = f"{_PHONE} ? split(datum.label, ', ') : datum.label"  # of a legend: on a phone a line a name
 _GAPS = alt.Scale(paddingInner=0.12, paddingOuter=0.06)
 _ALIKE = 1.15  # lines that are nearer than this share one
 _PALETTE = ["#4269d0", "#d4572b", "#2f9e77", "#b8860b", "#a463c9", "#c2438a", "#5b8ea8", "#7a6a53"]
@@ -104,7 +105,11 @@ def precision(points: Sequence[PrecisionPoint]) -> dict[str, Any]:
     """How many significant bits weights need before they are right: one row for each construction."""
     rows = [msgspec.to_builtins(p) | {"right": round(100 * p.accuracy)} for p in points]
     base = alt.Chart(_data(rows)).encode(
-        alt.X("bits:O", title="significant bits", axis=alt.Axis(labelAngle=0, ticks=False)),
+        alt.X(
+            "bits:O",
+            title="significant bits",
+            axis=alt.Axis(labelAngle=0, ticks=False, labelOverlap="parity", labelSeparation=4),
+        ),
         alt.Y(
             "construction:N", sort=None, title=None, scale=_GAPS, axis=alt.Axis(labelLimit=190, ticks=False)
         ),

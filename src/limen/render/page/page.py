@@ -119,7 +119,7 @@ def pair(evidence: EvidenceReport) -> Markup:
     left, right = (html.escape(str(evidence.numbers[f"{side}_answer"])) for side in ("left", "right"))
     arrow = '<span class="to">right answer</span>'
     return Markup(f"{told[0]} &nbsp; {arrow} {left}<br>{told[1]} &nbsp; {arrow} {right}<br>"
-                  '<span class="to">what the model says: the same</span>')  # fmt: skip
+                  '<span class="to">the model gives both the same output</span>')  # fmt: skip
 
 
 def download(evidence: EvidenceReport) -> str:

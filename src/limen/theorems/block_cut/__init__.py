@@ -1,4 +1,4 @@
-"""One layer of block-sparse attention tells its last token little of the blocks of one player."""
+"""One layer of block-sparse attention passes little about one player's blocks to its last token."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BlockCut(Theorem):
             "the protocol: what one player's blocks tell, for any families of inputs",
         ),
         *(
-            Formal("block_cut.v", f"cannot_{what}_blocks", f"{task}: the verdict at its numbers{words}")
+            Formal("block_cut.v", f"cannot_{what}_blocks", f"{task}: concrete verdicts{words}")
             for what, task, words in (
                 ("compare", "equality and disjointness", ""),
                 ("count", "counting", ", words instead of all sets"),

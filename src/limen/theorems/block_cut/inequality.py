@@ -49,12 +49,12 @@ def inequality(case: Case) -> Sides | NoStatement:
 def sparse_layer(case: Case) -> Part | NoStatement:
     """One layer of block-sparse attention, and nothing else."""
     if case.steps:
-        return NoStatement("a chain of thought asks again and again, by queries that Alice does not know")
+        return NoStatement("chain of thought asks again and again, with queries that Alice does not know")
     layers = case.architecture.layers
     part = alone(layers[0], BlockSparse) if len(layers) == 1 else None
     if part is None:
         return NoStatement(
-            "it speaks of one layer of block_sparse alone, with its sizes given", elsewhere=True
+            "it is about one layer of block_sparse alone, with its sizes given", elsewhere=True
         )
     return part
 

@@ -1,4 +1,4 @@
-"""Block-sparse attention with coarse scores confuses a near point with a far one: it must tell all labels."""
+"""Block-sparse attention with coarse scores confuses near and far points, so it must pass on all labels."""
 
 from __future__ import annotations
 

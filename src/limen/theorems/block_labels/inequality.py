@@ -16,12 +16,14 @@ def inequality(case: Case) -> Sides | NoStatement:
     if isinstance(part, NoStatement):
         return part
     if not isinstance(case.task, NearestNeighbor):
-        return NoStatement("it speaks of points and their labels", elsewhere=True)
+        return NoStatement("it is about points and their labels", elsewhere=True)
     mixer, p, n = part.mixer, P if part.p is None else part.p, case.task.n
     assert isinstance(mixer, BlockSparse)
     m = cosines(case.task)
     if mixer.h * p >= m.bit_length():
-        return NoStatement(f"{m} different cosines are no more than {mixer.h} scores of {p} bits tell apart")
+        return NoStatement(
+            f"{m} different cosines are no more than {mixer.h} scores of {p} bits can distinguish"
+        )
     bad = n * (2 ** (mixer.h * p) - 1) // (m - 1)
     return Sides(needs=n - bad, has=mixer.h * p * ((2 * n + 1) // mixer.B + 2 * (mixer.d + 2)))
 

@@ -27,7 +27,7 @@ class BlockMessages(Theorem):
             "route positions: one layer, maps that differ from block to block",
         ),
         Formal("block_messages.v", "block_messages_shared", "one layer, one map for all blocks"),
-        Formal("block_messages.v", "cannot_two_sum", "route positions: the verdict at its numbers"),
+        Formal("block_messages.v", "cannot_two_sum", "route positions: concrete verdicts"),
     )
 
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:

@@ -1,4 +1,4 @@
-"""The depth rule: a stack chains κ + Tφ hops with T steps of chain of thought, and in long texts no more."""
+"""The depth rule: with T steps of chain of thought a stack chains κ + Tφ hops, and no more in long texts."""
 
 from __future__ import annotations
 
@@ -40,43 +40,43 @@ class CompositionDepth(Theorem):
         Formal(
             "each_w_stack.v",
             "cannot_two_layers",
-            "route W: linear layers and a full one, or two full or head-wise: the verdict at its numbers",
+            "route W: linear layers and a full one, or two full or head-wise: concrete verdicts",
         ),
         Formal(
             "each_w_stack.v",
             "cannot_think_once",
-            "route W: one full or head-wise layer and a step of thought: the verdict at its numbers",
+            "route W: one full or head-wise layer and a step of thought: concrete verdicts",
         ),
         Formal(
             "pairs.v",
             "cannot_two_layers_pairs",
-            "route P: two hops by two full or head-wise layers, pairs of values: the verdict at its numbers",
+            "route P: two hops by two full or head-wise layers, pairs of values: concrete verdicts",
         ),
         Formal(
             "two_full.v",
             "cannot_two_full",
-            "route B4: two hops by two full layers, linear ones behind them: the verdict at its numbers",
+            "route B4: two hops by two full layers, linear ones behind them: concrete verdicts",
         ),
         Formal(
             "three_hops.v",
             "cannot_three_hops",
-            "route E: three hops by two full layers, linear ones anywhere: the verdict at its numbers",
+            "route E: three hops by two full layers, linear ones anywhere: concrete verdicts",
         ),
         Formal(
             "fewer_hops.v",
             "cannot_think_once_more",
-            "route W: two of more hops, one full layer and a step of thought: the verdict at its numbers",
+            "route W: two of more hops, one full layer and a step of thought: concrete verdicts",
         ),
         Formal("fewer_hops.v", "fewer_hops", "any stack: who errs on L hops errs on more"),
         Formal(
             "composition_depth.v",
             "chk_sound",
-            "two hops by linear layers, one full layer, linear layers: the verdict at its numbers",
+            "two hops by linear layers, one full layer, linear layers: concrete verdicts",
         ),
         Formal(
             "two_hops_cover.v",
             "cannot_sandwich",
-            "route A4, two hops by linear layers around one full layer: the verdict at its numbers",
+            "route A4, two hops by linear layers around one full layer: concrete verdicts",
         ),
         Formal(
             "accumulators.v", "concrete_hybrid_errs", "the same with states of s bits and D sums of p bits"
@@ -85,20 +85,18 @@ class CompositionDepth(Theorem):
         Formal(
             "many_hops_check.v",
             "cannot_hop_hybrid",
-            "route H: fewer full layers than hops, linear layers anywhere: the verdict at its numbers",
+            "route H: fewer full layers than hops, linear layers anywhere: concrete verdicts",
         ),
-        Formal(
-            "many_hops_check.v", "cannot_hop", "route H: any stack with κ < L: the verdict at its numbers"
-        ),
+        Formal("many_hops_check.v", "cannot_hop", "route H: any stack with κ < L: concrete verdicts"),
         Formal(
             "many_hops_check.v",
             "cannot_hop_thinking_hybrid",
-            "route H: thinking aloud, fewer full layers in all passes than hops: the verdict at its numbers",
+            "route H: thinking aloud, fewer full layers in all passes than hops: concrete verdicts",
         ),
         Formal(
             "many_hops_check.v",
             "cannot_hop_thinking",
-            "route H: any stack with κ + Tφ < L, thinking aloud: the verdict at its numbers",
+            "route H: any stack with κ + Tφ < L, thinking aloud: concrete verdicts",
         ),
         Formal(
             "many_hops_explicit.v", "cannot_hop_explicit", "the same for every L, at sizes in closed form"
@@ -132,7 +130,7 @@ class CompositionDepth(Theorem):
         if tables is None:
             return NoStatement("it is about composition, and facts, which is the same")
         if tables.answers == 1 or tables.length.bit_length() > WRITTEN:
-            return NoStatement("there is only one answer, or more than can be written down")
+            return NoStatement("the task has only one answer, or more than can be written down")
         bits = levels_of(architecture, tables.length, tables.L, steps)
         found = []
         for case in _cases(Case(task, architecture, steps), tables, bits):
@@ -187,7 +185,7 @@ def _remoteness(said: Bound) -> tuple[bool, float]:
 
 def _too_deep(L: int, reached: int) -> NoStatement:
     return NoStatement(
-        f"κ + Tφ = {reached} < L = {L}: not possible at sizes beyond all measure, but none is certified"
+        f"κ + Tφ = {reached} < L = {L}: impossible at sufficiently large sizes, but no size is certified"
     )
 
 

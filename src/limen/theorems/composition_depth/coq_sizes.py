@@ -161,7 +161,7 @@ def one_full_sizes(case: Case) -> Sizes | NoStatement:
         if one_full_holds(task, found, sizes):
             return sizes
         k += 1 + k // _FINER
-    return NoStatement("the greedy choice of proofs/two_hops.v does not reach these sizes")
+    return NoStatement("the greedy choice of proofs/two_hops.v does not cover these sizes")
 
 
 def sandwich_sizes(case: Case) -> Sizes | NoStatement:
@@ -172,7 +172,7 @@ def sandwich_sizes(case: Case) -> Sizes | NoStatement:
         return found
     sizes = covered(task, found)
     return (
-        NoStatement("the cover of proofs/two_hops_cover.v does not reach these sizes")
+        NoStatement("the cover of proofs/two_hops_cover.v does not cover these sizes")
         if sizes is None
         else sizes
     )
@@ -184,7 +184,7 @@ def stage_sizes(case: Case, kind: StageKind) -> Sizes | NoStatement:
         return found
     sizes = free(*found)
     return (
-        NoStatement("the greedy choice of proofs/rectangle.v does not reach these sizes")
+        NoStatement("the greedy choice of proofs/rectangle.v does not cover these sizes")
         if sizes is None
         else sizes
     )

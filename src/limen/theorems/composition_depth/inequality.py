@@ -111,7 +111,7 @@ def inequality(case: Case) -> Sides | Accuracy | NoStatement:
 def levels_of(architecture: Architecture, n: int, L: int, steps: int) -> Levels | NoStatement:
     """Bits by level W = 0..κ+Tφ < L, not yet relabelled, on texts of n tokens."""
     if any(part.mixer.sees_future for layer in architecture.layers for part in layer.parts):
-        return NoStatement("a mixer that reads later tokens is no decoder", elsewhere=True)
+        return NoStatement("a mixer that reads later tokens is not a decoder", elsewhere=True)
     try:
         graph = Graph.of(architecture, n)
     except BadInput as error:  # it cannot read so long a text

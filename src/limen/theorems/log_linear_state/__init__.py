@@ -1,4 +1,4 @@
-"""Of 2^r tokens log-linear attention keeps one matrix a head, and that must tell their prefixes apart."""
+"""After 2^r tokens log-linear attention keeps one matrix per head, which must tell all prefixes apart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LogLinearState(Theorem):
         Formal(
             "rows.v",
             "cannot_three_log_linear",
-            "three_sum by V^(t-1) of its sets: the verdict at its numbers",
+            "three_sum by V^(t-1) of its sets: concrete verdicts",
         ),
         Formal(
             "log_linear_state.v",
@@ -32,31 +32,29 @@ class LogLinearState(Theorem):
         Formal(
             "log_linear_state.v",
             "cannot_evaluate_log_linear",
-            "eva, index, retrieval without `absent`, composition: the verdict at its numbers",
+            "eva, index, retrieval without `absent`, composition: concrete verdicts",
         ),
-        Formal(
-            "rows.v", "cannot_compare_log_linear", "equality and disjointness: the verdict at its numbers"
-        ),
-        Formal("rows.v", "cannot_sum_log_linear", "two_sum by V^t of its sets: the verdict at its numbers"),
+        Formal("rows.v", "cannot_compare_log_linear", "equality and disjointness: concrete verdicts"),
+        Formal("rows.v", "cannot_sum_log_linear", "two_sum by V^t of its sets: concrete verdicts"),
         Formal(
             "rows.v",
             "cannot_recall_log_linear",
-            "recall of one key, nearest_neighbor: the verdict at its numbers",
+            "recall of one key, nearest_neighbor: concrete verdicts",
         ),
         Formal(
             "rows.v",
             "cannot_average_log_linear",
-            "sparse_average by 2^(n-q+1) rows: the verdict at its numbers",
+            "sparse_average by 2^(n-q+1) rows: concrete verdicts",
         ),
         Formal(
             "rows.v",
             "cannot_count_log_linear",
-            "counting by V^(S-1) of its counts: the verdict at its numbers",
+            "counting by V^(S-1) of its counts: concrete verdicts",
         ),
         Formal(
             "trees.v",
             "cannot_tell_trees_log_linear",
-            "is_tree by (n-1-t)^t rows: the verdict at its numbers",
+            "is_tree by (n-1-t)^t rows: concrete verdicts",
         ),
     )
 

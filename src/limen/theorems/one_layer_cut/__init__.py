@@ -1,4 +1,4 @@
-"""One softmax layer tells its last token a few sums about the others, and many tasks need more."""
+"""One softmax layer passes only a few sums to its last token, and many tasks need more."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ class OneLayerCut(Theorem):
         Formal(
             "one_layer_numbers.v",
             "cannot_compare_one_layer",
-            "equality and disjointness by softmax heads alone: the verdict at its numbers",
+            "equality and disjointness by softmax heads alone: concrete verdicts",
         ),
         Formal(
             "one_layer_rows.v",
             "cannot_close_one_layer",
-            "dyck by softmax heads alone: the verdict at its numbers",
+            "dyck by softmax heads alone: concrete verdicts",
         ),
         Formal(
             "one_layer_rows.v",
             "cannot_count_one_layer",
-            "counting by softmax heads alone, words instead of all sets: the verdict at its numbers",
+            "counting by softmax heads alone, words instead of all sets: concrete verdicts",
         ),
         Formal(
             "trees.v",
             "cannot_tell_trees_one_layer",
-            "is_tree by softmax heads alone: the verdict at its numbers",
+            "is_tree by softmax heads alone: concrete verdicts",
         ),
         Formal("one_layer_cut.v", "one_way", "a message about one half of the input, any task"),
         Formal(

@@ -86,5 +86,5 @@ def _after_recurrence(case: Case, family: Family) -> Sides | NoStatement:
             "only the last layer may have softmax heads: recurrences after them can do the task"
         )
     if any(part.bits is not None for part in last.parts if part.full):
-        return NoStatement("after a recurrence the query must be told, too, and its size is not given")
+        return NoStatement("after a recurrence the query must be sent, too, and its size is not given")
     return sides(case, family, lambda part: query_bits(part) + message_bits(part))

@@ -1,4 +1,4 @@
-"""Where keys and values stand in different tokens, one softmax layer must pass on all values at once."""
+"""If keys and values are in different tokens, one softmax layer must pass on all values at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SeparateTokens(Theorem):
         Formal(
             "one_layer_numbers.v",
             "cannot_recall_one_layer",
-            "recall of one key, nearest_neighbor: the verdict at its numbers",
+            "recall of one key, nearest_neighbor: concrete verdicts",
         ),
         Formal(
             "separate_tokens.v", "separate_tokens", "n values in tokens of their own, any of them asked for"

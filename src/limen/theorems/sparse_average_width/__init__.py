@@ -23,7 +23,7 @@ class SparseAverageWidth(Theorem):
         Formal(
             "one_layer_rows.v",
             "cannot_average_one_layer",
-            "q ≥ 2 by softmax heads alone, n + 1 - q of the numbers: the verdict at its numbers",
+            "q ≥ 2 by softmax heads alone, n + 1 - q of the numbers: concrete verdicts",
         ),
     )
 

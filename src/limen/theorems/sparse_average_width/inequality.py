@@ -32,4 +32,4 @@ def averages(task: Task, query_bits: int | None) -> Family | NoStatement:
             return Family("2^n" if q > 2 else "2^n - 1", n, n)
         case SparseAverage(n=n):
             return Family("n + 1", power_bits((n + 1, 1)), n)
-    return NoStatement(f"it speaks of sparse_average, not of {identifier(task)}")
+    return NoStatement(f"it is about sparse_average, not of {identifier(task)}")

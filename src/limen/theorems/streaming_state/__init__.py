@@ -27,17 +27,15 @@ class StreamingState(Theorem):
         Formal(
             "streaming_state.v",
             "cannot_evaluate",
-            "eva, index, retrieval without `absent`, composition of any length: the verdict at its numbers",
+            "eva, index, retrieval without `absent`, composition of any length: concrete verdicts",
         ),
-        Formal(
-            "streaming_state.v", "cannot_compare", "equality and disjointness: the verdict at its numbers"
-        ),
-        Formal("rows.v", "cannot_sum", "two_sum by V^n of its sets: the verdict at its numbers"),
-        Formal("rows.v", "cannot_recall", "recall of one key, nearest_neighbor: the verdict at its numbers"),
-        Formal("rows.v", "cannot_three", "three_sum by V^(n-1) of its sets: the verdict at its numbers"),
-        Formal("rows.v", "cannot_average", "sparse_average by 2^(n-q+1) rows: the verdict at its numbers"),
-        Formal("rows.v", "cannot_count", "counting by V^(S-1) of its counts: the verdict at its numbers"),
-        Formal("trees.v", "cannot_tell_trees", "is_tree by (n-1-t)^t rows: the verdict at its numbers"),
+        Formal("streaming_state.v", "cannot_compare", "equality and disjointness: concrete verdicts"),
+        Formal("rows.v", "cannot_sum", "two_sum by V^n of its sets: concrete verdicts"),
+        Formal("rows.v", "cannot_recall", "recall of one key, nearest_neighbor: concrete verdicts"),
+        Formal("rows.v", "cannot_three", "three_sum by V^(n-1) of its sets: concrete verdicts"),
+        Formal("rows.v", "cannot_average", "sparse_average by 2^(n-q+1) rows: concrete verdicts"),
+        Formal("rows.v", "cannot_count", "counting by V^(S-1) of its counts: concrete verdicts"),
+        Formal("trees.v", "cannot_tell_trees", "is_tree by (n-1-t)^t rows: concrete verdicts"),
         Formal("streaming_state_attained.v", "eva_tight", "the bound of eva is attained"),
     )
 
@@ -59,4 +57,6 @@ class StreamingState(Theorem):
         t = answered(task)
         sizes = {} if t == task.cut else {"t": t}
         average = stated("streaming_state", Case(task, architecture, steps, "average", sizes))
-        return Ceiling.of(average, "streaming_state: the state has too few bits for all that may be asked")
+        return Ceiling.of(
+            average, "streaming_state: the state has too few bits to answer every possible question"
+        )

@@ -22,7 +22,7 @@ class ThreeSumOneLayer(Theorem):
         Formal(
             "one_layer_rows.v",
             "cannot_three_one_layer",
-            "softmax heads alone, words instead of all sets: the verdict at its numbers",
+            "softmax heads alone, words instead of all sets: concrete verdicts",
         ),
     )
 

@@ -22,4 +22,4 @@ def query_zero(task: Task) -> Family | NoStatement:
         case ThreeSum(n=n, M=M):
             bits = supports_bits(M, selves=2 - M % 2, t=n - 1)
             return Family("1 + Σ_s C(⌊(M-1)/2⌋,s)·2^s, s ≤ n-1", bits, n - 1)
-    return NoStatement(f"it speaks of three_sum, not of {identifier(task)}")
+    return NoStatement(f"it is about three_sum, not of {identifier(task)}")

@@ -1,4 +1,4 @@
-"""A stack of windows does not see what is out of its reach, but for the first tokens of the text."""
+"""A stack of windows does not see what is out of its reach, except the first tokens of the text."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from limen.theorems._states import rows_unknown
 def inequality(case: Case) -> Sides | NoStatement:
     """g·log₂ vocab ≥ log₂ #rows of what is out of reach, R = Σ (W-1) tokens before the first that answers."""
     if case.steps:
-        return NoStatement("a chain of thought moves on, and with it what is in reach")
+        return NoStatement("chain of thought moves on, and so does what is in reach")
     task, view = case.task, sight(case.architecture)
     if isinstance(view, NoStatement):
         return view
@@ -44,7 +44,7 @@ def sight(architecture: Architecture) -> Sight | NoStatement:
         known = [end for end in ends if end is not None]
         if len(known) < len(ends):
             return NoStatement(
-                "it speaks of window and masked_softmax layers with their sizes", elsewhere=True
+                "it is about window and masked_softmax layers with their sizes", elsewhere=True
             )
         reach += times * max(end.reach for end in known)
         first = max(first, *(end.first for end in known))
