@@ -7,6 +7,8 @@ import pytest
 import torch
 
 from limen.adversary._exchanges import Exchanges, Tabled, exchanges
+from limen.adversary.exact.layer import heads_on
+from limen.attacks.looks import looks
 from limen.core.architecture import Architecture
 from limen.core.numbers import Precision
 from limen.core.task import Task
@@ -52,6 +54,21 @@ def test_tables_say_what_a_run_says(architecture: str) -> None:
             assert (one.inputs == other.inputs).all() and (one.right == other.right).all()
             assert np.abs(one.margin - other.margin).max() < 1e-11
     assert target.forwards == 2 * 3 * TASK.cut * 7  # a text counts however it was read
+
+
+@pytest.mark.parametrize("architecture", TABLED)
+def test_what_a_token_takes_from_each_place_adds_up_to_what_it_gets(architecture: str) -> None:
+    model = random_model(architecture)
+    text = TASK.sample(np.random.default_rng(2), 1)[0][0]
+    seen = model.seen(0, model.embedded(torch.as_tensor(text)))
+    one, at = np.zeros(1, dtype=np.int64), np.zeros((1, len(text)), dtype=np.int64)
+    for place in model.places(0):
+        heads = heads_on(place, seen)
+        assert heads is not None
+        y = np.concatenate([head.weights(one, at) @ head.v[:, 0] for head in heads], -1)[0]
+        due = place.mixer.mix(place.weights, seen)[-1]
+        assert np.abs(y @ place.weights["O"].numpy() - due.numpy()).max() < 1e-11
+    assert [(look.layer, look.mixer) for look in looks(Target(TASK, model), text)][0][0] == 0
 
 
 @pytest.mark.parametrize(

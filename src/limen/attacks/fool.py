@@ -28,6 +28,7 @@ from limen.adversary.neighbourhood import Neighbourhood
 from limen.adversary.parallel_jumps import ParallelJumps
 from limen.adversary.random_texts import RandomTexts, Sampled
 from limen.attacks.baseline import upper_95
+from limen.attacks.looks import looks
 from limen.attacks.report import CLAIMS, EVERYWHERE, Confused, Effort, FoolReport
 from limen.attacks.resume import keep, resume
 from limen.attacks.shrink import neighbour, pulls, shrunk
@@ -218,6 +219,7 @@ def report(attack: Fooled) -> FoolReport:
         hypothesis_holds=None if state is None or needs is None else state < needs,
         inputs=_shown(target, witness),
         pulls=pulled,
+        looks=looks(target, np.array(witness.tokens)) if isinstance(witness, WrongAnswer) else (),
         stages=tuple(attack.stages),
         means=MEANS[claim],
         seconds=round(time.perf_counter() - attack.begun, 2),

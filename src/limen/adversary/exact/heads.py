@@ -11,6 +11,8 @@ Everything that stands at one position, such as α_i, g_i, v_i, is a function of
 `least(X, C, ok, more)` bounds min_f C·y(f) from below, f over the tokens that `ok` allows, for K questions at
 once, and returns tokens near the minimum.  It is exact for Sum, Ratio and Fading.
 
+`weights(X, F)` says how much of each place's v there is in y: y = Σ_i weight_i v_i, (K, n).
+
 `exchanged(X, F, i)` is y for every token at place i of the texts F: (K, V, d), from what the other places
 bring.  Sums lose one term and gain another.  A recurrence is linear in its state: the covector p of what
 comes after i meets the state S before it, y = (pᵀA_t)S + (p·w_t)v_t + rest, so a token costs no pass.
@@ -81,6 +83,11 @@ class Ratio:
         y = np.einsum("ki,kid->kd", α, self.v[i, F])
         return np.asarray(np.where(total == 0, 0.0, y / np.where(total == 0, 1.0, total)))
 
+    def weights(self, X: Ints, F: Ints) -> Array:
+        α = chosen(self.α[X], F)
+        total = α.sum(1, keepdims=True)
+        return np.asarray(α / np.where(total == 0, 1.0, total))
+
     def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
         rest, α = _without(self.α[X], self.v, F, i), self.α[X, i]  # (K, 1 + d), (K, V)
         one = np.concatenate([α[..., None], α[..., None] * self.v[i]], -1)  # (K, V, 1 + d)
@@ -104,6 +111,9 @@ class Sum:
     def output(self, X: Ints, F: Ints) -> Array:
         i = np.arange(F.shape[1])
         return np.asarray(np.einsum("ki,kid->kd", self.α[X[:, None], i, F], self.v[i, F]))
+
+    def weights(self, X: Ints, F: Ints) -> Array:
+        return chosen(self.α[X], F)
 
     def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
         rest = _without(self.α[X], self.v, F, i)[:, 1:]
@@ -133,6 +143,11 @@ class Fading:
             t = F[:, i]
             y = self.g[i, t][:, None] * y + self.α[X, i, t][:, None] * self.v[i, t]
         return y
+
+    def weights(self, X: Ints, F: Ints) -> Array:
+        later = np.cumprod(self.g[np.arange(F.shape[1]), F][:, ::-1], 1)[:, ::-1]  # Π of g from i on
+        after = np.column_stack([later[:, 1:], np.ones(len(F))])
+        return np.asarray(chosen(self.α[X], F) * after)
 
     def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
         before = self.output(X, F[:, :i])[:, None]  # (K, 1, d)
@@ -176,6 +191,13 @@ class FadingRows:
             y = y + (p * self.w[i, t]).sum(1, keepdims=True) * self.v[i, t]
             p = self.g[i, t] * p
         return y
+
+    def weights(self, X: Ints, F: Ints) -> Array:
+        p, found = self.q[X], np.zeros(F.shape)
+        for i in range(F.shape[1] - 1, -1, -1):
+            found[:, i] = (p * self.w[i, F[:, i]]).sum(1)
+            p = self.g[i, F[:, i]] * p
+        return found
 
     def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
         p, y = self.q[X], np.zeros((len(F), self.v.shape[-1]))
@@ -231,6 +253,15 @@ class Erasing:
             y = y + self.scale[X, i][:, None] * along * self.v[i, t]
             p = self.g[i, t][:, None] * (p - along * self.e[i, t])
         return y
+
+    def weights(self, X: Ints, F: Ints) -> Array:
+        p, found = self.q[X], np.zeros(F.shape)
+        for i in range(F.shape[1] - 1, -1, -1):
+            t = F[:, i]
+            along = (p * self.w[i, t]).sum(1, keepdims=True)
+            found[:, i] = self.scale[X, i] * along[:, 0]
+            p = self.g[i, t][:, None] * (p - along * self.e[i, t])
+        return found
 
     def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
         p, y = self.q[X], np.zeros((len(F), self.v.shape[-1]))

@@ -43,7 +43,7 @@ from limen.mixers.masked_softmax import MaskedSoftmax
 from limen.mixers.softmax import Softmax
 from limen.mixers.window import Window
 from limen.model.local import Mlp
-from limen.model.model import Model
+from limen.model.model import Model, Place
 from limen.model.readout import Affine, Binary
 from limen.recurrence.decay import time_step
 
@@ -191,6 +191,14 @@ def heads_of(wide: Model, task: Task, asked: list[int]) -> tuple[torch.Tensor, l
             return made
         heads.append(made)
     return x, heads
+
+
+def heads_on(place: Place, seen: torch.Tensor) -> list[Head] | None:
+    """The heads of one mixer on one text, (n, D), that its last token asks; None where none are known here."""
+    made = _HEADS.get(type(place.mixer), lambda *_: "")(
+        place.mixer, place.weights, seen[:, None], torch.zeros(1, dtype=torch.long)
+    )
+    return None if isinstance(made, str) else made
 
 
 def strange_mixer(model: Model, task: Task, asked: int) -> str | None:
