@@ -19,6 +19,7 @@ from limen.adversary.coordinates import Coordinates
 from limen.adversary.decomposition import Decomposition
 from limen.adversary.duplicates import Duplicates
 from limen.adversary.exact import ExactSearch, ExactWorst
+from limen.adversary.interval import Interval
 from limen.adversary.jumps import Jumps
 from limen.adversary.lattice import Lattice
 from limen.adversary.low_entropy import LowEntropy
@@ -62,6 +63,7 @@ ANSWERS: tuple[tuple[Strategy, float], ...] = (
     (Jumps(), 0.3),
     (ParallelJumps(forwards=2**15), 0.5),
     (Coordinates(forwards=2**13), 0.5),
+    (Interval(), 0.5),
 )
 STATES: tuple[tuple[Strategy, float], ...] = (
     (Duplicates(), 0.3),

@@ -40,7 +40,9 @@ def lines_of(said: FoolReport) -> list[str]:
     lines += [f"  {_stage(stage)}" for stage in said.stages if stage.why is None]
     lines += ["", *_found(said), "", _random(said)]
     if said.worst_low is not None and said.worst_high is not None:
-        lines.append(f"least margin over all inputs: between {said.worst_low:.4g} and {said.worst_high:.4g}")
+        low, high = said.worst_low, said.worst_high
+        gap = f", a gap of {high - low:.4g}" if high > low else ""
+        lines.append(f"least margin over all inputs: between {low:.4g} and {high:.4g}{gap}")
     if said.hypothesis_holds is not None:
         than = "fewer than" if said.hypothesis_holds else "not fewer than"
         so = "some input must fail, by counting" if said.hypothesis_holds else "no theorem promises a failure"
@@ -100,8 +102,8 @@ def fool_picture(said: FoolReport) -> str:
         body += _pulls(said.pulls[:places], low)
         low += _BARS + round(_BARS * max(0.0, -min(said.pulls)) / (max(map(abs, said.pulls)) or 1.0)) + 30
     if said.looks:
-        body += _looks(said.looks, places, low)
-        low += 40 + (_ROW + 4) * len(said.looks[:_HEADS])
+        body += _looks(said.looks, places, low + 14)
+        low += 54 + (_ROW + 4) * len(said.looks[:_HEADS])
     return drawn(width, low, body, _STYLE, _DARK)
 
 
@@ -110,13 +112,13 @@ def _looks(looks: tuple[Look, ...], places: int, y: int) -> list[str]:
     body = [text(12, y, "what the last token of the first input takes from each place", class_="title")]
     for row, look in enumerate(looks[:_HEADS]):
         most, top = max(map(abs, look.weights)) or 1.0, y + 12 + row * (_ROW + 4)
-        body.append(text(12, top + 15, f"{look.mixer}, {look.layer + 1}.{look.head + 1}"))
+        body.append(text(12, top + 15, f"layer {look.layer + 1}, head {look.head + 1}"))
         for i, weight in enumerate(look.weights[:places]):
             at = _LEFT + i * _CELL, top, _CELL - 3, _ROW
             share = f"{abs(weight) / most:.2f}"
             body.append(rect(*at, class_="weight" if weight > 0 else "against", fill_opacity=share))
             body.append(rect(*at, class_="frame"))
-        body.append(text(_LEFT + places * _CELL + 10, top + 15, f"most {most:.2g}"))
+        body.append(text(_LEFT + places * _CELL + 10, top + 15, f"{look.mixer}, most {most:.2g}"))
     return body
 
 
