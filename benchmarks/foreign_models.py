@@ -20,7 +20,6 @@ from lstm import Lstm
 from safetensors.torch import save_file
 
 from limen.core.task import Answers, Task, Tokens
-from limen.model.model import Frame, Model
 from limen.training.lesson import Batch, Lesson
 from limen.training.spec import Spec
 from limen.training.start import frame_of, started
@@ -135,7 +134,9 @@ def made(recipe: Recipe) -> tuple[torch.nn.Module, float]:
     lesson = Lesson(Task.parse(recipe.task))
     torch.random.default_generator.manual_seed(recipe.seed)
     module = recipe.module(lesson.task.vocab)
-    pupil = Guest(started(spec, lesson, frame_of(spec, lesson, spec.architecture)), lesson, spec, module=module)
+    pupil = Guest(
+        started(spec, lesson, frame_of(spec, lesson, spec.architecture)), lesson, spec, module=module
+    )
     train(pupil, spec.steps, lambda seen: print(seen, flush=True))
     return module.eval(), pupil.accuracy(np.random.default_rng(9), 4096)
 

@@ -118,7 +118,7 @@ def test_a_wrong_answer_is_valid_and_robust_and_no_forgery_of_it_is(tmp_path: Pa
             ({"weights": None}, "the certificate is about a function"),
             ({"precision": "wishful"}, "no precision"),
             ({"precision": "exact"}, "exact integers"),
-            ({"steps": 1}, ""),
+            ({"steps": 1}, "the certificate says"),
             ({"steps": -1}, "steps"),
             ({"task": "eva(n=15)"}, "eva(n=15)"),
             ({"task": "evil.py:Task(n=16)"}, "evil.py:Task"),
@@ -195,7 +195,7 @@ def test_states_collide_in_every_layer_bit_by_bit(
             ({"right": list(found.left)}, "both inputs have the answer"),
             ({"right": list(found.right[1:])}, "shape"),
             ({"weights": "0" * 64}, "these are other weights"),
-            ({"arithmetic": "integers"}, ""),
+            ({"arithmetic": "integers"}, "no precision named 'integers'"),
         ],
     )
 

@@ -34,7 +34,7 @@ class Exchanges:
     target: Target
 
     def ask(self, text: Tokens, i: int, others: Tokens, ends: Tokens) -> Questioned:
-        """Each of the other tokens at place i, all of them asked these questions, (questions, length - cut)."""
+        """Each of the other tokens at place i, asked all of these questions, (questions, length - cut)."""
         return self.target.ask(*self._each(text, i, others, ends))
 
     def _each(self, text: Tokens, i: int, others: Tokens, ends: Tokens) -> tuple[Tokens, Tokens]:

@@ -1,7 +1,7 @@
 r"""A lower bound on the least margin of a model of several layers, by intervals; bound only, and often loose.
 
     x_i(t) ∈ [low, high]        the vector at place i where token t stands, whatever stands elsewhere
-    α_j(s) ∈ [low, high]        how much place i weighs place j if token s stands there: e^⟨q,k⟩ or φ(q)·φ(k)
+    α_j(s) ∈ [low, high]        what place i gives place j if token s stands there: e^⟨q,k⟩ or φ(q)·φ(k)
     Σαv/Σα ≥ λ                  if Σ_j min_s α(v - λ) ≥ 0, α at its low end where v > λ and at its high end else
 
 The first layer's vectors are points, so there this is the least weighted mean itself.  From then on it loses

@@ -16,7 +16,8 @@ _STYLE = ".cell{fill:#eef3fb;stroke:#8aa4c8}.other{fill:#ffe1c2;stroke:#d9822b}"
 _STYLE += ".asked{fill:none;stroke:#1f5fbf;stroke-width:2.5}.wrong{fill:#c0392b}.against{fill:#c0392b}"
 _STYLE += ".for{fill:#4f8f4f}.axis{stroke:#999}.frame{fill:none;stroke:#bbb}.weight{fill:#1f5fbf}"
 _DARK = ".cell{fill:#1b2740;stroke:#6c86ad}.other{fill:#53351a;stroke:#d9822b}.wrong{fill:#ff8a7a}"
-_DARK += ".asked{stroke:#7db0ff}.against{fill:#ff8a7a}.for{fill:#8fce8f}.weight{fill:#7db0ff}.frame{stroke:#555}"
+_DARK += ".asked{stroke:#7db0ff}.against{fill:#ff8a7a}.for{fill:#8fce8f}"
+_DARK += ".weight{fill:#7db0ff}.frame{stroke:#555}"
 _ROW, _HEADS = 22, 16  # of a head's weights: height, and how many heads are drawn
 _WIDEST = 40  # tokens of a text that are drawn
 

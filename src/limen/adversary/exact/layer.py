@@ -178,7 +178,7 @@ def layer(model: Model, task: Task, asked: list[int]) -> OneLayer | str:
 
 
 def heads_of(wide: Model, task: Task, asked: list[int]) -> tuple[torch.Tensor, list[list[Head]]] | str:
-    """The vectors of all tokens at all positions, (n, V, D), and the heads of each mixer of the first layer."""
+    """The vectors of all tokens at all positions, (n, V, D), and the heads of each mixer of layer 0."""
     ids = torch.arange(task.vocab)[:, None].expand(task.vocab, task.length)
     try:
         x = wide.embedded(ids).transpose(0, 1)
@@ -194,7 +194,7 @@ def heads_of(wide: Model, task: Task, asked: list[int]) -> tuple[torch.Tensor, l
 
 
 def heads_on(place: Place, seen: torch.Tensor) -> list[Head] | None:
-    """The heads of one mixer on one text, (n, D), that its last token asks; None where none are known here."""
+    """The heads of one mixer on one text, (n, D), whose last token asks; None where none are known."""
     made = _HEADS.get(type(place.mixer), lambda *_: "")(
         place.mixer, place.weights, seen[:, None], torch.zeros(1, dtype=torch.long)
     )
