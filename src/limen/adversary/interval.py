@@ -1,8 +1,8 @@
 r"""A lower bound on the least margin of a model of several layers, by intervals; bound only, and often loose.
 
     x_i(t) ∈ [low, high]        the vector at place i where token t stands, whatever stands elsewhere
-    α_j(s) ∈ [low, high]        what place i gives place j if token s stands there: e^⟨q,k⟩ or φ(q)·φ(k)
-    Σαv/Σα ≥ λ                  if Σ_j min_s α(v - λ) ≥ 0, α at its low end where v > λ and at its high end else
+    α_j(s) ∈ [low, high]        what place i gives place j if s stands there: e^⟨q,k⟩ or φ(q)·φ(k)
+    Σαv/Σα ≥ λ                  if Σ_j min_s α(v - λ) ≥ 0, α at its low end where v > λ, else at its high one
 
 The first layer's vectors are points, so there this is the least weighted mean itself.  From then on it loses
 which tokens make which number small, and mostly in the scores of two uncertain vectors.  So it says between
@@ -36,6 +36,7 @@ else:
     torch = lazy_loader.load("torch")
 
 Array: TypeAlias = "NDArray[np.float64]"
+Ints: TypeAlias = "NDArray[np.int64]"
 _HALVINGS = 24  # of the range in which a least mean lies
 _NUMBERS = 2**24  # of a table of weights and values
 _PHI: dict[str, Callable[[Array], Array]] = {  # that rise and are never negative
@@ -45,22 +46,31 @@ _PHI: dict[str, Callable[[Array], Array]] = {  # that rise and are never negativ
 }
 
 
-class Box(NamedTuple):
+@dataclass(frozen=True)
+class Box:
     """Numbers between two ends."""
 
     low: Array
     high: Array
 
-    def __add__(self, other: object) -> Box:
-        low, high = other if isinstance(other, Box) else (other, other)
+    def __add__(self, other: Box | Array) -> Box:
+        low, high = (other.low, other.high) if isinstance(other, Box) else (other, other)
         return Box(np.asarray(self.low + low), np.asarray(self.high + high))
 
     def __matmul__(self, W: Array) -> Box:
-        middle, away = (self.low + self.high) / 2 @ W, (self.high - self.low) / 2 @ np.abs(W)
+        middle, away = self.middle @ W, self.away @ np.abs(W)
         return Box(middle - away, middle + away)
 
-    def __getitem__(self, at: object) -> Box:  # type: ignore[override]
-        return Box(self.low[at], self.high[at])  # type: ignore[index]
+    @property
+    def middle(self) -> Array:
+        return np.asarray((self.low + self.high) / 2)
+
+    @property
+    def away(self) -> Array:
+        return np.asarray((self.high - self.low) / 2)
+
+    def at(self, places: Ints, tokens: Ints) -> Box:
+        return Box(self.low[places, tokens], self.high[places, tokens])
 
     def shaped(self, shape: tuple[int, ...]) -> Box:
         return Box(self.low.reshape(shape), self.high.reshape(shape))
@@ -73,13 +83,11 @@ class Box(NamedTuple):
         """x/√(mean x² + ε)·w: for given squares of the other numbers it rises with x."""
         squares = np.where(self.low * self.high <= 0, 0.0, np.minimum(self.low**2, self.high**2))
         largest = np.maximum(self.low**2, self.high**2)
-        rest = Box(*((s.sum(-1, keepdims=True) - s).clip(0) for s in (squares, largest)))
-        D = w.shape[-1]
-        ends = (
-            x / np.sqrt((x**2 + np.where(shrinks, rest.high, rest.low)) / D + EPSILON)
+        few, many = ((s.sum(-1, keepdims=True) - s).clip(0) for s in (squares, largest))  # of the others
+        low, high = (
+            x / np.sqrt((x**2 + np.where(shrinks, many, few)) / w.shape[-1] + EPSILON)
             for x, shrinks in ((self.low, self.low >= 0), (self.high, self.high < 0))
         )
-        low, high = ends
         return Box(np.minimum(low * w, high * w), np.maximum(low * w, high * w))
 
 
@@ -137,8 +145,7 @@ def least(model: Model, known: Cases) -> float:
     U, u = (wide.parts["readout"][name].numpy() for name in "Uu")
     answers = np.array([case.answer for case in known.cases])
     lead = U[:, answers].T[:, None] - U.T[None]  # (cases, answers, D)
-    middle, away = (z.low + z.high) / 2, (z.high - z.low) / 2
-    margin = np.einsum("kad,kd->ka", lead, middle) - np.einsum("kad,kd->ka", np.abs(lead), away)
+    margin = np.einsum("kad,kd->ka", lead, z.middle) - np.einsum("kad,kd->ka", np.abs(lead), z.away)
     margin += u[answers][:, None] - u[None]
     margin[np.arange(len(answers)), answers] = np.inf
     return float(margin.min())
@@ -152,12 +159,16 @@ class _Row(NamedTuple):
     allowed: NDArray[np.bool_]  # (n, V)
 
 
+def _where(rows: list[_Row]) -> tuple[Ints, Ints]:
+    """Their places and their tokens."""
+    return np.array([row.i for row in rows]), np.array([row.t for row in rows])
+
+
 def _layer(wide: Model, i: int, box: Box, rows: list[_Row]) -> Box:
     """The vectors after layer i at these rows: (rows, D)."""
     norms = wide.parts.get(f"{i}.norm", {})
     seen = box.normed(norms["mixer"].numpy()) if norms else box
-    at = np.array([row.i for row in rows]), np.array([row.t for row in rows])
-    own = box[at]
+    own = box.at(*_where(rows))
     mixed = [_mixed(place, seen, rows) for place in wide.places(i)]
     x = own if wide.frame.residual else Box(np.zeros_like(own.low), np.zeros_like(own.low))
     for y in mixed:
@@ -194,12 +205,13 @@ def _mixed(place: Place, seen: Box, rows: list[_Row]) -> Box:
 
 def _weights(mixer: Softmax | Linear, q: Box, k: Box, rows: list[_Row]) -> Box:
     """α of every token at every place, (rows, n, V), up to a positive factor a row."""
-    at = np.array([row.i for row in rows]), np.array([row.t for row in rows])
-    q = q[at]  # (rows, r)
+    q = q.at(*_where(rows))  # (rows, r)
     if isinstance(mixer, Linear):
         φ = _PHI[str(mixer.phi)]
-        return Box(*(np.einsum("kr,itr->kit", a, b) for a, b in zip(q.rising(φ), k.rising(φ), strict=True)))
-    (q0, dq), (k0, dk) = (((x.low + x.high) / 2, (x.high - x.low) / 2) for x in (q, k))
+        q, k = q.rising(φ), k.rising(φ)
+        low, high = (np.einsum("kr,itr->kit", a, b) for a, b in ((q.low, k.low), (q.high, k.high)))
+        return Box(low, high)
+    (q0, dq), (k0, dk) = ((x.middle, x.away) for x in (q, k))
     middle = np.einsum("kr,itr->kit", q0, k0)
     away = np.einsum("kr,itr->kit", np.abs(q0) + dq, dk) + np.einsum("kr,itr->kit", dq, np.abs(k0))
     top = (middle + away).max((1, 2), keepdims=True)
@@ -208,16 +220,16 @@ def _weights(mixer: Softmax | Linear, q: Box, k: Box, rows: list[_Row]) -> Box:
 
 def _means(α: Box, v: Box, rows: list[_Row]) -> Box:
     """(rows, D): Σαv/Σα over the places up to each row's own, where its own token stands."""
-    ends = [_row_means(α[k], v, row) for k, row in enumerate(rows)]
+    ends = [_row_means(Box(α.low[k], α.high[k]), v, row) for k, row in enumerate(rows)]
     return Box(np.array([low for low, _ in ends]), np.array([high for _, high in ends]))
 
 
 def _row_means(α: Box, v: Box, row: _Row) -> tuple[Array, Array]:
     ok = row.allowed[: row.i + 1].copy()
     ok[row.i] = np.arange(ok.shape[1]) == row.t
-    a, b = (end[: row.i + 1, :, None] for end in α)  # (i + 1, V, 1)
-    low, high = (end[: row.i + 1] for end in v)  # (i + 1, V, D)
-    return _least_mean(a, b, low, ok), -_least_mean(a, b, -high, ok)
+    upto = slice(row.i + 1)
+    a, b = α.low[upto, :, None], α.high[upto, :, None]
+    return _least_mean(a, b, v.low[upto], ok), -_least_mean(a, b, -v.high[upto], ok)
 
 
 def _least_mean(a: Array, b: Array, v: Array, ok: NDArray[np.bool_]) -> Array:
@@ -230,4 +242,4 @@ def _least_mean(a: Array, b: Array, v: Array, ok: NDArray[np.bool_]) -> Array:
         over = v - λ
         term = np.where(inside, np.where(over >= 0, a, b) * over, np.inf).min(1).sum(0)
         low, high = np.where(term >= 0, λ, low), np.where(term >= 0, high, λ)
-    return low
+    return np.asarray(low)

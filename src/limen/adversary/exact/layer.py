@@ -195,9 +195,10 @@ def heads_of(wide: Model, task: Task, asked: list[int]) -> tuple[torch.Tensor, l
 
 def heads_on(place: Place, seen: torch.Tensor) -> list[Head] | None:
     """The heads of one mixer on one text, (n, D), whose last token asks; None where none are known."""
-    made = _HEADS.get(type(place.mixer), lambda *_: "")(
-        place.mixer, place.weights, seen[:, None], torch.zeros(1, dtype=torch.long)
-    )
+    known = _HEADS.get(type(place.mixer))
+    if known is None:
+        return None
+    made = known(place.mixer, place.weights, seen[:, None], torch.zeros(1, dtype=torch.long))
     return None if isinstance(made, str) else made
 
 
