@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from limen.adversary.exact.cases import Cases, cases
-from limen.adversary.interval import Box, Interval, least
+from limen.adversary.interval import Box, Interval, Row, least, least_mean, weights
 from limen.core.architecture import Architecture
 from limen.core.task import Task
+from limen.mixers.linear import Linear
+from limen.mixers.softmax import Softmax
 from limen.model.embedding import Table
 from limen.model.local import Mlp
 from limen.model.model import Frame, Model
@@ -72,6 +74,44 @@ def test_a_normed_box_holds_what_is_normed() -> None:
         x = np.where(rng.random(x.shape) < 0.3, ends[rng.integers(2, size=x.shape), np.arange(5)], x)
         y = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6) * w
         assert (y >= box.low - 1e-12).all() and (y <= box.high + 1e-12).all()
+
+
+def test_a_least_mean_is_that_of_all_tokens_and_all_ends_of_their_weights() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        a = rng.random((3, 3, 1))
+        b, v = a + rng.random((3, 3, 1)), rng.normal(size=(3, 3, 2))
+        ok = rng.random((3, 3)) < 0.7
+        ok[:, 0] = True
+        every = [
+            sum(α[:, None] * v[range(3), f]) / α.sum()
+            for f in itertools.product(range(3), repeat=3)
+            if ok[range(3), f].all()
+            for ends in itertools.product((a, b), repeat=3)
+            if (α := np.array([end[j, f[j], 0] for j, end in enumerate(ends)])).any()
+        ]
+        assert least_mean(a, b, v, ok) == pytest.approx(np.min(every, axis=0), abs=1e-5)
+        assert (least_mean(a, b, v, ok) <= np.min(every, axis=0) + 1e-12).all()
+
+
+@pytest.mark.parametrize("mixer", [Softmax(h=1, d=2), Linear(h=1, d=2)])
+def test_weights_of_boxes_hold_the_weights_of_what_is_in_them(mixer: Softmax | Linear) -> None:
+    rng = np.random.default_rng(2)
+    ends = np.sort(rng.normal(size=(2, 2, 4, 3, 2)), axis=0)  # end, q or k, place, token, number
+    ends[:, 1, 0, 0] = 0.0  # a key that softmax gives the score 0, for comparison
+    q, k = (Box(*ends[:, one]) for one in range(2))
+    α = weights(mixer, q, k, [Row(3, 1, np.ones((4, 3), dtype=np.bool_))])
+    for _ in range(200):
+        q_, k_ = (np.where(rng.random(q.low.shape) < 0.5, box.low, box.high) for box in (q, k))
+        seen = torch.as_tensor(q_[3, 1]), torch.as_tensor(k_)
+        exact = (
+            (seen[1] @ seen[0]).exp()
+            if isinstance(mixer, Softmax)
+            else (mixer.phi.fn(seen[1]) @ mixer.phi.fn(seen[0]))
+        ).numpy()
+        # up to one factor for the whole row: so ratios of any two places
+        assert (exact / exact[0, 0] <= α.high[0] / α.low[0, 0, 0] * (1 + 1e-12)).all()
+        assert (exact / exact[0, 0] >= α.low[0] / α.high[0, 0, 0] * (1 - 1e-12)).all()
 
 
 @pytest.mark.parametrize(
