@@ -42,7 +42,7 @@ def lines_of(said: FoolReport) -> list[str]:
     lines += ["", *_found(said), "", _random(said)]
     if said.worst_low is not None and said.worst_high is not None:
         low, high = said.worst_low, said.worst_high
-        gap = f", a gap of {high - low:.4g}" if high > low else ""
+        gap = f", a gap of {high - low:.4g}" if high - low > 1e-6 * max(1.0, abs(high)) else ""
         lines.append(f"least margin over all inputs: between {low:.4g} and {high:.4g}{gap}")
     if said.hypothesis_holds is not None:
         than = "fewer than" if said.hypothesis_holds else "not fewer than"
