@@ -2,6 +2,9 @@
 
     python benchmarks/fool.py [--random 20000] [--runs 10] [--seconds 20] [NAME…]
 
+NAME is a model, `collisions`, `brute` (the exact search beside brute force on 30 small models) or `exchanges`
+(texts with one token exchanged, from tables and run).
+
 One forward is a text that is read, with all its questions; a gradient counts as three.  Random testing gets
 the same benefit.  "×" is how many fewer forwards than random testing a strategy takes for a failure: its
 rate is the one seen, or where it saw no failure the highest that is still as likely as 5 %: then "≥".
@@ -12,17 +15,21 @@ machine; seconds do.
 import argparse
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import torch
+from exact import brute, frame, trained
 
+from limen.adversary._exchanges import Exchanges, exchanges
 from limen.adversary.block_lattice import BlockLattice, brought
 from limen.adversary.coordinates import Coordinates
-from limen.adversary.exact import ExactWorst
+from limen.adversary.exact import ExactWorst, worst
 from limen.adversary.jumps import Jumps
 from limen.adversary.lattice import Lattice, contributions
 from limen.adversary.low_entropy import LowEntropy
+from limen.adversary.near_misses import NearMisses
 from limen.adversary.needle import Needle
 from limen.adversary.neighbourhood import Neighbourhood
 from limen.adversary.parallel_jumps import ParallelJumps
@@ -33,14 +40,16 @@ from limen.core.numbers import Precision
 from limen.core.strategy import Strategy
 from limen.core.task import Task
 from limen.model.embedding import Table
-from limen.model.files import load
 from limen.model.model import Frame, Model
+from limen.model.opening import opened
 from limen.model.target import Target
 
 MODELS = Path(__file__).parent / "models"
+LSTM = str(Path(__file__).parent / "lstm.py:trained")
 STRATEGIES: tuple[Strategy, ...] = (
     Needle(4096),
     LowEntropy(4096),
+    NearMisses(2048),
     ExactWorst(),
     Jumps(4096),
     ParallelJumps(16384),
@@ -60,7 +69,12 @@ class Case:
     def target(self, seed: int, seconds: float) -> Target:
         precision = None if self.arithmetic is None else Precision.parse(self.arithmetic)
         end = time.perf_counter() + seconds
-        return Target(Task.parse(self.task), load(MODELS / self.name), precision, seed, end)
+        return Target(Task.parse(self.task), _model(self.name), precision, seed, end)
+
+
+@cache
+def _model(name: str) -> object:
+    return opened(LSTM if name == "lstm" else str(MODELS / name))
 
 
 CASES = (
@@ -71,6 +85,11 @@ CASES = (
     Case("mamba2", "eva(n=16)"),
     Case("log_linear", "eva(n=16)"),
     Case("hybrid", "composition(m=8,n1=1)"),
+    Case("mamba2_hf", "recall(n=8,V=16)"),  # nobody here wrote them
+    Case("qwen3_next", "recall(n=8,V=16)"),
+    Case("olmo_hybrid", "recall(n=8,V=16)"),
+    Case("llama", "eva(n=8)"),
+    Case("lstm", "eva(n=5)"),
     Case("linear_right", "eva(n=16)"),  # controls: not to be fooled
     Case("hardened", "eva(n=16)"),
 )
@@ -159,6 +178,41 @@ def collided() -> None:
         )
 
 
+def brute_forced(models: int = 30) -> None:
+    """One linear layer, affine readout, n = V = 4: the exact worst case and the least of 1,024 inputs."""
+    task, none = Task.parse("eva(n=4)"), np.zeros((0, 5), dtype=np.int64)
+    same = failing = 0
+    for seed in range(models):
+        start = frame("linear(h=1,d=4)", task, False, 0, 16).random(
+            torch.Generator().manual_seed(seed), torch.float32
+        )
+        model = trained(start, task, (60, 200)[seed % 2], np.random.default_rng(seed), none, 0.02)
+        found, least = worst(model, task, seconds=20), brute(model, task)
+        assert found is not None
+        near = 1e-6 * (1 + abs(least))
+        same += abs(found.low - least) < near and abs(found.high - least) < near
+        failing += least <= 0
+    print(f"\nexact search and brute force: equal on {same} of {models} models, {failing} wrong somewhere")
+
+
+def exchanged() -> None:
+    """CPU seconds of all single exchanges of one text, each with 16 questions: from tables, and run."""
+    print("\ntexts with one token exchanged, CPU milliseconds for 256 of them: from tables, run")
+    for case in CASES:
+        target = case.target(0, float("inf"))
+        near = exchanges(target)
+        if type(near) is Exchanges:
+            continue
+        text = target.task.sample(np.random.default_rng(0), 1)[0][0, : target.task.cut]
+        ends, tokens, spent = np.arange(16)[:, None], np.arange(16), []
+        for way in (near, Exchanges(target)):
+            begun = time.process_time()
+            for i in range(4 * 16):
+                way.ask(text, i % 16, tokens, ends)
+            spent.append((time.process_time() - begun) / 4 * 1e3)
+        print(f"  {case.name}: {spent[0]:.1f}, {spent[1]:.1f}: {spent[1] / spent[0]:.1f}×", flush=True)
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     parser = argparse.ArgumentParser()
@@ -170,5 +224,6 @@ if __name__ == "__main__":
     for one in CASES:
         if (not chosen.names or one.name in chosen.names) and (MODELS / one.name).is_dir():
             measured(one, chosen)
-    if not chosen.names or "collisions" in chosen.names:
-        collided()
+    for name, shown in (("collisions", collided), ("brute", brute_forced), ("exchanges", exchanged)):
+        if not chosen.names or name in chosen.names:
+            shown()

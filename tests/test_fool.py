@@ -38,6 +38,8 @@ from limen.model.embedding import Table
 from limen.model.files import digest, load, save
 from limen.model.model import Frame, Model
 from limen.model.target import Target, keeping
+from limen.tables.illustrations import FOOLED, illustration
+from limen.tables.rows import ROWS
 from limen.training.against import Repair
 
 MODELS = Path(__file__).parents[1] / "benchmarks/models"
@@ -118,7 +120,7 @@ def test_a_wrong_answer_is_valid_and_robust_and_no_forgery_of_it_is(tmp_path: Pa
             ({"weights": None}, "the certificate is about a function"),
             ({"precision": "wishful"}, "no precision"),
             ({"precision": "exact"}, "exact integers"),
-            ({"steps": 1}, ""),
+            ({"steps": 1}, "the certificate says"),
             ({"steps": -1}, "steps"),
             ({"task": "eva(n=15)"}, "eva(n=15)"),
             ({"task": "evil.py:Task(n=16)"}, "evil.py:Task"),
@@ -195,7 +197,7 @@ def test_states_collide_in_every_layer_bit_by_bit(
             ({"right": list(found.left)}, "both inputs have the answer"),
             ({"right": list(found.right[1:])}, "shape"),
             ({"weights": "0" * 64}, "these are other weights"),
-            ({"arithmetic": "integers"}, ""),
+            ({"arithmetic": "integers"}, "no precision named 'integers'"),
         ],
     )
 
@@ -399,6 +401,19 @@ def test_models_of_transformers_are_opened_attacked_and_checked(model_type: str,
     path.write_text(json.dumps(said.certificate))
     seen = checked(path, str(tmp_path / "model"))
     assert seen.valid and seen.robust is not False
+
+
+def test_what_a_table_cites_as_an_illustration_is_certified_and_of_its_kind() -> None:
+    cited = [(row.id, text) for row in ROWS.values() if (text := illustration(row.architecture, "eva"))]
+    assert len(cited) >= len(FOOLED)
+    for one in FOOLED:
+        folder = MODELS / one.name
+        seen = checked(folder / "wrong_answer.json", folder)
+        assert seen.valid and seen.robust and one.task in seen.reason
+        assert str(load(folder).frame.architecture) == str(Architecture.parse(one.architecture))
+        assert any(f"models/{one.name}/" in text for _, text in cited)
+    assert not illustration(Architecture.parse("softmax(h=1,d=16)"), "eva")
+    assert not illustration(Architecture.parse("linear(h=1,d=16)"), "index")
 
 
 def test_training_against_the_adversary_ends_with_a_proof_and_keeps_what_spoke_against_it(

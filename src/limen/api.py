@@ -174,10 +174,12 @@ def fool(
     claim: str | None = None,
     arithmetic: str | None = None,
     seed: int = 0,
+    resume: str | Path | None = None,
 ) -> FoolReport:
     """Searches for an input that fools a model: a limen Model, an `nn.Module`, a function, or its name.
 
-    A function takes tokens (batch, length) and returns logits, or its answers alone.
+    A function takes tokens (batch, length) and returns logits, or its answers alone.  A search that is to
+    `resume` is kept in that file: begun again, it goes on from there.
 
     >>> import limen
     >>> found = limen.fool(lambda tokens: tokens[:, 0], "eva(n=4)", budget=5.0)
@@ -193,7 +195,8 @@ def fool(
     name = model if isinstance(model, str) else type(model).__name__
     precision = None if arithmetic is None else runnable(arithmetic)
     target = Target(_task(task), opened(model) if isinstance(model, str) else model, precision, seed)
-    return report(attacked(target, budget, claim, name))
+    kept = None if resume is None else Path(resume)
+    return report(attacked(target, budget, claim, name, kept=kept))
 
 
 def table(rows: Iterable[str] = (), columns: Iterable[str] = (), full: bool = False) -> EvidenceTable:

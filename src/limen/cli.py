@@ -1050,6 +1050,10 @@ def fool_(
     picture: Annotated[
         Path | None, typer.Option(help="Draw a picture into this file: .svg, .png or .pdf.")
     ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="Keep the search in this file. The same command continues from there."),
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -1064,7 +1068,7 @@ def fool_(
     from limen.core.quantities import seconds
     from limen.render.fool import lines_of
 
-    said = _fooled((model, task, arithmetic, seed), seconds(budget), claim, out, picture)
+    said = _fooled((model, task, arithmetic, seed), seconds(budget), claim, out, picture, resume)
     _print(said, lines_of(said), as_json)
     raise typer.Exit(0 if said.claim is not None else 1)
 
@@ -1075,6 +1079,7 @@ def _fooled(
     claim: str | None,
     out: Path | None,
     picture: Path | None,
+    resume: Path | None,
 ) -> FoolReport:
     """Attacks, and writes what was asked for; what cannot be written is refused before."""
     from msgspec.structs import replace
@@ -1093,12 +1098,13 @@ def _fooled(
     admit(text)  # of the model a function may be named, which is run when it is opened
     task, precision = Task.parse(text), None if arithmetic is None else runnable(arithmetic)
     task.drawable()
-    if out is not None:
-        ready_file(out)
+    for file in (out, resume):
+        if file is not None:
+            ready_file(file)
     if picture is not None:
         picture_ready(picture)
     target = Target(task, opened(model), precision, seed)
-    said = report(fool(target, seconds, claim, model, progress()))
+    said = report(fool(target, seconds, claim, model, progress(), resume))
     if picture is not None:
         save_picture(picture, fool_picture(said))
     if out is None or said.certificate is None:

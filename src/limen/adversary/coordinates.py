@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from limen.adversary._exchanges import Exchanges, exchanges
 from limen.adversary._texts import few_valued
 from limen.checks.certified import first_wrong
 from limen.core.arrays import np
@@ -26,25 +27,25 @@ class Coordinates(Strategy):
     needs: ClassVar[Access] = Access.LOGITS
 
     def search(self, target: Target) -> Searched[WrongAnswer]:
-        end = target.forwards + self.forwards
+        end, near = target.forwards + self.forwards, exchanges(target)
         while target.forwards < end and not target.over:
             asked = target.ask(few_valued(target.task, target.rng, _STARTS))
             found = first_wrong(target, asked)
             at = np.unravel_index(asked.margin.argmin(), asked.margin.shape)
             if found is None and np.isfinite(asked.margin[at]):
-                found = self._descended(target, asked.inputs[at], float(asked.margin[at]), end)
+                found = self._descended(near, asked.inputs[at], float(asked.margin[at]), end)
             if found is not None:
                 return Searched(found)
         return Searched(None)
 
-    def _descended(self, target: Target, tokens: Tokens, margin: float, end: int) -> WrongAnswer | None:
-        improved = True
+    def _descended(self, near: Exchanges, tokens: Tokens, margin: float, end: int) -> WrongAnswer | None:
+        target, improved = near.target, True
         while improved:
             improved = False
             for i in target.rng.permutation(target.task.cut):
                 if target.forwards >= end or target.over:
                     return None
-                asked = _exchanged(target, tokens, int(i))
+                asked = _exchanged(near, tokens, int(i))
                 if asked is None:
                     continue
                 if (found := first_wrong(target, asked)) is not None:
@@ -55,14 +56,12 @@ class Coordinates(Strategy):
         return None
 
 
-def _exchanged(target: Target, tokens: Tokens, i: int) -> Questioned | None:
+def _exchanged(near: Exchanges, tokens: Tokens, i: int) -> Questioned | None:
     """Place i with every other token that keeps the answer, asked this question and all others."""
-    n = target.task.cut
+    target, n = near.target, near.target.task.cut
     others = np.flatnonzero(keeping(target.task, tokens[None])[0, i])
     others = others[others != tokens[i]]
     if not len(others):
         return None
-    texts = np.repeat(tokens[None, :n], len(others), 0)
-    texts[:, i] = others
-    own = np.repeat(tokens[None, None, n:], len(others), 0)
-    return target.ask(texts, np.concatenate([own, target.questions(texts)], 1))
+    ends = np.concatenate([tokens[None, n:], target.questions(tokens[None, :n])[0]])
+    return near.ask(tokens[:n], i, others, ends)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from itertools import count
-from typing import Any
+from itertools import count, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import lazy_loader
 import msgspec
 
 from limen.adversary.block_lattice import BlockLattice
@@ -16,6 +19,7 @@ from limen.adversary.coordinates import Coordinates
 from limen.adversary.decomposition import Decomposition
 from limen.adversary.duplicates import Duplicates
 from limen.adversary.exact import ExactSearch, ExactWorst
+from limen.adversary.interval import Interval
 from limen.adversary.jumps import Jumps
 from limen.adversary.lattice import Lattice
 from limen.adversary.low_entropy import LowEntropy
@@ -25,7 +29,9 @@ from limen.adversary.neighbourhood import Neighbourhood
 from limen.adversary.parallel_jumps import ParallelJumps
 from limen.adversary.random_texts import RandomTexts, Sampled
 from limen.attacks.baseline import upper_95
+from limen.attacks.looks import looks
 from limen.attacks.report import CLAIMS, EVERYWHERE, Confused, Effort, FoolReport
+from limen.attacks.resume import keep, resume
 from limen.attacks.shrink import neighbour, pulls, shrunk
 from limen.checks.certified import arithmetic, said
 from limen.checks.collision import check_collision, streams
@@ -36,8 +42,15 @@ from limen.core.certificate import Collision, SameAnswer, StateCollision, WrongA
 from limen.core.errors import unknown
 from limen.core.strategy import Found, Strategy
 from limen.core.task import Task, Tokens
+from limen.model.model import Model, one_thread
 from limen.model.target import Target, tensors
 
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+_MANY = 2**22  # weights of a model from which on its forwards are worth several threads
 Told = Callable[[Effort], None]
 
 # In this order, each with the share of the time left that it may take.
@@ -50,6 +63,7 @@ ANSWERS: tuple[tuple[Strategy, float], ...] = (
     (Jumps(), 0.3),
     (ParallelJumps(forwards=2**15), 0.5),
     (Coordinates(forwards=2**13), 0.5),
+    (Interval(), 0.5),
 )
 STATES: tuple[tuple[Strategy, float], ...] = (
     (Duplicates(), 0.3),
@@ -67,6 +81,7 @@ class Fooled:
 
     target: Target
     name: str
+    claim: str | None = None  # that is asked for
     begun: float = field(default_factory=time.perf_counter)
     stages: list[Effort] = field(default_factory=list)
     tried: int = 0  # texts of random testing,
@@ -104,20 +119,50 @@ def fool(
     claim: str | None = None,
     name: str = "the model",
     told: Told = lambda stage: None,
+    kept: Path | None = None,
 ) -> Fooled:
-    """Until something is found, or proved never to be, or the time is over; any claim unless one is said."""
+    """Until something is found, or proved never to be, or the time is over; any claim unless one is said.
+
+    A search that is kept in a file goes on from there, and what it took before counts as its time.
+    """
     if claim is not None and claim not in CLAIMS:
         raise unknown("claim", claim, CLAIMS)
-    attack = Fooled(target, name)
+    attack = Fooled(target, name, claim)
+    with one_thread() if _small(target) else nullcontext():
+        _searched(attack, seconds, told, kept)
+        return _simplified(attack)
+
+
+def _small(target: Target) -> bool:
+    """Whether its forwards are too little work to be shared between cores."""
+    model = target.model
+    if isinstance(model, Model):
+        return sum(w.numel() for w in model.weights.values()) < _MANY
+    return isinstance(model, torch.nn.Module) and sum(w.numel() for w in model.parameters()) < _MANY
+
+
+def _searched(attack: Fooled, seconds: float, told: Told, kept: Path | None) -> None:
+    """Strategy after strategy, from where a kept search stood."""
+    if kept is not None and kept.exists():
+        attack.begun -= resume(attack, kept)
     end = attack.begun + seconds
-    for strategy, share in _schedule(target, claim):
-        attack.attempt(strategy, share, end, told)
-        if attack.witness is not None or attack.proof is not None or time.perf_counter() > end:
+    for strategy, share in islice(_schedule(attack.target, attack.claim), len(attack.stages), None):
+        if attack.stages and time.perf_counter() > end:
             break
+        attack.attempt(strategy, share, end, told)
+        if attack.witness is not None or attack.proof is not None:
+            break
+        if kept is not None:
+            keep(attack, kept, time.perf_counter() - attack.begun)
+
+
+def _simplified(attack: Fooled) -> Fooled:
+    """A wrong answer on the simplest input that still fails; its neighbour where a pair is asked for."""
+    target = attack.target
     target.deadline = math.inf
     if isinstance(attack.witness, WrongAnswer):
         attack.witness = shrunk(target, attack.witness)
-        if claim == "same_answer":
+        if attack.claim == "same_answer":
             attack.witness = neighbour(target, attack.witness) or attack.witness
     return attack
 
@@ -176,6 +221,7 @@ def report(attack: Fooled) -> FoolReport:
         hypothesis_holds=None if state is None or needs is None else state < needs,
         inputs=_shown(target, witness),
         pulls=pulled,
+        looks=looks(target, np.array(witness.tokens)) if isinstance(witness, WrongAnswer) else (),
         stages=tuple(attack.stages),
         means=MEANS[claim],
         seconds=round(time.perf_counter() - attack.begun, 2),

@@ -31,6 +31,15 @@ class Confused(msgspec.Struct, frozen=True):
     given: str
 
 
+class Look(msgspec.Struct, frozen=True):
+    """How much the asking token takes from each place in one head: its output is Σ weight·value."""
+
+    layer: int
+    head: int
+    mixer: str
+    weights: tuple[float, ...]
+
+
 def kept(said: FoolReport) -> bytes:
     """The certificate as its file holds it."""
     return msgspec.json.format(msgspec.json.encode(said.certificate)) + b"\n"
@@ -62,6 +71,7 @@ class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
     hypothesis_holds: bool | None
     inputs: tuple[Confused, ...]
     pulls: tuple[float, ...]
+    looks: tuple[Look, ...]  # on the first input; of the heads whose output is linear in values
     stages: tuple[Effort, ...]
     means: str
     seconds: float

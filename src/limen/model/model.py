@@ -241,7 +241,7 @@ class Model:
             return tokens[..., :0]
         state, row = self.absorb(tokens)
         written = [row.argmax(-1)]  # the first of equals
-        with _one_thread():
+        with one_thread():
             while len(written) < steps:
                 state, row = self.step(state, written[-1])
                 written.append(row.argmax(-1))
@@ -277,7 +277,7 @@ class Model:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """One token's work is too small to share: on a busy machine threads that wait for each other cost 50×."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -148,12 +148,18 @@ class Target:
     def ask(self, texts: Tokens, ends: Tokens | None = None) -> Questioned:
         """All questions after each text, (texts, cut), or these: (texts, questions, length - cut)."""
         ends = self.questions(texts) if ends is None else ends
-        self.forwards += len(texts)
-        shape = (*ends.shape[:2], self.task.cut)
-        inputs = np.concatenate([np.broadcast_to(texts[:, None], shape), ends], -1)
         step = max(1, _ROWS // ends.shape[1])
         parts = [self._logits(texts[i : i + step], ends[i : i + step]) for i in range(0, len(texts), step)]
-        asked = self._judged(inputs, np.concatenate(parts))
+        return self.judged(texts, ends, np.concatenate(parts))
+
+    def judged(self, texts: Tokens, ends: Tokens, logits: NDArray[np.float64]) -> Questioned:
+        """The same from the logits, (texts, questions, asks, answers), whoever worked them out.
+
+        A text is a forward however it was read.
+        """
+        self.forwards += len(texts)
+        shape = (*ends.shape[:2], self.task.cut)
+        asked = self._judged(np.concatenate([np.broadcast_to(texts[:, None], shape), ends], -1), logits)
         least = asked.margin.min()
         if least < self.lowest:
             at = np.unravel_index(np.argmin(asked.margin), asked.margin.shape)

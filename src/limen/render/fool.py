@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 from limen.render.svg import drawn, line, rect, text
 
 if TYPE_CHECKING:
-    from limen.attacks.report import Confused, Effort, FoolReport
+    from limen.attacks.report import Confused, Effort, FoolReport, Look
 
 _CELL, _LEFT, _TOP, _BARS = 34, 112, 74, 56
 _STYLE = ".cell{fill:#eef3fb;stroke:#8aa4c8}.other{fill:#ffe1c2;stroke:#d9822b}"
 _STYLE += ".asked{fill:none;stroke:#1f5fbf;stroke-width:2.5}.wrong{fill:#c0392b}.against{fill:#c0392b}"
-_STYLE += ".for{fill:#4f8f4f}.axis{stroke:#999}"
+_STYLE += ".for{fill:#4f8f4f}.axis{stroke:#999}.frame{fill:none;stroke:#bbb}.weight{fill:#1f5fbf}"
 _DARK = ".cell{fill:#1b2740;stroke:#6c86ad}.other{fill:#53351a;stroke:#d9822b}.wrong{fill:#ff8a7a}"
 _DARK += ".asked{stroke:#7db0ff}.against{fill:#ff8a7a}.for{fill:#8fce8f}"
+_DARK += ".weight{fill:#7db0ff}.frame{stroke:#555}"
+_ROW, _HEADS = 22, 16  # of a head's weights: height, and how many heads are drawn
 _WIDEST = 40  # tokens of a text that are drawn
 
 
@@ -39,7 +41,9 @@ def lines_of(said: FoolReport) -> list[str]:
     lines += [f"  {_stage(stage)}" for stage in said.stages if stage.why is None]
     lines += ["", *_found(said), "", _random(said)]
     if said.worst_low is not None and said.worst_high is not None:
-        lines.append(f"least margin over all inputs: between {said.worst_low:.4g} and {said.worst_high:.4g}")
+        low, high = said.worst_low, said.worst_high
+        gap = f", a gap of {high - low:.4g}" if high - low > 1e-6 * max(1.0, abs(high)) else ""
+        lines.append(f"least margin over all inputs: between {low:.4g} and {high:.4g}{gap}")
     if said.hypothesis_holds is not None:
         than = "fewer than" if said.hypothesis_holds else "not fewer than"
         so = "some input must fail, by counting" if said.hypothesis_holds else "no theorem promises a failure"
@@ -98,7 +102,25 @@ def fool_picture(said: FoolReport) -> str:
     if said.pulls:
         body += _pulls(said.pulls[:places], low)
         low += _BARS + round(_BARS * max(0.0, -min(said.pulls)) / (max(map(abs, said.pulls)) or 1.0)) + 30
+    if said.looks:
+        body += _looks(said.looks, places, low + 14)
+        low += 54 + (_ROW + 4) * len(said.looks[:_HEADS])
     return drawn(width, low, body, _STYLE, _DARK)
+
+
+def _looks(looks: tuple[Look, ...], places: int, y: int) -> list[str]:
+    """A row a head: what the asking token takes from each place, in blue, or in red against its value."""
+    body = [text(12, y, "what the last token of the first input takes from each place", class_="title")]
+    for row, look in enumerate(looks[:_HEADS]):
+        most, top = max(map(abs, look.weights)) or 1.0, y + 12 + row * (_ROW + 4)
+        body.append(text(12, top + 15, f"layer {look.layer + 1}, head {look.head + 1}"))
+        for i, weight in enumerate(look.weights[:places]):
+            at = _LEFT + i * _CELL, top, _CELL - 3, _ROW
+            share = f"{abs(weight) / most:.2f}"
+            body.append(rect(*at, class_="weight" if weight > 0 else "against", fill_opacity=share))
+            body.append(rect(*at, class_="frame"))
+        body.append(text(_LEFT + places * _CELL + 10, top + 15, f"{look.mixer}, most {most:.2g}"))
+    return body
 
 
 def _tokens(one: Confused, shown: tuple[Confused, ...], places: int, y: int) -> list[str]:

@@ -70,6 +70,7 @@ class Cell:
     why: str = ""  # the first sentences of its proof
     proof: Claim | None = None  # what Coq proves of a CANNOT, at these sizes or at larger ones
     trained: Trained | None = None  # what an experiment saw a stack of this kind learn: of another kind
+    fooled: str = ""  # a trained model of this kind that errs, in words: an illustration
     seconds: float = 0.0
 
     @property

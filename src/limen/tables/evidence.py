@@ -35,6 +35,7 @@ from limen.tables import words
 from limen.tables.cell import Cell, Evidence, EvidenceError
 from limen.tables.columns import Column
 from limen.tables.formula import lower, upper
+from limen.tables.illustrations import illustration
 from limen.tables.papers import CLAIMS
 from limen.tables.refutation import Refuted, refuted
 from limen.tables.rows import Row
@@ -72,7 +73,8 @@ def cell(row: Row, column: Column, full: bool = False) -> Cell:
             f"{row.name}, {column.title}: {claim.cite} say {claim.answer}, the evidence says {made.answer}"
         )
     mark = trained(row.architecture, column.id, thinks=row.steps > 0)
-    return replace(made, trained=mark, seconds=time.perf_counter() - start)
+    fooled = illustration(row.architecture, column.id)
+    return replace(made, trained=mark, fooled=fooled, seconds=time.perf_counter() - start)
 
 
 @cache

@@ -61,6 +61,7 @@ class CellReport(msgspec.Struct, frozen=True, kw_only=True):
     proof: ProofReport | None
     machine_checked: bool
     trained: Trained | None  # measured, of another kind than the rest
+    fooled: str | None  # an illustration: about some weights, not about the architecture
     evidence: tuple[EvidenceReport, ...]
     seconds: float
 
@@ -171,6 +172,7 @@ def _cell(cell: Cell) -> CellReport:
         proof=ProofReport(form=cell.proof.form, task=cell.proof.task) if cell.proof else None,
         machine_checked=cell.machine_checked,
         trained=cell.trained,
+        fooled=cell.fooled or None,
         evidence=tuple(map(_evidence, cell.evidence)),
         seconds=round(cell.seconds, 3),
     )

@@ -11,6 +11,12 @@ Everything that stands at one position, such as α_i, g_i, v_i, is a function of
 `least(X, C, ok, more)` bounds min_f C·y(f) from below, f over the tokens that `ok` allows, for K questions at
 once, and returns tokens near the minimum.  It is exact for Sum, Ratio and Fading.
 
+`weights(X, F)` says how much of each place's v there is in y: y = Σ_i weight_i v_i, (K, n).
+
+`exchanged(X, F, i)` is y for every token at place i of the texts F: (K, V, d), from what the other places
+bring.  Sums lose one term and gain another.  A recurrence is linear in its state: the covector p of what
+comes after i meets the state S before it, y = (pᵀA_t)S + (p·w_t)v_t + rest, so a token costs no pass.
+
 * Sum: each position has its own minimum.
 * Ratio (Dinkelbach): min_f Σα(c - λ) ≥ 0 iff C·y ≥ λ everywhere, since Σα > 0; λ ← the ratio at the minimum.
   Whatever λ it stops at, λ + min(residual, 0)/min Σα is a bound.
@@ -77,6 +83,18 @@ class Ratio:
         y = np.einsum("ki,kid->kd", α, self.v[i, F])
         return np.asarray(np.where(total == 0, 0.0, y / np.where(total == 0, 1.0, total)))
 
+    def weights(self, X: Ints, F: Ints) -> Array:
+        α = chosen(self.α[X], F)
+        total = α.sum(1, keepdims=True)
+        return np.asarray(α / np.where(total == 0, 1.0, total))
+
+    def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
+        rest, α = _without(self.α[X], self.v, F, i), self.α[X, i]  # (K, 1 + d), (K, V)
+        one = np.concatenate([α[..., None], α[..., None] * self.v[i]], -1)  # (K, V, 1 + d)
+        total = rest[:, None] + one
+        below = np.where(total[..., :1] == 0, 1.0, total[..., :1])
+        return np.asarray(np.where(total[..., :1] == 0, 0.0, total[..., 1:] / below))
+
 
 @dataclass(frozen=True)
 class Sum:
@@ -93,6 +111,13 @@ class Sum:
     def output(self, X: Ints, F: Ints) -> Array:
         i = np.arange(F.shape[1])
         return np.asarray(np.einsum("ki,kid->kd", self.α[X[:, None], i, F], self.v[i, F]))
+
+    def weights(self, X: Ints, F: Ints) -> Array:
+        return chosen(self.α[X], F)
+
+    def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
+        rest = _without(self.α[X], self.v, F, i)[:, 1:]
+        return np.asarray(rest[:, None] + self.α[X, i][..., None] * self.v[i])
 
 
 @dataclass(frozen=True)
@@ -118,6 +143,19 @@ class Fading:
             t = F[:, i]
             y = self.g[i, t][:, None] * y + self.α[X, i, t][:, None] * self.v[i, t]
         return y
+
+    def weights(self, X: Ints, F: Ints) -> Array:
+        later = np.cumprod(self.g[np.arange(F.shape[1]), F][:, ::-1], 1)[:, ::-1]  # Π of g from i on
+        after = np.column_stack([later[:, 1:], np.ones(len(F))])
+        return np.asarray(chosen(self.α[X], F) * after)
+
+    def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
+        before = self.output(X, F[:, :i])[:, None]  # (K, 1, d)
+        y = self.g[i][:, None] * before + self.α[X, i][..., None] * self.v[i]  # (K, V, d)
+        for j in range(i + 1, F.shape[1]):
+            t = F[:, j]
+            y = self.g[j, t][:, None, None] * y + (self.α[X, j, t][:, None] * self.v[j, t])[:, None]
+        return np.asarray(y)
 
 
 @dataclass(frozen=True)
@@ -153,6 +191,26 @@ class FadingRows:
             y = y + (p * self.w[i, t]).sum(1, keepdims=True) * self.v[i, t]
             p = self.g[i, t] * p
         return y
+
+    def weights(self, X: Ints, F: Ints) -> Array:
+        p, found = self.q[X], np.zeros(F.shape)
+        for i in range(F.shape[1] - 1, -1, -1):
+            found[:, i] = (p * self.w[i, F[:, i]]).sum(1)
+            p = self.g[i, F[:, i]] * p
+        return found
+
+    def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
+        p, y = self.q[X], np.zeros((len(F), self.v.shape[-1]))
+        for j in range(F.shape[1] - 1, i, -1):
+            t = F[:, j]
+            y = y + (p * self.w[j, t]).sum(1, keepdims=True) * self.v[j, t]
+            p = self.g[j, t] * p
+        S = np.zeros((len(F), p.shape[1], y.shape[1]))  # before place i
+        for j in range(i):
+            t = F[:, j]
+            S = self.g[j, t][:, :, None] * S + self.w[j, t][:, :, None] * self.v[j, t][:, None]
+        here = (p @ self.w[i].T)[..., None] * self.v[i]  # (K, V, d)
+        return np.asarray(y[:, None] + here + (p[:, None] * self.g[i]) @ S)
 
 
 @dataclass(frozen=True)
@@ -195,6 +253,41 @@ class Erasing:
             y = y + self.scale[X, i][:, None] * along * self.v[i, t]
             p = self.g[i, t][:, None] * (p - along * self.e[i, t])
         return y
+
+    def weights(self, X: Ints, F: Ints) -> Array:
+        p, found = self.q[X], np.zeros(F.shape)
+        for i in range(F.shape[1] - 1, -1, -1):
+            t = F[:, i]
+            along = (p * self.w[i, t]).sum(1, keepdims=True)
+            found[:, i] = self.scale[X, i] * along[:, 0]
+            p = self.g[i, t][:, None] * (p - along * self.e[i, t])
+        return found
+
+    def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
+        p, y = self.q[X], np.zeros((len(F), self.v.shape[-1]))
+        for j in range(F.shape[1] - 1, i, -1):
+            t = F[:, j]
+            along = (p * self.w[j, t]).sum(1, keepdims=True)
+            y = y + self.scale[X, j][:, None] * along * self.v[j, t]
+            p = self.g[j, t][:, None] * (p - along * self.e[j, t])
+        S = np.zeros((len(F), p.shape[1], y.shape[1]))  # before place i
+        for j in range(i):
+            t = F[:, j]
+            w, e, v = self.w[j, t], self.e[j, t], self.scale[X, j][:, None] * self.v[j, t]
+            kept = S - w[:, :, None] * np.einsum("kr,krd->kd", e, S)[:, None]
+            S = self.g[j, t][:, None, None] * kept + w[:, :, None] * v[:, None]
+        along = p @ self.w[i].T  # (K, V)
+        after = self.g[i][:, None] * (p[:, None] - along[..., None] * self.e[i])  # (K, V, r)
+        here = (self.scale[X, i][:, None] * along)[..., None] * self.v[i]
+        return np.asarray(y[:, None] + here + after @ S)
+
+
+def _without(α: Array, v: Array, F: Ints, i: int) -> Array:
+    """Σ α and Σ α v over all places but i, side by side: (K, 1 + d)."""
+    others = np.delete(np.arange(F.shape[1]), i)
+    there = chosen(α[:, others], F[:, others])  # (K, n - 1)
+    sums = np.einsum("ki,kid->kd", there, v[others, F[:, others]])
+    return np.asarray(np.column_stack([there.sum(1), sums]))
 
 
 Head = Ratio | Sum | Fading | FadingRows | Erasing

@@ -43,7 +43,7 @@ from limen.mixers.masked_softmax import MaskedSoftmax
 from limen.mixers.softmax import Softmax
 from limen.mixers.window import Window
 from limen.model.local import Mlp
-from limen.model.model import Model
+from limen.model.model import Model, Place
 from limen.model.readout import Affine, Binary
 from limen.recurrence.decay import time_step
 
@@ -151,18 +151,11 @@ def layer(model: Model, task: Task, asked: list[int]) -> OneLayer | str:
     frame = model.frame
     with torch.no_grad():
         wide = Model(frame, {name: w.double() for name, w in model.weights.items()})
-        try:
-            x = wide.embedded(torch.arange(task.vocab)[:, None].expand(task.vocab, task.length)).transpose(
-                0, 1
-            )
-        except BadInput as error:
-            return str(error)
-        seen, tokens, heads = wide.seen(0, x), torch.as_tensor(asked), list[Head]()  # (n, V, D)
-        for place in wide.places(0):
-            made = _HEADS[type(place.mixer)](place.mixer, place.weights, seen, tokens)
-            if isinstance(made, str):
-                return made
-            heads += made
+        read = heads_of(wide, task, asked)
+        if isinstance(read, str):
+            return read
+        x, heads = read
+        tokens = torch.as_tensor(asked)
         base = x[-1, tokens] if frame.residual else torch.zeros(len(asked), frame.width, dtype=torch.float64)
         U, u = _readout(wide)
         O = torch.cat([place.weights["O"] for place in wide.places(0)])
@@ -173,7 +166,7 @@ def layer(model: Model, task: Task, asked: list[int]) -> OneLayer | str:
         )
         return OneLayer(
             asked={token: row for row, token in enumerate(asked)},
-            heads=tuple(heads),
+            heads=tuple(head for part in heads for head in part),
             x=base.numpy(),
             O=O.numpy(),
             U=U.numpy(),
@@ -182,6 +175,47 @@ def layer(model: Model, task: Task, asked: list[int]) -> OneLayer | str:
             residual=frame.residual,
             local=(own[0], own[1], own[2], own[3]) if own else None,
         )
+
+
+def heads_of(wide: Model, task: Task, asked: list[int]) -> tuple[torch.Tensor, list[list[Head]]] | str:
+    """The vectors of all tokens at all positions, (n, V, D), and the heads of each mixer of layer 0."""
+    ids = torch.arange(task.vocab)[:, None].expand(task.vocab, task.length)
+    try:
+        x = wide.embedded(ids).transpose(0, 1)
+    except BadInput as error:
+        return str(error)
+    seen, heads = wide.seen(0, x), list[list[Head]]()
+    for place in wide.places(0):
+        made = _HEADS[type(place.mixer)](place.mixer, place.weights, seen, torch.as_tensor(asked))
+        if isinstance(made, str):
+            return made
+        heads.append(made)
+    return x, heads
+
+
+def heads_on(place: Place, seen: torch.Tensor) -> list[Head] | None:
+    """The heads of one mixer on one text, (n, D), whose last token asks; None where none are known."""
+    known = _HEADS.get(type(place.mixer))
+    if known is None:
+        return None
+    made = known(place.mixer, place.weights, seen[:, None], torch.zeros(1, dtype=torch.long))
+    return None if isinstance(made, str) else made
+
+
+def strange_mixer(model: Model, task: Task, asked: int) -> str | None:
+    """Why what one layer of mixers does is not written down here as heads."""
+    frame, layers = model.frame, model.frame.architecture.layers
+    if len(layers) != 1:
+        return f"the model has {len(layers)} layers; exact worst cases are computed for one layer only"
+    unknown = [part.mixer for part in layers[0].parts if type(part.mixer) not in _HEADS]
+    if unknown:
+        return f"no exact worst case is known for {unknown[0]}"
+    heads = sum(part.mixer.shapes(1)["O"][0] for part in layers[0].parts)
+    if task.length * task.vocab * max(asked, frame.width, heads) > _NUMBERS:
+        return "the model is too large: every position, token and question takes one table entry"
+    if not all(w.is_floating_point() and bool(w.isfinite().all()) for w in model.weights.values()):
+        return "a weight is not a finite number"
+    return None
 
 
 def _readout(wide: Model) -> tuple[torch.Tensor, torch.Tensor]:
@@ -199,12 +233,10 @@ def _readout(wide: Model) -> tuple[torch.Tensor, torch.Tensor]:
 
 def _strange(model: Model, task: Task, asked: list[int]) -> str | None:
     """What of a model is not written down here."""
-    frame, layers, local = model.frame, model.frame.architecture.layers, model.frame.local(0)
-    if len(layers) != 1:
-        return f"the model has {len(layers)} layers; exact worst cases are computed for one layer only"
-    unknown = [part.mixer for part in layers[0].parts if type(part.mixer) not in _HEADS]
-    if unknown:
-        return f"no exact worst case is known for {unknown[0]}"
+    frame = model.frame
+    if (why := strange_mixer(model, task, len(asked))) is not None:
+        return why
+    local = frame.local(0)
     if local is not None and (frame.norm or not isinstance(local, Mlp)):
         return (
             "the model normalises before its per-position function"
@@ -215,11 +247,6 @@ def _strange(model: Model, task: Task, asked: list[int]) -> str | None:
         return f"its readout, {frame.readout}, is not affine"
     if frame.answers != task.answers:
         return f"the model has {frame.answers} answers, the task {task.answers}"
-    heads = sum(part.mixer.shapes(1)["O"][0] for part in layers[0].parts)
-    if task.length * task.vocab * max(len(asked), frame.width, heads) > _NUMBERS:
-        return "the model is too large: every position, token and question takes one table entry"
-    if not all(w.is_floating_point() and bool(w.isfinite().all()) for w in model.weights.values()):
-        return "a weight is not a finite number"
     return None
 
 
