@@ -272,5 +272,5 @@ def spec(task: str) -> Spec:
     known = parse_call(task).name
     need(known in _SPECS, "no rule speaks of this task")
     sizes = rows.read(task).sizes
-    expect(max(sizes.values()) < 1 << 62, f"{known}: a size is too large")
+    expect(max(sizes.values()) < 1 << 256, f"{known}: a size is too large")
     return _SPECS[known](**sizes)
