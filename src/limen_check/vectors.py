@@ -279,18 +279,23 @@ class Vec:
 
     def relu(self) -> "Vec":
         """On all rows of the fields that a number depends on, interval ends included: monotone."""
-        forms, keys = {}, dict(self.keys)
+        forms, keys, joint = {}, dict(self.keys), dict[Any, Hashable]()
         for c, form in self.forms.items():
-            names = sorted(form.terms, key=repr)
+            names = tuple(sorted(form.terms, key=repr))
             need(prod(len(self.keys[n]) for n in names) <= 1 << 16, "a ReLU reads too many rows")
-            before = [sum(row, form.const) for row in product(*(form.terms[n].rows() for n in names))]
-            lo = min(max(ZERO, v + form.err[0]) - max(ZERO, v) for v in {*before})
-            hi = max(max(ZERO, v + form.err[1]) - max(ZERO, v) for v in {*before})
-            made, name = Column.of([max(ZERO, v) for v in before]), names[0] if names else None
-            if len(names) > 1:
+            columns = [form.terms[n] for n in names]
+            cells = list(product(*(range(len(column.levels)) for column in columns)))
+            levels = [x.levels for x in columns]
+            at = [sum((v[i] for v, i in zip(levels, cell, strict=True)), form.const) for cell in cells]
+            lo = min(max(ZERO, v + form.err[0]) - max(ZERO, v) for v in {*at})
+            hi = max(max(ZERO, v + form.err[1]) - max(ZERO, v) for v in {*at})
+            level = {v: i for i, v in enumerate(dict.fromkeys(max(ZERO, v) for v in at))}
+            number = {cell: level[max(ZERO, v)] for cell, v in zip(cells, at, strict=True)}
+            made = Column(tuple(level), tuple(map(number.__getitem__, product(*(x.at for x in columns)))))
+            if len(names) > 1 and names not in joint:
                 fields, rows = self.flat(names)
-                name = Joint(fields)
-                need(keys.setdefault(name, tuple(rows)) == tuple(rows), "fields in two orders")
-            known = Form(ZERO, {name: made}) if names else Form(made.least)
+                joint[names] = Joint(fields)
+                need(keys.setdefault(joint[names], tuple(rows)) == tuple(rows), "fields in two orders")
+            known = Form(ZERO, {joint.get(names, names[0]): made}) if names else Form(made.least)
             forms[c] = Form.sum([(known, ONE)], (lo, hi))
         return Vec(forms, keys)

@@ -181,7 +181,7 @@ class CompositionByEncoder(Construction):
             identity(w["0.0.O"], seen, at[target])
 
     def _double(self, w: Weights, layer: int) -> None:
-        """The head asks for (level, part, place) and reads F into the inbox; who does not ask looks at z_0."""
+        """The head asks for (level, part, place) and reads F into the inbox; others look at z_0."""
         at, L, b, ω = self.columns, self.task.L, self.b, self.ω
         Q, K, first = w[f"{layer}.0.Q"], w[f"{layer}.0.K"], at["level"].start
         part, place = slice(L, L + ω), slice(L + ω, L + ω + b)

@@ -238,11 +238,7 @@ class CompositionByStack(Construction):
         for l in range(L + 1):
             w[f"embedding.z{l}"][0, at["level"]] = self._level(l)
             w[f"embedding.z{l}"][0, at["entry"]] = 1
-            if l > 1 and (j := exponent(self._part(l))) is not None:  # the digits above are 0
-                w[f"embedding.z{l}"][0, at["iota"].start + j : at["iota"].stop] = -1
-        for l in range(1, L):
-            if self.task.n[l - 1] == 1:
-                w["embedding.w"][0, self._of_w(at["w"], l)] = -1
+        self._fill(w)
         w["embedding.w"][0, at["level"]] = self._level(L + 1)
         for asker, name in enumerate(("z0", "w", *(f"step{k}" for k in range(1, self.steps + 1)))):
             w[f"embedding.{name}"][0, at["asker"].start + asker] = 1
@@ -255,6 +251,15 @@ class CompositionByStack(Construction):
         if self._gates:
             self._emit(w)
         return w
+
+    def _fill(self, w: Weights) -> None:
+        """Where a number below 2^j is written by its j digits, those above them are 0."""
+        at = self.columns
+        for l in range(2, self.task.L + 1):
+            if (j := exponent(self._part(l))) is not None:
+                w[f"embedding.z{l}"][0, at["iota"].start + j : at["iota"].stop] = -1
+            if self.task.n[l - 2] == 1:
+                w["embedding.w"][0, self._of_w(at["w"], l - 1)] = -1
 
     def _level(self, l: int) -> Array:
         signs: Array = 2 * digits(bits_for(self.task.L + 2))[l] - 1
