@@ -52,6 +52,8 @@ from limen.tasks.eva import Eva
 from limen.tasks.index import Index
 from limen.tasks.retrieval import Retrieval
 
+C = 16  # what one matching sign scores in short texts, and where something else ends the range first
+
 
 def contrast(n: int) -> int:
     """C, the score of one matching sign among n tokens: the least power of two from 8 + ⌈log₂n⌉ on."""
