@@ -122,6 +122,10 @@ class Layer:
         """One of them."""
         return self if self.times == 1 else Layer(tuple(replace(part, times=1) for part in self.parts))
 
+    def reaching(self, n: int) -> Layer:
+        parts = tuple(replace(part, mixer=part.mixer.reaching(n)) for part in self.parts)
+        return self if parts == self.parts else Layer(parts)
+
     def __str__(self) -> str:
         return "|".join(map(str, self.parts))
 
@@ -147,6 +151,15 @@ class Architecture:
     def parse(cls, text: str) -> Architecture:
         """Reads the text form; `str` gives it back."""
         return cls(_layers(text))
+
+    def reaching(self, n: int) -> Architecture:
+        """The same with default sizes that do not end before n tokens."""
+        made = {layer: layer.reaching(n) for layer in self.counted}
+        return (
+            self
+            if all(old is new for old, new in made.items())
+            else Architecture(tuple(map(made.__getitem__, self.layers)))
+        )
 
     def state_bits(self, n: int) -> int | None:
         """Bits that cross a cut after n tokens, all layers together; None if some layer keeps every token."""
