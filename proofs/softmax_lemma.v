@@ -5,8 +5,8 @@
     what is read differs from the right key's value by 2 sigma if the right key's weight is
     rounded to 1 ([softmax_exact]), and by 4 sigma and the roundings of that weight if it is
     not ([softmax_rounded]), or by 4 sigma if the quotient comes last ([softmax_deferred]);
-    times the largest value, with sigma = stray (1 + u)^2 growth, growth at least (1 + acc)^n:
-    1 / (1 - n acc) while n acc < 1, e^(n acc) always.
+    times the largest value, with sigma = stray (1 + u)^2 growth, growth at least (1 + acc)^n
+    or at least n: 1 / (1 - n acc) while n acc < 1, e^(n acc) always, n always ([sums_size]).
 
     What is assumed of the arithmetic, and nothing else:
     - an addition errs by no more than either summand, and by no more than [acc] times the
@@ -180,7 +180,44 @@ Qed.
 Lemma leaves_positive t : (1 <= length (leaves t))%nat.
 Proof. induction t; simpl; [|rewrite app_length]; lia. Qed.
 
-Lemma sums_size term t s : sums term t s ->
+(** No sum of n numbers is more than [growth] times too large: n times at most, for an
+    addition errs by no more than the summand that has fewer leaves; and (1 + acc)^n times. *)
+Definition enough (n : nat) (G : Q) : Prop := grown n <= G \/ many n <= G.
+Lemma many_mono n m : (n <= m)%nat -> many n <= many m.
+Proof. intros H. unfold many. rewrite <- Zle_Qle. lia. Qed.
+Lemma many_plus n m : many (n + m) == many n + many m.
+Proof. unfold many. rewrite Nat2Z.inj_add, inject_Z_plus. reflexivity. Qed.
+Lemma enough_mono n m G : (n <= m)%nat -> enough m G -> enough n G.
+Proof.
+  intros L [H|H]; [left; apply Qle_trans with (2 := H), grown_mono, L
+                  |right; apply Qle_trans with (2 := H), many_mono, L].
+Qed.
+Lemma triangle s a b : Qabs s <= Qabs (s - (a + b)) + Qabs a + Qabs b.
+Proof.
+  pose proof (Qabs_triangle (s - (a + b)) (a + b)) as T. pose proof (Qabs_triangle a b).
+  assert (E : Qabs (s - (a + b) + (a + b)) == Qabs s) by (apply Qabs_wd; ring). lra.
+Qed.
+Lemma sums_many term t s : sums term t s ->
+  Qabs s <= many (length (leaves t)) * total (fun k => Qabs (term k)) (leaves t).
+Proof.
+  induction 1 as [k s E|l r a b s Hl IHl Hr IHr Ea Eb _]; simpl.
+  - change (many 1) with 1. rewrite E. pose proof (Qabs_nonneg (term k)). lra.
+  - rewrite app_length, total_app, many_plus.
+    set (Tl := total _ (leaves l)) in *. set (Tr := total _ (leaves r)) in *.
+    assert (0 <= Tl) by (apply total_nonneg; intros; apply Qabs_nonneg).
+    assert (0 <= Tr) by (apply total_nonneg; intros; apply Qabs_nonneg).
+    pose proof (triangle s a b) as T.
+    destruct (Nat.le_ge_cases (length (leaves l)) (length (leaves r))) as [L|L]; apply many_mono in L;
+      pose proof (many_nonneg (length (leaves l))); pose proof (many_nonneg (length (leaves r)));
+      set (x := many (length (leaves l))) in *; set (y := many (length (leaves r))) in *;
+      assert (0 <= x * Tr) by (apply Qmult_le_0_compat; assumption);
+      assert (0 <= y * Tl) by (apply Qmult_le_0_compat; assumption).
+    + assert (x * Tl <= y * Tl) by (apply Qmult_le_compat_r; assumption).
+      setoid_replace ((x + y) * (Tl + Tr)) with (x * Tl + y * Tl + x * Tr + y * Tr) by ring. lra.
+    + assert (y * Tr <= x * Tr) by (apply Qmult_le_compat_r; assumption).
+      setoid_replace ((x + y) * (Tl + Tr)) with (x * Tl + y * Tl + x * Tr + y * Tr) by ring. lra.
+Qed.
+Lemma sums_grown term t s : sums term t s ->
   Qabs s <= grown (length (leaves t)) * total (fun k => Qabs (term k)) (leaves t).
 Proof.
   induction 1 as [k s E|l r a b s Hl IHl Hr IHr _ _ E]; simpl.
@@ -207,29 +244,33 @@ Proof.
     lra.
 Qed.
 
+Lemma sums_size term t s G : sums term t s -> enough (length (leaves t)) G ->
+  Qabs s <= G * total (fun k => Qabs (term k)) (leaves t).
+Proof.
+  intros H E. assert (P : 0 <= total (fun k => Qabs (term k)) (leaves t))
+    by (apply total_nonneg; intros; apply Qabs_nonneg).
+  destruct E as [E|E]; [pose proof (sums_grown term t s H) as S|pose proof (sums_many term t s H) as S];
+    apply (Qle_trans _ _ _ S), Qmult_le_compat_r; assumption.
+Qed.
+
 (** The heart: all that is added to the right key's term moves the sum by at most twice
     its size, wherever it is added. *)
 Lemma sums_right term G right t s : sums term t s -> In right (leaves t) ->
-  grown (length (leaves t)) <= G ->
+  enough (length (leaves t)) G ->
   Qabs (s - term right) <= 2 * G * (total (fun k => Qabs (term k)) (leaves t) - Qabs (term right)).
 Proof.
   induction 1 as [k s E|l r a b s Hl IHl Hr IHr Ea Eb _]; simpl; intros I HG.
   - destruct I as [->|[]].
     rewrite (Qabs_0 (s - term right)) by lra. lra.
   - rewrite total_app.
-    pose proof (sums_size _ _ _ Hl) as Sl. pose proof (sums_size _ _ _ Hr) as Sr.
+    pose proof (sums_size _ _ _ G Hl) as Sl'. pose proof (sums_size _ _ _ G Hr) as Sr'.
     set (Tl := total _ (leaves l)) in *. set (Tr := total _ (leaves r)) in *.
     assert (0 <= Tl) by (apply total_nonneg; intros; apply Qabs_nonneg).
     assert (0 <= Tr) by (apply total_nonneg; intros; apply Qabs_nonneg).
     rewrite app_length in HG.
-    assert (Gl : grown (length (leaves l)) <= G)
-      by (apply Qle_trans with (2 := HG), grown_mono; lia).
-    assert (Gr : grown (length (leaves r)) <= G)
-      by (apply Qle_trans with (2 := HG), grown_mono; lia).
-    assert (Sl' : Qabs a <= G * Tl)
-      by (apply (Qle_trans _ _ _ Sl), Qmult_le_compat_r; assumption).
-    assert (Sr' : Qabs b <= G * Tr)
-      by (apply (Qle_trans _ _ _ Sr), Qmult_le_compat_r; assumption).
+    assert (Gl : enough (length (leaves l)) G) by (apply enough_mono with (2 := HG); lia).
+    assert (Gr : enough (length (leaves r)) G) by (apply enough_mono with (2 := HG); lia).
+    specialize (Sl' Gl). specialize (Sr' Gr).
     apply in_app_or in I. destruct I as [I|I].
     + specialize (IHl I Gl).
       pose proof (Qabs_triangle (s - (a + b)) (b + (a - term right))) as T1.
@@ -291,7 +332,7 @@ Proof.
       assert (Db : (1 - (x + y) * acc) * total term (leaves r) <=
           (1 - acc) * (1 - y * acc) * total term (leaves r)) by (apply Qmult_le_compat_r; [nra|exact Tr]).
       lra.
-  - pose proof (sums_size term t s H) as B.
+  - pose proof (sums_grown term t s H) as B.
     destruct (sums_above term t s H P) as [S0 _]. rewrite (Qabs_pos s) in B by exact S0.
     apply (Qle_trans _ _ _ B), scaled; [pose proof (grown_ge_1 (length (leaves t))); lra|].
     apply total_le. intros k I. rewrite Qabs_pos; [lra|apply P, I].
@@ -309,8 +350,8 @@ Variables (bound expo : K -> Q) (v growth : Q).
 Let n := length (right :: others).
 Hypothesis acc_nonneg : 0 <= acc.
 Hypothesis u_nonneg : 0 <= u.
-(** [growth] while n acc < 1 ([grown_le]); e^(n acc) for any n. *)
-Hypothesis grown_growth : grown acc n <= growth.
+(** 1 / (1 - n acc) while n acc < 1 ([grown_le]); e^(n acc), and n, for any n. *)
+Hypothesis grown_growth : enough acc n growth.
 Hypothesis bound_nonneg : forall k, In k others -> 0 <= bound k.
 Hypothesis bound_total : total bound others <= stray.
 Hypothesis expo_right : expo right == 1.
@@ -318,7 +359,10 @@ Hypothesis expo_others : forall k, In k others -> 0 <= expo k <= bound k.
 Hypothesis capped : Qabs v <= cap.
 
 Lemma growth_ge_1 : 1 <= growth.
-Proof. apply Qle_trans with (2 := grown_growth), grown_ge_1, acc_nonneg. Qed.
+Proof.
+  destruct grown_growth as [G|G]; apply Qle_trans with (2 := G); [apply grown_ge_1, acc_nonneg|].
+  change 1 with (many 1). apply many_mono. unfold n. simpl. lia.
+Qed.
 Lemma cap_nonneg : 0 <= cap.
 Proof. apply Qle_trans with (2 := capped), Qabs_nonneg. Qed.
 Lemma stray_nonneg : 0 <= stray.
@@ -743,7 +787,7 @@ Proof.
     assert (P' : forall k, In k (leaves t') -> 0 <= term k) by (intros; apply P; auto).
     pose proof (rounds_sums _ _ R) as S.
     destruct (sums_above acc term t' s' S P') as [S0 _]. split; [exact S0|].
-    pose proof (sums_size acc acc_nonneg term t' s' S) as B. rewrite (Qabs_pos s') in B by exact S0.
+    pose proof (sums_grown acc acc_nonneg term t' s' S) as B. rewrite (Qabs_pos s') in B by exact S0.
     apply (Qle_trans _ _ _ B), scaled; [pose proof (Gr (length (leaves t'))); lra|].
     unfold small. rewrite F. apply total_le. intros k I. rewrite Qabs_pos; [lra|apply P', I]. }
   induction 1 as [k s E Ns|l r a b s Hl IHl Hr IHr N E]; intros Le One Rest Sm H1.
@@ -821,7 +865,7 @@ Proof.
   apply (softmax_exact (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo 1 (slack 3 (1 # 16)))
     with (tz := t) (Z := Z) (weight := 1) (product := product) (t := t);
     try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
-    try (intros k [<-|[<-|[]]]; (split; small) || small).
+    try (left; small); try (intros k [<-|[<-|[]]]; (split; small) || small).
 Qed.
 Example three_rounded : Qabs (out - 1) <=
   (4 * sigma + (1 + (1 # 8)) * (1 + (1 # 8)) * (1 + (1 # 16)) - 1) * 1.
@@ -829,14 +873,14 @@ Proof.
   apply (softmax_rounded (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo 1 (slack 3 (1 # 16)))
     with (tz := t) (Z := Z) (weight := 1) (product := product) (t := t);
     try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
-    try (intros k [<-|[<-|[]]]; (split; small) || small).
+    try (left; small); try (intros k [<-|[<-|[]]]; (split; small) || small).
 Qed.
 Example three_deferred : Qabs (out / Z - 1) <= 4 * sigma * 1.
 Proof.
   apply (softmax_deferred (1 # 16) (1 # 8) (2 * tiny) 1 0%nat [1; 2]%nat (fun _ => tiny) expo 1 (slack 3 (1 # 16)))
     with (tz := t) (product := product) (t := t);
     try exact all_three; try exact Z_may_be; try exact out_may_be; try small; try reflexivity;
-    try (intros k [<-|[<-|[]]]; (split; small) || small).
+    try (left; small); try (intros k [<-|[<-|[]]]; (split; small) || small).
 Qed.
 (** ... and of which the first is matched, the others hold 1/2 *)
 Let hit (k : nat) : bool := match k with O => true | _ => false end.

@@ -441,6 +441,33 @@ def depth(
 
 
 @app.command()
+def separation(
+    hops: Annotated[int, typer.Argument(help="L: how many hops the task has.", min=2, max=16)],
+    picture: Picture = None,
+    as_json: Json = False,
+) -> None:
+    """Show the papers' separations at one size: the same task, heads and bits for five stacks.
+
+    L+1 full layers, L of them, L-1 with linear layers in every gap, one with L steps of chain of thought,
+    and an encoder. Exit 1 if one of them is not seen to do what the papers say.
+    L = 2 takes some seconds, L = 3 minutes.
+
+    Example: limen separation 2
+    """
+    from limen.render.separation import lines_of, separation_picture
+    from limen.render.svg import picture_ready, save_picture
+    from limen.separations import separation
+
+    if picture is not None:
+        picture_ready(picture)
+    said = separation(hops)
+    if picture is not None:
+        save_picture(picture, separation_picture(said))
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(0 if said.holds else 1)
+
+
+@app.command()
 def design(
     task: Annotated[
         list[str],

@@ -120,7 +120,7 @@ def _side(text: str, stack: Architecture, context: int) -> ComparedStack:
     return ComparedStack(
         name=text,
         architecture=str(stack),
-        layers=len(stack.layers),
+        layers=stack.depth,
         full_layers=sum(any(part.full for part in layer.parts) for layer in stack.layers),
         growing_bytes=growing,
         fixed_bytes=fixed,

@@ -91,13 +91,14 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
     size = over or task.grows
     if size not in task.sizes:
         raise unknown(f"size of {task}", size, task.sizes)
+    asked, architecture = architecture, architecture.reaching(task.length + steps)
     ceiling = _ceiling(task, architecture, steps)
     found = Known(_bounds(task, architecture, steps), _ways(task, architecture, steps), ceiling)
     cannot, can = found.cannot, found.can
     if cannot and can:
         raise AssertionError(f"{task}, {architecture}: {cannot.says} and {can[1].says} contradict each other")
     by, evidence = (None, cannot) if cannot else can or (None, None)
-    flips = smallest(task, size, lambda t: _excluded(t, architecture, steps), known=cannot is not None)
+    flips = smallest(task, size, lambda t: _reached(t, architecture, steps), known=cannot is not None)
     return Verdict(
         task.spelled,
         architecture.spelled,
@@ -112,7 +113,7 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
         ceiling,
         None if evidence or found.argued else believed(task, architecture, steps),
         found.incomplete,
-        asked=(str(task), str(architecture)),
+        asked=(str(task), str(asked)),
     )
 
 
@@ -163,6 +164,10 @@ def _excluded(task: Task, architecture: Architecture, steps: int) -> bool:
     if any(isinstance(b, Bound) and b.excludes and isinstance(accept(b), Accepted) for b in statements):
         return True
     return _ceiling(task, architecture, steps) is not None
+
+
+def _reached(task: Task, architecture: Architecture, steps: int) -> bool:
+    return _excluded(task, architecture.reaching(task.length + steps), steps)
 
 
 def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:

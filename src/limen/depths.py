@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import accumulate, groupby
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -94,7 +94,8 @@ def depth(
     Without `far` no length beyond all practice is searched for: that takes seconds.
     """
     counted(steps)
-    numbers = range(len(architecture.layers)) if numbers is None else numbers
+    if numbers is None:
+        numbers = list(accumulate((layer.times for layer in architecture.layers), initial=0))
     for i, layer in enumerate(architecture.layers):
         if any(part.mixer.sees_future for part in layer.parts):
             raise BadInput(f"layer {i}, {layer}, reads later tokens, but the depth rule covers decoders only")

@@ -14,6 +14,7 @@ SCHEMAS = {
     "decide": ("limen.core.verdict:DecideReport",),
     "compare": ("limen.comparisons:CompareReport",),
     "depth": ("limen.depths:DepthReport",),
+    "separation": ("limen.separations:SeparationReport",),
     "bound": ("limen.bounds.bound:BoundReport",),
     "solve": ("limen.solutions:SolveReport", "limen.solutions:LeastReport"),
     "audit": ("limen.audits.report:AuditReport", "limen.audits.report:AuditsReport"),

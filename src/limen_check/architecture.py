@@ -12,7 +12,7 @@ from types import SimpleNamespace as Sizes
 from typing import Any, NamedTuple
 
 from limen_check.files import expect, need
-from limen_check.text import Call, parse_stack
+from limen_check.text import TIMES, Call, parse_stack
 
 _HEADS = "h d d_k p"  # h heads with values of size d and keys of size d_k, p bits a number
 _GROUPED = f"{_HEADS} kv_heads"  # whose keys and values are so many sets
@@ -74,6 +74,7 @@ class Part(NamedTuple):
     sizes: dict[str, Any]
     said: int | None
     kv: int | None
+    times: int = 1  # so many of them in a row: their states together
 
     @property
     def full(self) -> bool:
@@ -82,9 +83,9 @@ class Part(NamedTuple):
     def bits(self, n: int = 0) -> int:
         """Of the state after n tokens; of a full part, that earlier tokens tell one later token."""
         if self.said is not None:
-            return self.said
+            return self.said * self.times
         need(self.name != "block_sparse", "the replies of block_sparse have no fixed size")
-        return int(_MIXERS[self.name][1](Sizes(**self.sizes), n) * self.sizes["p"])
+        return int(_MIXERS[self.name][1](Sizes(**self.sizes), n) * self.sizes["p"]) * self.times
 
     def most(self, n: int) -> int:
         """The most bits that cross any cut of n ≥ 1 tokens; of a full part its reply."""
@@ -114,6 +115,9 @@ def read(text: str) -> Architecture:
     layers, times = tuple(made[id(calls)] for calls in stack), Counter(map(id, stack))
     for i, layer in enumerate(layers):
         expect(all(part.kv is None or part.kv < i for part in layer), "kv must name an earlier layer")
+    counted = any(part.times > 1 for layer in made.values() for part in layer)
+    shared = any(part.kv is not None for layer in made.values() for part in layer)
+    expect(not (counted and shared), "kv names a layer by its place: then all layers have to be written out")
     return Architecture(layers, [(part, times[key]) for key, layer in made.items() for part in layer])
 
 
@@ -121,11 +125,12 @@ def _part(call: Call) -> Part:
     name, a = call.name, dict[str, Any](call.arguments)
     expect(name in _MIXERS, f"no mixer is named {name[:40]!r}")
     kv: Any = a.pop("kv", None)
+    times: Any = a.pop(TIMES, 1)
     expect(kv is None or (type(kv) is int and name in _SHARED), f"{name} cannot read another layer's keys")
     alone = "state_bits" if name in _STATES else "reply_bits" if name in ("softmax", "hard") else ""
     if alone in a:
         expect(type(a[alone]) is int and len(a) == 1, f"{name}: its sizes, or {alone} alone, a number")
-        return Part(name, {}, a[alone], kv)
+        return Part(name, {}, a[alone], kv, times)
     keys = {*_MIXERS[name][0].split(), *(["inner"] if name == "relu_rnn" and a.get("stages") != 1 else [])}
     wrong = sorted(keys ^ set(a))
     expect(not wrong, f"{name}: {wrong and wrong[0][:40]} is missing or unknown")
@@ -134,4 +139,4 @@ def _part(call: Call) -> Part:
         known = words and value in words and type(value) is type(words[0])
         expect(bool(known) if words else size, f"{name}: {key} has no such value")
     expect(a.get("h", 0) % a.get("kv_heads", 1) == 0, f"{name}: kv_heads must divide h")
-    return Part(name, a, None, kv)
+    return Part(name, a, None, kv, times)

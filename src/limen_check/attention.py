@@ -55,7 +55,8 @@ class Ask:
 
     def average(self) -> Vec:
         """R3, no claim: an average of values, 1/Z and a sum of n being each within a factor of `grown`."""
-        err, room = {}, 2 if self.state.short else 4 * above(self.state.grown) ** 4
+        err, long = {}, min(above(self.state.grown) ** 4, Fraction(self.state.length) ** 2)
+        room = 2 if self.state.short else 4 * long
         for column in self.columns:
             ends, dust = [self.value[d.name][column].ends for d in self.seen], self.dust(column)
             low, high = min(ZERO, *(low for low, _ in ends)), max(ZERO, *(high for _, high in ends))

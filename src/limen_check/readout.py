@@ -41,7 +41,7 @@ class Digits(NamedTuple):
     def of(cls, header: Mapping[str, Any]) -> "Digits":
         call = parse_call(header["readout"])
         need(call.name == "binary" and call.arguments.keys() == {"first", "bits"}, "no such readout")
-        first, bits = call.number("first", 0), call.number("bits", 1, 62)
+        first, bits = call.number("first", 0), call.number("bits", 1, 1 << 10)
         expect(first + bits <= header["width"], "binary: beyond the width")
         need(header["answers"] <= 1 << bits, "answers that cannot be written")
         return cls(first, bits)

@@ -29,8 +29,9 @@ class State:
         self.length = sum(c.count for c in self.text)
         room = self.length * f.acc
         self.short = room * 8 <= 1  # then sums of n numbers ≥ 0 are within 1/8
-        need(self.length > 0 and room <= 64, "the input is too long for sums in this precision")
-        self.grown = 1 / (1 - room) if self.short else exp_above(room)  # at least (1 + acc)^n
+        need(self.length > 0, "an empty input")
+        n, log = Fraction(self.length), self.length.bit_length()  # e^log > n
+        self.grown = 1 / (1 - room) if self.short else min(n, exp_above(min(room, Fraction(log))))
         self.number = lru_cache(None)(lambda v: f.rn(Fraction(v)))
         self.matrix, self._table = lru_cache(None)(self._rounded), lru_cache(64)(self._columns)
         looks, self.recode = hints.get("looks", []), hints.get("recode", {})

@@ -371,7 +371,7 @@ def spec(task: str, segments: int = 0, how: Any = None) -> Spec:
     known = parse_call(task).name
     need(known in _SPECS, "no rule speaks of this task")
     sizes = rows.read(task).sizes
-    expect(max(sizes.values()) < 1 << 62, f"{known}: a size is too large")
+    expect(max(sizes.values()) < 1 << 256, f"{known}: a size is too large")
     if (known, how) == ("dyck", "steps"):
         return _dyck_by_steps(segments=segments, **sizes)
     if (known, how) == ("recall", "pairs"):

@@ -12,6 +12,9 @@ from typing import NamedTuple
 from limen_check.files import BITS, DIGITS, Malformed, expect
 
 _CHARACTERS, _LAYERS, _NESTED, _SIDE_BY_SIDE = 1 << 16, 4096, 32, 64
+_FOLDED, TIMES = 1024, "*"  # layers in a row from which on they are counted, under a key that no text has
+_RECURRENT = {"linear", "gated_linear", "delta", "gated_delta", "kda", "mamba", "mamba2", "lstm"}
+_RECURRENT |= {"relu_rnn", "log_linear"}
 Value = int | bool | str
 
 
@@ -59,7 +62,10 @@ def _value(text: str, where: str) -> Value:
 
 
 def parse_stack(text: str, depth: int = 0) -> Stack:
-    """Reads a whole stack and unrolls its repetitions."""
+    """Reads a whole stack and unrolls its repetitions; very many recurrent layers in a row are counted.
+
+    They stand there as two: one of them, and one more that holds the number of all others, `TIMES`.
+    """
     expect(len(text) <= _CHARACTERS, f"a text is at most {_CHARACTERS} characters")
     expect(depth <= _NESTED, f"at most {_NESTED} parentheses in each other")
     layers, start, inside = Stack(), 0, 0
@@ -79,6 +85,15 @@ def _repeated(item: str, depth: int) -> Stack:
     group, count = inner.startswith("(") and inner.endswith(")"), _value(times, "a count")
     found = parse_stack(inner[1:-1], depth + 1) if group else [tuple(map(parse_call, inner.split("|")))]
     expect(len(found[0]) <= _SIDE_BY_SIDE, f"at most {_SIDE_BY_SIDE} mixers side by side")
+    first, *more = [tuple(Call(call.name, _once(call)) for call in layer) for layer in found]
+    times = int(count) * sum(int(layer[0].arguments.get(TIMES, 1)) for layer in found)
+    if times > _FOLDED and {call.name for call in first} <= _RECURRENT and more == [first] * len(more):
+        return [first, tuple(Call(call.name, call.arguments | {TIMES: times - 1}) for call in first)]
     few = type(count) is int and 1 <= count * len(found) <= _LAYERS
     expect(few, f"at least one and at most {_LAYERS} layers")
     return found * int(count)
+
+
+def _once(call: Call) -> dict[str, Value]:
+    """The arguments of one of the layers that are counted."""
+    return {key: value for key, value in call.arguments.items() if key != TIMES}

@@ -189,7 +189,7 @@ def _all_weights(model: Model, layers: list[tuple[Call, ...]], hidden: list[int]
         shapes |= {f"{i}.local.{w}": shape for w, shape in local.items() if many}
     if header["readout"] == "linear":
         shapes |= {"readout.U": (width, header["answers"]), "readout.u": (header["answers"],)}
-    need(sum(map(prod, shapes.values())) <= 1 << 20, "too large")
+    need(sum(map(prod, shapes.values())) <= 1 << 23, "too large")
     shapes |= {f"embedding.{name}": (rows, columns) for name, rows, columns in header["embedding"]["tables"]}
     found = {name: weight.shape for name, weight in model.weights.items()}
     for name in sorted(shapes.keys() | found.keys()):

@@ -99,7 +99,7 @@ class BlockLookup(Construction):
     @in_balls
     def margin(self, precision: Precision) -> float | None:
         k, n = self.words.k, min(self.task.length, (self.k + 1) * self.B)
-        r = roundoff(precision, k)
+        r = roundoff(precision, C * k)
         if r is None or not holds(precision, k, 1):
             return None
         off = stray(n - 1, 2 * C, arb(0)) + stray(1, C * k, arb(0)) + (-arb(200)).exp()

@@ -4,7 +4,7 @@ r"""Two strings of n bits, one after the other: a softmax head brings a_i to the
 
 Tokens of both halves are addressed by their place in their half (_words.py).  The right a_i scores 0 and
 every other token at most -c, the asking one too, since it is in the second half: together they weigh
-2n·e^-c of it, 2.7e-8 for n = 2^20 and c = 32.
+2n·e^-c of it.  c is 32 up to n = 128 and grows with log n (_lookup.py).
 
 A ReLU then says where the two bits are at fault: `flaw` is exactly 0 or about 1, and 0 in the first half.
 A second head, at the last token, looks for a flaw:
@@ -12,7 +12,7 @@ A second head, at the last token, looks for a flaw:
     score = c(flaw_j - second_j/2),   value second_j
 
 The first half is the blank: n tokens of score 0 and value 0.  Without a flaw the second half weighs
-e^{-c/2} of that; with one the blanks weigh n·e^{-c/2} of it, 1.3e-8 for n = 2^20 and c = 64.
+e^{-c/2} of that; with one the blanks weigh n·e^{-c/2} of it.  Here c is twice as large.
 
 Where a recurrence comes next, it watches for a flaw.  A ReLU recurrence keeps one bit h, 1 in the first
 half:
@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 from flint import arb
 
 from limen.constructions._features import SHUT, linear_keys
+from limen.constructions._lookup import contrast
 from limen.constructions._margins import Roundoff, certified, copied, in_balls, retrieved
 from limen.constructions._weights import bits_for, identity, zeros
 from limen.constructions._words import decide, decided, fill_words, oppose, word, word_tables
@@ -54,9 +55,6 @@ from limen.model.model import Frame
 from limen.tasks.disjointness import Disjointness
 from limen.tasks.equality import Equality
 
-C = 32  # what one wrong bit of an address costs; e^-32 ≈ 1.3e-14
-POOL = 64  # what a flaw is worth
-
 
 @dataclass(frozen=True)
 class Halves:
@@ -67,6 +65,16 @@ class Halves:
     @property
     def D(self) -> int:
         return bits_for(self.n)
+
+    @property
+    def C(self) -> int:
+        """What one wrong bit of an address costs."""
+        return 2 * contrast(2 * self.n)
+
+    @property
+    def POOL(self) -> int:
+        """What a flaw is worth."""
+        return 2 * self.C
 
     @property
     def head(self) -> str:
@@ -93,17 +101,17 @@ class Halves:
         w["embedding.one"][:] = 1
         w["embedding.digit"][1] = 1
         identity(w["0.0.K"], at["place"], address)
-        oppose(w["0.0.Q"], at["place"], address, -C)
+        oppose(w["0.0.Q"], at["place"], address, -self.C)
         w["0.0.K"][at["second"], half] = 1
-        w["0.0.Q"][at["first"], half] = w["0.0.Q"][at["second"], half] = -C
+        w["0.0.Q"][at["first"], half] = w["0.0.Q"][at["second"], half] = -self.C
         w["0.0.V"][at["bit"], 0] = 1
         w["0.0.O"][0, at["heard"]] = 1
 
     def pool(self, w: Weights) -> None:
         """The second head."""
         at = self.columns
-        w["1.0.K"][at["flaw"]] = POOL
-        w["1.0.K"][at["second"]] = -POOL / 2
+        w["1.0.K"][at["flaw"]] = self.POOL
+        w["1.0.K"][at["second"]] = -self.POOL / 2
         w["1.0.Q"][at["second"]] = 1
         w["1.0.V"][at["second"]] = 1
         w["1.0.O"][:, at["verdict"]] = 1
@@ -118,7 +126,7 @@ class Halves:
 
     def blur(self, r: Roundoff) -> arb:
         """How far from a_i the second half's `heard` may be."""
-        return copied(2 * self.n * arb(-C).exp(), 1, r)
+        return copied(2 * self.n * arb(-self.C).exp(), 1, r)
 
     def flaw(self, r: Roundoff) -> arb | None:
         """The least flaw, where it is ReLU(2·(sum of bits) - an odd number).
@@ -136,9 +144,9 @@ class Halves:
         flaw = self.flaw(r)
         if flaw is None:
             return None
-        gap = POOL * (flaw - arb(1) / 2) * (1 - r.u) ** 2
+        gap = self.POOL * (flaw - arb(1) / 2) * (1 - r.u) ** 2
         found = retrieved(self.n * (-gap).exp(), 2 * self.n, r)
-        none = retrieved((arb(-POOL) / 2).exp(), 2 * self.n, r)
+        none = retrieved((arb(-self.POOL) / 2).exp(), 2 * self.n, r)
         return decided(found.one, none.zero, r)
 
     def weighed(self, r: Roundoff) -> arb | None:

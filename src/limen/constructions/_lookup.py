@@ -2,13 +2,18 @@ r"""Looking up: one softmax head finds the token with the asked address and copi
 
     K_i = T(a_i),   Q = C·T(x)   =>   score = C·⟨T(a_i), T(x)⟩,      T(a) ∈ {±1}^k  (_addresses.py)
 
-Why it works.  Different words have product ≤ k-2, so the right token scores 2C = 32 more than any other
-and n others weigh n·e^-32 together: 1.3e-8 of the right one for a million tokens.  C is a power of two,
-so scores are exact in every format with k ≤ 2^t.  The asking token's own key is 0: it scores Ck less than
-the right one.
+Why it works.  Different words have product ≤ k-2, so the right token scores 2C more than any other and n
+others weigh n·e^-2C together.  C is the least power of two from 8 + ⌈log₂n⌉ on, so that is at most
+e^-16·n^-1.88, whatever n is: the gap grows with log n, by doubling.  As C is a power of two, scores are exact
+in every format with k ≤ 2^t.  The asking token's own key is 0: it scores Ck less than the right one.
 
-Where an address may be absent, C is doubled and the asking token scores C(k-1) on itself: 32 less than the
-right token, 32 more than any other.  Its value says "absent".
+Where an address may be absent, C is doubled and the asking token scores C(k-1) on itself: 2C less than the
+right token, 2C more than any other.  Its value says "absent".
+
+How far it goes.  A sum of n numbers ≥ 0 is at most n times too large in whatever order it is made, since an
+addition errs by no more than its smaller summand; numbers below the format's least one, λ, may be off by λ
+each.  So the weight elsewhere stays small while n²·λ does: to about n = 2^60 in float32 and bfloat16, 2^500
+in float64 (`limen solve … --range`).
 
 Width 2k + 2b, key size k, value size b = ⌈log₂ answers⌉; where an address may be absent, width and key
 size are larger by 1.
@@ -47,17 +52,22 @@ from limen.tasks.eva import Eva
 from limen.tasks.index import Index
 from limen.tasks.retrieval import Retrieval
 
-C = 16  # the score of one matching sign; e^-32 ≈ 1.3e-14
+C = 16  # what one matching sign scores in short texts, and where something else ends the range first
 
 
-def roundoff(precision: Precision, k: int) -> Roundoff | None:
-    """The errors of a precision; None if C·k is too large for it, or if its errors are not relative."""
-    if isinstance(precision, Float) and C * k > precision.largest:
+def contrast(n: int) -> int:
+    """C, the score of one matching sign among n tokens: the least power of two from 8 + ⌈log₂n⌉ on."""
+    return 1 << (7 + bits_for(n)).bit_length()
+
+
+def roundoff(precision: Precision, largest: int) -> Roundoff | None:
+    """The errors of a precision; None if a score is too large for it, or if its errors are not relative."""
+    if isinstance(precision, Float) and largest > precision.largest:
         return None
     return Roundoff.of(precision)
 
 
-def noise(k: int, error: arb, r: Roundoff) -> arb:
+def noise(C: int, k: int, error: arb, r: Roundoff) -> arb:
     """How far a score may be from C·⟨T, T'⟩ when each of its k products errs by at most `error`.
 
     Whole numbers up to k ≤ 2^t are exact, and so are they times a power of two.
@@ -78,9 +88,12 @@ def blur(stray: arb, n: int, r: Roundoff) -> arb:
     The right token weighs e^0 = 1, all others `stray`.  An addition of floats errs by no more than its
     smaller summand, so in whatever order the normaliser and the weighted sum are off by 2·stray each; twice
     that, since a number below the smallest normal one may be rounded to twice itself.  Small numbers are
-    rounded as exponentials, weights and sums, and summed in pieces (last.py).
+    rounded as exponentials, weights and sums, and summed in pieces (last.py).  For the same reason no sum of
+    n numbers is more than n times too large.  A product below the least number may be off by as much as that.
     """
-    return 8 * stray * (1 + r.u) ** 4 * (1 + r.acc) ** n * (1 + r.piece) ** (n // CHUNK + 1)
+    many = (1 + r.acc) ** n * (1 + r.piece) ** (n // CHUNK + 1) if n * r.acc < 64 else arb(n)
+    grown = many if many < n else arb(n)
+    return 8 * stray * (1 + r.u) ** 4 * grown + 2 * n * grown * r.least
 
 
 def rounded(blur: arb, r: Roundoff) -> arb:
@@ -123,7 +136,7 @@ class Lookup(Construction):
     @property
     def scale(self) -> int:
         """Score of a matching sign."""
-        return 2 * C if self.absent else C
+        return contrast(self.task.n) << self.absent
 
     @property
     def columns(self) -> Columns:
@@ -179,10 +192,10 @@ class Lookup(Construction):
     @in_balls
     def margin(self, precision: Precision) -> float | None:
         n, k, c = self.task.n, self.words.k, self.scale
-        r = roundoff(precision, c * k // C)
+        r = roundoff(precision, c * k)
         if r is None:
             return None
-        error, gap = noise(k, arb(0), r) * c / C, c * (k - self.words.closest)
+        error, gap = noise(c, k, arb(0), r), c * (k - self.words.closest)
         off = stray(n - 1, gap, error) + stray(1, c if self.absent else c * k, error)
         if self.absent:  # of the entries, where the asking token is the right one
             off = max(off, stray(n, gap - c, error), key=lower)

@@ -40,12 +40,14 @@ def in_balls(function: Callable[P, T]) -> Callable[P, T]:
 class Roundoff:
     """u bounds the relative error of a rounded result, acc that of one addition inside an operation.
 
-    Long sums are made in pieces (`model/last.py`); `piece` bounds the error of adding one more.
+    Long sums are made in pieces (`model/last.py`); `piece` bounds the error of adding one more.  `least` is
+    the least number above 0 of what sums are made in.
     """
 
     u: arb
     acc: arb
     piece: arb
+    least: arb
 
     @classmethod
     def of(cls, precision: Precision) -> Roundoff | None:
@@ -53,8 +55,9 @@ class Roundoff:
         if not isinstance(precision, Float | Significand):
             return None
         u, machine = arb(2) ** -precision.t, isinstance(precision, Float)
-        inside = arb(2) ** (-24 if machine and precision.t <= 24 else -53)
-        return cls(u, inside, inside if machine else u)  # a simulated format rounds every addition
+        short = machine and precision.t <= 24
+        inside, least = arb(2) ** (-24 if short else -53), arb(2) ** (-149 if short else -1074)
+        return cls(u, inside, inside if machine else u, least)  # a simulated format rounds every addition
 
     def sums(self, n: int) -> arb:
         """The error of a sum of n numbers, relative to the sum of their sizes: n·acc/(1 - n·acc)."""

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
+from limen.constructions._lookup import contrast
 from limen.constructions._margins import Read, Roundoff, holds, retrieved
 from limen.constructions._residues import Residues
 from limen.constructions._weights import bits_for, identity
@@ -33,8 +34,6 @@ from limen.core.numbers import Precision
 from limen.core.weights import Weights
 from limen.model.embedding import Code, Codes, Segment
 from limen.model.model import Frame
-
-C = 32  # e^-32 ≈ 1.3e-14
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,11 @@ class Partners:
     @property
     def residues(self) -> Residues:
         return Residues(self.M)
+
+    @property
+    def c(self) -> int:
+        """How far a partner is above the blank; it grows with log n."""
+        return 2 * contrast(self.n)
 
     @property
     def D(self) -> int:
@@ -89,7 +93,7 @@ class Partners:
 
     def fill(self, w: Weights, frame: Frame) -> None:
         """The embedding and the heads."""
-        at, key = self.columns, self.key
+        at, key, c = self.columns, self.key, self.c
         self.residues.fill(w)
         fill_words(w, frame)
         w["embedding.one"][:] = 1
@@ -100,21 +104,21 @@ class Partners:
             if among_later:
                 identity(K, at["word"], key["word"])
                 identity(K, at["place"], key["place"])
-                oppose(Q, at["place"], key["place"], 2 * C)
+                oppose(Q, at["place"], key["place"], 2 * c)
             else:
                 identity(K, at["first_word"], key["word"])
             flag = at["later" if among_later else "first"]
-            identity(Q, at[f"partner{s}"], key["word"], -2 * C * (self.A if among_later else 1))
+            identity(Q, at[f"partner{s}"], key["word"], -2 * c * (self.A if among_later else 1))
             K[flag, key["flag"]] = 1
-            Q[at["later"], key["flag"]] = -C if among_later else C
+            Q[at["later"], key["flag"]] = -c if among_later else c
             V[flag, 0] = 1
             w["0.0.O"][mine.start, at["met"]] = 1
 
     def roundoff(self, precision: Precision) -> Roundoff | None:
         """None also where a weight would overflow: then h could outweigh H."""
-        return Roundoff.of(precision) if holds(precision, 1, 2 * C * self.A) else None
+        return Roundoff.of(precision) if holds(precision, 1, 2 * self.c * self.A) else None
 
     def met(self, r: Roundoff) -> Read:
         """At least `one` at a later token that has met its partner, at most `zero` at one that has not."""
-        read = retrieved(self.n * arb(-C).exp(), self.n, r)
+        read = retrieved(self.n * arb(-self.c).exp(), self.n, r)
         return Read(one=read.one * (1 - r.u), zero=4 * read.zero * (1 + r.u))

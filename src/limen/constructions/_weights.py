@@ -32,6 +32,11 @@ def binary(of: str, div: int, bits: int, column: int, table: str = "bits") -> tu
     return tuple(codes)
 
 
+def exponent(size: int) -> int | None:
+    """j where the size is 2^j: numbers modulo such a size are their last j binary digits."""
+    return size.bit_length() - 1 if size.bit_count() == 1 else None
+
+
 def binary_tables(*bits: int, table: str = "bits") -> tuple[tuple[str, int, int], ...]:
     """The tables that `binary` uses for numbers of these lengths."""
     sizes = sorted({min(DIGITS, b - low) for b in bits for low in range(0, b, DIGITS)})

@@ -2,15 +2,15 @@ r"""Cgram by two softmax layers: heads that look back by 1 … c-1 positions, th
 
 A position is written by its residues modulo the first primes, R(j), a symbol as a word T(x) of b signs.
 
-    layer 1    head o:   K_j = R(j),   Q_j = 32·R(j-o)                      fetches u_o = T(x_{j-o})
-    layer 2    K_j = (u_1 … u_{c-1}, text_j),   Q = 16·(T(x), u_1 … u_{c-2}, W+2)      reads x_j
+    layer 1    head o:   K_j = R(j),   Q_j = 2C·R(j-o)                      fetches u_o = T(x_{j-o})
+    layer 2    K_j = (u_1 … u_{c-1}, text_j),   Q = C·(T(x), u_1 … u_{c-2}, W+2)      reads x_j
 
 Why it works.  R(j-o) is R(j) with the columns of each prime turned by o, which is linear; different
-positions differ in a residue (Chinese remainder theorem), so the right one scores 32 more than any other.
-A gram has W = (c-1)b signs: in layer 2 the token behind it scores 16(W + W+2), and another token of the
-text 32 less.  The tokens that ask count as no text, and score 16·W at most.  Nor do the first c-1 tokens,
-where the heads find nothing to look back to: what they fetch is of size 2 at most, and they score 16·2W at
-most, again 32 less.
+positions differ in a residue (Chinese remainder theorem), so the right one scores 2C more than any other.
+A gram has W = (c-1)b signs: in layer 2 the token behind it scores C(W + W+2), and another token of the
+text 2C less.  The tokens that ask count as no text, and score C·W at most.  Nor do the first c-1 tokens,
+where the heads find nothing to look back to: what they fetch is of size 2 at most, and they score C·2W at
+most, again 2C less.  C grows with log n (_lookup.py).
 
 Two layers: c-1 heads with keys of size Σp, then one with keys of size W+1; values of size b = ⌈log₂V⌉;
 width Σp + W + 2b + 2, where Π p ≥ n+c-1.  Scores are exact in bfloat16 up to W = 127 [wen2025].
@@ -24,7 +24,7 @@ from typing import Any
 from flint import arb
 
 from limen.constructions._addresses import BinaryWords, ResidueAddresses
-from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
+from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import certified, in_balls
 from limen.constructions._weights import identity, zeros
 from limen.core.architecture import Architecture
@@ -63,6 +63,11 @@ class CgramBySoftmax(Construction):
         return 0, self.task.c - 1, self.task.n
 
     @property
+    def C(self) -> int:
+        """What one matching sign scores; a matching residue twice that."""
+        return contrast(self.task.length)
+
+    @property
     def columns(self) -> Columns:
         b = self.symbol.k
         return Columns.of(position=self.position.k, symbol=b, text=1, asks=1, gram=self.W, answer=b)
@@ -85,7 +90,7 @@ class CgramBySoftmax(Construction):
         )
 
     def weights(self) -> Weights:
-        at, c, k, b, W = self.columns, self.task.c, self.position.k, self.symbol.k, self.W
+        at, c, k, b, W, C = self.columns, self.task.c, self.position.k, self.symbol.k, self.W, self.C
         w = zeros(self.frame())
         self.position.fill(w, *self.starts)
         self.symbol.fill(w)
@@ -108,13 +113,13 @@ class CgramBySoftmax(Construction):
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        n, ones, W = self.task.length, len(self.position.primes), self.W
-        r = roundoff(precision, max(2 * ones, 2 * W + 2))
+        n, ones, W, C = self.task.length, len(self.position.primes), self.W, self.C
+        r = roundoff(precision, C * max(2 * ones, 2 * W + 2))
         if r is None:
             return None
-        fetched = rounded(blur(stray(n - 1, 2 * C, noise(2 * ones, arb(0), r)), n, r), r)
+        fetched = rounded(blur(stray(n - 1, 2 * C, noise(C, 2 * ones, arb(0), r)), n, r), r)
         product = (1 + fetched) ** 2 - 1  # both factors of layer 2 were fetched
-        off = stray(n - 1, 2 * C, noise(2 * W + 2, product, r))
+        off = stray(n - 1, 2 * C, noise(C, 2 * W + 2, product, r))
         return certified(digits_margin(blur(off, n, r), self.symbol.k, r))
 
     def hints(self) -> dict[str, Any]:

@@ -10,17 +10,17 @@ Why it works.  F_k(l, a) composes z_l … z_{l+2^k-1}, or up to z_L if that come
 digits of L, the least one first.  An entry's key is its level, one-hot, and D signs T that write its part and
 its place in the part; a query is the level t asked for, and the signs T' of w_{t-1} and of the number held:
 
-    score = 32·[levels agree] + 16·⟨T, T'⟩
+    score = 2C·[levels agree] + C·⟨T, T'⟩
 
-is 16(D + 2) on the entry asked for, and 32 less on any other.  After each layer ReLUs make what was read
-0 or 1 again, and choose the w_{t-1} that is asked for next.  A token with nothing to ask reads some average,
-and the ReLUs of its level stay shut.
+is C(D + 2) on the entry asked for, and 2C less on any other; C grows with log n (_lookup.py).  After each
+layer ReLUs make what was read 0 or 1 again, and choose the w_{t-1} that is asked for next.  A token with
+nothing to ask looks at z_0, which scores C(D + 2) for it, and the ReLUs of its level stay shut.
 
 Here a token of z_l sees w, which comes last; in a decoder it does not, and it takes L + 1 layers of
 logarithmic size [chen2025, ye2026].
 
 One head.  With b = ⌈log₂N_{L-1}⌉, ω = max ⌈log₂n_l⌉ (each at least 1) and D = ω + b: width L+2 + (L+2)ω + 3b,
-keys of 2 and then L + D, values of Lω + b and then b, 4b + (2L+1)ω ReLUs a layer.  Scores are exact in
+keys of 2 and then L + D + 1, values of Lω + b and then b, 4b + (2L+1)ω ReLUs a layer.  Scores are exact in
 bfloat16 up to D = 254.
 """
 
@@ -33,13 +33,14 @@ from typing import Any
 
 from flint import arb
 
-from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
+from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import certified, in_balls
 from limen.constructions._weights import (
     binary,
     binary_tables,
     bits_for,
     digits,
+    exponent,
     fill_tables,
     identity,
     zeros,
@@ -86,6 +87,11 @@ class CompositionByEncoder(Construction):
         return max(map(bits_for, self.n))
 
     @property
+    def C(self) -> int:
+        """What one matching sign scores."""
+        return contrast(self.task.length)
+
+    @property
     def columns(self) -> Columns:
         L, b, ω = self.task.L, self.b, self.ω
         return Columns.of(level=L + 2, part=ω, place=b, w=L * ω, ask=ω, F=b, inbox=b)
@@ -95,9 +101,14 @@ class CompositionByEncoder(Construction):
         return self.task.N(l - 1) // self.n[l - 1]
 
     @property
-    def moduli(self) -> list[int]:
+    def sizes(self) -> set[int]:
         """A place is a position modulo the size of a part; parts, and the digits of w, are modulo n_l."""
-        return sorted({*self.n, *map(self.size, range(1, self.task.L + 1))})
+        return {*self.n, *map(self.size, range(1, self.task.L + 1))}
+
+    @property
+    def moduli(self) -> list[int]:
+        """Those that are no power of two: each has a table of its own."""
+        return sorted(r for r in self.sizes if exponent(r) is None)
 
     def reads(self, layer: int) -> dict[int, int]:
         """The levels whose tokens read an F in this layer (from 0), and the level that they read it at."""
@@ -115,22 +126,27 @@ class CompositionByEncoder(Construction):
             return Code("place", 1, "one", at["level"].start + l)
 
         def entries(l: int) -> Segment:
-            place = Code("place", 1, f"mod{self.size(l)}", at["place"].start)
-            part = Code("place", self.size(l), f"mod{self.n[l - 1]}", at["part"].start)
-            return Segment(task.N(l - 1), (level(l), place, part, *value))
+            place = _modulo("place", 1, self.size(l), at["place"].start)
+            part = _modulo("place", self.size(l), self.n[l - 1], at["part"].start)
+            return Segment(task.N(l - 1), (level(l), *place, *part, *value))
 
-        w = (
-            Code("token", math.prod(task.n[l:]), f"mod{n_l}", at["w"].start + l * ω)
+        w = tuple(
+            code
             for l, n_l in enumerate(self.n)
+            for code in _modulo("token", math.prod(task.n[l:]), n_l, at["w"].start + l * ω)
         )
-        tables = ("one", 1, 1), *((f"mod{r}", r, bits_for(r)) for r in self.moduli), *binary_tables(b)
+        tables = (
+            ("one", 1, 1),
+            *((f"mod{r}", r, bits_for(r)) for r in self.moduli),
+            *binary_tables(b, *filter(None, map(exponent, self.sizes))),
+        )
         segments = (
             *map(entries, range(L, 0, -1)),
             Segment(1, (level(0), *value)),
             Segment(1, (level(L + 1), *w)),
         )
         first = f"softmax(h=1,d={L * ω + b},d_k=2,bidirectional=true)"
-        then = f"softmax(h=1,d={b},d_k={L + ω + b},bidirectional=true)"
+        then = f"softmax(h=1,d={b},d_k={L + ω + b + 1},bidirectional=true)"
         return Frame(
             Architecture.parse(f"{first},{self.doublings}*{then}"),
             at.width,
@@ -159,25 +175,28 @@ class CompositionByEncoder(Construction):
         at, W, b = self.columns, self.task.L * self.ω, self.b
         z_0, *tables, last = range(at["level"].start, at["level"].stop)
         w["0.0.K"][last, 0] = w["0.0.K"][z_0, 1] = 1
-        w["0.0.Q"][[z_0, *tables], 0] = w["0.0.Q"][last, 1] = 2 * C
+        w["0.0.Q"][[z_0, *tables], 0] = w["0.0.Q"][last, 1] = 2 * self.C
         for source, seen, target in (("w", slice(0, W), "w"), ("F", slice(W, W + b), "inbox")):
             identity(w["0.0.V"], at[source], seen)
             identity(w["0.0.O"], seen, at[target])
 
     def _double(self, w: Weights, layer: int) -> None:
-        """The head asks for (level, part, place) and reads F into the inbox."""
+        """The head asks for (level, part, place) and reads F into the inbox; others look at z_0."""
         at, L, b, ω = self.columns, self.task.L, self.b, self.ω
         Q, K, first = w[f"{layer}.0.Q"], w[f"{layer}.0.K"], at["level"].start
         part, place = slice(L, L + ω), slice(L + ω, L + ω + b)
         tables = slice(first + 1, first + 1 + L)
         identity(K, tables, slice(0, L))
-        for l, t in self.reads(layer).items():
-            Q[first + l, t - 1] = 2 * C
+        asked_at = self.reads(layer)
+        K[first, -1] = 1
+        for l in range(L + 2):
+            level, C = (asked_at[l] - 1, 2 * self.C) if l in asked_at else (-1, (ω + b + 2) * self.C)
+            Q[first + l, level] = C
         for columns, asked, signs in (("part", "ask", part), ("place", "F", place)):
             identity(K, at[columns], signs, 2)  # signs are 2x - 1
             K[tables, signs] = -1
-            identity(Q, at[asked], signs, 2 * C)
-            Q[at["level"], signs] = -C
+            identity(Q, at[asked], signs, 2 * self.C)
+            Q[at["level"], signs] = -self.C
         identity(w[f"{layer}.0.V"], at["F"], slice(0, b))
         identity(w[f"{layer}.0.O"], slice(0, b), at["inbox"])
 
@@ -213,14 +232,14 @@ class CompositionByEncoder(Construction):
         A 0 is restored exactly, and so is a 1 that was read as 1.  Otherwise, in units of u: 2x - 1/2 errs by
         2, 2x - 3/2 not at all; these and F are at most 4 together, so their sum errs by 12, that with F by 1.
         """
-        n, k = self.task.length, self.ω + self.b + 2
-        r = roundoff(precision, k)
+        n, k, C = self.task.length, self.ω + self.b + 2, self.C
+        r = roundoff(precision, C * k)
         if r is None:
             return None
         bit = arb(0)  # how far from 1 a bit is that should be 1
         for _ in range(1 + self.doublings):
             sign = 2 * bit + r.u * (1 + 2 * bit) + r.sums(k) if bit > 0 else arb(0)  # of a query
-            read = rounded(blur(stray(n - 1, 2 * C, noise(k, sign, r)), n, r), r) + 2 * bit
+            read = rounded(blur(stray(n - 1, 2 * C, noise(C, k, sign, r)), n, r), r) + 2 * bit
             if not read < arb(1) / 4:
                 return None
             bit = 16 * r.u if read > 0 else arb(0)
@@ -231,7 +250,8 @@ class CompositionByEncoder(Construction):
         names = [*(f"z{l}" for l in range(self.task.L + 1)), "w"]
         looks: list[list[Any]] = [[0, 0, 0, name, "one", "z0" if name == "w" else "w"] for name in names]
         for layer in range(1, 1 + self.doublings):
-            looks += [[layer, 0, 0, names[l], "one", names[t]] for l, t in self.reads(layer).items()]
+            asked = [self.reads(layer).get(l, 0) for l in range(self.task.L + 2)]
+            looks += [[layer, 0, 0, name, "one", names[t]] for name, t in zip(names, asked, strict=True)]
         return {"looks": looks, "recode": {f"mod{r}": [256] * 4 for r in self.moduli if r > 256}}
 
     @classmethod
@@ -246,3 +266,11 @@ class CompositionByEncoder(Construction):
             (2, (1, 1, 1, 1)),
         )
         return tuple(cls(Composition(m, n)) for m, n in sizes)
+
+
+def _modulo(of: str, div: int, r: int, column: int) -> tuple[Code, ...]:
+    """Digits of (value // div) modulo r: those of the number itself where r = 2^j, else by a table."""
+    j = exponent(r)
+    if j is None:
+        return (Code(of, div, f"mod{r}", column),)  # type: ignore[arg-type]
+    return binary(of, div, j, column)

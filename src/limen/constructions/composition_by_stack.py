@@ -5,7 +5,7 @@ r"""Composition by any stack of softmax (F), linear (L) and head-wise (H) layers
 
 The entry of z_l for (ω, ι) has the key (l, ω, ι).  Who holds i_{l-1} asks for (l, w_{l-1}, i_{l-1}):
 
-    K = (T(l) | 0 … T(ω) … 0 | T(ι)),   Q = 16·(A·T(l) | T(w_1) … T(w_{L-1}) | T(i)),   V = T(z_l(ω, ι))
+    K = (T(l) | 0 … T(ω) … 0 | T(ι)),   Q = C·(A·T(l) | T(w_1) … T(w_{L-1}) | T(i)),   V = T(z_l(ω, ι))
 
 T writes a number as signs, 0 as -1.  Each softmax layer is a hop, i_{l-1} -> i_l.  Token w gets i_0 by its
 first hop; or a linear layer brings it what token z_0 has: z_0, or i_1 if z_0 itself hopped before.  A step of
@@ -15,7 +15,7 @@ Any other recurrence, and any attention over the tokens just before, does what t
 (_carries.py): `carry` says which.
 
 Why it works.  ω stands in the block of its level, so a query may hold all of w: no one has to choose.  The
-right key scores 16·2 more than any other: at its own level some sign differs; at another, T(l) does, and
+right key scores 2C more than any other: at its own level some sign differs; at another, T(l) does, and
 A > |T(w_l)| outweighs the signs of w that agree there (twice each, once w is fetched).  A token without
 business asks itself and reads 0.  Keys and values stand in columns that no layer writes: an error in i_{l-1}
 only moves scores, which softmax forgives: errors do not grow from hop to hop.  z_0 stands directly before w.
@@ -23,7 +23,7 @@ only moves scores, which softmax forgives: errors do not grow from hop to hop.  
 Signs: λ = ⌈log₂(L+2)⌉ of a level, D = ⌈log₂N_{max(L-2,0)}⌉ of i_l, Ω = Σ⌈log₂n_l⌉ of w; b = ⌈log₂N_{L-1}⌉.
 Width λ + 2Ω + (φ+1)D + b + T + 3 and the answer's b, with a chain max(b, D + max⌈log₂n_l⌉); keys of size
 λ + Ω + D; a linear state of D + 1 numbers.  Without a chain there is no ReLU; with one, a gate for each sign
-of a w_t that is emitted.  Scores are 16 times whole numbers up to Aλ + 2·max⌈log₂n_l⌉ + D.  Once the n_l are
+of a w_t that is emitted.  Scores are C times whole numbers up to Aλ + 2·max⌈log₂n_l⌉ + D.  Once the n_l are
 large, L softmax layers do not do it [chen2025], nor L-1 with linear layers between them [ye2026].
 """
 
@@ -31,16 +31,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
+from itertools import chain
 from math import prod
 from typing import Any
 
 from flint import arb
 
 from limen.constructions._carries import Carry, Trip, WindowCarry, carry_of, plain
-from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
+from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import Roundoff, certified, in_balls, settled
 from limen.constructions._plan import HopPlan, plan
-from limen.constructions._weights import binary, binary_tables, bits_for, digits, identity, zeros
+from limen.constructions._weights import (
+    binary,
+    binary_tables,
+    bits_for,
+    digits,
+    exponent,
+    identity,
+    zeros,
+)
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
 from limen.core.construction import Construction
@@ -118,6 +127,11 @@ class CompositionByStack(Construction):
     def longest(self) -> int:
         """Signs of a w_l, at most."""
         return max(map(bits_for, self.task.n), default=0)
+
+    @property
+    def C(self) -> int:
+        """What one matching sign scores: it grows with log n (_lookup.py)."""
+        return contrast(self.task.length + self.steps)
 
     @property
     def A(self) -> int:
@@ -208,22 +222,27 @@ class CompositionByStack(Construction):
             N, ω = self._part(l), self._of_w(at["omega"], l - 1)
             key = binary("place", N, _size(ω), ω.start, "signs")
             whole = binary("place", 1, D, at["iota"].start, "signs")
-            modulo_N = (Code("place", 1, f"iota{N}", at["iota"].start),)
+            modulo_N = _modulo("place", 1, N, f"iota{N}", at["iota"].start)
             yield f"z{l}", self.task.N(l - 1), key + (whole if l == 1 else modulo_N) + value
         yield "z0", 1, value + held
         starts = (self._of_w(at["w"], l).start for l in range(1, L))
-        digits_of_w = (Code("token", prod(n[l:]), f"w{n[l - 1]}", start) for l, start in enumerate(starts, 1))
-        yield "w", 1, tuple(digits_of_w)
+        digits_of_w = (
+            _modulo("token", prod(n[l:]), n[l - 1], f"w{n[l - 1]}", start)
+            for l, start in enumerate(starts, 1)
+        )
+        yield "w", 1, tuple(chain.from_iterable(digits_of_w))
         for k, t in enumerate(self.plan.hops[:-1], 1):
             w_t = self._of_w(at["w"], t)
             yield f"step{k}", 1, held + binary("token", 1 << D, _size(w_t), w_t.start, "signs")
 
     def _numbers(self) -> tuple[tuple[str, int, int], ...]:
-        """The tables that hold the signs of 0, 1, 2, …"""
+        """The tables that hold the signs of 0, 1, 2, …: small ones, and of all numbers below other sizes."""
         D, n, L = self.D, self.task.n, self.task.L
-        powers_of_two = binary_tables(D, bits_for(self.task.answers), *map(bits_for, n), table="signs")
-        iota = {(f"iota{N}", N, D) for N in map(self._part, range(2, L + 1))}
-        return *powers_of_two, *sorted(iota | {(f"w{n_l}", n_l, bits_for(n_l)) for n_l in n})
+        parts = [self._part(l) for l in range(2, L + 1)]
+        bits = D, bits_for(self.task.answers), *map(bits_for, n), *map(exponent, (*parts, *n))
+        iota = {(f"iota{N}", N, D) for N in parts if exponent(N) is None}
+        of_w = {(f"w{n_l}", n_l, bits_for(n_l)) for n_l in n if exponent(n_l) is None}
+        return *binary_tables(*filter(None, bits), table="signs"), *sorted(iota | of_w)
 
     def weights(self) -> Weights:
         at, L = self.columns, self.task.L
@@ -233,6 +252,7 @@ class CompositionByStack(Construction):
         for l in range(L + 1):
             w[f"embedding.z{l}"][0, at["level"]] = self._level(l)
             w[f"embedding.z{l}"][0, at["entry"]] = 1
+        self._fill(w)
         w["embedding.w"][0, at["level"]] = self._level(L + 1)
         for asker, name in enumerate(("z0", "w", *(f"step{k}" for k in range(1, self.steps + 1)))):
             w[f"embedding.{name}"][0, at["asker"].start + asker] = 1
@@ -246,6 +266,15 @@ class CompositionByStack(Construction):
             self._emit(w)
         return w
 
+    def _fill(self, w: Weights) -> None:
+        """Where a number below 2^j is written by its j digits, those above them are 0."""
+        at = self.columns
+        for l in range(2, self.task.L + 1):
+            if (j := exponent(self._part(l))) is not None:
+                w[f"embedding.z{l}"][0, at["iota"].start + j : at["iota"].stop] = -1
+            if self.task.n[l - 2] == 1:
+                w["embedding.w"][0, self._of_w(at["w"], l - 1)] = -1
+
     def _level(self, l: int) -> Array:
         signs: Array = 2 * digits(bits_for(self.task.L + 2))[l] - 1
         return signs
@@ -257,9 +286,9 @@ class CompositionByStack(Construction):
         key, d = slice(0, at["iota"].stop), V.shape[1]
         identity(K, key, key)
         for asker, levels in enumerate(self.plan.asks):
-            Q[at["asker"].start + asker, at["level"]] = C * self.A * self._level(levels[j])
-        identity(Q, at["w"], at["omega"], C)
-        identity(Q, at[f"c{j}"], at["iota"], C)
+            Q[at["asker"].start + asker, at["level"]] = self.C * self.A * self._level(levels[j])
+        identity(Q, at["w"], at["omega"], self.C)
+        identity(Q, at[f"c{j}"], at["iota"], self.C)
         identity(V, slice(at["value"].start, at["value"].start + d), slice(0, d), 1 / 2 if last else 1)
         if last:  # signs become digits, (1 + T)/2
             V[at["entry"]] = 1 / 2
@@ -280,7 +309,7 @@ class CompositionByStack(Construction):
         K, Q, V, O = (w[f"{self.plan.softmax[0]}.1.{name}"] for name in "KQVO")
         identity(K, at["level"], at["level"])
         for asker in range(len(self.plan.asks)):
-            Q[at["asker"].start + asker] = C * self._level(0 if asker in (Z_0, W) else self.task.L + 1)
+            Q[at["asker"].start + asker] = self.C * self._level(0 if asker in (Z_0, W) else self.task.L + 1)
         identity(V, at["w"], all_of_w)
         identity(O, all_of_w, at["w"])
 
@@ -295,7 +324,7 @@ class CompositionByStack(Construction):
     def margin(self, precision: Precision) -> float | None:
         """Hop by hop: how far a held sign may be off moves the next scores, and that is all it does."""
         k = self.A * _size(self.columns["level"]) + 2 * self.longest + self.D
-        n, r = self.task.length + self.steps, roundoff(precision, k)
+        n, C, r = self.task.length + self.steps, self.C, roundoff(precision, self.C * k)
         if r is None:
             return None
         held = arb(0)
@@ -305,7 +334,7 @@ class CompositionByStack(Construction):
             if letter == "L":
                 continue
             error = held + r.sums(k) * (1 + held)
-            held = _held(blur(stray(n - 1, 2 * C, noise(k, error, r)), n, r), r)
+            held = _held(blur(stray(n - 1, 2 * C, noise(C, k, error, r)), n, r), r)
         if self._gates:  # a gate's sum is half an integer up to 5; its digit is added to what was read
             held = settled(settled(settled(held, 5, r), 5, r) + held, 5, r)
         return certified(digits_margin(held, _size(self._answer), r))
@@ -335,6 +364,14 @@ class CompositionByStack(Construction):
         deep = *(cls(m3, stack=s) for s in ("LF", "FL")), *(cls(two, stack=s) for s in ("LFF", "FLF", "HLH"))
         thinking = *(cls(m3, stack=s) for s in "FH"), *(cls(two, stack=s) for s in ("F", "FF", "LF", "FL"))
         return cls(m3), cls(m4), cls(two), *deep, *thinking
+
+
+def _modulo(of: str, div: int, N: int, table: str, column: int) -> tuple[Code, ...]:
+    """Signs of (value // div) modulo N: by its binary digits where N = 2^j, else by a table of N rows."""
+    j = exponent(N)
+    if j is None:
+        return (Code(of, div, table, column),)  # type: ignore[arg-type]
+    return binary(of, div, j, column, "signs")
 
 
 def _size(part: slice) -> int:

@@ -1,9 +1,9 @@
 r"""Eva by one softmax layer: the key is the position, the query is x, the value is f, all in binary.
 
-    K_i = T(i),   Q = 16·T(x),   V_i = f(i)       =>   score = 16·(D - 2·Hamming distance of i and x)
+    K_i = T(i),   Q = C·T(x),   V_i = f(i)       =>   score = C·(D - 2·Hamming distance of i and x)
 
-Why it works.  Position x scores 32 more than any other, so all others together weigh n·e^-32; scores are
-16 times whole numbers up to D, exact in bfloat16 up to n = 2^256 (_lookup.py).
+Why it works.  Position x scores 2C more than any other, so all others together weigh n·e^-2C; C grows with
+log n, and scores are C times whole numbers up to D: exact in bfloat16 while D ≤ 256 (_lookup.py).
 
 Width 4D, one head with keys and values of size D = ⌈log₂n⌉ [ye2026].
 """

@@ -1,9 +1,9 @@
 r"""Index by one softmax layer: the key is the position, the query is p, the value is s, all in binary.
 
-    K_i = T(i),   Q = 16·T(p),   V_i = s_i       =>   score = 16·(D - 2·Hamming distance of i and p)
+    K_i = T(i),   Q = C·T(p),   V_i = s_i       =>   score = C·(D - 2·Hamming distance of i and p)
 
-Why it works.  Position p scores 32 more than any other, so all others together weigh n·e^-32; scores are
-16 times whole numbers up to D, exact in bfloat16 up to n = 2^256 (_lookup.py).
+Why it works.  Position p scores 2C more than any other, so all others together weigh n·e^-2C; C grows with
+log n, and scores are C times whole numbers up to D: exact in bfloat16 while D ≤ 256 (_lookup.py).
 
 Width 2D + 2b, one head with keys of size D = ⌈log₂n⌉ and values of size b = ⌈log₂S⌉ [bhattamishra2024].
 """

@@ -83,13 +83,13 @@ class NearestNeighborByChainOfThought(OneThought):
     @in_balls
     def margin(self, precision: Precision) -> float | None:
         n, P = self.task.length + 1, self.P
-        r = roundoff(precision, P + 1)
+        r = roundoff(precision, C * (P + 1))
         off = None if r is None else self.cosines.off(self.cosines.gap, precision, r)
         if r is None or off is None:
             return None
         found = retrieved(off, n, r)
         thought = digits_margin(arb(1) - min(found.one, 1 - found.zero, key=lower) + 2 * r.u, P, r)
-        then = blur(stray(n - 1, 2 * C, noise(P + 1, arb(0), r)), n, r)
+        then = blur(stray(n - 1, 2 * C, noise(C, P + 1, arb(0), r)), n, r)
         return certified(min(thought, digits_margin(2 * then, P, r), key=lower))
 
     def hints(self) -> dict[str, Any]:

@@ -83,10 +83,10 @@ class RecallByChainOfThought(OneThought):
     def margin(self, precision: Precision) -> float | None:
         """Of the thought and of the answer alike: signs of one question, digits kept or dropped by a ReLU."""
         n, size = self.task.length + 1, max(self.b, self.P)
-        r = roundoff(precision, size + 1)
+        r = roundoff(precision, C * (size + 1))
         if r is None:
             return None
-        off = blur(stray(n - 1, 2 * C, noise(size + 1, arb(0), r)), n, r)
+        off = blur(stray(n - 1, 2 * C, noise(C, size + 1, arb(0), r)), n, r)
         return certified(digits_margin(2 * off, size, r))
 
     def hints(self) -> dict[str, Any]:

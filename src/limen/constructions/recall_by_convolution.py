@@ -20,7 +20,7 @@ from flint import arb
 
 from limen.constructions._convolution import look_back, look_back_text
 from limen.constructions._features import found
-from limen.constructions._lookup import C, blur, digits_margin, noise, roundoff, stray
+from limen.constructions._lookup import blur, contrast, digits_margin, noise, roundoff, stray
 from limen.constructions._margins import certified, in_balls
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
@@ -85,7 +85,7 @@ class RecallByConvolution(Construction):
         )
 
     def weights(self) -> Weights:
-        frame, at, b = self.frame(), self.columns, self.b
+        frame, at, b, C = self.frame(), self.columns, self.b, contrast(self.task.length)
         w = zeros(frame)
         fill_tables(w, frame)
         w["embedding.one"][:] = w["embedding.parity"][0, 0] = w["embedding.parity"][1, 1] = 1
@@ -102,12 +102,12 @@ class RecallByConvolution(Construction):
     @in_balls
     def margin(self, precision: Precision) -> float | None:
         """Digits are told exactly in formats of up to 24 bits; else within 2^-40."""
-        n, b = self.task.length, self.b
-        r = roundoff(precision, b + 1)
+        n, b, C = self.task.length, self.b, contrast(self.task.length)
+        r = roundoff(precision, C * (b + 1))
         if r is None:
             return None
         told = arb(0) if r.u > arb(2) ** -30 else arb(2) ** -38
-        off = stray(n - 1, 2 * C, noise(b + 1, told, r))
+        off = stray(n - 1, 2 * C, noise(C, b + 1, told, r))
         return certified(digits_margin(blur(off, n, r), b, r))
 
     def hints(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from typing import Any
 from flint import arb
 
 from limen.constructions._features import linear_keys
-from limen.constructions._lookup import C, blur, digits_margin, noise, roundoff, stray
+from limen.constructions._lookup import blur, contrast, digits_margin, noise, roundoff, stray
 from limen.constructions._margins import certified, in_balls
 from limen.constructions._slots import Slots
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
@@ -82,7 +82,7 @@ class RecallBySlots(Construction):
         )
 
     def weights(self) -> Weights:
-        frame, at, b = self.frame(), self.columns, self.b
+        frame, at, b, C = self.frame(), self.columns, self.b, contrast(self.task.length)
         w = zeros(frame)
         fill_tables(w, frame)
         w["embedding.one"][:] = w["embedding.parity"][0, 0] = w["embedding.parity"][1, 1] = 1
@@ -99,11 +99,11 @@ class RecallBySlots(Construction):
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        n, b = self.task.length, self.b
-        r = roundoff(precision, b + 1)
+        n, b, C = self.task.length, self.b, contrast(self.task.length)
+        r = roundoff(precision, C * (b + 1))
         if r is None:
             return None
-        off = stray(n - 1, 2 * C, noise(b + 1, arb(0), r))
+        off = stray(n - 1, 2 * C, noise(C, b + 1, arb(0), r))
         return certified(digits_margin(blur(off, n, r), b, r))
 
     def hints(self) -> dict[str, Any]:

@@ -2,17 +2,18 @@ r"""Recall by two softmax layers: a value fetches the key before it, then the as
 
 All tokens are written alike: position and id, each as a word of signs, one of them the position's parity.
 
-    layer 1    K_j = (rest_j, parity_j),   Q_j = 16·(rest_j, -1)     fetches u_j = T(id at the even position)
-    layer 2    K_j = (u_j, parity_j),      Q   = 16·(T(id), +1)      reads the id behind the asked key
+    layer 1    K_j = (rest_j, parity_j),   Q_j = C·(rest_j, -1)      fetches u_j = T(id at the even position)
+    layer 2    K_j = (u_j, parity_j),      Q   = C·(T(id), +1)       reads the id behind the asked key
 
-Why it works.  In layer 1 the query is the word of the pair's first position, which scores 32 more than any
-other; a key fetches itself.  In layer 2 only values have parity +1, and each has fetched another key, so
-the right one alone carries the word (T(key), +1): again 32 more than any other.  A query that stands where
-a value would has fetched the query before it, and queries differ.  What was fetched is within about n·e^-32
-of signs, and equal to them once rounded to 24 bits or fewer.
+Why it works.  In layer 1 the query is the word of the pair's first position, which scores 2C more than any
+other; a key fetches itself.  In layer 2 only values have parity +1, and each has fetched another key, so the
+right one alone carries the word (T(key), +1): again 2C more than any other.  A query that stands where a
+value would has fetched the query before it, and queries differ.  What was fetched is within about n·e^-2C of
+signs, and equal to them once rounded to 24 bits or fewer.  C grows with log n (_lookup.py).
 
 Two layers of one head, key sizes D and b+1, value size b, width D + 3b + 1, where D = ⌈log₂(2n+q)⌉ and
-b = ⌈log₂V⌉; any q.  Scores are exact in bfloat16 up to V = 2^255 [arora2024zoology].
+b = ⌈log₂V⌉; any q.  Scores are exact in bfloat16 while D ≤ 256 and b < 256
+[arora2024zoology].
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 from flint import arb
 
 from limen.constructions._addresses import BinaryWords
-from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
+from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import certified, in_balls
 from limen.constructions._weights import identity, zeros
 from limen.core.architecture import Architecture
@@ -52,6 +53,11 @@ class RecallBySoftmax(Construction):
         return BinaryWords.of(self.task.V)
 
     @property
+    def C(self) -> int:
+        """What one matching sign scores."""
+        return contrast(self.task.length)
+
+    @property
     def columns(self) -> Columns:
         D, b = self.position.k, self.id.k
         return Columns.of(position=D, id=b, one=1, key=b, answer=b)
@@ -73,7 +79,7 @@ class RecallBySoftmax(Construction):
         )
 
     def weights(self) -> Weights:
-        at, D, b = self.columns, self.position.k, self.id.k
+        at, D, b, C = self.columns, self.position.k, self.id.k, self.C
         w = zeros(self.frame())
         self.position.fill(w)
         self.id.fill(w)
@@ -96,12 +102,12 @@ class RecallBySoftmax(Construction):
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        n, D, b = self.task.length, self.position.k, self.id.k
-        r = roundoff(precision, max(D, b + 1))
+        n, D, b, C = self.task.length, self.position.k, self.id.k, self.C
+        r = roundoff(precision, C * max(D, b + 1))
         if r is None:
             return None
-        fetched = rounded(blur(stray(n - 1, 2 * C, noise(D, arb(0), r)), n, r), r)
-        off = stray(n - 1, 2 * C, noise(b + 1, fetched, r))
+        fetched = rounded(blur(stray(n - 1, 2 * C, noise(C, D, arb(0), r)), n, r), r)
+        off = stray(n - 1, 2 * C, noise(C, b + 1, fetched, r))
         return certified(digits_margin(blur(off, n, r), b, r))
 
     def hints(self) -> dict[str, Any]:

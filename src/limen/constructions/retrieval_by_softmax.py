@@ -1,9 +1,9 @@
 r"""Retrieval by one softmax layer: each token holds a key and its value in binary.
 
-    K_i = T(a_i),   Q = 16·T(a),   V_i = b_i       =>   score = 16·(D - 2·Hamming distance of a_i and a)
+    K_i = T(a_i),   Q = C·T(a),   V_i = b_i       =>   score = C·(D - 2·Hamming distance of a_i and a)
 
-Why it works.  The token whose key is a scores 32 more than any other, so all others together weigh
-n·e^-32.  With `absent=true` the asking token scores below a match and above all else on itself, and its own
+Why it works.  The token whose key is a scores 2C more than any other, so all others together weigh
+n·e^-2C.  With `absent=true` the asking token scores below a match and above all else on itself, and its own
 value is "absent" (_lookup.py).
 
 Width 2D + 2b, one head with keys of size D and values of size b = ⌈log₂V⌉; with `absent=true` width and

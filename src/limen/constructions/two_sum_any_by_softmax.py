@@ -31,8 +31,6 @@ from limen.core.weights import Weights
 from limen.model.model import Frame
 from limen.tasks.two_sum_any import TwoSumAny
 
-C = 64  # what a met partner is worth; e^-32 ≈ 1.3e-14
-
 
 @dataclass(frozen=True)
 class TwoSumAnyBySoftmax(Construction):
@@ -43,6 +41,11 @@ class TwoSumAnyBySoftmax(Construction):
     @property
     def partners(self) -> Partners:
         return Partners(self.task.n, self.task.M)
+
+    @property
+    def worth(self) -> int:
+        """What a met partner is worth."""
+        return 2 * self.partners.c
 
     @property
     def columns(self) -> Columns:
@@ -60,6 +63,7 @@ class TwoSumAnyBySoftmax(Construction):
         frame, at = self.frame(), self.columns
         w = zeros(frame)
         self.partners.fill(w, frame)
+        C = self.worth
         w["1.0.K"][at["met"]] = C
         w["1.0.K"][at["first"]] = C / 2 - 2 * C  # there `met` is 2
         w["1.0.Q"][at["later"]] = 1
@@ -74,7 +78,7 @@ class TwoSumAnyBySoftmax(Construction):
         r = self.partners.roundoff(precision)
         if r is None:
             return None
-        n, met = self.task.n, self.partners.met(r)
+        n, C, met = self.task.n, self.worth, self.partners.met(r)
         yes = C * (met.one * (1 - r.u) ** 2 - arb(1) / 2)
         no = C * (arb(1) / 2 - met.zero * (1 + r.u) ** 2)
         found, none = retrieved((-yes).exp(), n, r), retrieved(n * (-no).exp(), n, r)

@@ -6,8 +6,8 @@ Codes are the residues modulo m and m+1 in binary, where sums have no carries (_
 own token is the blank: it scores -c/2 and its value is 0, while the x_j have the value 1.
 
 Why it works.  A partner scores 0, the blank -c/2 and any other token at most -c.  With a partner the head of
-its sum reads at least 1/(1 + e^{-c/2} + ne^{-c}); without one, both read at most n·e^{-c/2}: with c = 64
-that is 1.3e-8 for a million tokens.  Scores need no significant digits (_words.py), so near misses cost
+its sum reads at least 1/(1 + e^{-c/2} + ne^{-c}); without one, both read at most n·e^{-c/2}: c grows with
+log n (_lookup.py).  Scores need no significant digits (_words.py), so near misses cost
 nothing extra, and any precision that tells 1/(1 + e^{-c/2} + ne^{-c}) from 1/2 will do.
 
 Two heads.  With b = ⌈log₂(m+1)⌉ ≈ (log₂M + 1)/2: keys of size 4b + 1, values of size 1, width 12b + 3;
@@ -21,6 +21,7 @@ from typing import Any
 
 from flint import arb
 
+from limen.constructions._lookup import contrast
 from limen.constructions._margins import Roundoff, certified, in_balls, retrieved
 from limen.constructions._residues import Residues
 from limen.constructions._weights import identity, zeros
@@ -34,8 +35,6 @@ from limen.model.embedding import Code, Codes, Segment
 from limen.model.model import Frame
 from limen.tasks.two_sum import TwoSum
 
-C = 64  # what one wrong bit costs; e^-32 ≈ 1.3e-14
-
 
 @dataclass(frozen=True)
 class TwoSumByCode(Construction):
@@ -46,6 +45,11 @@ class TwoSumByCode(Construction):
     @property
     def residues(self) -> Residues:
         return Residues(self.task.M)
+
+    @property
+    def C(self) -> int:
+        """What one wrong bit costs."""
+        return 4 * contrast(self.task.n + 1)
 
     @property
     def columns(self) -> Columns:
@@ -67,7 +71,7 @@ class TwoSumByCode(Construction):
         )
 
     def weights(self) -> Weights:
-        at, size = self.columns, self.residues.size
+        at, size, C = self.columns, self.residues.size, self.C
         w = zeros(self.frame())
         self.residues.fill(w)
         w["embedding.one"][:] = 1
@@ -88,7 +92,7 @@ class TwoSumByCode(Construction):
         r = Roundoff.of(precision)
         if r is None:
             return None
-        n = self.task.n
+        n, C = self.task.n, self.C
         partner = retrieved((arb(-C) / 2).exp() + n * arb(-C).exp(), n + 1, r)
         blank = retrieved(n * (arb(-C) / 2).exp(), n + 1, r)
         return certified(decided(partner.one, 2 * blank.zero, r))

@@ -4,20 +4,36 @@
 softmax(h=4,d=64)|delta(h=4,d=64)                       head-wise: side by side in one layer
 softmax(reply_bits=19),linear(state_bits=15)            only bits are said: any layer that has no more
 softmax(h=4,d=64),softmax(h=4,d=64,kv=0)                reads the keys and values of layer 0
+134217728*linear(h=1,d=8),softmax(h=1,d=8)              very many recurrences are counted, not written out
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import chain, groupby
 
 from limen.core.catalogue import identifier, lookup
 from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
-from limen.core.text import Call, build, parse_stack, remembered, spell, spell_stack
+from limen.core.text import (
+    FOLDED,
+    TIMES,
+    Call,
+    build,
+    parse_stack,
+    remembered,
+    spell,
+    spell_stack,
+)
 
 _SERIES = ", or layers in series, as linear(state_bits=…),softmax(reply_bits=…)"
+MOST_LAYERS = 4096  # that are written out
+# Recurrences, of which a bound sees their states alone: very many in a row are counted.
+_COUNTED = {"linear", "gated_linear", "delta", "gated_delta", "kda", "mamba", "mamba2", "lstm", "relu_rnn"}
+_COUNTED |= {"log_linear"}
 P = 16  # bits per number where the text does not say: what models store
 
 
@@ -33,6 +49,7 @@ class Part:
     p: int | None = None
     bits: int | None = None
     kv: int | None = None
+    times: int = 1  # so many recurrences in a row, counted as one that has all their states
 
     def __post_init__(self) -> None:
         """What is said must be all that the theorems count."""
@@ -56,8 +73,9 @@ class Part:
     def state_bits(self, n: int) -> int | None:
         """Bits that cross a cut after n tokens; None if it keeps every token."""
         if self.bits is not None:
-            return None if self.full else self.bits
-        return self.mixer.state_bits(n, P if self.p is None else self.p)
+            return None if self.full else self.bits * self.times
+        bits = self.mixer.state_bits(n, P if self.p is None else self.p)
+        return None if bits is None else bits * self.times
 
     @property
     def reply_bits(self) -> int | None:
@@ -94,6 +112,20 @@ class Layer:
 
     parts: tuple[Part, ...]
 
+    @property
+    def times(self) -> int:
+        """How many layers in a row it stands for."""
+        return self.parts[0].times
+
+    @property
+    def once(self) -> Layer:
+        """One of them."""
+        return self if self.times == 1 else Layer(tuple(replace(part, times=1) for part in self.parts))
+
+    def reaching(self, n: int) -> Layer:
+        parts = tuple(replace(part, mixer=part.mixer.reaching(n)) for part in self.parts)
+        return self if parts == self.parts else Layer(parts)
+
     def __str__(self) -> str:
         return "|".join(map(str, self.parts))
 
@@ -105,6 +137,9 @@ class Architecture:
     layers: tuple[Layer, ...]
 
     def __post_init__(self) -> None:
+        shared = any(part.kv is not None for layer in self.counted for part in layer.parts)
+        if shared and any(layer.times > 1 for layer in self.counted):
+            raise BadInput("kv names a layer by its place: then all layers have to be written out")
         for i, layer in enumerate(self.layers):
             for part in layer.parts:
                 if part.kv is not None and part.kv >= i:
@@ -116,6 +151,15 @@ class Architecture:
     def parse(cls, text: str) -> Architecture:
         """Reads the text form; `str` gives it back."""
         return cls(_layers(text))
+
+    def reaching(self, n: int) -> Architecture:
+        """The same with default sizes that do not end before n tokens."""
+        made = {layer: layer.reaching(n) for layer in self.counted}
+        return (
+            self
+            if all(old is new for old, new in made.items())
+            else Architecture(tuple(map(made.__getitem__, self.layers)))
+        )
 
     def state_bits(self, n: int) -> int | None:
         """Bits that cross a cut after n tokens, all layers together; None if some layer keeps every token."""
@@ -131,19 +175,32 @@ class Architecture:
     @cached_property
     def text(self) -> str:
         """The text form, spelled once: every certificate holds it."""
-        spelled = {layer: str(layer) for layer in self.counted}
-        return spell_stack([spelled[layer] for layer in self.layers])
+        return self._spelled(str)
 
     @cached_property
     def spelled(self) -> str:
         """The text form with every size, as certificates carry it."""
-        spelled = {layer: "|".join(part.spelled for part in layer.parts) for layer in self.counted}
-        return spell_stack([spelled[layer] for layer in self.layers])
+        return self._spelled(lambda layer: "|".join(part.spelled for part in layer.parts))
 
     @property
     def sized(self) -> str:
         """The same, as models carry it: p only where it is said."""
-        return spell_stack(["|".join(part.sized for part in layer.parts) for layer in self.layers])
+        return self._spelled(lambda layer: "|".join(part.sized for part in layer.parts))
+
+    @property
+    def depth(self) -> int:
+        """How many layers there are."""
+        return sum(layer.times for layer in self.layers)
+
+    def _spelled(self, spell: Callable[[Layer], str]) -> str:
+        """The text form, each layer spelled once; a number of layers that are counted is one item."""
+        spelled = {layer: spell(layer.once) for layer in self.counted}
+        words: list[str] = []
+        for word, run in groupby(self.layers, key=spelled.__getitem__):
+            times = sum(layer.times for layer in run)
+            counted = f"{times}*({word})" if "|" in word else f"{times}*{word}"
+            words += [counted] if times > FOLDED else [word] * times
+        return spell_stack(words)
 
     def __str__(self) -> str:
         return self.text
@@ -153,23 +210,40 @@ class Architecture:
 def _layers(text: str) -> tuple[Layer, ...]:
     stack = parse_stack(text)
     layers = {id(calls): Layer(tuple(map(_part, calls))) for calls in {id(c): c for c in stack}.values()}
-    return tuple(layers[id(calls)] for calls in stack)  # what is repeated is made once
+    made = [layers[id(calls)] for calls in stack]  # what is repeated is made once
+    return tuple(chain.from_iterable(map(_written_out, made)))
+
+
+def _written_out(layer: Layer) -> list[Layer]:
+    """Only recurrences are counted: of the others all that matters is not the sum of their states."""
+    if layer.times == 1 or all(identifier(part.mixer) in _COUNTED for part in layer.parts):
+        return [layer]
+    if layer.times > MOST_LAYERS:
+        raise BadInput(
+            f"{layer}: more than {MOST_LAYERS} layers in a row; only recurrences are counted beyond"
+        )
+    return [layer.once] * layer.times
 
 
 def _part(call: Call) -> Part:
     sizes = dict(call.arguments)
     said = {key: _bits(call.name, key, sizes.pop(key)) for key in _BITS if key in sizes}
-    kv = sizes.pop("kv", None)
+    kv, times = sizes.pop("kv", None), int(sizes.pop(TIMES, 1))
     if kv is not None and (type(kv) is not int or kv < 0):
         raise BadInput(f"{call.name}: kv must be the index of an earlier layer, got {kv}")
-    part = Part(build(lookup("mixers", call.name, Mixer), Call(call.name, sizes)), said.pop("p", None), kv=kv)
+    part = Part(
+        build(lookup("mixers", call.name, Mixer), Call(call.name, sizes)),
+        said.pop("p", None),
+        kv=kv,
+        times=times,
+    )
     if not said:
         return part
     right = "reply_bits" if part.full else "state_bits"
     if set(said) != {right} or sizes or part.p is not None:
         got = ", ".join([*sizes, *said, *(["p"] if part.p is not None else [])])
         raise BadInput(f"{call.name} takes either its sizes or {right} alone, got {got}")
-    return Part(part.mixer, bits=said[right], kv=kv)
+    return Part(part.mixer, bits=said[right], kv=kv, times=times)
 
 
 _BITS = {"p": 1, "state_bits": 0, "reply_bits": 0}  # keys that every mixer takes, and their least value

@@ -41,6 +41,10 @@ class Mixer(ABC):
         """Whether a position may depend on later ones; such a mixer has no recurrence."""
         return False
 
+    def reaching(self, n: int) -> Mixer:
+        """The same, where a size that is at its default would end before n tokens, with one that does not."""
+        return self
+
     @property
     def resolved(self) -> dict[str, int]:
         """The sizes that follow from others unless said, as the numbers they are."""

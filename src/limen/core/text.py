@@ -34,6 +34,8 @@ _TOKEN = re.compile(
 )
 _LONGEST = 4096  # layers in a parsed stack, and characters in a text: nobody means more
 _LARGEST_BITS = 4096  # an integer with more bits is a slip of the keyboard
+FOLDED = 1024  # layers in a row from which on recurrences are counted, not written out
+TIMES = "*"  # under this key, which no text has
 _DEEPEST = 32  # repetitions within each other
 
 
@@ -123,9 +125,7 @@ class _Reader:
             self.depth -= 1
         else:
             layers = [self.layer()]
-        if count * len(layers) > _LONGEST:
-            raise BadInput(f"{self.text!r}: more than {_LONGEST} layers")
-        return layers * count
+        return _repeat(layers, count, self.text)
 
     def layer(self) -> tuple[Call, ...]:
         calls = [self.call()]
@@ -160,6 +160,22 @@ class _Reader:
             self.depth -= 1
             return self.text[start : self.at].strip()
         return {"true": True, "false": False}.get(word, word)
+
+
+def _repeat(layers: Stack, count: int, where: str) -> Stack:
+    """So many of them in a row; one layer very often as two: itself, and the number of all others."""
+    first, *more = [tuple(Call(call.name, _once(call)) for call in layer) for layer in layers]
+    times = count * sum(int(layer[0].arguments.get(TIMES, 1)) for layer in layers)
+    if times > FOLDED and more == [first] * len(more):
+        return [first, tuple(Call(call.name, call.arguments | {TIMES: times - 1}) for call in first)]
+    if count * len(layers) > _LONGEST:
+        raise BadInput(f"{where!r}: more than {_LONGEST} layers of several kinds")
+    return layers * count
+
+
+def _once(call: Call) -> dict[str, int | bool | str]:
+    """The arguments of one of the layers that are counted."""
+    return {key: value for key, value in call.arguments.items() if key != TIMES}
 
 
 def _integer(text: str, where: str) -> int:

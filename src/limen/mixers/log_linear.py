@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import lazy_loader
@@ -89,7 +89,8 @@ def _weighed(
 class LogLinear(Looped, Headed):
     """h heads with values of size d and queries and keys of size d_k (default: d).
 
-    `levels` levels, counting the token itself, reach 2^(levels-1) tokens.
+    `levels` levels, counting the token itself, reach 2^(levels-1) tokens; where a task is longer than the
+    default reaches, verdicts count as many as it takes.
     """
 
     _: KW_ONLY
@@ -100,6 +101,13 @@ class LogLinear(Looped, Headed):
         at_least(self, h=1, d=1, levels=1, **{"d_k": 1} if self.d_k is not None else {})
         if self.over not in _GATES:
             raise BadInput(f"LogLinear: over must be one of {', '.join(_GATES)}, got {self.over!r}")
+
+    def reaching(self, n: int) -> LogLinear:
+        """The default number of levels follows the length of the text; one that is said does not."""
+        return replace(self, levels=max(n - 1, 0).bit_length() + 1) if self._short(n) else self
+
+    def _short(self, n: int) -> bool:
+        return self.levels == LogLinear.levels and n > 2 ** (self.levels - 1)
 
     @property
     def value_size(self) -> int:

@@ -21,7 +21,7 @@ else:
     torch = lazy_loader.load("torch")
 
 
-_LONGEST = 2**62  # positions: a token's place is an int64
+_LONGEST = 2**1024  # positions; a run, whose places are int64, is stopped long before by its memory
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Codes(Embedding):
         for code in (code for segment in self.segments for code in segment.codes):
             if code.table not in sizes:
                 raise unknown("table", code.table, sizes)
-            if not 1 <= code.div < 2**63 or not 0 <= code.column <= self.width - sizes[code.table][1]:
+            if not 1 <= code.div < _LONGEST or not 0 <= code.column <= self.width - sizes[code.table][1]:
                 raise BadInput(f"{code} does not fit into {self.width} columns")
 
     @property

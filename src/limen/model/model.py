@@ -64,6 +64,8 @@ class Frame:
         at_least(self, width=1, answers=1)
         if any(part.kv is not None for layer in self.architecture.layers for part in layer.parts):
             raise BadInput(f"{self.architecture}: shared keys and values are counted, but cannot be run yet")
+        if any(layer.times > 1 for layer in self.architecture.layers):
+            raise BadInput(f"{self.architecture}: so many layers are counted, but not run")
         if isinstance(self.embedding, Codes) and self.embedding.width != self.width:
             raise BadInput(f"the embedding has width {self.embedding.width}, the model {self.width}")
         if self.locals and len(self.locals) != len(self.architecture.layers):
