@@ -1,5 +1,6 @@
 """Sweeps: killed and started again they repeat nothing, and a cluster gives what one machine gives."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -88,11 +89,15 @@ def test_a_cluster_whose_worker_dies_gives_what_one_machine_gives(whole: Path, t
     assert without_time(results(folder)) == without_time(results(whole))
 
 
-def test_no_scheduler_is_one_line() -> None:
+def test_no_scheduler_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     from limen.training.cluster import cluster
 
     with pytest.raises(BadInput, match=r"no Dask scheduler responds at tcp://127\.0\.0\.1:1"):
         cluster("tcp://127.0.0.1:1")(SPECS[:1], lambda one: None)
+    with pytest.raises(BadInput, match="no Dask scheduler answers at nobody: missing port"):
+        cluster("nobody")(SPECS[:1], lambda one: None)
+    gc.collect()  # a client that was never connected would complain now
+    assert "Traceback" not in capfd.readouterr().err
 
 
 WRONG = Spec(task="dyck(n=4,k=2,D=2)", architecture="softmax(h=1,d=4)", start="lookup", steps=1)

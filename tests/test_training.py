@@ -19,8 +19,10 @@ from limen.training.adamw import AdamW
 from limen.training.against import hardest, proposer
 from limen.training.experiment import spec_of
 from limen.training.forward import at, logits_at_the_end, streams
+from limen.training.judged import kept_in
 from limen.training.lesson import lesson_for
 from limen.training.limits import limits
+from limen.training.query import query
 from limen.training.rounded import Rounding
 from limen.training.run import RunResult, _pupil, run
 from limen.training.spec import Spec, written
@@ -75,6 +77,8 @@ def test_the_name_of_a_run_is_what_was_said_and_a_new_default_does_not_change_it
         ({"start": "luck"}, "no start named 'luck'"),
         ({"steps": 0}, "steps must be at least 1"),
         ({"width": 7}, "width must be even"),
+        ({"rate": float("inf")}, "rate must be a number above 0, got inf"),
+        ({"rate": 0.0}, "rate must be a number above 0, got 0"),
         ({"first": "linear(h=1,d=2)"}, "first and first_steps go together"),
     ],
 )
@@ -230,7 +234,19 @@ def test_bad_input_is_found_before_anything_is_trained(tmp_path: Path) -> None:
     assert said.stderr.startswith("limen: no proposer of inputs named 'nobody'")
     said = limen("train", "eva(n=4)", "2*linear(h=1,d=2)", "--first", "linear(h=1,d=2)")
     assert said.returncode == 2 and said.stderr.startswith("limen: first and first_steps go together")
+    grows = {"first": "linear(h=1,d=2)", "first_steps": 3}
     for error, call in {
+        "softmax.* does not begin with the stack linear": lambda: spec_of(
+            "eva(n=4)", "softmax(h=1,d=2)", None, "quick", grows
+        ).checked(),
+        "depth is an experiment, its cells have their own stacks": lambda: spec_of(
+            "depth", "softmax(h=1,d=2)", None, "quick", {}
+        ),
+        "is no experiment, so it has no cells": lambda: spec_of(
+            "eva(n=4)", "softmax(h=1,d=2)", "m=16", "quick", {}
+        ),
+        "the SQL is empty": lambda: query([], " ; "),
+        "nowhere: no such folder of results": lambda: kept_in(tmp_path / "nowhere", "depth"),
         "is a task, so give an architecture": lambda: spec_of("eva(n=4)", None, None, "quick", {}),
         "no cell of depth named 'nothing'": lambda: spec_of("depth", None, "nothing", "quick", {}),
         "no size named 'huge'": lambda: spec_of("depth", None, None, "huge", {}),

@@ -1032,8 +1032,10 @@ def results_(
     from limen.training.experiment import named, size_of
     from limen.training.judged import section
 
-    asked = None if size is None else size_of(size)
-    sections = [section(name, asked, folder) for name in named(experiment)]
+    asked, found = None if size is None else size_of(size), named(experiment)
+    if chart is not None and len(found) > 1:
+        raise BadInput(f"--chart draws one experiment, {len(found)} are named")
+    sections = [section(name, asked, folder) for name in found]
     said = _resulted(experiment, sections, sql, out)
     if chart is not None:
         from limen.render.plots import picture, section_chart

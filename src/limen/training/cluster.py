@@ -17,11 +17,12 @@ def cluster(address: str) -> Runs:
     unless it is told otherwise) it is a failure.  Results come back here: no file system is shared.
     """
     from distributed import Client, as_completed
+    from distributed.comm.addressing import resolve_address
     from distributed.scheduler import KilledWorker
 
     def runs(specs: list[Spec], deliver: Deliver) -> None:
         try:
-            client = Client(address, timeout=_PATIENCE, set_as_default=False)
+            client = Client(resolve_address(address), timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             raise BadInput(f"no Dask scheduler responds at {address}: {error}") from error
         with client:

@@ -123,7 +123,11 @@ def spec_of(what: str, architecture: str | None, cell: str | None, size: str, sa
             raise BadInput(f"{what} is a task, so give an architecture as well: limen train {what} softmax")
         if architecture is None:
             raise unknown("experiment or task", what, [*ids("experiments"), *ids("tasks")])
+        if cell is not None:
+            raise BadInput(f"{what} is no experiment, so it has no cells: leave out --cell")
         return Spec(task=what, architecture=architecture, **said)
+    if architecture is not None:
+        raise BadInput(f"{what} is an experiment, its cells have their own stacks: choose one by --cell")
     cells = {one.name: one for one in experiment(what).cells(size_of(size))}
     name = next(iter(cells)) if cell is None else cell
     if name not in cells:

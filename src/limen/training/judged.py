@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome
 from limen.training.built import BuiltLeast, built_beside
 from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, Published, Size, experiment
@@ -90,6 +91,8 @@ def by_digest(found: Iterable[RunResult]) -> dict[str, RunResult]:
 
 def kept_in(folder: Path | None, name: str) -> dict[str, RunResult]:
     """The results of an experiment: of a folder, or those that are shipped."""
+    if folder is not None and not folder.is_dir():
+        raise BadInput(f"{folder}: no such folder of results")
     if folder is not None:
         return by_digest(results(folder))
     path = SHIPPED / f"{name}.jsonl"

@@ -48,6 +48,8 @@ def query(rows: Iterable[RunReport], sql: str) -> list[dict[str, Any]]:
         found = connection.execute(sql)
     except duckdb.Error as error:
         raise BadInput(f"DuckDB: {error}; the table is runs({', '.join(COLUMNS)})") from error
+    if found is None:
+        raise BadInput("the SQL is empty: ask the table runs, as in select cell, accuracy from runs")
     names = [column[0] for column in found.description or ()]
     return [dict(zip(names, values, strict=True)) for values in found.fetchall()]
 

@@ -50,7 +50,10 @@ _PRECISIONS = (
 
 @dataclass(frozen=True)
 class Made:
-    """When, where and how long; the only part of a result that differs from run to run."""
+    """When, where and how long; the only part of a result that differs from run to run.
+
+    `machine` names the instructions that torch uses: others add in another order and round otherwise.
+    """
 
     date: str
     machine: str
@@ -115,7 +118,7 @@ def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[RunResult, Model]
     )
     made = Made(
         datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
-        f"{platform.machine()}, {platform.system()}",
+        f"{platform.machine()} ({torch.backends.cpu.get_cpu_capability()}), {platform.system()}",
         round(time.perf_counter() - clocks[0], 1),
         round(time.process_time() - clocks[1], 1),
     )

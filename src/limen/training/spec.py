@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from functools import cache
 from typing import Literal
 
@@ -58,6 +59,8 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         for name, low in least.items():
             if getattr(self, name) < low:
                 raise BadInput(f"{name} must be at least {low}, got {getattr(self, name)}")
+        if not 0 < self.rate < math.inf:
+            raise BadInput(f"rate must be a number above 0, got {self.rate:g}")
         if self.width % 2:
             raise BadInput(f"width must be even, half for keys and half for values, got {self.width}")
         if (self.first is None) != (self.first_steps == 0):
@@ -71,7 +74,9 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """A slip of the keyboard is found before torch is loaded."""
         from limen.training.against import proposer
 
-        self.read()
+        _, stack = self.read()
+        if self.first is not None:
+            extends(Architecture.parse(self.first), stack)
         if self.against is not None:
             proposer(self.against)
 
@@ -79,6 +84,12 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def digest(self) -> str:
         """The name of its result: 16 digits of the SHA-256 of what was said."""
         return hashlib.sha256(written(self)).hexdigest()[:16]
+
+
+def extends(before: Architecture, after: Architecture) -> None:
+    """A stack grows at its end."""
+    if after.layers[: len(before.layers)] != before.layers:
+        raise BadInput(f"{after} does not begin with the stack {before}")
 
 
 def written(spec: Spec) -> bytes:

@@ -24,7 +24,7 @@ from limen.core.errors import BadInput
 from limen.model.local import Mlp
 from limen.model.model import Frame, Model
 from limen.training.lesson import Lesson
-from limen.training.spec import Spec
+from limen.training.spec import Spec, extends
 
 if TYPE_CHECKING:
     import torch
@@ -116,9 +116,7 @@ def _forget_slowly(w: Mapping[str, torch.Tensor]) -> None:
 
 def grown(model: Model, frame: Frame, generator: torch.Generator) -> Model:
     """The same function in a larger frame: what is new begins by adding nothing."""
-    before = model.frame.architecture.layers
-    if frame.architecture.layers[: len(before)] != before:
-        raise BadInput(f"{frame.architecture} does not begin with the stack {model.frame.architecture}")
+    extends(model.frame.architecture, frame.architecture)
     weights = dict(frame.random(generator, torch.float32).weights)
     for name, w in weights.items():
         if name in model.weights:
