@@ -1166,6 +1166,32 @@ def _progress(line: str, as_json: bool) -> None:
         typer.echo(line)
 
 
+@app.command()
+def machine(
+    table: Annotated[
+        Path, typer.Argument(help="A file of lines such as: start _ -> carry _ left. Symbols: 0, 1, _.")
+    ],
+    digits: Annotated[int, typer.Option(help="Length of the words; every one of them is run.", min=2)] = 6,
+    precision: Annotated[
+        str, typer.Option(help="float64, float32, bf16, …", autocompletion=completions.precisions)
+    ] = "float32",
+    as_json: Json = False,
+) -> None:
+    """Run your own Turing machine as a recurrence beside one softmax layer, a token a step.
+
+    It starts on the blank behind the word; the symbol under the head when it halts is the answer.
+    Prints the running time by length. Exit 1 if the weights end on another symbol than the machine.
+
+    Example: limen machine examples/parity.tm --digits 6
+    """
+    from limen.render.machine import lines_of
+    from limen.simulations import simulate
+
+    said = simulate(table, digits, precision)
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(0 if said.right else 1)
+
+
 @app.command("schema")
 def schema_(
     name: Annotated[
