@@ -58,9 +58,12 @@ class Ran:
     def found(self, pattern: str) -> str | None:
         """The line of the output in which the pattern is found."""
         match = re.search(pattern, self.output, re.MULTILINE)
-        return match and self.output[
-            self.output.rfind("\n", 0, match.start() + 1) + 1 : _end(self.output, match.start() + 1)
-        ].strip()
+        return (
+            match
+            and self.output[
+                self.output.rfind("\n", 0, match.start() + 1) + 1 : _end(self.output, match.start() + 1)
+            ].strip()
+        )
 
 
 def _end(text: str, at: int) -> int:
@@ -178,7 +181,13 @@ def page(sources: dict[str, str], rows: list[Row]) -> str:
         f"{len(rows)} statements: {kinds}.",
     ]
     for name, title in sources.items():
-        lines += ["", f"## {title}", "", "| where | statement | command | result | status |", "|---|---|---|---|---|"]
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            "| where | statement | command | result | status |",
+            "|---|---|---|---|---|",
+        ]
         for row in (row for row in rows if row.of.source == name):
             said = f"“{_cell(row.of.quote)}” {_cell(row.of.says)}"
             cells = row.of.place, said, _code(row.of.run), _code(row.result), _cell(row.said)

@@ -1166,6 +1166,29 @@ def _progress(line: str, as_json: bool) -> None:
         typer.echo(line)
 
 
+@app.command("hierarchy")
+def hierarchy_(
+    bits: Annotated[
+        int, typer.Option(help="Length of the string that one number remembers.", min=2, max=48)
+    ] = 40,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Show that RNN < RNN + CoT < Transformer, case by case.
+
+    A recurrence of one number that thinks, what it cannot do at once, and what no thinking brings back.
+    Exit 1 if a case is not as the inequalities say, as with few bits.
+
+    Example: limen hierarchy --bits 40
+    """
+    from limen.hierarchies import hierarchy
+    from limen.render.hierarchy import lines_of
+
+    said = hierarchy(bits, seed)
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(0 if said.holds else 1)
+
+
 @app.command()
 def machine(
     table: Annotated[

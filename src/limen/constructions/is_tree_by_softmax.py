@@ -138,7 +138,13 @@ class IsTreeBySoftmax(Construction):
         """The next token; at the last one the answer alone, since all bits of v' are pushed below 0."""
         at, P, first = self.columns, self.P, self.columns["token"].start
         v = slice(first + 1, first + 1 + P)
-        terms = ("v", "", 1), ("v", "far_a", -1), ("v", "far_b", -1), ("end_b", "far_a", 1), ("end_a", "far_b", 1)
+        terms = (
+            ("v", "", 1),
+            ("v", "far_a", -1),
+            ("v", "far_b", -1),
+            ("end_b", "far_a", 1),
+            ("end_a", "far_b", 1),
+        )
         for i, (bit, unless, sign) in enumerate(terms):
             units = slice(i * P, (i + 1) * P)
             identity(W1, at[bit], units)

@@ -1,9 +1,9 @@
 """Turing machines as data: one tape without ends, symbols 0, 1 and ⊔, a table of what to do; also from a file.
 
-    # what is behind a # is not read; the first state is where it starts, what no line begins with halts
-    start _ -> carry _ left
-    carry 1 -> carry 0 left
-    carry 0 -> halt 1 stay
+# what is behind a # is not read; the first state is where it starts, what no line begins with halts
+start _ -> carry _ left
+carry 1 -> carry 0 left
+carry 0 -> halt 1 stay
 """
 
 from __future__ import annotations
