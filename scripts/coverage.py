@@ -151,6 +151,7 @@ def ran(command: str) -> Ran:
 def all_ran(commands: Iterable[str]) -> dict[str, Ran]:
     """Each command once, one a core, with a line of progress for each."""
     once, results = list(dict.fromkeys(commands)), dict[str, Ran]()
+    (HOUSE / "build" / "coverage").mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         running = {pool.submit(ran, command): command for command in once}
         for i, done in enumerate(as_completed(running), 1):
