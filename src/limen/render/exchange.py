@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from limen.conversation.play import CountedMessage, ProtocolReport
     from limen.core.protocol import Holder
 
-_LEFT, _STEP, _ROW, _DROP, _RADIUS = 150, 130, 150, 84, 17
+_LEFT, _STEP, _ROW, _DROP, _RADIUS = 150, 130, 166, 84, 17
 _HEAD = (
     '<defs><marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="12" markerHeight="12" '
     'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 L8 4 L0 8 Z" fill="context-stroke" '
@@ -98,7 +98,7 @@ def _asked(message: CountedMessage, start: int, end: int, y: int) -> str:
 
 def _who(player: Holder, x: int, y: int, known: int | None) -> list[str]:
     """A player, its tokens and, after an epoch, the bits of its information state."""
-    state = [] if known is None else [text(x, y + 48, f"X {known:,} bits", text_anchor="middle")]
+    state = [] if known is None else [text(x, y + 66, f"X {known:,} bits", text_anchor="middle")]
     return [
         circle(x, y, _RADIUS, class_="who"),
         text(x, y + 4, player.name, text_anchor="middle"),
