@@ -72,7 +72,8 @@ def cell(row: Row, column: Column, full: bool = False) -> Cell:
             f"{row.name}, {column.title}: {claim.cite} say {claim.answer}, the evidence says {made.answer}"
         )
     mark = trained(row.architecture, column.id, thinks=row.steps > 0)
-    return replace(made, trained=mark, seconds=time.perf_counter() - start)
+    beside = found.verdict.differences
+    return replace(made, trained=mark, differences=beside, seconds=time.perf_counter() - start)
 
 
 @cache

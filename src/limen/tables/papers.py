@@ -68,19 +68,7 @@ CLAIMS: dict[tuple[str, str], PaperClaim] = {
         "Ω(B log n)",
         note="They have one layer with one map for all blocks; ours allows different maps, and more layers.",
     ),
-    ("hybrid", "composition"): PaperClaim(
-        CANNOT,
-        "[ye2026]",
-        "Ω(poly n)",
-        Exempt(
-            lambda k: f"composition(m=2^{k},n1=16)",
-            lambda k: "linear(h=8,d=64,phi=relu,p=32),2*softmax(h=8,d=128,d_k=256,p=32)",
-            (4, 8, 12, 16),
-            "Corrected: L softmax layers with recurrent ones between them do fail, as an account of [ye2026] "
-            "has it, only if none of these stands before the second softmax layer; with one there, L are "
-            "enough.",
-        ),
-    ),
+    ("hybrid", "composition"): PaperClaim(CANNOT, "[ye2026]", "Ω(poly n)"),
     ("full_1", "composition"): PaperClaim(CANNOT, "[chen2025]"),
     ("full_2", "composition"): PaperClaim(CANNOT, "[chen2025]"),
     ("full_1", "index"): PaperClaim(CAN, "[bhattamishra2024]"),
