@@ -1,4 +1,5 @@
-"""docs/coverage.md: every statement of the sources, the command that shows it, and what the command gives now.
+"""docs/coverage.md: every statement of the sources, the command that shows it, and what the command gives
+now.
 
 Runs the commands of docs/coverage.toml, each once.  A row works if its command ends with the code that is
 expected and prints all that must be found; nothing else says so.  Exit 1 if a row does not, or is missing.
@@ -176,7 +177,8 @@ def page(sources: dict[str, str], rows: list[Row]) -> str:
     lines = [
         "# What the sources say, and what shows it here",
         "",
-        "Made by `make coverage` from [coverage.toml](coverage.toml): every command below was run, and a row works only if",
+        "Made by `make coverage` from [coverage.toml](coverage.toml): every command below was run, "
+        "and a row works only if",
         "its command printed what it must. At most ten words of a source are quoted.",
         "",
         f"{len(rows)} statements: {kinds}.",

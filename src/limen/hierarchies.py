@@ -1,8 +1,8 @@
 """RNN < RNN + CoT < Transformer [wen2025], each step by what shows it: `limen hierarchy`.
 
-In bits a chain of thought adds nothing to a recurrence: what it writes is a function of its state.  What it adds
-is computation, so the first step is about networks of a given size: weights that think do what none of that size
-does at once.  The second step is about bits, and holds whatever the recurrence computes.
+In bits a chain of thought adds nothing to a recurrence: what it writes is a function of its state.  What it
+adds is computation, so the first step is about networks of a given size: weights that think do what none of
+that size does at once.  The second step is about bits, and holds whatever the recurrence computes.
 """
 
 from __future__ import annotations

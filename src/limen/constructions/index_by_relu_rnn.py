@@ -1,25 +1,27 @@
-r"""Index over bits by a ReLU recurrence of ONE number that thinks for n-1 steps: it writes the string out again.
+r"""Index over bits by a ReLU recurrence of ONE number that thinks for n-1 steps: it writes the string out
+again.
 
     h ← 2h - 2N·[h ≥ N] + s,  N = 2^n        s: the bit that is read; 0 behind the string
     step t writes (s_t, how many steps are left), and once none is left it writes the same again
 
-Why it works.  After the string h = Σ s_i 2^{n-1-i}: n bits, the least that any recurrence needs.  Each further
-token doubles it, and at the t-th one the highest bit [h ≥ N] = ReLU(h - N + 1) - ReLU(h - N) is s_t.  Who is asked
-for s_p waits until the p-th bit comes out.
+Why it works.  After the string h = Σ s_i 2^{n-1-i}: n bits, the least that any recurrence needs.  Each
+further token doubles it, and at the t-th one the highest bit [h ≥ N] = ReLU(h - N + 1) - ReLU(h - N) is s_t.
+Who is asked for s_p waits until the p-th bit comes out.
 
 What the steps are for: `pieces` bounds in how many cells the answers of such a recurrence can cut the line of
 its states, without a step, whatever its weights.  With R_1, R_2, … ReLUs behind one another and n questions
 
     2^n ≤ Π (1 + n·R_i) · (1 + n)
 
-must hold, since all 2^n strings have different answers; it fails from n = 30 on.  Proof.  The state h after the
-string is one real number.  For each question the answer is the sign of a piecewise linear function of h; take
-the n networks together.  On an interval on which all ReLUs up to stage i - 1 keep their sides, each of the n·R_i of
-stage i is affine in h and changes side once at most: it falls into 1 + n·R_i intervals.  The n answers cut once
-more each.  Two strings in one interval have the same answers.  ∎  This is about exact numbers: a chain of thought
-adds no information about what was read, but computation [wen2025].
+must hold, since all 2^n strings have different answers; it fails from n = 30 on.  Proof.  The state h after
+the string is one real number.  For each question the answer is the sign of a piecewise linear function of h;
+take the n networks together.  On an interval on which all ReLUs up to stage i - 1 keep their sides, each of
+the n·R_i of stage i is affine in h and changes side once at most: it falls into 1 + n·R_i intervals.  The n
+answers cut once more each.  Two strings in one interval have the same answers.  ∎  This is about exact
+numbers: a chain of thought adds no information about what was read, but computation [wen2025].
 
-One layer, n-1 steps; state of one number, two times 4 ReLUs inside, 2 behind.  Integers up to 2^{n+2} must be exact: n ≤ 22 in float32.
+One layer, n-1 steps; state of one number, two times 4 ReLUs inside, 2 behind.  Integers up to 2^{n+2} must
+be exact: n ≤ 22 in float32.
 """
 
 from __future__ import annotations

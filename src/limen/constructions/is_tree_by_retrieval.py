@@ -1,13 +1,14 @@
-r"""IsTree by a recurrence of two numbers that calls for the edges again, one by one: retrieval instead of attention.
+r"""IsTree by a recurrence of two numbers that calls for the edges again, one by one: retrieval instead of
+attention.
 
     call      the place of the next edge in the prompt, P bits; the edge comes back, and is the next token
     walk      the recurrence of `is_tree_by_recurrence`
 
-No token is compared with another: the recurrence counts, and asks for what it did not keep.  At the last token
-it calls for a written token, which has no edge: nothing comes back.
+No token is compared with another: the recurrence counts, and asks for what it did not keep.  At the last
+token it calls for a written token, which has no edge: nothing comes back.
 
-One layer, both side by side, (n-1)(n-2) steps; the state is 2⌈log₂n⌉ bits.  Without the calls a recurrence needs
-Ω(n log n) bits, whatever the number of steps; with them log n do [wen2025].
+One layer, both side by side, (n-1)(n-2) steps; the state is 2⌈log₂n⌉ bits.  Without the calls a recurrence
+needs Ω(n log n) bits, whatever the number of steps; with them log n do [wen2025].
 """
 
 from __future__ import annotations

@@ -85,7 +85,8 @@ DIFFERENCES = (
         "ye2026",
         "slide “Log-Linear Attention Lower Bounds”",
         "LHd²p < Θ(n) ⟹ cannot solve",
-        "After 2^r tokens one matrix a head is kept: as much as linear attention is needed, up to a factor of two.",
+        "After 2^r tokens one matrix a head is kept: as much as linear attention is needed, up to a "
+        "factor of two.",
         ("eva", "two_sum"),
         "log-linear layers",
     ),
@@ -103,7 +104,8 @@ DIFFERENCES = (
         "ye2026",
         "slide “2-Sum Task”",
         "there exist two positions i ≠ j",
-        "Here the last token asks for its partner, as in the proofs of the slides; `two_sum_any` asks for any pair.",
+        "Here the last token asks for its partner, as in the proofs of the slides; `two_sum_any` "
+        "asks for any pair.",
         ("two_sum",),
         "any",
     ),
@@ -112,7 +114,8 @@ DIFFERENCES = (
         "sanford2023",
         "slide “Theorem (Sanford et al. 2023)” on that task",
         "single-layer full attention (H = 1, d = 3) can solve",
-        "That holds where the last token asks (`two_sum`); over any pair one layer must carry order n log n bits.",
+        "That holds where the last token asks (`two_sum`); over any pair one layer must carry order "
+        "n log n bits.",
         ("two_sum_any",),
         "one full layer",
     ),
@@ -130,7 +133,8 @@ DIFFERENCES = (
         "ye2026",
         "slide “Lower Bound: Sparse Attention Cannot Solve 2-Sum”",
         "If 2^{Hdp} < C(n,B)",
-        "Blocks may have different maps, and there may be more layers; a message is a key and a value, h(d_k+d)p bits "
+        "Blocks may have different maps, and there may be more layers; a message is a key and a "
+        "value, h(d_k+d)p bits "
         "where the slide writes Hdp.",
         ("two_sum",),
         "block-sparse layers",
@@ -140,7 +144,8 @@ DIFFERENCES = (
         "ye2026",
         "review, Mechanism 1",
         "limiting reasoning depth to the count of full",
-        "A stack of φ full layers chains φ hops if a recurrence stands before the second of them, else φ − 1.",
+        "A stack of φ full layers chains φ hops if a recurrence stands before the second of them, "
+        "else φ − 1.",
         ("composition", "facts"),
         "full and recurrent layers",
     ),
@@ -149,7 +154,8 @@ DIFFERENCES = (
         "chen2025",
         "slide “Full Attention”",
         "L-layer full attention Ω(poly n)",
-        "The same, with the smallest sizes that are certified; a reply is counted as h(d+2)p bits a token, not 2Hdp.",
+        "The same, with the smallest sizes that are certified; a reply is counted as h(d+2)p bits a "
+        "token, not 2Hdp.",
         ("composition", "facts"),
         "several full layers",
     ),
@@ -185,7 +191,8 @@ DIFFERENCES = (
         "sanford2023",
         "slide “Sparse Averaging (qSA)”",
         "y_i ∈ ([M] choose q), z_i ∈ R^{d'}",
-        "Here z is ±1, one set is asked for, and its positions take q tokens: one layer does not suffice then. "
+        "Here z is ±1, one set is asked for, and its positions take q tokens: one layer does not "
+        "suffice then. "
         "With every token asking and real vectors: limen average.",
         ("sparse_average",),
         "any",

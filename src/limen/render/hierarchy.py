@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 def lines_of(said: HierarchyReport) -> list[str]:
     """All of it."""
-    cells, strings = f"2^{log2(said.cells):.1f} cells", f"2^{log2(said.strings):.0f} strings"
-    less = f"{cells}, fewer than {strings}: it cannot (argued, not checked; in exact numbers)"
     return [
         "RNN < RNN + CoT: a chain of thought adds computation",
         *(
@@ -22,7 +20,7 @@ def lines_of(said: HierarchyReport) -> list[str]:
             for rung in said.thinks
         ),
         "  without a step, whatever the weights of a recurrence of this size:",
-        f"    its answers cut its one number into at most {less if said.cells < said.strings else f'{cells}, and {strings} have to be told apart: nothing follows'}",
+        f"    its answers cut its one number into at most {_cells(said)}",
         "  It adds no information about what was read: what is written is a function of the state.",
         "",
         "RNN + CoT < Transformer: what was not kept, no step brings back",
@@ -32,6 +30,13 @@ def lines_of(said: HierarchyReport) -> list[str]:
         "",
         "both hold" if said.holds else "NOT AS IT SHOULD BE: a case above is another one than the papers say",
     ]
+
+
+def _cells(said: HierarchyReport) -> str:
+    cells, strings = f"2^{log2(said.cells):.1f} cells", f"2^{log2(said.strings):.0f} strings"
+    if said.cells < said.strings:
+        return f"{cells}, fewer than {strings}: it cannot (argued, not checked; in exact numbers)"
+    return f"{cells}, and {strings} have to be told apart: nothing follows"
 
 
 def _verdict(rung: Rung) -> list[str]:

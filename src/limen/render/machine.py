@@ -17,7 +17,8 @@ def lines_of(said: MachineReport) -> list[str]:
         f"{'digits':>6} {'steps':>7} {'cells':>7}   (the most of all words of that length)",
         *(f"{row.digits:6} {row.time:7,} {row.space:7,}" for row in said.times),
         "",
-        f"by {said.architecture}, width {said.width}, {said.steps} steps of chain of thought, {said.precision}",
+        f"by {said.architecture}, width {said.width}, {said.steps} steps of chain of thought, "
+        f"{said.precision}",
         f"{said.tried:,} words: {said.wrong} wrong; margin of every token, argued: {margin}",
         verdict,
     ]
