@@ -87,10 +87,10 @@ def _wider(offered: Offer) -> str:
     if offered.encoder:
         return ""
     wider = sorted((bits, name) for bits, name in _FORMATS.items() if bits > _bits(offered.precision))
-    enough = (name for name in wider if offered.construction.margin(Precision.parse(name[1])) is not None)
-    return next(
-        (f"; {name} would do: write p={bits}" for bits, name in enough), "; no format up to 64 bits does"
-    )
+    for bits, name in wider:
+        if offered.construction.margin(Precision.parse(name)) is not None:
+            return f"; {name} would do: write p={bits}"
+    return "; no format up to 64 bits does"
 
 
 def _bits(precision: str) -> int:

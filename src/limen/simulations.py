@@ -1,4 +1,4 @@
-"""A Turing machine of the user's, run as tokens by a small recurrence and one softmax layer: `limen machine`."""
+"""A Turing machine of the user's, run as tokens by a recurrence and a softmax layer: `limen machine`."""
 
 from __future__ import annotations
 
