@@ -35,6 +35,7 @@ WHAT = {
     "checks.coq": "proofs, run by Coq",
     "placement": "constructions in stacks",
     "machines": "by counting",
+    "conjectures": "what is believed, not proved",
     "forms": "verdicts in Coq",
     "constructions": "weights written down",
     "theorems": "proofs and inequalities",

@@ -5,13 +5,18 @@ from itertools import product
 import numpy as np
 import pytest
 
+from limen import depths
 from limen.constructions.composition_by_encoder import CompositionByEncoder
 from limen.constructions.composition_by_stack import CompositionByStack
+from limen.core.architecture import Architecture
 from limen.core.construction import Construction
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
+from limen.core.verdict import Answer
+from limen.decisions import decide
 from limen.model.model import Model
 from limen.model.run import batch_size, inputs, run
+from limen.placement import offer
 from limen.tasks.composition import Composition
 
 F32 = Precision.parse("float32")
@@ -86,3 +91,33 @@ def test_the_chain_of_thought_is_the_addresses_of_the_entries() -> None:
     assert construction.steps == task.L
     np.testing.assert_array_equal(written[:, 0] % 2**construction.D, hops[:, 0])
     np.testing.assert_array_equal(written[:, -1] % 2**construction.D, hops[:, task.L - 1])
+
+
+CARRYING = (
+    "linear(h=2,d=8)", "linear(h=1,d=8,phi=relu)", "linear(h=1,d=8,phi=exp)", "linear(h=1,d=8,phi=taylor)",
+    "linear(h=1,d=8,phi=identity,normalise=false)", "gated_linear(h=2,d=8)", "delta(h=1,d=8,c=2)",
+    "gated_delta(h=2,d=8)", "gated_delta(h=2,d=8,c=4)", "kda(h=2,d=8)", "mamba2(h=2,d=8,s=4)",
+    "mamba(d=16,s=2)",
+    "log_linear(h=1,d=8,levels=16)", "log_linear(h=1,d=8,levels=16,over=mamba2)", "window(h=2,d=8,W=4)",
+    "log_linear(h=1,d=8,levels=16,over=gated_delta)", "masked_softmax(h=2,d=8,first=1,last=3)",
+    "relu_rnn(d=8)", "lstm(d=8)",
+)  # fmt: skip
+
+
+def random_stack(rng: np.random.Generator) -> Architecture:
+    """Up to five layers, half of them softmax with grouped heads, the others any mixer that carries."""
+    full = [f"softmax(h=4,d=16,kv_heads={groups})" for groups in (1, 2, 4)]
+    layers = [str(rng.choice(full if rng.random() < 0.5 else CARRYING)) for _ in range(rng.integers(1, 5))]
+    return Architecture.parse(",".join([*layers, full[0]][:: rng.choice([-1, 1])]))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_any_stack_decide_says_can_at_the_hops_of_the_depth_rule_and_no_weights_do_more(seed: int) -> None:
+    stack = random_stack(np.random.default_rng(seed))
+    κ = depths.depth(stack, far=False).hops
+    for L in range(max(1, κ - 1), κ + 2):
+        task = Composition(3, (2, *(1,) * (L - 2))[: L - 1])
+        if κ >= L:
+            assert decide(task, stack).answer is Answer.CAN, (stack, L)
+        else:
+            assert isinstance(offer(CompositionByStack.within(task, stack), stack, steps=0), str), stack

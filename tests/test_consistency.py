@@ -69,6 +69,8 @@ def test_no_theorem_rules_out_what_a_construction_does(name: str) -> None:
         ("block_messages", "two_sum(n=4096,M=2^20)", "block_sparse(h=1,d=1,B=64,k=2,p=1)"),
         ("token_index", "two_sum(n=64,M=1024)", "top_k(h=1,d=4,k=4,d_i=1,p=1)"),
         ("composition_depth", "composition(m=2,n1=1)", "softmax(reply_bits=0)"),
+        ("block_cut", "equality(n=4096)", "block_sparse(h=1,d=1,B=64,k=2,p=1)"),
+        ("block_labels", "nearest_neighbor(n=4096,D=2,g=60)", "block_sparse(h=1,d=1,B=64,k=2,p=4)"),
     ],
 )
 def test_no_theorem_is_vacuous(theorem: str, task: str, architecture: str) -> None:

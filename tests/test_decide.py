@@ -20,7 +20,7 @@ from limen.decisions import decide
 
 SMALL = "(h=1,d=4,p=8)"
 THEOREMS = """streaming_state log_linear_state one_layer_cut separate_tokens block_messages token_index
-window_global composition_depth three_sum_one_layer sparse_average_width"""
+window_global composition_depth three_sum_one_layer sparse_average_width block_cut block_labels"""
 
 
 def verdict(task: str, architecture: str, steps: int = 0, over: str | None = None) -> Verdict:
@@ -29,6 +29,21 @@ def verdict(task: str, architecture: str, steps: int = 0, over: str | None = Non
 
 def test_every_theorem_of_the_design_exists() -> None:
     assert set(THEOREMS.split()) == set(ids("theorems"))
+
+
+FULL = "3*softmax(h=8,d=128,d_k=256,p=32)"
+
+
+@pytest.mark.parametrize(
+    ("task", "name"), [("three_sum(n=2^20,M=2^40)", "3SUM-Indexing"), ("is_tree(n=2^20)", "one cycle or two")]
+)
+def test_a_conjecture_is_named_and_proves_nothing(task: str, name: str) -> None:
+    found = verdict(task, FULL)
+    assert found.answer is Answer.OPEN and found.evidence is None
+    assert found.believed is not None and found.believed.name == name
+    assert f"believed impossible: {name}" in (found.report.believed or "")
+    assert verdict(task, FULL, steps=1).believed is None, "whoever thinks asks again"
+    assert verdict(task, "linear(h=4,d=64)").believed is None, "a theorem says no"
 
 
 def test_a_linear_layer_forgets_a_function_that_is_one_value_too_long() -> None:

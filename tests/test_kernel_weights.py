@@ -7,8 +7,10 @@ import dataclasses
 import json
 import math
 import random
+import re
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,15 @@ from limen_check.weights import margin
 FORMATS = ("float64", "float32", "bfloat16")
 # Where a residue is one that no token has, the rule for sums refuses; and it keeps one error for all counts.
 NOT_DERIVED = {"two_sum(n=1,M=3)", "two_sum_any(n=2,M=3)", "two_sum_any(n=8,M=3)"}
+# Gates, anchors and small weights that are powers of two in the formats of 8 bits of exponent, not in others.
+LONG = {"float64"}, {"float64", "float32"}
+NOT_IN = {
+    "counting_by_carry": LONG[0], "dyck_by_linear": LONG[0], "dyck_by_log_linear": LONG[0],
+    "recall_by_convolution": LONG[0], "dyck_by_gated_delta": LONG[1], "dyck_by_mamba2": LONG[1],
+    "equality_by_softmax_linear": LONG[1], "disjointness_by_softmax_linear": LONG[1],
+    "recall_by_slots": {*FORMATS},  # two pairs share a slot in its examples; larger ones are derived
+}  # fmt: skip
+TRUST = Path(__file__).parents[1] / "docs" / "trust.md"
 
 
 def spelled(task: Task) -> str:
@@ -62,11 +73,10 @@ def derived(c: Construction, precision: str) -> Fraction:
 
 
 def covered() -> list[Construction]:
-    """Every construction that has hints, in all its examples."""
-    found = (
-        c for name in ids("constructions") for c in lookup("constructions", name, Construction).examples()
-    )
-    return [c for c in found if c.hints() is not None]
+    """Every construction that is not said to be argued, in all its examples."""
+    argued = re.findall(r"\w+_by_\w+", TRUST.read_text().partition("## Argued")[2].partition("## How")[0])
+    names = sorted({*ids("constructions")} - {*argued})
+    return [c for name in names for c in lookup("constructions", name, Construction).examples()]
 
 
 def softmax_alone(c: Construction) -> bool:
@@ -99,7 +109,10 @@ def test_all_derived_constructions_are_covered() -> None:
         "two_sum_by_trigonometry", "two_sum_any_by_softmax", "equality_by_softmax", "disjointness_by_softmax",
         "counting_by_softmax", "sparse_average_by_softmax", "composition_by_encoder", "composition_by_stack",
         "eva_by_linear", "equality_by_hybrid", "two_sum_any_by_hybrid", "dyck_by_relu_rnn",
-        "turing_by_recurrence", "three_sum_by_chain_of_thought",
+        "turing_by_recurrence", "three_sum_by_chain_of_thought", "counting_by_carry", "counting_by_hybrid",
+        "disjointness_by_hybrid", "disjointness_by_softmax_linear", "dyck_by_gated_delta", "dyck_by_linear",
+        "dyck_by_gated_linear", "dyck_by_log_linear", "dyck_by_mamba2", "equality_by_softmax_linear",
+        "recall_by_convolution", "recall_by_slots", "sparse_average_by_softmax_linear",
     }  # fmt: skip
 
 
@@ -113,8 +126,8 @@ def test_margin_is_below_all_that_is_seen(c: Construction) -> None:
             sure = derived(c, name)
         except Refused:
             predicted = c.margin(precision)
-            alone = (str(c), str(c.task)) == ("eva_by_linear", "eva(n=1)")  # one key is no unit vector
-            assert predicted is None or predicted < 0.01 or alone or str(c.task) in NOT_DERIVED
+            known = str(c.task) in NOT_DERIVED or name in NOT_IN.get(identifier(c), ())
+            assert predicted is None or predicted < 0.01 or known
             continue
         assert sure > 0 and (c.steps or sure <= truth(Model.of(c), c.task, precision, tokens))
         if c.steps or (c.task.asks == 1 and c.task.length > 64):  # the keys' matrix absorbed into the query

@@ -61,6 +61,14 @@ EXAMPLES = [
     ("equality(n=300)", "log_linear(h=1,d=4,p=8)", 0, "cannot_compare_log_linear"),
     ("composition(m=64,n1=64)", "log_linear(h=1,d=4,p=8)", 0, "cannot_evaluate_log_linear"),
     ("two_sum(n=65536,M=2^32)", "block_sparse(h=1,d=16,B=64,k=16)", 0, "cannot_two_sum"),
+    ("equality(n=4096)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_compare_blocks"),
+    ("disjointness(n=4096)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_compare_blocks"),
+    ("counting(n=4096,S=4096)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_count_blocks"),
+    ("three_sum(n=4096,M=2^20)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_three_blocks"),
+    ("sparse_average(n=4096,q=3)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_average_blocks"),
+    ("is_tree(n=1024)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_tell_trees_blocks"),
+    ("composition(m=512,n1=8)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_compose_blocks"),
+    ("dyck(n=4096,k=2,D=4)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0, "cannot_close_blocks"),
     (
         "composition(m=2048,n1=256)",
         "linear(h=1,d=4,p=8),softmax(h=1,d=4,p=8),linear(h=1,d=4,p=8)",
@@ -480,6 +488,14 @@ ELSEWHERE = [
     ("cannot_think_once_more", "composition(m=64,n1=8)", "softmax(reply_bits=9)", 1),
     ("cannot_think_once_more", "composition(m=64,n1=8,n2=8)", "2*softmax(reply_bits=9)", 1),
     ("cannot_think_once_more", "composition(m=64,n1=8,n2=8)", "softmax(reply_bits=9)", 2),
+    ("cannot_compare_blocks", "equality(n=4096)", "2*block_sparse(h=1,d=4,B=16,k=4,p=8)", 0),
+    ("cannot_compare_blocks", "equality(n=4096)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 1),
+    ("cannot_compare_blocks", "sparse_average(n=4096,q=3)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0),
+    ("cannot_average_blocks", "equality(n=4096)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0),
+    ("cannot_average_blocks", "sparse_average(n=4096,q=1)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0),
+    ("cannot_count_blocks", "counting(n=8,S=64)", "block_sparse(h=1,d=4,B=16,k=4,p=8)", 0),
+    ("cannot_close_blocks", "dyck(n=4096,k=2,D=4)", "block_sparse(h=1,d=4,B=15,k=4,p=8)", 0),
+    ("cannot_tell_trees_blocks", "is_tree(n=1024)", "softmax(h=1,d=4,p=8)", 0),
 ]
 
 

@@ -105,6 +105,16 @@ UNTRUE = [
           form="cannot_three_one_layer", sizes={"t": 47, "a": 1, "b": 1}),
     Claim(task="sparse_average(n=51,q=4)", architecture="softmax(h=1,d=4,p=8)", steps=0,
           form="cannot_average_one_layer", sizes={}),
+    *(
+        Claim(task=task, architecture="block_sparse(h=1,d=4,B=16,k=4,p=8)", steps=0, form=form, sizes=sizes)
+        for task, form, sizes in [
+            ("equality(n=288)", "cannot_compare_blocks", {}),
+            ("sparse_average(n=290,q=3)", "cannot_average_blocks", {}),
+            ("counting(n=288,S=577)", "cannot_count_blocks", {"blocks": 18, "a": 1, "b": 1}),
+            ("composition(m=32,n1=8)", "cannot_compose_blocks", {"blocks": 2, "a": 8, "b": 1}),
+            ("dyck(n=1022,k=2,D=4)", "cannot_close_blocks", {"blocks": 63, "a": 1, "b": 1}),
+        ]
+    ),
     Claim(task="is_tree(n=27)", architecture="softmax(h=1,d=4,p=8)", steps=0,
           form="cannot_tell_trees_one_layer", sizes={"t": 16, "a": 3, "b": 1}),
     Claim(task="is_tree(n=58)", architecture="linear(h=1,d=4,p=8)", steps=0,

@@ -17,6 +17,7 @@ from limen.core.certificate import Bound, Collision, Fits, Run, decode
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.verdict import Answer
+from limen.decisions import decide
 from limen.render.table import FORMATS, lines_of
 from limen.tables import evidence, formula, growth, weights
 from limen.tables.build import build, write
@@ -73,6 +74,14 @@ def test_every_claim_of_the_papers_is_confirmed_sharpened_or_corrected(whole: Ev
     assert orders["log_linear", "eva"] == "Ω(n log n)" and marks["log_linear", "eva"] == "sharper"
     assert marks["linear", "two_sum"] == marks["hybrid", "composition"] == "corrected"
     assert "M = O(n)" in whole["linear", "two_sum"].formula.note  # type: ignore[union-attr]
+
+
+def test_decide_says_of_every_cell_what_the_table_says(whole: EvidenceTable) -> None:
+    for (row, _), cell in whole.cells.items():
+        found = decide(Task.parse(cell.task), ROWS[row].architecture, ROWS[row].steps)
+        believed = found.believed.name if found.believed else ""
+        said = found.answer, bool(found.argued), believed
+        assert said == (cell.answer, cell.argued, cell.believed), cell.task
 
 
 def test_the_two_inputs_of_a_refutation_are_confused_and_differ(whole: EvidenceTable) -> None:

@@ -17,6 +17,8 @@ KEY = re.compile(r"\[([a-z]+\d{4}[a-z0-9]*)\]")
 
 # Where the numbers of a theorem are counted again, over all inputs, protocols or networks of a small size.
 BRUTE_FORCE = {
+    "block_cut": ["test_block_theorems.py::test_there_are_as_many_rows_as_the_inequality_counts"],
+    "block_labels": ["test_block_theorems.py::test_cosines_are_counted_by_brute_force"],
     "block_messages": ["test_sparse_theorems.py::test_no_protocol_beats_the_bound_with_positions"],
     "composition_depth": [
         "test_sharp_networks.py::test_what_a4_fixes_decides_the_output",

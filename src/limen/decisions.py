@@ -15,6 +15,7 @@ from pathlib import Path
 
 from limen import machines as machine
 from limen import placement as fits
+from limen.conjectures import believed
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound, Fits, Machine
@@ -110,6 +111,7 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
         () if evidence else found.remarks(task),
         flips and Flip(size, *flips),
         ceiling,
+        None if evidence or found.argued else believed(task, architecture, steps),
         found.incomplete,
         differences(task, architecture),
         asked=(str(task), str(architecture)),
@@ -223,7 +225,10 @@ def said_of(b: Bound | NoStatement) -> str:
         return f"does not apply: {b.reason}"
     if b.accuracy is not None:
         return f"no weights are right on more than {percent(b.accuracy)} of these inputs: {b.distribution}"
-    return f"the task needs {many(b.needs_bits or 0)} bits, the architecture holds {many(b.has_bits or 0)}"
+    supposed = dict(theorems())[b.theorem].supposes
+    condition = f", if {supposed}" if supposed else ""
+    needs, has = many(b.needs_bits or 0), many(b.has_bits or 0)
+    return f"the task needs {needs} bits, the architecture holds {has}{condition}"
 
 
 def _unchecked(b: Bound | NoStatement) -> str:

@@ -130,13 +130,13 @@ class Ask:
             need(there and d.start <= low and high <= d.last, "there is no such token")
             need(self.before(d) or (c.first == d.first and at[0].shift <= 0), "it may come later")
             return
-        need(self.before(d) and (d.start, d.step) == (0, 1), "no such token, or later")
-        weight = 1  # a place in mixed radix: every digit is asked for, none beyond its radix or the end
+        need(self.before(d) and d.start < d.step, "no such token, or later")
+        weight = d.step  # place // step in mixed radix: every digit, none beyond its radix or the end
         for i, fact in enumerate(at):
             radix, high = fact.key.mod, self.state.span(fact.query, c)[1]
             fixes = fact.key.div == weight and fact.shift == 0 and bool(radix) == (i + 1 < len(at))
             need(fixes, "the facts do not fix a place")
-            need(high <= radix if radix else high * weight <= d.count, "asked for beyond the end")
+            need(high <= radix if radix else high * weight <= d.count * d.step, "asked for beyond the end")
             weight *= radix
 
     def back(self, o: Any) -> Vec:
@@ -252,7 +252,10 @@ def moved(v: Vec, d: Class, facts: Facts, c: Class) -> Vec:
         if isinstance(e, Number):
             return Number(name(e.of), e.div, e.mod)
         there = Read("at", d.name, facts, e)
-        if isinstance(e, Read) and e.how == "at":  # what it had read itself, asked for in the reader's words
+        if isinstance(e, Read) and e.how in (
+            "at",
+            "count",
+        ):  # what it had read itself, asked for in the reader's words
             asked = [f._replace(query=name(f.query)) for f in e.facts if isinstance(f, Line)]
             there = e._replace(facts=frozenset(asked)) if len(asked) == len(e.facts) else there
         alone = c.count == 1 and there.where == c.name and not there.facts  # the reader itself

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from limen_check import architecture, rows
+from limen_check.blocks import block_cut, block_labels
 from limen_check.depth import UNIFORM, Case, Ceiling, Sides, composition_depth
 from limen_check.files import expect, need, rational, shown
 from limen_check.logs import diverges, high, low, one, sets
@@ -212,7 +213,12 @@ def token_index(case: Case) -> Sides:
 _THEOREMS: dict[str, Callable[[Case], Sides | Ceiling]] = {
     "streaming_state": streaming_state, "log_linear_state": streaming_state, "window_global": window_global,
     "block_messages": block_messages, "token_index": token_index, "composition_depth": composition_depth,
+    "block_cut": block_cut, "block_labels": block_labels,
 } | {route.partition("/")[0]: one_layer for route in _FAMILIES}  # fmt: skip
+_SUPPOSES = {
+    "block_labels": "each score of a token is one of 2^p numbers, "
+    "and a block's score is a function of its tokens' scores"
+}
 _COQ = {  # what of them Coq has checked, and the tasks whose counts are checked with it
     "streaming_state": ("streaming_state", "eva index retrieval composition facts equality disjointness"),
     "log_linear_state": ("log_linear_state", "eva index retrieval"),
@@ -223,6 +229,7 @@ _COQ = {  # what of them Coq has checked, and the tasks whose counts are checked
     "composition_depth/W": ("each_w", "composition facts"),
     "composition_depth/B4": ("two_full", "composition facts"),
     "composition_depth/E": ("three_hops", "composition facts"),
+    "block_cut": ("block_cut", "dyck"),
 }
 
 
@@ -255,6 +262,7 @@ def check_bound(c: Mapping[str, Any]) -> str:
     sizes = "".join(f", {name}={shown(size)}" for name, size in sorted(c["sizes"].items()))
     file, tasks = _COQ.get(by, ("", ""))
     counted = c["task"].partition("(")[0] in tasks.split() and "absent=true" not in c["task"]
+    what += f" if {_SUPPOSES[c['theorem']]}" if c["theorem"] in _SUPPOSES else ""
     proved = f"proofs/{file}.v{'' if counted else ', its counts in prose'}" if file else "prose"
     return f"{c['architecture']}{steps} {what}; by {by}{sizes}, proved in {proved}"
 

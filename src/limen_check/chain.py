@@ -17,7 +17,20 @@ from limen_check.files import Refused, need, typed
 from limen_check.readout import Also, At, Digits
 from limen_check.scores import matched
 from limen_check.state import State
-from limen_check.tasks import NO_FACTS, OTHER, PLACE, TOKEN, Cell, Class, Line, Listed, Machine, Number, Read
+from limen_check.tasks import (
+    NO_FACTS,
+    OTHER,
+    PLACE,
+    TOKEN,
+    Cell,
+    Class,
+    Decision,
+    Line,
+    Listed,
+    Machine,
+    Number,
+    Read,
+)
 from limen_check.text import Call, parse_call, parse_stack
 from limen_check.vectors import ONE, ZERO, Column, Vec, level
 
@@ -49,8 +62,8 @@ def margin(
     """The least margin of all written tokens and of the answer."""
     call, digits = parse_call(task), Digits.of(header)
     need(header["answers"] == 1 << digits.bits, "tokens that cannot be written")
-    if call.name == "composition":
-        return _composition(tasks.spec(task), steps, forward, digits)
+    if call.name in ("composition", "nearest_neighbor", "recall"):
+        return _written(tasks.spec(task, how="pairs"), steps, forward, digits)
     ahead = [
         part.arguments.get("bidirectional") for layer in parse_stack(header["architecture"]) for part in layer
     ]
@@ -61,22 +74,32 @@ def margin(
     return _three_sum(call, steps, forward, digits, hints.get("blocks"))
 
 
-def _composition(asked: tasks.Spec, steps: int, forward: Forward, digits: Digits) -> Fraction:
+def _written(asked: tasks.Spec, steps: int, forward: Forward, digits: Digits) -> Fraction:
     """Token after token: what the last one writes are the digits of some numbers, in its own words."""
     need(1 <= steps <= len(asked.classes), "no chain of so many steps")
     c, length, least, written = asked.classes[-1], sum(c.count for c in asked.classes), [], dict[str, Any]()
     answer: Any = asked.answer[0]
-    for k in range(steps + 1):
-        later = (1,) * (steps - k)
-        state = forward(replace(asked, written=written, later=later))
+    for k in range(steps):
+        state = forward(replace(asked, written=written, later=(1,) * (steps - k)))
         pieces, gap = digits.pieces(state, c)
         least.append(gap)
-        if later:
-            new = Class(f"step{k + 1}", length + k, 0, 1, 1, 0, 1 << digits.bits)
-            written[new.name] = tuple(p._replace(number=_behind(p.number, c, new)) for p in pieces)
-            c, answer, asked = new, _behind(answer, c, new), replace(asked, classes=(*asked.classes, new))
+        new = Class(f"step{k + 1}", length + k, 0, 1, 1, 0, 1 << digits.bits)
+        written[new.name] = tuple(p._replace(number=_behind(p.number, c, new)) for p in pieces)
+        answer, asked = _told_behind(answer, c, new), replace(asked, classes=(*asked.classes, new))
+        c = new
+    state = forward(replace(asked, written=written))
+    if isinstance(answer, Decision):
+        return min(*least, digits.decided(state, c, [answer]))
+    pieces, gap = digits.pieces(state, c)
     need([(p.start, p.number) for p in pieces] == [(0, answer)], "another answer")
-    return min(least)
+    return min(*least, gap)
+
+
+def _told_behind(answer: Any, c: Class, behind: Class) -> Any:
+    """What the answer is, or what decides it, in the words of the token behind."""
+    if isinstance(answer, Decision):
+        return answer._replace(numbers=tuple(_behind(n, c, behind) for n in answer.numbers))
+    return _behind(answer, c, behind)
 
 
 def _behind(n: Number, c: Class, behind: Class) -> Any:

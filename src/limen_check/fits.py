@@ -40,6 +40,10 @@ def check_solves(c: Mapping[str, Any], model: Model) -> str:
 def check_fits(c: Mapping[str, Any], model: Model) -> str:
     """The same, and the architecture holds the model's layers in a precision that is enough."""
     architecture.read(c["architecture"])  # also what is not used has to exist
+    for part in (part for layer in parse_stack(c["architecture"]) for part in layer):
+        length = sum(segment["count"] for segment in model.header["embedding"]["segments"])
+        reads = part.name != "log_linear" or length <= 1 << _size(part, "levels") - 1
+        need(reads, "a text beyond the levels of a part, though it is not used")
     sentence, wanted = check_solves(c, model), parse_stack(model.header["architecture"])
     left, bits = iter(parse_stack(c["architecture"])), []
     for i, layer in enumerate(wanted):  # each in the first one left that holds it
@@ -65,7 +69,7 @@ def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> lis
 
     Parts that add to one column are added and rounded in their order, so each needs a part of its own, behind
     the last one.  Each head of the model has keys and values of its own, so as many sets of them are needed.
-    A linear part that says how few bits its numbers take, which its rule sees, does not set the precision.
+    A part that says how few bits its numbers take, which its rule sees (`few`), does not set the precision.
     """
     heads = [min(_size(part, "h", 1), _size(part, "kv_heads", _size(part, "h", 1))) for part in there]
     bits, first = [], 0
@@ -75,7 +79,7 @@ def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> lis
         if at is None:
             return None
         heads[at], first = heads[at] - h, 0 if apart else at + 1
-        if want.name != "linear" or "p" not in want.arguments:
+        if want.name not in ("linear", "mamba2") or "p" not in want.arguments:
             bits.append(_size(there[at], "p"))
     return bits
 
@@ -85,12 +89,18 @@ def _size(part: Call, key: str, default: Value = "") -> int:
 
 
 def _within(want: Call, part: Call) -> bool:
-    """Whether sizes that can be filled up with zeros are there, and all others are the same."""
+    """Whether sizes that can be filled up with zeros are there, and all others are the same.
+
+    Features of an unused key column must be 0 (`turns`): elu1(0) and e^0 are not.  The norm of mamba2
+    is over all of its channels.
+    """
     mine, its = want.arguments, part.arguments
     if want.name != part.name or not mine.keys() <= its.keys() or _size(part, "p") < _size(want, "p", 1):
         return False
     said: dict[str, Any] = _UNSAID | ({"d_k": mine["d"]} if "d" in mine else {}) | mine
-    turns = said.get("phi", "relu") in ("relu", "identity")  # then an unused key column stays unused
+    turns = said.get("phi", said.get("over", "relu")) in ("relu", "identity", "mamba2", "gated_delta")
+    if want.name == "mamba2" and (mine["h"], mine["d"]) != (its["h"], its["d"]):
+        return False
     for key, size in its.items():
         least = said.get(key, "")
         both = type(size) is type(least)

@@ -159,7 +159,7 @@ def share(ask: Ask, d: Class) -> Vec:
     stray = ask.others([d, *on], base, m.gain, ZERO)
     stray += ZERO if m.cost is None else ask.weight(d.count, m.cost)
     need(stray < Fraction(1, 64) and (not m.pairs or bool(on)), "too much weight elsewhere, or nobody shares")
-    facts, low, high = (facts, {}, _fixed(value)) if facts else _two_values(ask, value, d)
+    facts, low, high = (facts, {}, _fixed(value)) if facts else two_values(ask, value, d)
     rest, fixed = 0 if m.pairs else 1, sum(e.count for e in on)
     valued = sum(e.count for e in ask.seen if any(v.cap for v in ask.value[e.name].forms.values()))
     uneven = 0 if 16 * stray < ask.f.acc else 2 * stray + 2 * (fixed + d.count) * ask.f.acc
@@ -176,7 +176,7 @@ def share(ask: Ask, d: Class) -> Vec:
     return Vec.table(Number(Read("count", d.name, facts)), counts, columns).plus(Vec.of({}, err))
 
 
-def _two_values(ask: Ask, v: Vec, d: Class) -> tuple[Facts, dict[int, Fraction], dict[int, Fraction]]:
+def two_values(ask: Ask, v: Vec, d: Class) -> tuple[Facts, dict[int, Fraction], dict[int, Fraction]]:
     """A value that is one thing in some rows of one number, and another in the others."""
     need(len(v.terms) == 1, "not one number decides the value")
     (columns,), (fields, keys) = v.terms.values(), v.flat(v.terms)

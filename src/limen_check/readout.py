@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from limen_check.files import expect, need
+from limen_check.files import Refused, expect, need
 from limen_check.state import State
 from limen_check.tasks import Class, Decision, Number, Piece
 from limen_check.text import parse_call
@@ -22,7 +22,10 @@ def margin(state: State, c: Class) -> Fraction:
     need(state.header["answers"] == state.spec.answers, "other answers than the task has")
     if state.header["readout"] == "linear":
         return _linear(state, c)
-    pieces, least = Digits.of(state.header).pieces(state, c)
+    digits, ways = Digits.of(state.header), [w for w in state.spec.answer if isinstance(w, Decision)]
+    if ways:
+        return digits.decided(state, c, ways)
+    pieces, least = digits.pieces(state, c)
     right = [[(0, state.plain(way, c))] for way in state.spec.answer if isinstance(way, Number)]
     spelled = [(p.start, p.number) for p in pieces]
     need(spelled in right or (not spelled and state.spec.answers == 1), "another number is written")
@@ -54,6 +57,18 @@ class Digits(NamedTuple):
         error = f.inside(logit, self.bits, None)
         need(2 * logit <= f.largest, "a logit overflows")
         return 2 * min(ends) - 2 * (error + f.u * (logit + error))
+
+    def decided(self, state: State, c: Class, ways: list[Decision]) -> Fraction:
+        """By the first of some ways to decide of which all numbers are read."""
+        x = state.x[c.name]
+        named = {state.plain(n, c): n for n in x.terms if isinstance(n, Number)}
+        way = next((way for way in ways if {*way.numbers} <= named.keys()), None)
+        if way is None:
+            raise Refused("the digits do not read what decides")
+        numbers, right = [named[n] for n in way.numbers], way.right
+        return self.by_rows(
+            x, state.f, {n: x.keys[n] for n in numbers}, lambda at: right(tuple(at[n] for n in numbers))
+        )
 
     def by_rows(self, x: Vec, f: Format, also: Also, right: Callable[[At], int]) -> Fraction:
         """Where the answer is a function of rows."""
@@ -125,8 +140,11 @@ def readings(x: Vec, columns: Iterable[int], also: Also) -> Iterator[tuple[At, l
 
 def _linear(state: State, c: Class) -> Fraction:
     """The task decides by some numbers: all of them are read, and what else is read may be anything."""
-    U, f = state.matrix("readout.U"), state.f
-    logits = state.x[c.name].times(U, f).plus(state.vector("readout.u"), f)
+    logits = (
+        state.x[c.name].times(state.matrix("readout.U"), state.f).plus(state.vector("readout.u"), state.f)
+    )
+    if c.name in state.spec.wrong:
+        return logits[0].ends[0] - max(logits[a].ends[1] for a in range(1, state.spec.answers))
     named = {state.plain(n, c): n for n in logits.terms if isinstance(n, Number)}
     ways = [way for way in state.spec.answer if isinstance(way, Decision) and {*way.numbers} <= named.keys()]
     need(ways, "the logits do not read what decides")

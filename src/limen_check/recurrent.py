@@ -1,4 +1,4 @@
-"""Recurrences: a linear state with one writer (R4, R11), a ReLU recurrence against the task's machine (R12).
+"""A ReLU recurrence against the task's machine (R12).
 
 A ReLU recurrence over finite fields whose states are exact numbers is a finite machine.  It is followed side
 by side with the machine of the task's spec, cell by cell: a CELL (a flag, a slot of a stack, a counter)
@@ -12,76 +12,17 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from limen_check.attention import Ask, asks, moved
+from limen_check import carried
 from limen_check.files import expect, need, typed
 from limen_check.readout import readings
-from limen_check.scores import Match
 from limen_check.state import State
-from limen_check.tasks import PLACE, Class, Decision, Machine, Number, Read, Spec
+from limen_check.tasks import Class, Decision, Machine, Number, Read, Spec
 from limen_check.text import Call
-from limen_check.vectors import ONE, ZERO, Column, Interval, Vec, grain, level
+from limen_check.vectors import ONE, ZERO, Column, Interval, Vec, grain
 
 _WORK = 1 << 21  # units that are evaluated in one layer
 Ids = tuple[int, ...]  # names of intervals
 Standing = dict[str, dict[int, Ids]]  # cell -> its value -> the numbers in its columns
-
-
-def linear(s: State, at: str, call: Call) -> dict[str, Vec]:
-    """One head whose state has one writer for whoever asks."""
-    phi, p = call.arguments.get("phi"), min(64, call.number("p", default=64))
-    how = phi, call.arguments.get("normalise", True), call.number("h")
-    need(how in (("relu", True, 1), ("identity", False, 1)), "another linear state")
-    Q, K, V, O = (s.matrix(f"{at}.{name}") for name in "QKVO")
-    asked = asks(s, Q, K, V)
-    key, value = next((ask.key, ask.value) for ask in asked.values())
-    sides = [ask.q for ask in asked.values()], key.values(), value.values()
-    sizes = [max([ONE, *(form.cap for x in side for form in x.forms.values())]) for side in sides]
-    room = call.number("d_k", default=call.number("d")) * s.length * prod(sizes)  # all that may be summed
-    need(s.short and 8 * room <= s.f.largest, "a linear state overflows, or is too long")  # 0·∞ is no number
-    if "p" in call.arguments:
-        nothing = all(not key[d.name].forms or not value[d.name].forms for d in s.text)
-        looked_at = phi == "identity" and (nothing or any(ask.q.forms for ask in asked.values()))
-        need(looked_at, "a linear state whose numbers are not looked at")
-    return {name: _carried(ask, phi == "relu", p).times(O, s.f) for name, ask in asked.items()}
-
-
-def _carried(ask: Ask, relu: bool, p: int) -> Vec:
-    """R4, normalised, and R11: φ(q) and φ(k) are unit vectors, and one token alone has the key asked for."""
-    q, writers = ask.q.relu() if relu else ask.q, []
-    if not q.forms:
-        return Vec.of({})
-    for d in ask.seen if p == 64 else ask.state.text:
-        k = ask.key[d.name].relu() if relu else ask.key[d.name]
-        writers += [(d, k)] if k.forms and (relu or ask.value[d.name].forms) else []
-    need(len(writers) == 1, "not one class of tokens writes into a linear state")
-    (d, k), value = writers[0], ask.value[writers[0][0].name]
-    (x, asked), (y, under) = _units(q), _units(k)
-    row = {c: b for b, c in under.items()}
-    apart = y is None or (y.of == PLACE and y.div == 1 and ask.state.plain(y, d).mod == 0)
-    need(apart and len(row) == len(under), "two tokens may have the same key")
-    need(all(c in row for c in asked.values()), "what is asked for was never written")
-    few = p == 64 or all(v.step and len({*v.values, ZERO}) <= 1 << p for v in value.forms.values())
-    need(few, f"more than {p} bits")
-    pairs = [] if y is None else [(x, y, {a: row[c] for a, c in asked.items()})]
-    facts = ask.relation(Match(pairs, None, ZERO, ZERO, {}), d)
-    ask.unique(facts, d)
-    return moved(value, d, facts, ask.c)
-
-
-def _units(x: Vec) -> tuple[Number | None, dict[Any, int]]:
-    """The one number whose rows are unit vectors, or none, and the column of each row's 1."""
-    field: Any = next(iter(x.terms), None)
-    keys = (None,) if field is None else x.keys[field]
-    at: dict[Any, list[int]] = {key: [] for key in keys}
-    for c, form in x.forms.items():
-        column = form.terms.get(field, level(ZERO, len(keys)))
-        levels = [v + form.const for v in column.levels]
-        need({*levels} <= {ZERO, ONE}, "the keys of a linear state are no unit vectors")
-        for key in (key for key, i in zip(keys, column.at, strict=True) if levels[i]):
-            at[key].append(c)
-    units = x.exact and len(x.terms) < 2 and all(len(ones) == 1 for ones in at.values())
-    need(units and isinstance(field, Number | None), "the keys of a linear state are no unit vectors")
-    return field, {key: ones[0] for key, ones in at.items()}
 
 
 def machine_of(spec: Spec) -> Machine:
@@ -112,7 +53,9 @@ def shapes(call: Call, width: int) -> dict[str, tuple[int, ...]]:
 
 
 def relu_rnn(s: State, at: str, call: Call) -> dict[str, Vec]:
-    """What it adds to every class: its state, as numbers that are cells of the machine, times O."""
+    """What it adds to every class: its state, as numbers that are cells of the machine, times O; or R19."""
+    if "cells" not in s.hints:
+        return carried.relu_rnn(s, at, call.number("stages", default=1))
     O, r = s.matrix(f"{at}.O"), Recurrence(s, at, call)
     after, out = r.follow(), {}
     for c in s.classes.values():
@@ -220,8 +163,9 @@ class Recurrence:
         after: dict[str, Standing] = {}
         for c in self.order:
             now = {cell: self.turned(cell, c, now) for cell in self.cells}
-            stale = {*self.cells} if c.count > 1 else set()
-            while stale:  # closed under further tokens of the class
+            stale, left = {*self.cells}, c.count - 1
+            while stale and left:  # after as many tokens as the class has, or closed under further ones
+                left -= 1
                 new = {cell: self.turned(cell, c, now) for cell in stale}
                 same = all(new[cell].get(v, ids) == ids for cell in new for v, ids in now[cell].items())
                 need(same, "a cell stands there in two ways")

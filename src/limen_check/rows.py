@@ -135,12 +135,18 @@ def _retrieval(t: int, n: int, D: int, V: int, absent: int) -> Count:
     return with_keys if absent else one(V, t, exact=False)
 
 
+@lru_cache(maxsize=8)
+def directions(D: int, g: int) -> int:
+    """Points of {-g … g}^D but 0, up to a positive factor: all without a common divisor."""
+    found: dict[int, int] = {}
+    for r in range(1, g + 1):
+        found[r] = (2 * r + 1) ** D - 1 - sum(found[r // d] for d in range(2, r + 1))
+    return found[g]
+
+
 def _nearest_neighbor(t: int, n: int, D: int, g: int) -> Count:
     """Two for each label read, while the points have different directions: a point asks for its label."""
-    directions: dict[int, int] = {}
-    for r in range(1, g + 1):
-        directions[r] = (2 * r + 1) ** D - 1 - sum(directions[r // d] for d in range(2, r + 1))
-    return one(2, min(t // 2, directions[g]), exact=False)
+    return one(2, min(t // 2, directions(D, g)), exact=False)
 
 
 class _Spec(NamedTuple):

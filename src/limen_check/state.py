@@ -65,7 +65,7 @@ class State:
                 if not mod or low // mod == last // mod:  # it does not begin anew
                     return (low % mod, last % mod + 1) if mod else (low, last + 1)
                 return 0, mod
-            case Read("at", where, _, inner):
+            case Read("at" | "nearest", where, _, inner):
                 return self.span(inner, self.classes[where])
             case Read("back", _, _, inner):
                 ends = [self.span(inner, e) for e in self.text]

@@ -7,6 +7,7 @@ A number is an integer (of // div) % mod of a token, mod = 0 for none, and `of` 
     Read("at", c, facts, e)     e of THE token of class c that the facts single out
     Read("back", o, {}, e)      e of the token o positions before
     Read("exists", c, facts)    1 if a token of class c at or before it satisfies the facts, else 0
+    Read("nearest", c, {}, e)   e of the token of class c that is nearest to it, or whose point is
     Read("found", c, facts, k)  the number k of that token, or k's modulus where there is none
     Read("count", c, facts)     how many there are in all
     Cell(i, size)               cell i of the task's machine, below `size`, after this token
@@ -23,9 +24,11 @@ A sceptic reads here whether this is the task; everything else is derived from t
 
 from collections import namedtuple
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import product
 from math import prod
+from operator import mul
 from typing import Any, NamedTuple
 
 from limen_check import rows
@@ -90,6 +93,19 @@ class Machine(NamedTuple):
     turn: Callable[[str, tuple[int, ...], Any], int]
 
 
+class Steps(NamedTuple):
+    """The task as a machine of few states: `turn` of a state and an id is a state, or None if it knows none.
+
+    `all` are the pairs of a state and an id, by which tokens are known; all ids are below `ids`.
+    """
+
+    start: Hashable
+    ids: int
+    turn: Callable[[Any, int], Hashable]
+    all: list[tuple[Any, int]]
+    field: Number
+
+
 @dataclass(frozen=True)
 class Spec:
     """`answer` says the same in one or more ways.
@@ -107,6 +123,9 @@ class Spec:
     promises: frozenset[tuple[str, str, Facts]] = frozenset()
     sums: tuple[int, ...] = ()
     machine: Machine | None = None
+    steps: Steps | None = None
+    nearness: Callable[[int, int], Any] | None = None  # of a query's id and a point's: larger is nearer
+    wrong: tuple[str, ...] = ()  # of those that ask: who must say 0, whatever else is known
     ids: Mapping[str, frozenset[int]] = field(default_factory=dict)
     written: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
     later: tuple[int, ...] = ()
@@ -195,6 +214,18 @@ def _recall(n: int, V: int, q: int) -> Spec:
     return Spec(tuple(classes), ("even", "odd")[: 1 + (q > 1)], V, (answer,), promises)
 
 
+def _recall_in_pairs(n: int, V: int, q: int) -> Spec:
+    """The same for one key that is asked for: pairs of a key and a value, then the key."""
+    need(q == 1, "several keys are asked for")
+    sizes = ("keys", 0, 0, 2, n), ("values", 0, 1, 2, n), ("query", 2 * n, 0, 1, 1)
+    asked: Facts = frozenset({Line(Number(TOKEN), Number(TOKEN))})
+    pair = Number(Read("at", "keys", asked, PLACE), 2)
+    facts = NO_FACTS if n == 1 else frozenset({Line(Number(PLACE, 2), pair)})
+    answer = Number(Read("at", "values", facts, TOKEN))
+    classes = tuple(Class(*size, 0, V) for size in sizes)
+    return Spec(classes, ("query",), V, (answer,), frozenset({("one", "keys", asked)}))
+
+
 def _composition(m: int, **n: int) -> Spec:
     """i_0 = z_0, i_1 = z_1(i_0), i_{l+1} = z_{l+1}(w_l, i_l); z_l(ω, ι) stands at ω·N_{l-2} + ι."""
     parts = (1, *n.values())  # n_0 = 1: z_1 has no parts
@@ -231,8 +262,43 @@ def _counting(n: int, S: int) -> Spec:
 def _sparse_average(n: int, q: int) -> Spec:
     """How many of the z at the places y_1 < … < y_q are 1?"""
     fetched = listed(Number(Read("at", "z", at_place(n, Number(TOKEN)), TOKEN)), rows={(1,)})
-    ones = Decision((Number(Read("count", "y", frozenset({fetched}))),), lambda row: int(row[0]))
-    return Spec(text(("z", n, 0, 2), ("y", q, 0, n), last="last"), ("last",), q + 1, (ones,))
+    machine = Machine(
+        cells={"count": Cell("count", q + 1)},
+        numbers={"y": fetched.keys},
+        action=lambda c, at: int(c == "y" and at in fetched.rows),
+        reads=lambda cell: ("count",),
+        turn=lambda cell, old, hit: old[0] + hit,
+    )
+    numbers = Number(Read("count", "y", frozenset({fetched}))), Number(machine.cells["count"])
+    ways = tuple(Decision((number,), lambda row: int(row[0])) for number in numbers)
+    classes = text(("z", n, 0, 2), ("y", q, 0, n), last="last")
+    return Spec(classes, ("last",), q + 1, ways, machine=machine)
+
+
+def _nearest_neighbor(n: int, D: int, g: int) -> Spec:
+    """Points in {-g..g}^D without 0 and their labels in turn, then a point: the label of the nearest?
+
+    A cosine s/(|q||v|) rises with s|s|/|v|².  Labels are the ids behind those of points.
+    """
+    need(D <= 8 and g <= 8 and (2 * g + 1) ** D <= 1 << 8, "too many points to look at")
+    base, points = 2 * g + 1, (2 * g + 1) ** D
+
+    def vector(i: int) -> list[int]:
+        return [i // base**j % base - g for j in range(D)]
+
+    def nearness(q: int, i: int) -> Fraction:
+        v, s = vector(i), sum(map(mul, vector(q), vector(i)))
+        return Fraction(s * abs(s), sum(map(mul, v, v)))
+
+    classes = Class("points", 0, 0, 2, n, 0, points), Class("labels", 0, 1, 2, n, points, points + 2)
+    found = Number(Read("nearest", "points", NO_FACTS, PLACE), 2)
+    facts = NO_FACTS if n == 1 else frozenset({Line(Number(PLACE, 2), found)})
+    labels = Number(Read("at", "labels", facts, TOKEN)), Number(Read("nearest", "labels", NO_FACTS, TOKEN))
+    ways = tuple(Decision((label,), lambda row: int(row[0]) - points) for label in labels)
+    ids = frozenset(range(points)) - {points // 2}
+    query = Class("query", 2 * n, 0, 1, 1, 0, points)
+    told = {"points": ids, "query": ids}
+    return Spec((*classes, query), ("query",), 2, ways, nearness=nearness, ids=told)
 
 
 def _dyck(n: int, k: int, D: int) -> Spec:
@@ -259,18 +325,55 @@ def _dyck(n: int, k: int, D: int) -> Spec:
     return Spec(text(("text", n, 0, 2 * k), last="last"), ("last",), 2, (answer,), machine=machine)
 
 
+def _dyck_by_steps(n: int, k: int, D: int, segments: int) -> Spec:
+    """The same: a state is the first bracket's kind and those that are open; behind a fault all is wrong."""
+    need(D <= 64 and k ** (D + 1) * k <= 1 << 10 and segments <= 2, "a stack too deep to be followed")
+    stacks = [stack for h in range(D + 1) for stack in product(range(k), repeat=h)]
+    states: list[Any] = [None, *((kind, stack) for kind in range(k) for stack in stacks)]
+
+    def turn(state: Any, read: int) -> Any:
+        kind, stack = state or (read % k, ())
+        if read < k:
+            return (kind, (*stack, read)) if len(stack) < D else None
+        return (kind, stack[:-1]) if stack and stack[-1] == read - k else None
+
+    pairs = [(state, read) for state in states for read in range(2 * k)]
+    field = Number(Cell("step", len(pairs)))
+    classes = text(
+        *([("first", 1, 0, 2 * k), ("rest", n - 1, 0, 2 * k)] if segments == 2 else [("text", n, 0, 2 * k)]),
+        last="last",
+    )
+    wild = [replace(c, name=c.name + "~", view=True) for c in classes if c.count > 1 or c.view]
+
+    def right(row: tuple[Any, ...]) -> int:
+        after = turn(*pairs[row[0]])
+        return int(after is not None and not after[1])
+
+    answer = Decision((field,), right)
+    steps = Steps(None, 2 * k, turn, pairs, field)
+    return Spec((*classes, *wild), ("last", "last~"), 2, (answer,), steps=steps, wrong=("last~",))
+
+
 _SPECS: dict[str, Callable[..., Spec]] = {
     "eva": lambda n: _index(n, n), "index": _index, "retrieval": _retrieval, "two_sum": _two_sum,
     "two_sum_any": _two_sum_any, "equality": lambda n: _compared(n, {(0, 1), (1, 0)}),
     "disjointness": lambda n: _compared(n, {(1, 1)}), "recall": _recall, "composition": _composition,
     "cgram": _cgram, "counting": _counting, "sparse_average": _sparse_average, "dyck": _dyck,
+    "nearest_neighbor": _nearest_neighbor,
 }  # fmt: skip
 
 
-def spec(task: str) -> Spec:
-    """The task that a text names, its sizes being checked; refused where no rule speaks of it."""
+def spec(task: str, segments: int = 0, how: Any = None) -> Spec:
+    """The task that a text names, its sizes being checked; refused where no rule speaks of it.
+
+    Some are said in two ways: `how`, and by the number of segments that the model cuts the text into.
+    """
     known = parse_call(task).name
     need(known in _SPECS, "no rule speaks of this task")
     sizes = rows.read(task).sizes
     expect(max(sizes.values()) < 1 << 62, f"{known}: a size is too large")
+    if (known, how) == ("dyck", "steps"):
+        return _dyck_by_steps(segments=segments, **sizes)
+    if (known, how) == ("recall", "pairs"):
+        return _recall_in_pairs(**sizes)
     return _SPECS[known](**sizes)

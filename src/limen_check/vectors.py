@@ -8,7 +8,7 @@ All numbers are rationals; an error interval may be made wider, never narrower.
 from collections import namedtuple
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, product
 from math import ceil, prod
 from typing import Any, NamedTuple
@@ -197,6 +197,18 @@ class Form:
         return self if (low, high) == self.err else Form(self.const, self.terms, (low, high))
 
 
+def _one_hot(parts: Sequence[tuple[Form, Fraction]]) -> bool:
+    """Whether in every row of one field one number at most is not 0, and that is 1: a sum picks a weight."""
+    names = {name for form, _ in parts for name in form.terms}
+    plain = all(form.err == NONE and not form.const and not form.many for form, _ in parts)
+    if len(names) != 1 or not plain:
+        return False
+    (name,) = names
+    columns = [form.terms[name] for form, _ in parts]
+    ones = all({*column.levels} <= {ZERO, ONE} for column in columns)
+    return ones and all(sum(row) <= 1 for row in zip(*(column.rows() for column in columns), strict=True))
+
+
 class Vec:
     """The numbers of a token by columns, and the rows of all fields.  A column that is not named is 0."""
 
@@ -245,10 +257,19 @@ class Vec:
             step = None if None in steps else min(filter(None, steps), default=None)
             if len(used) == 1 and grain(used[0][1]) == abs(used[0][1]):  # times a power of two: exact
                 e = ZERO if step and step >= f.tiny else f.tiny
+            elif _one_hot(used) and step and step >= f.tiny:
+                e = ZERO
             else:
                 e = f.inside(sizes, len(used), step)
             need(sizes + e <= f.largest, "a sum overflows")  # nor does a part of it
-            forms[c] = Form.sum(parts, (-e, e)).rounded(f)
+            made = Form.sum(parts, (-e, e)).rounded(f)
+            lows = [min(w * end for end in form.ends) for form, w in parts]
+            if made.err != NONE and not made.terms and min(lows, default=ZERO) >= 0:
+                least = f.rn(
+                    max(ZERO, max(lows) * (1 - 2 * f.acc) - f.tiny)
+                )  # none of numbers ≥ 0 is above their sum
+                made = Form(made.const, {}, (max(least - made.const, made.err[0]), made.err[1]))
+            forms[c] = made
         return Vec(forms, self.keys)
 
     def plus(self, other: "Vec", f: Format | None = None) -> "Vec":
@@ -278,19 +299,36 @@ class Vec:
         return tuple(chain.from_iterable(fields)), [tuple(chain.from_iterable(row)) for row in rows]
 
     def relu(self) -> "Vec":
-        """On all rows of the fields that a number depends on, interval ends included: monotone."""
-        forms, keys = {}, dict(self.keys)
-        for c, form in self.forms.items():
-            names = sorted(form.terms, key=repr)
-            need(prod(len(self.keys[n]) for n in names) <= 1 << 16, "a ReLU reads too many rows")
-            before = [sum(row, form.const) for row in product(*(form.terms[n].rows() for n in names))]
-            lo = min(max(ZERO, v + form.err[0]) - max(ZERO, v) for v in {*before})
-            hi = max(max(ZERO, v + form.err[1]) - max(ZERO, v) for v in {*before})
-            made, name = Column.of([max(ZERO, v) for v in before]), names[0] if names else None
+        return self.map(lambda lo, hi: (max(ZERO, lo), max(ZERO, hi)))
+
+    def map(self, g: Callable[[Fraction, Fraction], Interval], columns: Iterable[int] = ()) -> "Vec":
+        """A function of every number, and of 0 in `columns`: on all rows of the fields that it depends on.
+
+        g takes the ends of an interval to ends of what may come out.
+        """
+        forms, keys, known = {}, dict(self.keys), lru_cache(None)(g)
+        for c in {*self.forms, *columns}:
+            form = self[c]
+            vary = [n for n, column in form.terms.items() if not column.fixed] or form.terms
+            base = sum((column.least for n, column in form.terms.items() if n not in vary), form.const)
+            names = sorted(vary, key=repr)
+            columns_ = [form.terms[n] for n in names]
+            need(prod(len(self.keys[n]) for n in names) <= 1 << 17, "a function reads too many rows")
+            sums = {
+                i: sum((x.levels[k] for x, k in zip(columns_, i, strict=True)), base)
+                for i in product(*(range(len(x.levels)) for x in columns_))
+            }
+            level = {i: known(v, v)[0] for i, v in sums.items()}
+            ends = [(known(v + form.err[0], v + form.err[1]), level[i]) for i, v in sums.items()]
+            err = min(lo - y for (lo, _), y in ends), max(hi - y for (_, hi), y in ends)
+            number = {v: i for i, v in enumerate(dict.fromkeys(level.values()))}
+            at = {i: number[y] for i, y in level.items()}
+            made = Column(tuple(number), [at[i] for i in product(*(x.at for x in columns_))])
+            name = names[0] if names else None
             if len(names) > 1:
                 fields, rows = self.flat(names)
                 name = Joint(fields)
                 need(keys.setdefault(name, tuple(rows)) == tuple(rows), "fields in two orders")
-            known = Form(ZERO, {name: made}) if names else Form(made.least)
-            forms[c] = Form.sum([(known, ONE)], (lo, hi))
+            exact = Form(ZERO, {name: made}) if names else Form(made.least)
+            forms[c] = Form.sum([(exact, ONE)], err)
         return Vec(forms, keys)

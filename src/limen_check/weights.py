@@ -10,7 +10,19 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from limen_check import chain, pooling, readout, recurrent
+from limen_check import (
+    carried,
+    chain,
+    delta,
+    linear,
+    mamba,
+    nearest,
+    pooling,
+    readout,
+    recurrent,
+    sparse,
+    steps,
+)
 from limen_check.attention import Ask, asks
 from limen_check.files import Model, expect, need
 from limen_check.state import State
@@ -22,14 +34,19 @@ Shapes = dict[str, tuple[int, ...]]
 _RULES: dict[str, tuple[int, Callable[..., Vec]]] = {  # of so many classes
     "one": (1, Ask.one), "exists": (2, pooling.exists), "hit": (2, partial(pooling.exists, rows=True)),
     "found": (2, pooling.found), "pair": (2, pooling.pair), "latest": (2, chain.latest),
-    "share": (1, pooling.share),
+    "share": (1, pooling.share), "nearest": (1, nearest.nearest),
+}  # fmt: skip
+_OPTIONS = {
+    "softmax": {"kv_heads", "bidirectional"}, "window": {"kv_heads", "W"},
+    "masked_softmax": {"kv_heads", "first", "last"}, "linear": {"phi", "normalise"},
+    "block_sparse": {"B", "k"},
 }  # fmt: skip
 
 
 def _projections(call: Call, width: int) -> Shapes:
     """h heads with keys and values of their own."""
-    known = {"softmax": {"kv_heads", "bidirectional"}, "linear": {"phi", "normalise"}}[call.name]
-    need(call.arguments.keys() <= {"h", "d", "d_k", "p"} | known, f"{call.name} with other options")
+    known = _OPTIONS[call.name] | {"h", "d", "d_k", "p"}
+    need(call.arguments.keys() <= known, f"{call.name} with other options")
     h, d = call.number("h"), call.number("d")
     need(call.number("kv_heads", default=h) == h, "heads that share keys and values")
     keys = h * call.number("d_k", default=d)
@@ -50,10 +67,40 @@ def _softmax(state: State, at: str, call: Call) -> dict[str, Vec]:
     for head in range(call.number("h")):
         Q, K, V = (cut(name, head) for name in sizes)
         for name, ask in asks(state, Q, K, V, bool(both)).items():
-            got = _read(ask, state.looks.get((at, head, name), ["average"]))
+            look = state.looks.get((at, head, name), ["average"])
+            if call.name == "block_sparse":
+                got = _in_blocks(ask, look, call.number("B"))
+            else:
+                if call.name != "softmax":
+                    _in_sight(ask, look, call.number("W", default=call.arguments.get("last", "")))
+                got = _read(ask, look)
             rounded = {head * d + c: form.rounded(state.f) for c, form in got.forms.items()}
             read[name] = read[name].plus(Vec(rounded, got.keys))
     return {name: got.times(state.matrix(f"{at}.O"), state.f) for name, got in read.items()}
+
+
+def _block_sparse(state: State, at: str, call: Call) -> dict[str, Vec]:
+    sparse.first_tokens_alone(state, at)
+    return _softmax(state, at, call)
+
+
+def _in_sight(ask: Ask, look: list[Any], reach: int) -> None:
+    """Of what a window shows: an average, or one token that is in it; fewer others only weigh less."""
+    known = {d.name: d for d in ask.state.text}
+    if look != ["average"]:
+        d = known.get(str(look[-1]))
+        far = ask.c.first + ask.c.start - (reach if d is None else d.first + d.start)
+        near = d is not None and d.count == ask.c.count == 1 and far < reach
+        need(look[0] == "one" and near, "it may be out of sight")
+
+
+def _in_blocks(ask: Ask, look: list[Any], B: int) -> Vec:
+    """Of what blocks show: an average, or the token asked for, whose block is opened."""
+    if look == ["average"]:
+        return ask.average()
+    known = {d.name: d for d in ask.state.text}
+    expect(look[0] == "opened" and len(look) == 2 and look[1] in known, "hints: no such rule of blocks")
+    return sparse.opened(ask, known[look[1]], B)
 
 
 def _read(ask: Ask, look: list[Any]) -> Vec:
@@ -70,13 +117,22 @@ def _read(ask: Ask, look: list[Any]) -> Vec:
 
 
 _MIXERS: dict[str, tuple[Callable[[Call, int], Shapes], Callable[[State, str, Call], dict[str, Vec]]]] = {
-    "softmax": (_projections, _softmax),
-    "linear": (_projections, recurrent.linear),
+    **dict.fromkeys(("softmax", "window", "masked_softmax"), (_projections, _softmax)),
+    **dict.fromkeys(("delta", "gated_delta", "kda"), (delta.delta_shapes, delta.delta)),
+    "block_sparse": (lambda c, width: _projections(c, width) | sparse.shapes(c, width), _block_sparse),
+    "linear": (_projections, linear.linear),
+    "gated_linear": (linear.gated_linear_shapes, linear.gated_linear),
+    "log_linear": (linear.log_linear_shapes, linear.log_linear),
+    "mamba": (mamba.mamba_shapes, mamba.mamba),
+    "mamba2": (mamba.mamba2_shapes, mamba.mamba2),
+    "lstm": (carried.lstm_shapes, carried.lstm),
     "relu_rnn": (recurrent.shapes, recurrent.relu_rnn),
 }
 
+_FOLLOWED = {"linear", "gated_linear", "log_linear", "delta", "gated_delta", "kda", "mamba2"}  # by R21
 
-def margin(model: Model, task: str, precision: str, steps: int, hints: Mapping[str, Any]) -> Fraction:
+
+def margin(model: Model, task: str, precision: str, thoughts: int, hints: Mapping[str, Any]) -> Fraction:
     """A lower bound > 0 on (right logit - best wrong logit) on every input of the task; Refused if none."""
     f, header = Format.named(precision), model.header
     need(not header["norm"] and header["residual"], "norms, or no residual sums")
@@ -84,9 +140,13 @@ def margin(model: Model, task: str, precision: str, steps: int, hints: Mapping[s
     expect(len(locals_) in (0, len(layers)), "locals: none, or one a layer")
     hidden = [0 if local is None else _hidden(local) for local in locals_ or [None] * len(layers)]
     _all_weights(model, layers, hidden)
+    followed = {call.name for layer in layers for call in layer} <= _FOLLOWED
+    need(followed or hints.get("how") != "steps", "a mixer that is not followed along a machine")
 
     def forward(text: Spec) -> State:
         state = State(model, text, f, hints)
+        if text.steps:
+            steps.begin(state)
         for i, layer in enumerate(layers):
             mixed, *more = [_MIXERS[call.name][1](state, f"{i}.{j}", call) for j, call in enumerate(layer)]
             for name, x in state.x.items():
@@ -97,10 +157,10 @@ def margin(model: Model, task: str, precision: str, steps: int, hints: Mapping[s
                     state.x[name] = _local(state, i, state.x[name])
         return state
 
-    if steps:
-        least = chain.margin(task, steps, forward, header, hints)
+    if thoughts:
+        least = chain.margin(task, thoughts, forward, header, hints)
     else:
-        state = forward(spec(task))
+        state = forward(spec(task, len(header["embedding"]["segments"]), hints.get("how")))
         least = min(readout.margin(state, state.classes[name]) for name in state.spec.asks)
     need(least > 0, "no positive margin")
     return least

@@ -281,7 +281,7 @@ class Worst:
             ends.append((low + const.low, high + const.high))
         return ends
 
-    # R14: minima over all texts of a mask
+    # X1: minima over all texts of a mask
 
     def smallest(self, asked: int, mask: Mask, C: "Functional") -> int:
         """Not above C·y on any text of the mask: the sum of every head's own minimum."""
@@ -300,7 +300,7 @@ class Worst:
         low = sum(_MINIMA[head.kind](head, asked, mask, table) for head, table in alone)
         return low + (_together(joint, asked, mask, λ) if joint else 0) >= bound
 
-    # R16: behind a norm, ρ·margin = z·c + u·ρ(z), z = x + y O
+    # X3: behind a norm, ρ·margin = z·c + u·ρ(z), z = x + y O
 
     def _normed(
         self, asked: int, mask: Mask, C: "Functional", const: Ball, u: Ball, λ: Sequence[int]
@@ -405,7 +405,7 @@ def _spread_of(rows: Table, rad: int) -> Spread:
     return Spread(rows, rad, max(max(map(abs, row)) for row in rows) + rad)
 
 
-# R14: each position's own minimum, over the tokens that may stand there
+# X1: each position's own minimum, over the tokens that may stand there
 
 
 def _products(head: Head, c: Spread, asked: int, shift: int = 0) -> tuple[Table, int]:
@@ -494,7 +494,7 @@ def _erase_minimum(head: Head, asked: int, mask: Mask, c: Spread) -> int:
 
 
 def _together(heads: list[tuple[Head, Spread]], asked: int, mask: Mask, said: Sequence[int]) -> int:
-    """R17: sums and ratios as one separable sum, N/D = λ + R/D and R/D above a line in R."""
+    """X4: sums and ratios as one separable sum, N/D = λ + R/D and R/D above a line in R."""
     total, table, lost, λs = 0, [[0] * len(row) for row in heads[0][1].mid], 0, iter(said)
     for head, c in heads:
         if head.kind == "sum":

@@ -11,12 +11,14 @@ T writes a number as signs, 0 as -1.  Each softmax layer is a hop, i_{l-1} -> i_
 first hop; or a linear layer brings it what token z_0 has: z_0, or i_1 if z_0 itself hopped before.  A step of
 the chain is the token i_t + 2^D·w_t, which can ask at once; a second head fetches w for its later hops.
 
+Any other recurrence, and any attention over the tokens just before, does what the linear layer does
+(_carries.py): `carry` says which.
+
 Why it works.  ω stands in the block of its level, so a query may hold all of w: no one has to choose.  The
 right key scores 16·2 more than any other: at its own level some sign differs; at another, T(l) does, and
 A > |T(w_l)| outweighs the signs of w that agree there (twice each, once w is fetched).  A token without
 business asks itself and reads 0.  Keys and values stand in columns that no layer writes: an error in i_{l-1}
-only moves scores, which softmax forgives: errors do not grow from hop to hop.  Linear layers have the feature
-map relu, key 1 at z_0 and query 1 at w: elsewhere the normaliser is 0, and so is the output.
+only moves scores, which softmax forgives: errors do not grow from hop to hop.  z_0 stands directly before w.
 
 Signs: λ = ⌈log₂(L+2)⌉ of a level, D = ⌈log₂N_{max(L-2,0)}⌉ of i_l, Ω = Σ⌈log₂n_l⌉ of w; b = ⌈log₂N_{L-1}⌉.
 Width λ + 2Ω + (φ+1)D + b + T + 3 and the answer's b, with a chain max(b, D + max⌈log₂n_l⌉); keys of size
@@ -28,25 +30,24 @@ large, L softmax layers do not do it [chen2025], nor L-1 with linear layers betw
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from math import prod
 from typing import Any
 
 from flint import arb
 
+from limen.constructions._carries import Carry, Trip, WindowCarry, carry_of, plain
 from limen.constructions._lookup import C, blur, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import Roundoff, certified, in_balls, settled
 from limen.constructions._plan import HopPlan, plan
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, identity, zeros
-from limen.core.architecture import Architecture, Part
+from limen.core.architecture import Architecture
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.errors import BadInput
-from limen.core.features import FeatureMap
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Array, Weights
-from limen.mixers.linear import Linear
 from limen.mixers.softmax import Softmax
 from limen.model.embedding import Code, Codes, Segment
 from limen.model.local import Mlp
@@ -54,14 +55,7 @@ from limen.model.model import Frame
 from limen.model.readout import Binary
 from limen.tasks.composition import Composition
 
-_RELU = FeatureMap.named("relu")
 Z_0, W = 0, 1  # the askers; after them the steps of the chain
-
-
-def _usable(part: Part) -> bool:
-    """Of the two that the weights are written for, or any, where only bits are said."""
-    linear = isinstance(part.mixer, Linear) and part.mixer.phi == _RELU
-    return linear or isinstance(part.mixer, Softmax) or part.bits is not None
 
 
 @dataclass(frozen=True)
@@ -71,6 +65,7 @@ class CompositionByStack(Construction):
     task: Composition = Composition(m=2, n=(2,))
     _: KW_ONLY
     stack: str | None = None
+    carry: Carry | None = None  # what carries from z_0 to w; linear attention with φ = relu unless said
 
     def __post_init__(self) -> None:
         if set(self.letters) - set("FLH"):
@@ -80,13 +75,22 @@ class CompositionByStack(Construction):
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> CompositionByStack:
-        """The stack's own letters; layers of other mixers are left out, their weights are 0."""
+        """Its softmax layers, and the first layer before the second of them that can carry."""
         if not isinstance(task, Composition):
             raise BadInput(f"{task} is not a composition")
-        letters = {(True, False): "F", (False, True): "L", (True, True): "H"}
-        usable = [{p.full for p in layer.parts if _usable(p)} for layer in architecture.layers]
-        kinds = [kind for kind in usable if kind]
-        return cls(task=task, stack="".join(letters[True in kind, False in kind] for kind in kinds))
+        letters, able = "", list[tuple[int, Carry]]()
+        for layer in architecture.layers:
+            mixers = [part.mixer for part in layer.parts]
+            if any(isinstance(mixer, Softmax) for mixer in mixers):
+                letters += "F"
+            elif len(letters) < 2:
+                able += [(len(letters), carry) for carry in map(carry_of, mixers) if carry]
+        for at, carry in able:
+            made = cls(task=task, stack=f"{letters[:at]}L{letters[at:]}", carry=carry)
+            fitted = carry.fitted(_size(made._carried), made.steps)
+            if fitted is not None and made.plan.carry is not None:  # else it is not needed
+                return replace(made, carry=fitted)
+        return cls(task=task, stack=letters)
 
     @property
     def letters(self) -> str:
@@ -148,6 +152,15 @@ class CompositionByStack(Construction):
         return self.columns["c1" if self.plan.asks[Z_0][0] else "c0"]
 
     @property
+    def _carry(self) -> Carry:
+        """What carries, as large as it must be."""
+        D = _size(self._carried)
+        found = (self.carry or plain(D)).fitted(D, self.steps)
+        if found is None:
+            raise BadInput(f"{self.carry} is too small to carry {D} signs")
+        return found
+
+    @property
     def _gates(self) -> list[tuple[int, int, int]]:
         """Columns for each sign of a w_t to emit, above i_t < 2^D: who emits it, the sign, the digit."""
         at, above, gates = self.columns, self._answer.start + self.D, []
@@ -180,9 +193,10 @@ class CompositionByStack(Construction):
             parts.append(f"softmax(h=1,d={d},d_k={at['iota'].stop})")
             if i == softmax[0] and self.fetches:
                 parts.append(f"softmax(h=1,d={_size(at['w'])},d_k={at['level'].stop})")
-        if self.letters[i] in "LH":
-            d = _size(self._carried) if i == self.plan.carry else self.D
-            parts.append(f"linear(h=1,d={d},d_k=1,phi=relu)")
+        if i == self.plan.carry:
+            parts.append(str(self._carry))
+        elif self.letters[i] in "LH":
+            parts.append(str(plain(self.D)))
         return "|".join(parts)
 
     def _segments(self) -> Iterator[tuple[str, int, tuple[Code, ...]]]:
@@ -225,7 +239,7 @@ class CompositionByStack(Construction):
         for j in range(len(self.plan.softmax)):
             self._hop(w, j)
         if self.plan.carry is not None:
-            self._carry(w, self.plan.carry)
+            self._bring(w, self.plan.carry)
         if self.fetches:
             self._fetch(w)
         if self._gates:
@@ -252,12 +266,13 @@ class CompositionByStack(Construction):
         got = at[f"c{j + 1}"].start
         identity(O, slice(0, d), slice(got, got + d))
 
-    def _carry(self, w: Weights, i: int) -> None:
-        asker, held = self.columns["asker"].start, self._carried
-        K, Q, V, O = (w[f"{i}.0.{name}"] for name in "KQVO")
-        K[asker + Z_0] = Q[asker + W] = 1
-        identity(V, held, slice(0, _size(held)))
-        identity(O, slice(0, _size(held)), held)
+    def _bring(self, w: Weights, i: int) -> None:
+        """Layer i carries what z_0 holds to w."""
+        at, prefix = self.columns, f"{i}.0."
+        first, entry, held = at["asker"].start, at["entry"].start, self._carried
+        later = tuple(range(first + W + 1, at["asker"].stop))
+        part = {name.removeprefix(prefix): w[name] for name in w if name.startswith(prefix)}
+        self._carry.write(part, Trip(held, held, first + Z_0, first + W, entry, later, both=True))
 
     def _fetch(self, w: Weights) -> None:
         """Steps ask token w for all of w; z_0 and w ask z_0, which has none."""
@@ -284,7 +299,11 @@ class CompositionByStack(Construction):
         if r is None:
             return None
         held = arb(0)
-        for _ in self.plan.softmax:
+        for i, letter in enumerate(self.letters):
+            if i == self.plan.carry:
+                held = held + self._carry.error(n, r) * (1 + held)
+            if letter == "L":
+                continue
             error = held + r.sums(k) * (1 + held)
             held = _held(blur(stray(n - 1, 2 * C, noise(k, error, r)), n, r), r)
         if self._gates:  # a gate's sum is half an integer up to 5; its digit is added to what was read
@@ -304,6 +323,9 @@ class CompositionByStack(Construction):
             looks.append([plan.softmax[0], 0, 0, "z0", "one", "z1"])
         if self.fetches:
             looks += [[plan.softmax[0], 1, 0, name, "one", "z0" if name == "w" else "w"] for name in askers]
+        if isinstance(self.carry, WindowCarry) and plan.carry is not None:
+            looks.append([plan.carry, 0, 0, "w", "one", "z0"])
+            looks += [[plan.carry, 0, 0, name, "one", "w"] for name in askers[1:]]
         recode = {name: [256, 256, 256] for name, rows, _ in self._numbers() if rows > 256}
         return {"looks": looks, "recode": recode}
 

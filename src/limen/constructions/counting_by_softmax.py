@@ -9,8 +9,8 @@ Two layers and not one: the token that asks holds k, and must know s before it c
 Why it works.  s is read up to n·e^-64, too little for 53 bits to see, so that ReLU(1 - 2·bit) is exactly 1
 or 0.  Then the x_j equal to s score exactly 0 as s and k do, all others -64 or less, and the weights before
 they are divided sum to exactly count + 2, as long as that has 24 bits.  The share is at most 1/(k + 2) if
-count ≥ k and at least 1/(k + 1) if not.  The threshold between is 1/(2n + 4) of itself or more from both, and
-roundings move them by some 3·2^-t: n may be about 2^t/6.
+count ≥ k and at least 1/(k + 1) if not.  The threshold between is 1/(2n + 4) of itself or more from both,
+and roundings move them by some 3·2^-t: n may be about 2^t/6.
 
 One head a layer, keys of size 1 and 2D, values of size D and 1, D = ⌈log₂S⌉; D ReLUs; width 6D + 4;
 precision log₂n + 3 bits.  A recurrence must carry log₂C(n+S-1, S-1) bits instead [wen2025].
@@ -21,9 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from flint import arb
-
-from limen.constructions._margins import Roundoff, certified, in_balls
+from limen.constructions._copies import C, share_margin
+from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._weights import binary, bits_for, identity, zeros
 from limen.constructions._words import fill_words, oppose, word, word_tables
 from limen.core.architecture import Architecture
@@ -36,8 +35,6 @@ from limen.model.embedding import Code, Codes, Segment
 from limen.model.local import Mlp
 from limen.model.model import Frame
 from limen.tasks.counting import Counting
-
-C = 64  # what one wrong bit costs; e^-64 ≈ 1.6e-28, which float64 does not see beside 1
 
 
 @dataclass(frozen=True)
@@ -102,18 +99,8 @@ class CountingBySoftmax(Construction):
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Least at count = k = n, where 1/(k + 3/2) - 1/(k + 2) = 1/2/((k + 3/2)(k + 2)); each side errs.
-
-        The share is one weight: at most four operations inside, then rounded at most twice.
-        """
         r = Roundoff.of(precision)
-        n = self.task.n
-        if r is None or not (n + 2) * r.acc <= 1 or not 8 * n * arb(-C).exp() < r.acc:
-            return None
-        share, threshold = (1 + r.u) ** 2 * (1 + r.sums(4)) - 1, r.u
-        more = arb(n) + arb(3) / 2
-        apart = (arb(1) / 2 - threshold * (n + 2) - share * more) / (more * (n + 2))
-        return certified(2 * apart * (1 - r.u) * (1 - r.acc))
+        return None if r is None else share_margin(self.task.n, 2, r)
 
     def hints(self) -> dict[str, Any]:
         """The last token looks at s, then shares its weight among the copies, s and itself."""

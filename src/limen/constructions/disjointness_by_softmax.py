@@ -6,7 +6,7 @@ Why it works.  The heads are those of _halves.py.  With a_i heard within 1/2, th
 not both are 1; elsewhere it is about 1.  In the first half a bias keeps it at 0, whatever was heard there.
 The last token, b_n, is compared as any other and also reads the verdict: no end mark is needed.
 
-Two layers of one head, keys of size 2D + 1 with D = ⌈log₂n⌉, width 2D + 5, one ReLU a token.  One layer
+Two layers of one head, keys of size 2D + 1 with D = ⌈log₂n⌉, width 2D + 6, one ReLU a token.  One layer
 needs n bits between the halves [sanford2023].
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.constructions._halves import Compared, Flaw
+from limen.constructions._halves import Compared
 from limen.tasks.disjointness import Disjointness
 
 
@@ -23,10 +23,6 @@ class DisjointnessBySoftmax(Compared):
     """The flaw is all there is to say."""
 
     task: Disjointness = Disjointness()
-
-    @property
-    def flaws(self) -> tuple[Flaw, ...]:
-        return (Flaw(b=2, a=2, bias=3),)
 
     @classmethod
     def examples(cls) -> tuple[DisjointnessBySoftmax, ...]:

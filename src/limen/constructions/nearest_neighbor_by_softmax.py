@@ -3,11 +3,9 @@ r"""Nearest neighbour by two softmax layers: one reads where the nearest point s
     layer 1   score_i = c₁(⟨q/|q|, v_i/|v_i|⟩ - ε·i)                   value: i in binary
     layer 2   score_j = c₂(Σ_b (2i_b - 1)·j_b + [j is a label])        value: the label
 
-Why it works.  Two cosines of lattice points are equal or at least 1/(2(Dg²)³) apart: of like sign, their
-squares are fractions that differ by 1/(|q|²|v|²|w|²) at least, and their sum is at most 2; of unlike sign
-they are further apart.  A power of two ε ≤ this/(n+1) lets the leftmost win a tie and turns no other order:
-any two scores differ by c₁ε, and c₁ = 4·ln(16n)/ε, rounded up to a power of two, puts nearly all weight on
-the winner.  Layer 2 is the retrieval of `eva_by_softmax` [bhattamishra2024].
+Why it works.  Of any two scores of layer 1 the nearer point's is higher by c₁ε, and by so much the leftmost
+of equals wins (_cosines.py): nearly all weight is on the winner.  Layer 2 is the retrieval of
+`eva_by_softmax` [bhattamishra2024].
 
 The price is precision: the scores resolve 1/(n(Dg²)³), which float64 does up to about 2^45.  With
 `apart=true` there is no ε, c₁ = 4·ln(16n)/task.margin, and only inputs are answered whose nearest point
@@ -21,19 +19,18 @@ Width D + 2P + 4, P = ⌈log₂n⌉; one head a layer, keys of size D+1 and P+1,
 
 from __future__ import annotations
 
-import math
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 from flint import arb
 
+from limen.constructions._cosines import FAR, Cosines
 from limen.constructions._margins import Roundoff, certified, in_balls, lower, off_mass, retrieved
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
-from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.errors import BadInput
-from limen.core.numbers import Float, Precision
+from limen.core.numbers import Precision
 from limen.core.weights import Weights
 from limen.model.embedding import Code, Codes, Segment
 from limen.model.model import Frame
@@ -41,8 +38,6 @@ from limen.model.readout import Binary
 from limen.tasks.nearest_neighbor import NearestNeighbor
 
 C2 = 16  # the score of one matching bit, as in eva_by_softmax
-FAR = 8  # what labels and the query itself lose: no point's cosine is as low as 1 - FAR, even with errors
-MOST = 2**20  # rows of the table of points
 
 
 @dataclass(frozen=True)
@@ -53,30 +48,13 @@ class NearestNeighborBySoftmax(Construction):
     _: KW_ONLY
     apart: bool = False
 
-    def __post_init__(self) -> None:
-        if self.task.points > MOST:
-            raise BadInput(
-                f"nearest_neighbor_by_softmax: a table of all (2g+1)^D = {self.task.points} points is too "
-                f"large, at most {MOST} fit"
-            )
-
     @property
     def P(self) -> int:
         return bits_for(self.task.n)
 
     @property
-    def gap(self) -> float:
-        """Cosines are at least so far apart, or equal."""
-        return self.task.margin if self.apart else 1 / (2 * (self.task.D * self.task.g**2) ** 3)
-
-    @property
-    def ε(self) -> float:
-        """What one step to the right costs: n+1 steps cost at most the gap."""
-        return 0.0 if self.apart else math.ldexp(1, math.frexp(self.gap / (self.task.n + 1))[1] - 1)
-
-    @property
-    def c1(self) -> float:
-        return math.ldexp(1, math.frexp(4 * math.log(16 * self.task.n) / (self.ε or self.gap))[1])
+    def cosines(self) -> Cosines:
+        return Cosines(self.task, self.apart)
 
     @property
     def columns(self) -> Columns:
@@ -84,7 +62,7 @@ class NearestNeighborBySoftmax(Construction):
         return Columns.of(unit=self.task.D, label=1, position=P, labelled=1, asks=1, found=P, answer=1)
 
     def frame(self) -> Frame:
-        n, D, P, at = self.task.n, self.task.D, self.P, self.columns
+        n, D, P, at = self.cosines.task.n, self.task.D, self.P, self.columns
         token = Code("token", 1, "token", at["unit"].start)  # and the label beside it
         pairs = Segment(2 * n, (
             token,
@@ -105,17 +83,14 @@ class NearestNeighborBySoftmax(Construction):
         frame, at, D, P = self.frame(), self.columns, self.task.D, self.P
         w = zeros(frame)
         fill_tables(w, frame)
-        v = self.task.vector(np.arange(self.task.points)).astype(np.float64)  # (points, D)
-        w["embedding.token"][: self.task.points, :D] = v / np.sqrt(
-            np.square(v).sum(-1, keepdims=True).clip(1)
-        )
+        w["embedding.token"][: self.task.points, :D] = self.cosines.units
         w["embedding.token"][-1, D] = 1  # the last token is label 1
         w["embedding.parity"][1] = w["embedding.one"][0] = 1
         cosine, rest = slice(0, D), D
-        identity(w["0.0.Q"], at["unit"], cosine, self.c1)
-        w["0.0.Q"][at["asks"], rest] = self.c1
+        identity(w["0.0.Q"], at["unit"], cosine, self.cosines.c1)
+        w["0.0.Q"][at["asks"], rest] = self.cosines.c1
         identity(w["0.0.K"], at["unit"], cosine)
-        w["0.0.K"][at["position"], rest] = -self.ε * 2.0 ** np.arange(P)
+        w["0.0.K"][at["position"], rest] = self.cosines.steps
         w["0.0.K"][at["labelled"], rest] = w["0.0.K"][at["asks"], rest] = -FAR
         identity(w["0.0.V"], at["position"], slice(0, P))
         identity(w["0.0.O"], slice(0, P), at["found"])
@@ -131,7 +106,7 @@ class NearestNeighborBySoftmax(Construction):
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        return None if self.apart else self.margin_given(self.gap, precision)
+        return None if self.apart else self.margin_given(self.cosines.gap, precision)
 
     @in_balls
     def margin_given(self, gap: float, precision: Precision) -> float | None:
@@ -139,21 +114,9 @@ class NearestNeighborBySoftmax(Construction):
 
         With `apart` it must exceed its equals, too.
         """
-        r, n, D, P = Roundoff.of(precision), self.task.n, self.task.D, self.P
-        if r is None or (isinstance(precision, Float) and 2 * FAR * self.c1 > precision.largest):
-            return None
-        c1, ε = arb(self.c1), arb(self.ε)
-        ahead = arb(gap) - ε * (n - 1)
-        if not self.apart and ε < ahead:
-            ahead = ε
-        # coordinates are rounded, after a root and a quotient in float64; Σ|q_d·v_d| ≤ 1; keys add up ε·i
-        table = (1 + r.u + arb(2) ** -52) ** 2
-        score = (1 + r.u) * (1 + r.sums(D + 1 if self.apart else D + 1 + P))
-        noise = c1 * (table * score - 1 + ε * n * (score**2 - 1))
-        if not noise < c1 * ahead / 2:
-            return None
-        off = 2 * n * ((2 * noise - c1 * ahead) * (1 - r.u)).exp()
-        return self._second_layer(off, r)
+        r = Roundoff.of(precision)
+        off = None if r is None else self.cosines.off(gap, precision, r)
+        return None if r is None or off is None else self._second_layer(off, r)
 
     def _second_layer(self, off: arb, r: Roundoff) -> float | None:
         """The margin when layer 1 puts at most `off` of the winner's weight elsewhere."""
@@ -169,6 +132,14 @@ class NearestNeighborBySoftmax(Construction):
         read = retrieved(labels + (2 + labels) * others, 2 * n + 1, r)
         answer = 2 * min(2 * read.one - 1, 1 - 2 * read.zero, key=lower)
         return certified(answer * (1 - r.u) ** 3 - 2 * (2 * r.u + r.sums(1)))
+
+    def hints(self) -> dict[str, Any] | None:
+        """The query looks at the nearest point, then at its label."""
+        nearest: list[list[Any]] = [
+            [0, 0, 0, "query", "nearest", "points"],
+            [1, 0, 0, "query", "one", "labels"],
+        ]
+        return None if self.apart else {"looks": nearest}
 
     @classmethod
     def examples(cls) -> tuple[NearestNeighborBySoftmax, ...]:

@@ -6,10 +6,10 @@ All tokens are written alike: position and id, each as a word of signs, one of t
     layer 2    K_j = (u_j, parity_j),      Q   = 16·(T(id), +1)      reads the id behind the asked key
 
 Why it works.  In layer 1 the query is the word of the pair's first position, which scores 32 more than any
-other; a key fetches itself.  In layer 2 only values have parity +1, and each has fetched another key, so the
-right one alone carries the word (T(key), +1): again 32 more than any other.  A query that stands where a
-value would has fetched the query before it, and queries differ.  What was fetched is within about n·e^-32 of
-signs, and equal to them once rounded to 24 bits or fewer.
+other; a key fetches itself.  In layer 2 only values have parity +1, and each has fetched another key, so
+the right one alone carries the word (T(key), +1): again 32 more than any other.  A query that stands where
+a value would has fetched the query before it, and queries differ.  What was fetched is within about n·e^-32
+of signs, and equal to them once rounded to 24 bits or fewer.
 
 Two layers of one head, key sizes D and b+1, value size b, width D + 3b + 1, where D = ⌈log₂(2n+q)⌉ and
 b = ⌈log₂V⌉; any q.  Scores are exact in bfloat16 up to V = 2^255 [arora2024zoology].

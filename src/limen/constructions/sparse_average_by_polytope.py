@@ -5,11 +5,11 @@ r"""Sparse averaging by one query vector of 2q+1 numbers for the whole set: keys
 
 Why it works.  The product is a trigonometric polynomial of degree q in jθ, so its coefficients are a query;
 it is 0 on y and positive elsewhere: any q points of the curve span a face of their hull, a cyclic polytope
-[sanford2023].  Off y it is least where j's q nearest neighbours are asked for: δ = Π 2sin²(⌈k/2⌉θ/2),
-k = 1..q, and c = 2·ln(16n)/δ, rounded up to a power of two.  The query tokens have key 0 and lack the 32.
+[sanford2023].  Off y it is least where j's q nearest neighbours are asked for: δ = Π 2sin²(⌈k/2⌉θ/2), k =
+1..q, and c = 2·ln(16n)/δ, rounded up to a power of two.  The query tokens have key 0 and lack the 32.
 
-The price is precision: c grows as (n/q)^{2q}, and what is 0 on y comes out of terms as large as 2^q·c.
-For q = 1, 2, 3, 4 float64 is certified up to n = 2^20 and more, 2896, 304, 128; float32 to 2896, 32, 19, 13.
+The price is precision: c grows as (n/q)^{2q}, and what is 0 on y comes out of terms as large as 2^q·c. For
+q = 1, 2, 3, 4 float64 is certified up to n = 2^20 and more, 2896, 304, 128; float32 to 2896, 32, 19, 13.
 The coefficients are a function of y for which no ReLU network is written here: see `_sparse_average`.
 
 Width 4q + (q+1)P + q + 4, P = ⌈log₂n⌉; q heads of size P, then one with keys of size 2q+1.

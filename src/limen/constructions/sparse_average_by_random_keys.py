@@ -2,12 +2,12 @@ r"""Sparse averaging by one query vector for the whole set: it scores 1 with eac
 
     K_j = u_j in {±1}^m,     Q = c·w_y,  w_y = Σ_{i in y} α_i u_i  with  ⟨u_i, w_y⟩ = 1 on y     [sanford2023]
 
-Why it works.  Random keys are nearly orthogonal, so w_y exists and scores little elsewhere, about N(0, q/m):
-m = 8q·⌈log₂n⌉ leaves half of the score as the gap for nearly every y, but not for every one (measured
+Why it works.  Random keys are nearly orthogonal, so w_y exists and scores little elsewhere, about N(0,
+q/m): m = 8q·⌈log₂n⌉ leaves half of the score as the gap for nearly every y, but not for every one (measured
 at n = 4096, q = 8: random y reach 0.48, the q keys most like another one reach 0.94).  For every y at once:
 let s_k be the most that k keys overlap with another, Σ|⟨u_i, u_j⟩|.  Then |α_i| ≤ 1/(m - s_{q-1}), for the
-Gram matrix is diagonally dominant, and off y the score is at most s_q/(m - s_{q-1}): below 1 from about
-m = 8q²·⌈log₂n⌉ on.  `margin` computes s from the keys themselves, up to n = 4096.
+Gram matrix is diagonally dominant, and off y the score is at most s_q/(m - s_{q-1}): below 1 from about m =
+8q²·⌈log₂n⌉ on.  `margin` computes s from the keys themselves, up to n = 4096.
 
 Plain sums Σ u_i will not do for q ≥ 3: their scores on y differ by overlaps, about √(qm) in m, and the
 factor that suppresses n others turns this into unequal weights (measured at n = 1024, q = 4: wrong up to

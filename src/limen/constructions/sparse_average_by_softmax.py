@@ -15,72 +15,34 @@ as q² and 1 apart: t significant bits reach about q = 2^{t/2 - 1}.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from flint import arb
 
+from limen.constructions._fetched import Fetched
 from limen.constructions._margins import Roundoff, in_balls, off_mass
 from limen.constructions._sparse_average import FLAG, mean_error, mean_margin, read_mean
-from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
-from limen.core.architecture import Architecture
-from limen.core.arrays import np
-from limen.core.columns import Columns
-from limen.core.construction import Construction
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
-from limen.model.embedding import Code, Codes, Segment
-from limen.model.model import Frame
 from limen.tasks.sparse_average import SparseAverage
-
-C = 16  # the score of one matching bit, as in eva_by_softmax
 
 
 @dataclass(frozen=True)
-class SparseAverageBySoftmax(Construction):
+class SparseAverageBySoftmax(Fetched):
     """Two layers of one head."""
 
     task: SparseAverage = SparseAverage()
+    C: ClassVar[int] = 16  # the score of one matching bit, as in eva_by_softmax
 
     @property
-    def P(self) -> int:
-        return bits_for(self.task.n)
+    def second(self) -> str:
+        return "softmax(h=1,d=1)"
 
-    @property
-    def columns(self) -> Columns:
-        return Columns.of(position=self.P, data=1, z=1, y=self.P, asks=1, fetched=1, answer=1)
-
-    def frame(self) -> Frame:
-        n, q, P, at = self.task.n, self.task.q, self.P, self.columns
-        z = Segment(n, (
-            *binary("place", 1, P, at["position"].start),
-            Code("place", 1, "one", at["data"].start),
-            Code("token", 1, "sign", at["z"].start),
-        ))  # fmt: skip
-        y = Segment(q, (*binary("token", 1, P, at["y"].start), Code("place", 1, "one", at["asks"].start)))
-        return Frame(
-            Architecture.parse(f"softmax(h=1,d=1,d_k={P + 1}),softmax(h=1,d=1)"),
-            at.width,
-            self.task.answers,
-            Codes(at.width, (*binary_tables(P), ("one", 1, 1), ("sign", 2, 1)), (z, y)),
-        )
-
-    def weights(self) -> Weights:
-        frame, at, P = self.frame(), self.columns, self.P
-        w = zeros(frame)
-        fill_tables(w, frame)
-        w["embedding.one"][:] = 1
-        w["embedding.sign"][:, 0] = np.array([-1.0, 1.0])
-        bits, data = slice(0, P), P
-        identity(w["0.0.Q"], at["y"], bits, 2 * C)
-        w["0.0.Q"][at["asks"], bits] = -C
-        w["0.0.Q"][at["asks"], data] = C
-        identity(w["0.0.K"], at["position"], bits)
-        w["0.0.K"][at["data"], data] = 1
-        w["0.0.V"][at["z"]] = w["0.0.O"][:, at["fetched"]] = 1
+    def add(self, w: Weights) -> None:
+        at = self.columns
         w["1.0.Q"][at["asks"]] = FLAG
         w["1.0.K"][at["asks"]] = w["1.0.V"][at["fetched"]] = w["1.0.O"][:, at["answer"]] = 1
         read_mean(w, self.task.q, at["answer"])
-        return w
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
@@ -88,16 +50,15 @@ class SparseAverageBySoftmax(Construction):
         if r is None:
             return None
         # scores are C·k with |k| ≤ P + 1, exact when that fits in t bits
-        noise = arb(0) if (P + 1) * r.u <= 1 else r.u * C * (P + 1)
-        off = off_mass(n, P, arb(C), noise) + q * (2 * noise - C).exp()  # query tokens have key 0
+        noise = arb(0) if (P + 1) * r.u <= 1 else r.u * self.C * (P + 1)
+        off = off_mass(n, P, arb(self.C), noise) + q * (2 * noise - self.C).exp()  # query tokens have key 0
         fetched = mean_error(off, arb(0), n + q, r)
         mean = mean_error(n * arb(-FLAG).exp() / q, arb(0), n + q, r)
         return mean_margin(fetched + mean * (1 + fetched), q, r)
 
     def hints(self) -> dict[str, Any]:
-        """Each question looks at its place, the last one at all questions alike."""
-        fetch: list[list[Any]] = [[0, 0, 0, asker, "one", "z"] for asker in ("y", "last")]
-        return {"looks": [*fetch, [1, 0, 0, "last", "share", "y"]]}
+        """The last one looks at all questions alike."""
+        return {"looks": [*self.looks, [1, 0, 0, "last", "share", "y"]]}
 
     @classmethod
     def examples(cls) -> tuple[SparseAverageBySoftmax, ...]:

@@ -9,7 +9,8 @@
 
 A name is an id of the catalogue or `file.py:Name` (`own.py`).  One parser reads tasks, architectures and
 precisions; `spell` and `spell_stack` print what it parsed.  A value is an integer (also `2^20`, `128k`,
-`1M`, `1e6`), true, false, or a word.  A tuple field `n` is written n1=…, n2=….
+`1M`, `1e6`), true, false, a word, or a call, which is passed on as its text.  A tuple field `n` is written
+n1=…, n2=….
 """
 
 from __future__ import annotations
@@ -150,7 +151,14 @@ class _Reader:
     def value(self, key: str) -> int | bool | str:
         if (number := self.take("int")) is not None:
             return _integer(number, self.text)
-        word = self.need("word", None, f"a value for {key}")
+        start, word = self.at, self.need("word", None, f"a value for {key}")
+        if self.peek() and self.text[self.at :].lstrip().startswith("("):  # a call within a call, as its text
+            self.at, self.depth = start, self.depth + 1
+            if self.depth > _DEEPEST:
+                raise BadInput(f"{self.text[:40]!r}…: more than {_DEEPEST} parentheses within each other")
+            self.call()
+            self.depth -= 1
+            return self.text[start : self.at].strip()
         return {"true": True, "false": False}.get(word, word)
 
 

@@ -65,6 +65,7 @@ class Theorem(ABC):
     """
 
     formal: ClassVar[tuple[Formal, ...]] = ()
+    supposes: ClassVar[str] = ""  # a hypothesis that not every layer of these sizes has: verdicts say it
 
     @abstractmethod
     def bound(self, task: Task, architecture: Architecture, steps: int = 0) -> Bound | NoStatement:

@@ -40,6 +40,17 @@ class Argued:
 
 
 @dataclass(frozen=True)
+class Conjecture:
+    """A belief that says no: its name, and why it speaks of this case."""
+
+    name: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"believed impossible: {self.name}. {self.why[0].upper()}{self.why[1:]}"
+
+
+@dataclass(frozen=True)
 class Flip:
     """The smallest value of one of the task's sizes with the verdict CANNOT; at the one below it is not.
 
@@ -79,6 +90,7 @@ class DecideReport(Report, frozen=True, kw_only=True, tag="limen/decide/1"):
     ceiling_distribution: str | None
     ceiling_reason: str | None
     argued: tuple[Argued, ...]
+    believed: str | None  # of what is open: the conjecture that says no
     reason: str
     remarks: tuple[str, ...]
     certificate: Bound | Fits | Machine | None
@@ -112,6 +124,7 @@ class Verdict(Result):
     remarks: tuple[str, ...] = ()  # what else was looked at
     flips: Flip | None = None
     ceiling: Ceiling | None = None
+    believed: Conjecture | None = None  # of what is open: who says no without a proof
     incomplete: tuple[str, ...] = ()  # what was left out, since a package is not installed
     differences: tuple[Difference, ...] = ()  # what the sources say of this case
     asked: tuple[str, str] | None = None  # the task and the architecture as people write them
@@ -157,6 +170,7 @@ class Verdict(Result):
             ceiling_distribution=getattr(ceiling, "distribution", None),
             ceiling_reason=getattr(ceiling, "reason", None),
             argued=self.argued,
+            believed=str(self.believed) if self.believed else None,
             reason=self.reason,
             remarks=self.remarks,
             certificate=self._certificate,

@@ -111,5 +111,6 @@ def reads_only_the_embedding(model: Model) -> bool:
         if frame.local(i) is not None and not local:
             return False  # an arbitrary function may write anywhere
         if local:
-            written |= ((local["W2"] != 0).any(0) | (local["b2"] != 0)).cpu()
+            last = max(int(name[1:]) for name in local)  # the number of the last matrix
+            written |= ((local[f"W{last}"] != 0).any(0) | (local[f"b{last}"] != 0)).cpu()
     return True

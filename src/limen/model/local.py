@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import lazy_loader
@@ -39,20 +40,34 @@ class Local(ABC):
 
 @dataclass(frozen=True)
 class Mlp(Local):
-    """ReLU(x W₁ + b₁) W₂ + b₂."""
+    """ReLU(x W₁ + b₁) W₂ + b₂; with a second hidden layer ReLU(ReLU(x W₁ + b₁) W₂ + b₂) W₃ + b₃."""
 
     hidden: int
+    _: KW_ONLY
+    hidden2: int | None = None
 
     def __post_init__(self) -> None:
-        at_least(self, hidden=1)
+        at_least(self, hidden=1, **{} if self.hidden2 is None else {"hidden2": 1})
+
+    @property
+    def depth(self) -> int:
+        """The number of the last matrix."""
+        return 2 if self.hidden2 is None else 3
 
     def shapes(self, width: int) -> Shapes:
-        return {"W1": (width, self.hidden), "b1": (self.hidden,), "W2": (self.hidden, width), "b2": (width,)}
+        sizes = [width, self.hidden, *([] if self.hidden2 is None else [self.hidden2]), width]
+        shapes: Shapes = {}
+        for i, (before, after) in enumerate(pairwise(sizes), 1):
+            shapes |= {f"W{i}": (before, after), f"b{i}": (after,)}
+        return shapes
 
     def apply(
         self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch width"]
     ) -> jt.Num[torch.Tensor, "*batch width"]:
-        return torch.relu(x @ w["W1"] + w["b1"]) @ w["W2"] + w["b2"]
+        x = x @ w["W1"] + w["b1"]
+        for i in range(2, self.depth + 1):
+            x = torch.relu(x) @ w[f"W{i}"] + w[f"b{i}"]
+        return x
 
     def __str__(self) -> str:
         return spell(self, name="mlp")

@@ -23,6 +23,7 @@ def lines_of(said: DecideReport) -> list[str]:
         lines.append(f"  {which}")
     lines += [f"  {line}" for line in _precision(found)]
     lines += [f"  {line}" for line in (*said.argued[1:], *said.remarks)]  # the reason names the first
+    lines += [f"  {said.believed}"] if said.believed else []
     lines += [f"  {line}" for line in said.incomplete]
     lines.append(f"  {_flip(said)}")
     if said.ceiling is not None:

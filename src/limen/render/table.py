@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from limen.tables.report import CellReport, ColumnReport, RowReport, TableReport
 
 SIGN = {Answer.CAN: "✓", Answer.CANNOT: "✗", Answer.OPEN: "?", Answer.INCOMPLETE: "…"}
-CHECKED, ARGUED = "∎", "ᵃ"
+CHECKED, ARGUED, BELIEVED = "∎", "ᵃ", "ᶜ"
 LEARNED = {Outcome.LEARNED: "ᴸ", Outcome.NOT_LEARNED: "ᴺ"}
 MARK = {"sharper": "⁺", "weaker": "⁻", "corrected": "*", "confirmed": "", None: ""}
 _COLOUR = {Answer.CAN: "green", Answer.CANNOT: "red", Answer.OPEN: "dim", Answer.INCOMPLETE: "dim"}
@@ -56,6 +56,7 @@ def lines_of(said: TableReport, width: int, colour: bool) -> list[str]:
     titles = [_SHORT.get(column.column, column.title) for column in said.columns]
     console.print(_grid("All of it", titles, [(row.name, row.cells) for row in said.rows], _marked))
     console.print(_legend(said))
+    console.print(_stacks(said))
     return [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
 
 
@@ -101,8 +102,8 @@ def short(cell: CellReport) -> str:
 
 
 def checked(cell: CellReport) -> str:
-    """The mark of a verdict that Coq has a proof of, or of weights whose proof nobody checked."""
-    return CHECKED if cell.machine_checked else ARGUED if cell.argued else ""
+    """A verdict that Coq has a proof of, weights whose proof nobody checked, or a conjecture that says no."""
+    return CHECKED if cell.machine_checked else ARGUED if cell.argued else BELIEVED if cell.believed else ""
 
 
 def powers(text: str) -> str:
@@ -118,7 +119,8 @@ def _legend(said: TableReport) -> str:
     counts = said.counts
     return (
         f"✓ can, weights exist ({counts.can})   ✗ cannot, proved ({counts.cannot})   "
-        f"? open ({counts.open})   ?{ARGUED} argued, not checked ({counts.argued})\n"
+        f"? open ({counts.open})   ?{ARGUED} argued, not checked ({counts.argued})   "
+        f"?{BELIEVED} believed impossible ({counts.conditional})\n"
         "⁺ sharper than the papers   * corrected   "
         f"{CHECKED} Coq has checked a proof: {_proved(said)}\n"
         f"{len(said.cells)} cells, {said.certificates} certificates, all checked"
@@ -134,6 +136,12 @@ def _seen(said: TableReport) -> str:
     yes, no = (found.count(outcome) for outcome in (Outcome.LEARNED, Outcome.NOT_LEARNED))
     measured = "by training on short texts, in the budget of an experiment; measured, not proved"
     return f"\nᴸ learned ({yes})   ᴺ not learned ({no}) {measured}"
+
+
+def _stacks(said: TableReport) -> str:
+    """Each row's architecture."""
+    size = max(len(row.name) for row in said.rows)
+    return "\n".join(["", *(f"{row.name:{size}}  {row.architecture}" for row in said.rows)])
 
 
 def _proved(said: TableReport) -> str:

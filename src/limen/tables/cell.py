@@ -65,6 +65,7 @@ class Cell:
     formula: Formula | None = None
     evidence: tuple[Evidence, ...] = ()
     argued: bool = False  # open, but a proof on paper says that some weights do it
+    believed: str = ""  # open, but this conjecture says that none do: never counted as proved
     known: tuple[str, ...] = ()  # of an open cell, and beside a verdict
     statement: str = ""  # the theorem or construction in one sentence
     why: str = ""  # the first sentences of its proof

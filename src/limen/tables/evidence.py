@@ -270,7 +270,8 @@ def _runs(row: Row, column: Column, by: str, full: bool) -> list[Evidence]:
 
 def _open(row: Row, column: Column, found: Decided) -> Cell:
     """What is known, and what is argued."""
-    known = (*_thinking(row, found), *map(str, found.verdict.argued), *found.verdict.remarks)
+    believed = [str(found.verdict.believed)] if found.verdict.believed else []
+    known = (*believed, *_thinking(row, found), *map(str, found.verdict.argued), *found.verdict.remarks)
     return replace(_blank(row, column, found), known=known)
 
 
@@ -296,6 +297,7 @@ def _blank(row: Row, column: Column, found: Decided) -> Cell:
         answer=found.verdict.answer,
         reason=found.verdict.reason,
         argued=bool(found.verdict.argued),
+        believed=found.verdict.believed.name if found.verdict.believed else "",
     )
 
 

@@ -77,11 +77,11 @@ def refuted(theorem: str, task: Task, architecture: Architecture) -> Refuted | N
 
 def _measured(task: Task, model: Model) -> int | None:
     """Bits of state that cross the cut in a run, at as many bits a number as the arithmetic has."""
+    if any(part.full for layer in model.frame.architecture.layers for part in layer.parts):
+        return None
     rule = arithmetic(ARITHMETIC)
     tokens = torch.as_tensor(task.sample(np.random.default_rng(0), 1)[0])
     said = converse(model, tokens, [range(task.cut), range(task.cut, task.length)], rule).said
-    if any(s.kind != "state" for s in said):
-        return None
     assert rule.precision.bits is not None  # integers have a size
     return sum(s.numbers for s in said) * rule.precision.bits
 

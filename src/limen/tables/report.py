@@ -53,6 +53,7 @@ class CellReport(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     verdict: Answer
     argued: bool
+    believed: str | None  # of what is open: the conjecture that says no
     formula: FormulaReport | None
     reason: str
     statement: str
@@ -88,7 +89,7 @@ class ColumnReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """Cells by what is known of them; those that are argued are open, and counted apart."""
+    """Cells by what is known of them; what is argued or believed impossible is open, counted apart."""
 
     can: int
     cannot: int
@@ -111,7 +112,8 @@ class TableReport(Report, frozen=True, kw_only=True, tag="limen/table/1"):
     @property
     def headline(self) -> str:
         cells, counts = sum(len(row.cells) for row in self.rows), self.counts
-        return f"{cells} cells: {counts.can} can, {counts.cannot} cannot, {counts.open + counts.argued} open"
+        unknown = counts.open + counts.argued + counts.conditional
+        return f"{cells} cells: {counts.can} can, {counts.cannot} cannot, {unknown} open"
 
     @property
     def cells(self) -> tuple[CellReport, ...]:
@@ -121,13 +123,13 @@ class TableReport(Report, frozen=True, kw_only=True, tag="limen/table/1"):
 def report(table: EvidenceTable) -> TableReport:
     """In the order of the table."""
     cells = table.cells.values()
-    argued = sum(cell.argued for cell in cells)
+    argued, believed = sum(cell.argued for cell in cells), sum(bool(cell.believed) for cell in cells)
     return TableReport(
         counts=Counts(
             can=sum(cell.answer is Answer.CAN for cell in cells),
             cannot=sum(cell.answer is Answer.CANNOT for cell in cells),
-            conditional=0,
-            open=sum(cell.answer is Answer.OPEN for cell in cells) - argued,
+            conditional=believed,
+            open=sum(cell.answer is Answer.OPEN for cell in cells) - argued - believed,
             argued=argued,
         ),
         full=table.full,
@@ -162,6 +164,7 @@ def _cell(cell: Cell) -> CellReport:
         task=cell.task,
         verdict=cell.answer,
         argued=cell.argued,
+        believed=cell.believed or None,
         formula=_formula(cell.formula) if cell.formula else None,
         reason=cell.reason,
         statement=cell.statement,

@@ -136,5 +136,26 @@ ROWS: dict[str, Row] = {
             "2*(softmax(h=1,d=1,p=4)|linear(h=1,d=1,p=4))",
             "Two layers, and in each of them half of the heads are softmax, half linear.",
         ),
+        Row(
+            "delta_hybrid",
+            "Delta hybrid 3:1",
+            f"2*(3*gated_delta(h=4,d=128,c=4),{_HEAD})",
+            "gated_delta(h=1,d=1,c=2,p=4),softmax(h=1,d=1,p=4)",
+            "Three layers of gated delta rule with a short convolution, then one of full attention; twice.",
+        ),
+        Row(
+            "mamba_hybrid",
+            "Mamba hybrid 7:1",
+            f"7*mamba2(h=4,d=64,s=64),{_HEAD}",
+            "mamba2(h=1,d=1,s=1,p=4),softmax(h=1,d=1,p=4)",
+            "Seven layers of Mamba-2, then one of full attention.",
+        ),
+        Row(
+            "window_hybrid",
+            "Window hybrid 5:1",
+            f"2*(5*window(h=8,d=128,W=1024),{_HEAD})",
+            "window(h=1,d=1,W=2,p=4),softmax(h=1,d=1,p=4)",
+            "Five layers that see the last 1,024 tokens, then one that sees all; twice.",
+        ),
     )
 }

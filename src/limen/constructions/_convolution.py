@@ -1,0 +1,36 @@
+r"""A short convolution looks back by one: a Mamba-2 block with an empty memory shows the token before.
+
+    u_t = SiLU(32·x_{t-1}),    y_t = u_t,    out = RMSNorm(y ∘ SiLU(z))W_O
+
+x are digits 0 and 1, so u is 0 or 32; the norm is a constant, as in _additive.py.  Nothing is written into
+the memory: B = 0.  What is kept are the last c - 1 rows of digits, one bit a number: the layer does not set
+the precision.
+"""
+
+from __future__ import annotations
+
+from limen.constructions._additive import OPEN, REFERENCE, AdditiveMamba2
+from limen.core.errors import BadInput
+from limen.core.text import spell
+from limen.core.weights import Weights
+from limen.mixers.mamba2 import Mamba2
+
+
+def look_back_text(mixer: Mamba2, values: int) -> str:
+    """The layer, with one bit a number."""
+    if mixer.c < 2 or not AdditiveMamba2(mixer).holds(1, values):
+        raise BadInput(f"{mixer} has no room for {values} digits of the token before")
+    return spell(mixer, p=1)
+
+
+def look_back(w: Weights, mixer: Mamba2, digits: slice, out: slice, one: tuple[int, ...]) -> None:
+    """`digits` of the token before become `out`; each token has one of the marks `one`."""
+    part = {name: w[f"0.0.{name}"] for name in mixer.shapes(1)}
+    r, a = AdditiveMamba2(mixer).references
+    for i in range(digits.stop - digits.start):
+        part["X"][digits.start + i, i] = OPEN
+        part["conv"][-2, i] = 1
+        part["O"][i, out.start + i] = REFERENCE / 2**a / OPEN
+    part["conv"][-1, mixer.h * mixer.d - r : mixer.h * mixer.d] = 1
+    part["X"][list(one), -r:], part["Z"][list(one)] = REFERENCE, OPEN
+    part["norm"][:], part["D"][:], part["A"][:], part["t"][:] = 1, 1, -1000, -200

@@ -1,0 +1,86 @@
+r"""Nearest neighbours by scores: cosines of lattice points, and a little less from place to place.
+
+    score_i = c₁(⟨q/|q|, v_i/|v_i|⟩ - ε·i)
+
+Two cosines of lattice points are equal or at least 1/(2(Dg²)³) apart: of like sign, their squares are
+fractions that differ by 1/(|q|²|v|²|w|²) at least, and their sum is at most 2; of unlike sign they are
+further apart.  A power of two ε ≤ this/(n+1) lets the leftmost win a tie and turns no other order: any two
+scores differ by c₁ε, and c₁ = 4·ln(16n)/ε, rounded up to a power of two, puts nearly all weight on the
+winner.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from flint import arb
+
+from limen.constructions._margins import Roundoff
+from limen.constructions._weights import bits_for
+from limen.core.arrays import np
+from limen.core.errors import BadInput
+from limen.core.numbers import Float, Precision
+from limen.core.weights import Array
+from limen.tasks.nearest_neighbor import NearestNeighbor
+
+FAR = 8  # what labels and the query itself lose: no point's cosine is as low as 1 - FAR, even with errors
+MOST = 2**20  # rows of the table of points
+
+
+@dataclass(frozen=True)
+class Cosines:
+    """With `apart` there are no ties, and cosines differ by task.margin."""
+
+    task: NearestNeighbor
+    apart: bool = False
+
+    def __post_init__(self) -> None:
+        if self.task.points > MOST:
+            raise BadInput(
+                f"nearest_neighbor: a table of all (2g+1)^D = {self.task.points} points is too large, "
+                f"at most {MOST} fit"
+            )
+
+    @property
+    def gap(self) -> float:
+        """Cosines are at least so far apart, or equal."""
+        return self.task.margin if self.apart else 1 / (2 * (self.task.D * self.task.g**2) ** 3)
+
+    @property
+    def ε(self) -> float:
+        """What one step to the right costs: n+1 steps cost at most the gap."""
+        return 0.0 if self.apart else math.ldexp(1, math.frexp(self.gap / (self.task.n + 1))[1] - 1)
+
+    @property
+    def c1(self) -> float:
+        return math.ldexp(1, math.frexp(4 * math.log(16 * self.task.n) / (self.ε or self.gap))[1])
+
+    @property
+    def units(self) -> Array:
+        """(points, D): v/|v|, and 0 for v = 0."""
+        v = self.task.vector(np.arange(self.task.points)).astype(np.float64)
+        directions: Array = v / np.sqrt(np.square(v).sum(-1, keepdims=True).clip(1))
+        return directions
+
+    @property
+    def steps(self) -> Array:
+        """(P,): what each binary digit of a pair's number costs."""
+        return np.asarray(-self.ε * 2.0 ** np.arange(bits_for(self.task.n)))
+
+    def off(self, gap: float, precision: Precision, r: Roundoff) -> arb | None:
+        """The weight off the nearest point, relative to it; the others' cosines are equal or `gap` less."""
+        n, D, P = self.task.n, self.task.D, bits_for(self.task.n)
+        if isinstance(precision, Float) and 2 * FAR * self.c1 > precision.largest:
+            return None
+        c1, ε = arb(self.c1), arb(self.ε)
+        ahead = arb(gap) - ε * (n - 1)
+        if not self.apart and ε < ahead:
+            ahead = ε
+        # coordinates are rounded, after a root and a quotient in float64; Σ|q_d·v_d| ≤ 1; keys add up ε·i
+        table = (1 + r.u + arb(2) ** -52) ** 2
+        score = (1 + r.u) * (1 + r.sums(D + 1 if self.apart else D + 1 + P))
+        noise = c1 * (table * score - 1 + ε * n * (score**2 - 1))
+        if not noise < c1 * ahead / 2:
+            return None
+        return 2 * n * ((2 * noise - c1 * ahead) * (1 - r.u)).exp()

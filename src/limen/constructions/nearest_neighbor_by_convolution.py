@@ -1,0 +1,68 @@
+r"""Nearest neighbour by a convolution that tells a label the point before it, then one softmax head.
+
+    first layer    a Mamba-2 block looks back by one (_convolution.py)
+    second layer   the query finds the label of the nearest point (_labelled.py)
+
+Why it works.  As nearest_neighbor_by_slots, for any number of points: a convolution over two tokens looks
+back in every place, where linear attention needs a slot for each.
+
+One Mamba-2 layer with (2g+1)^D channels in its first head and c ≥ 2, then one softmax head with keys of
+size D + 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from limen.constructions._convolution import look_back, look_back_text
+from limen.constructions._features import found
+from limen.constructions._labelled import Labelled
+from limen.core.architecture import Architecture
+from limen.core.task import Task
+from limen.core.weights import Weights
+from limen.mixers.mamba2 import Mamba2
+from limen.tasks.nearest_neighbor import NearestNeighbor
+
+
+@dataclass(frozen=True)
+class NearestNeighborByConvolution(Labelled):
+    """All sizes of the block are those of the architecture: its norm is over all channels."""
+
+    task: NearestNeighbor = NearestNeighbor()
+    _: KW_ONLY
+    h: int = 2
+    d: int = 32
+    s: int = 1
+    c: int = 2
+
+    @classmethod
+    def within(cls, task: Task, architecture: Architecture) -> NearestNeighborByConvolution:
+        m = found(architecture, Mamba2)
+        sizes = {"h": m.h, "d": m.d, "s": m.s, "c": m.c} if isinstance(m, Mamba2) else {}
+        return cls(task=task, **sizes)  # type: ignore[arg-type]
+
+    @property
+    def mixer(self) -> Mamba2:
+        return Mamba2(self.h, self.d, self.s, c=self.c)
+
+    @property
+    def first(self) -> str:
+        return look_back_text(self.mixer, self.task.points)
+
+    def tell(self, w: Weights) -> None:
+        at = self.columns
+        marks = tuple(at[name].start for name in ("point", "labelled", "asks"))
+        look_back(w, self.mixer, at["id"], at["before"], marks)
+
+    def hints(self) -> dict[str, Any]:
+        """A label is told the point before it; then the query looks at the label of the nearest point."""
+        return {"looks": [[0, 0, 0, "labels", "back", 1], [1, 0, 0, "query", "nearest", "labels"]]}
+
+    @classmethod
+    def examples(cls) -> tuple[NearestNeighborByConvolution, ...]:
+        return (
+            cls(NearestNeighbor(1, 2, 1), d=9, h=4),
+            cls(NearestNeighbor(2, 2, 1)),
+            cls(NearestNeighbor(1, 2, 2)),
+        )

@@ -1,0 +1,59 @@
+r"""Sparse averaging by one softmax layer, then a ReLU recurrence that counts the ones that were fetched.
+
+    first layer    each query token fetches its z, ±1 (_fetched.py)
+    second layer   h_i = h_{i-1} + ReLU(z_i) at the query tokens,      logit_a = 2a·h - a²
+
+Why it works.  Once rounded, what is fetched is exactly ±1, so h counts in whole numbers: at the last token
+it is the answer, and logit_h - logit_a = (a - h)².
+
+One softmax head with keys of size ⌈log₂n⌉ + 1, then a state of one number, with 2 inner ReLUs; width
+2⌈log₂n⌉ + 5. t significant bits reach q = 2^{t/2 - 1}.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from limen.constructions._fetched import Fetched
+from limen.constructions._margins import Roundoff, certified, holds, in_balls
+from limen.core.arrays import np
+from limen.core.numbers import Precision
+from limen.core.weights import Weights
+from limen.tasks.sparse_average import SparseAverage
+
+
+@dataclass(frozen=True)
+class SparseAverageByHybrid(Fetched):
+    """The state is a number from 0 to q."""
+
+    task: SparseAverage = SparseAverage()
+
+    @property
+    def second(self) -> str:
+        return "relu_rnn(d=1,stages=2,inner=2)"
+
+    def add(self, w: Weights) -> None:
+        at, kept, new = self.columns, 0, 1
+        w["1.0.W1"][0, kept] = w["1.0.U"][at["fetched"], new] = 1
+        w["1.0.U"][at["asks"], new], w["1.0.b1"][new] = 2, -2  # nothing is added elsewhere
+        w["1.0.W2"][:, 0] = w["1.0.O"][:, at["answer"]] = 1
+        a = np.arange(self.task.q + 1.0)
+        w["readout.U"][at["answer"]], w["readout.u"][:] = 2 * a, -np.square(a)
+
+    @in_balls
+    def margin(self, precision: Precision) -> float | None:
+        """Neighbours of h differ by 1, exactly; an error e of each z moves a difference by 2·q·e."""
+        r, q = Roundoff.of(precision), self.task.q
+        if r is None or not holds(precision, 4 * q * q, 1):
+            return None
+        error = self.fetching(r)
+        return certified(1 - 2 * q * (q + 1) * (error + 4 * r.u)) if error > 0 else 1.0
+
+    def hints(self) -> dict[str, Any]:
+        """h is the machine's one cell: how many there are."""
+        return {"looks": self.looks, "cells": {"count": [0]}}
+
+    @classmethod
+    def examples(cls) -> tuple[SparseAverageByHybrid, ...]:
+        return tuple(cls(SparseAverage(*size)) for size in ((1, 1), (2, 1), (3, 3), (5, 2), (4, 4)))

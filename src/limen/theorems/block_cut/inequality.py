@@ -1,0 +1,107 @@
+"""The inequality of `block_cut`: families of inputs of which Alice holds whole blocks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from limen.core.architecture import P, Part
+from limen.core.bits import power_bits
+from limen.core.catalogue import identifier
+from limen.core.task import Task
+from limen.core.theorem import NoStatement
+from limen.mixers.block_sparse import BlockSparse
+from limen.tasks.composition import Composition
+from limen.tasks.counting import Counting
+from limen.tasks.disjointness import Disjointness
+from limen.tasks.dyck import Dyck
+from limen.tasks.equality import Equality
+from limen.tasks.is_tree import IsTree
+from limen.tasks.sparse_average import SparseAverage
+from limen.tasks.three_sum import ThreeSum
+from limen.theorems._case import Case, Sides
+from limen.theorems._cuts import sets_bits, supports_bits, with_one_more
+from limen.theorems._two_sum import alone
+
+
+class WholeBlocks(NamedTuple):
+    """Of the first `blocks` blocks Alice holds all, or every second one; her cases, and their bits."""
+
+    blocks: int
+    cases: str
+    bits: int
+
+
+def inequality(case: Case) -> Sides | NoStatement:
+    """h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉)) ≥ log₂ #rows."""
+    part = sparse_layer(case)
+    if isinstance(part, NoStatement):
+        return part
+    mixer = part.mixer
+    assert isinstance(mixer, BlockSparse)
+    family = rows(case.task, mixer.B, case.sizes.get("k"))
+    if isinstance(family, NoStatement):
+        return family
+    h, d, p = mixer.h, mixer.d, P if part.p is None else part.p
+    opened = mixer.k * ((d + 3) * p + family.blocks.bit_length())
+    return Sides(needs=family.bits, has=h * ((d + 2) * p + opened))
+
+
+def sparse_layer(case: Case) -> Part | NoStatement:
+    """One layer of block-sparse attention, and nothing else."""
+    if case.steps:
+        return NoStatement("a chain of thought asks again and again, by queries that Alice does not know")
+    layers = case.architecture.layers
+    part = alone(layers[0], BlockSparse) if len(layers) == 1 else None
+    if part is None:
+        return NoStatement(
+            "it speaks of one layer of block_sparse alone, with its sizes given", elsewhere=True
+        )
+    return part
+
+
+def rows(task: Task, B: int, k: int | None = None) -> WholeBlocks | NoStatement:
+    """Inputs with one last token for all; of a graph, k of the vertices are roots."""
+    family = _family(task, B, k)
+    if isinstance(family, WholeBlocks) and family.blocks < 1:
+        return NoStatement(f"{task}: what Alice holds does not fill a block of {B} tokens")
+    return family
+
+
+def _family(task: Task, B: int, k: int | None) -> WholeBlocks | NoStatement:
+    match task:
+        case Equality(n=n) | Disjointness(n=n):  # b_n = 1; if all of a is hers, half of it says always no
+            a = n // B
+            return WholeBlocks(a, "2^(B⌊n/B⌋), half of them and one if B divides n", a * B)
+        case Dyck(n=n, k=kinds, D=D):  # r brackets are open at each of a borders
+            r = 2 * (min(D, B // 2) // 2)
+            if B % 2 or r == 0:
+                return NoStatement(
+                    f"{task}: it needs D ≥ 2 and blocks of an even number ≥ 4 of tokens, not {B}"
+                )
+            a = (n - r - 2) // B
+            return WholeBlocks(
+                a, "k^(ar), r = 2⌊min(D,B/2)/2⌋, a = ⌊(n-r-2)/B⌋", power_bits((kinds, max(a, 0) * r))
+            )
+        case SparseAverage(n=n, q=q) if 2 <= q < n:  # the last place is n-1
+            a = n // B
+            return WholeBlocks(a, "2^(B⌊n/B⌋), but for one pair if q = 2", a * B)
+        case Counting(n=n, S=S):  # the threshold is 1; what is Bob's is one symbol
+            a, all_hers = n // B, n % B == 0
+            K = S if all_hers else S - 1
+            bits = sets_bits(K, min(a * B, K), 1, lambda s: int(s > 0 or not all_hers))
+            return WholeBlocks(
+                a, "Σ_s C(S,s), s ≤ n; of S-1 symbols, s ≤ B⌊n/B⌋, if B does not divide n", bits
+            )
+        case ThreeSum(n=n, M=M):  # q = 0; what is Bob's is -v
+            a = (n - 1) // B
+            return WholeBlocks(a, "1 + Σ_s C(⌊(M-1)/2⌋,s)·2^s, s ≤ B⌊(n-1)/B⌋", supports_bits(M, 0, a * B))
+        case IsTree(n=n):  # the last edge joins vertices 0 and n-1
+            if k is None or not 2 <= k <= n - 2:
+                return NoStatement(f"is_tree: the number k of roots must be in 2..{n - 2}, got {k}")
+            a = (n - 1 - k) // B
+            bits = with_one_more(k, a * B) if a * B >= 3 else power_bits((k, a * B))
+            return WholeBlocks(a, "k^(B⌊(n-1-k)/B⌋) for any k", bits)
+        case Composition():  # w is 0: she holds entries of the first part of z_L
+            a = task.N(max(task.L - 2, 0)) // B
+            return WholeBlocks(a, "N_{L-1}^(B⌊N_{L-2}/B⌋)", power_bits((task.N(task.L - 1), a * B)))
+    return NoStatement(f"no hard inputs of {identifier(task)} in whole blocks are known")

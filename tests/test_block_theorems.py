@@ -1,0 +1,122 @@
+"""Block-sparse attention: rows counted by brute force, and the kernel beside the inequality it checks."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from limen.core.architecture import Architecture
+from limen.core.task import Task
+from limen.core.theorem import NoStatement
+from limen.core.verdict import Answer
+from limen.decisions import decide
+from limen.model import exhaustive
+from limen.theorems import Case, Sides
+from limen.theorems.block_cut import BlockCut
+from limen.theorems.block_cut.inequality import WholeBlocks, inequality, rows
+from limen.theorems.block_labels import BlockLabels
+from limen.theorems.block_labels.inequality import cosines
+from limen.theorems.block_labels.inequality import inequality as labels
+from limen_check import bound
+from limen_check.files import Refused
+
+SMALL = [
+    ("equality(n=5)", 2, 1), ("equality(n=4)", 2, 1),
+    ("disjointness(n=5)", 2, 1), ("disjointness(n=4)", 2, 1),
+    ("dyck(n=8,k=2,D=2)", 4, 2), ("sparse_average(n=6,q=2)", 2, 5),
+    ("sparse_average(n=5,q=3)", 2, 4), ("counting(n=4,S=3)", 2, 1), ("counting(n=5,S=3)", 2, 1),
+    ("three_sum(n=5,M=7)", 2, 0), ("three_sum(n=4,M=5)", 3, 0), ("is_tree(n=5)", 2, 4),
+    ("composition(m=2,n1=2)", 2, 0), ("composition(m=4)", 2, 0),
+]  # fmt: skip
+
+
+def told_apart(task: Task, B: int, blocks: int, last: int) -> int:
+    """Contents of Alice's blocks that differ in an answer, whatever Bob holds; the last token is fixed."""
+    alternate = task.spelled.startswith("dyck")
+    hers = [b for b in range(blocks) if not alternate or (blocks - 1 - b) % 2 == 0]
+    at = np.isin(np.arange(task.length) // B, hers)
+    assert not at[-1]
+    seen: dict[bytes, set[tuple[bytes, bytes]]] = {}
+    for batch in exhaustive.batches(task, 1 << 14):
+        batch = batch[batch[:, -1] == last]
+        for tokens, answer in zip(batch, task.answer(batch), strict=True):
+            seen.setdefault(tokens[at].tobytes(), set()).add((tokens[~at].tobytes(), answer.tobytes()))
+    return len({frozenset(row) for row in seen.values()})
+
+
+@pytest.mark.parametrize(("text", "B", "last"), SMALL)
+def test_there_are_as_many_rows_as_the_inequality_counts(text: str, B: int, last: int) -> None:
+    task = Task.parse(text)
+    family = rows(task, B, 2 if text.startswith("is_tree") else None)
+    assert isinstance(family, WholeBlocks)
+    assert told_apart(task, B, family.blocks, last) > 2 ** (family.bits - 1), family
+
+
+SIZES = [
+    ("equality(n=2^20)", 2**20, 18448), ("disjointness(n=2^20)", 2**20, 18448),
+    ("dyck(n=2^20,k=2,D=4)", 65532, 18432), ("sparse_average(n=2^20,q=4)", 2**20, 18448),
+    ("counting(n=2^20,S=2^20)", 2**20 - 1, 18448), ("composition(m=2^16,n1=16)", 20 * 2**16, 18384),
+]  # fmt: skip
+ROW = "block_sparse(h=1,d=64,B=64,k=16)"
+
+
+@pytest.mark.parametrize(("text", "needs", "has"), SIZES)
+def test_both_sides_by_hand_at_the_sizes_of_the_table(text: str, needs: int, has: int) -> None:
+    """h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉)) = 66·16 + 16(67·16 + 14 or so): no term is left out."""
+    assert inequality(Case(Task.parse(text), Architecture.parse(ROW), 0)) == Sides(needs=needs, has=has)
+
+
+def test_labels_by_hand_at_the_size_of_the_table() -> None:
+    task = Task.parse("nearest_neighbor(n=2^20,D=2,g=1000)")
+    assert cosines(task) == 2433536 // 2 + 1
+    bad = 2**20 * (2**16 - 1) // (cosines(task) - 1)
+    sides = Sides(needs=2**20 - bad, has=16 * ((2**21 + 1) // 64 + 2 * 66))
+    assert labels(Case(task, Architecture.parse(ROW), 0)) == sides
+
+
+def test_cosines_are_counted_by_brute_force() -> None:
+    for D, g in product((2, 3), (1, 2, 3)):
+        points = [v for v in product(range(-g, g + 1), repeat=D) if any(v)]
+        exact = {(v[0] * abs(v[0]) * 720720 // sum(x * x for x in v)) for v in points}
+        least = cosines(Task.parse(f"nearest_neighbor(n=2,D={D},g={g})"))  # type: ignore[arg-type]
+        assert least <= len(exact) and (D > 2 or least == len(exact))
+
+
+ASKED = [
+    *((text, f"block_sparse(h={h},d={d},B={B},k={k},p={p})") for text, *_ in SIZES
+      for h, d, B, k, p in [(1, 64, 64, 16, 16), (2, 8, 32, 3, 4)]),
+    ("three_sum(n=2^20,M=2^40)", ROW), ("is_tree(n=2^12)", "block_sparse(h=1,d=8,B=64,k=2,p=4)"),
+    ("nearest_neighbor(n=2^20,D=2,g=1000)", ROW),
+    ("nearest_neighbor(n=2^16,D=3,g=60)", "block_sparse(h=1,d=4,B=512,k=2,p=8)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "architecture"), ASKED)
+def test_the_kernel_derives_the_same_and_not_two_bits_more(text: str, architecture: str) -> None:
+    import msgspec
+
+    theorem = BlockLabels() if text.startswith("nearest") else BlockCut()
+    found = theorem.bound(Task.parse(text), Architecture.parse(architecture))
+    assert not isinstance(found, NoStatement)
+    certificate = msgspec.to_builtins(found)
+    assert bound.check_bound(certificate)
+    for wrong in ({"has_bits": certificate["has_bits"] - 1}, {"needs_bits": certificate["needs_bits"] + 2}):
+        with pytest.raises(Refused):
+            bound.check_bound(certificate | wrong)
+
+
+def test_the_kernel_says_what_is_supposed_of_scores() -> None:
+    verdict = decide(Task.parse("nearest_neighbor(n=2^20,D=2,g=1000)"), Architecture.parse(ROW))
+    assert verdict.answer is Answer.CANNOT and "one of 2^p numbers" in verdict.reason
+
+
+@pytest.mark.parametrize("architecture", [f"2*{ROW}", f"softmax(h=1,d=64)|{ROW}", f"{ROW},relu_rnn(d=8)"])
+def test_two_layers_or_other_heads_are_not_spoken_of(architecture: str) -> None:
+    assert isinstance(
+        BlockCut().bound(Task.parse("equality(n=2^20)"), Architecture.parse(architecture)), NoStatement
+    )
+
+
+def test_a_chain_of_thought_is_not_spoken_of() -> None:
+    stack = Architecture.parse(ROW)
+    assert isinstance(BlockCut().bound(Task.parse("equality(n=2^20)"), stack, steps=1), NoStatement)
