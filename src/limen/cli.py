@@ -1166,6 +1166,39 @@ def _progress(line: str, as_json: bool) -> None:
         typer.echo(line)
 
 
+@app.command("sparse")
+def sparse_(
+    task: TaskText,
+    blocks: Annotated[str, typer.Option(help="Block sizes, with commas.")] = "4,16,64",
+    opened: Annotated[int, typer.Option(help="Blocks that a token opens.", min=1, max=2**20)] = 1,
+    bits: Annotated[str, typer.Option(help="Bits of a block's message, with commas; even numbers.")] = (
+        "2,8,32,128,512"
+    ),
+    picture: Picture = None,
+    as_json: Json = False,
+) -> None:
+    """Show what block-sparse attention may reach on 2-Sum, over block size and message bits.
+
+    What a message must hold, the highest accuracy with less, and pairs missed and invented apart.
+
+    Example: limen sparse "two_sum(n=1024,M=2^20)" --blocks 16,64
+    """
+    from limen.capacities import capacities
+    from limen.core.quantities import numbers
+    from limen.render.sparse import lines_of
+    from limen.render.svg import picture_ready
+
+    if picture is not None:
+        picture_ready(picture)
+    said = capacities(task, numbers(blocks), opened, numbers(bits))
+    if picture is not None:
+        from limen.render.plots import capacity_chart
+        from limen.render.plots import picture as drawn
+
+        drawn(capacity_chart(said), picture)
+    _print(said, lines_of(said), as_json)
+
+
 @app.command("hierarchy")
 def hierarchy_(
     bits: Annotated[

@@ -19,6 +19,7 @@ SCHEMAS = {
     "audit": ("limen.audits.report:AuditReport", "limen.audits.report:AuditsReport"),
     "design": ("limen.designs.report:DesignReport",),
     "protocol": ("limen.conversation.play:ProtocolReport", "limen.decompositions:DecomposeReport"),
+    "sparse": ("limen.capacities:SparseReport",),
     "hierarchy": ("limen.hierarchies:HierarchyReport",),
     "machine": ("limen.simulations:MachineReport",),
     "table": ("limen.tables.report:TableReport",),

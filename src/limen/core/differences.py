@@ -113,7 +113,7 @@ DIFFERENCES = (
         Kind.CORRECTED,
         "sanford2023",
         "slide “Theorem (Sanford et al. 2023)” on that task",
-        "single-layer full attention (H = 1, d = 3) can solve",
+        "single-layer full attention … can solve 2-Sum",
         "That holds where the last token asks (`two_sum`); over any pair one layer must carry order "
         "n log n bits.",
         ("two_sum_any",),
