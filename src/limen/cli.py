@@ -1199,6 +1199,28 @@ def sparse_(
     _print(said, lines_of(said), as_json)
 
 
+@app.command("average")
+def average_(
+    tokens: Annotated[int, typer.Option(help="Tokens; each of them asks.", min=2, max=512)] = 16,
+    q: Annotated[int, typer.Option("--sets", help="Places that each token asks for.", min=1, max=8)] = 2,
+    size: Annotated[int, typer.Option(help="Real numbers of each token.", min=1, max=1024)] = 3,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Average real vectors over sets of places, every token asking, by one attention unit.
+
+    The error is bounded for all sets and all vectors. Exit 1 if nothing is certified at this size.
+
+    Example: limen average --tokens 16 --sets 2 --size 3
+    """
+    from limen.averages import average
+    from limen.render.average import lines_of
+
+    said = average(tokens, q, size, seed)
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(0 if said.holds else 1)
+
+
 @app.command("hierarchy")
 def hierarchy_(
     bits: Annotated[

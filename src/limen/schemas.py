@@ -20,6 +20,7 @@ SCHEMAS = {
     "design": ("limen.designs.report:DesignReport",),
     "protocol": ("limen.conversation.play:ProtocolReport", "limen.decompositions:DecomposeReport"),
     "sparse": ("limen.capacities:SparseReport",),
+    "average": ("limen.averages:AverageReport",),
     "hierarchy": ("limen.hierarchies:HierarchyReport",),
     "machine": ("limen.simulations:MachineReport",),
     "table": ("limen.tables.report:TableReport",),

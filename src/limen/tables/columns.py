@@ -147,6 +147,17 @@ COLUMNS: dict[str, Column] = {
             lambda k: f"recall(n=2^{k},V=2^{k + 2})",
         ),
         Column(
+            "cgram",
+            "c-gram",
+            "A text is read, then c - 1 symbols that stood in it once: which symbol followed them?",
+            ("cgram(n=2^20,c=3,V=2^12)", "cgram(n=2^16,c=3,V=2^12)"),
+            "cgram(n=5,c=2,V=3)",
+            "cgram(n=6,c=2,V=4)",
+            "cgram(n=512,c=3,V=64)",
+            "cgram(n=4096,c=3,V=256)",
+            lambda k: f"cgram(n=2^{k},c=3,V=2^{k})",
+        ),
+        Column(
             "three_sum",
             "3-Sum",
             "n numbers are read, then one more: do two of them make a sum of 0 with it?",

@@ -85,6 +85,8 @@ CLAIMS: dict[tuple[str, str], PaperClaim] = {
     ("rnn", "nearest_neighbor"): PaperClaim(CANNOT, "[bhattamishra2024]"),
     ("full_2", "recall"): PaperClaim(CAN, "[wen2025]"),
     ("rnn", "recall"): PaperClaim(CANNOT, "[wen2025]"),
+    ("full_2", "cgram"): PaperClaim(CAN, "[wen2025]"),
+    ("rnn", "cgram"): PaperClaim(CANNOT, "[wen2025]"),
     ("full_2", "counting"): PaperClaim(CAN, "[wen2025]"),
     ("rnn", "counting"): PaperClaim(CANNOT, "[wen2025]"),
     ("rnn", "is_tree"): PaperClaim(CANNOT, "[wen2025]"),
