@@ -127,8 +127,19 @@ def statements() -> tuple[dict[str, str], list[Statement]]:
     return read["sources"], rows
 
 
-def ran(command: str) -> Ran:
-    """Runs a command of the house, with its own programs."""
+def ran(commands: str) -> Ran:
+    """Runs commands of the house one after the other, as long as they end with 0; `&&` stands between them."""
+    output, code, seconds = "", 0, 0.0
+    for command in commands.split(" && "):
+        one = _ran(command)
+        output, code, seconds = output + one.output, one.code, seconds + one.seconds
+        if code:
+            break
+    return Ran(output, code, seconds)
+
+
+def _ran(command: str) -> Ran:
+    """With the house's own programs."""
     name, *arguments = shlex.split(command)
     program = Path(sys.executable).parent / name
     environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"}

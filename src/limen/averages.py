@@ -85,13 +85,13 @@ def average(N: int, q: int, size: int, seed: int) -> AverageReport:
 def _keys(N: int, q: int) -> NDArray[np.float64]:
     """(N, 2q+1): powers of a place, from the middle of the text."""
     t = np.arange(N) - (N - 1) / 2
-    return t[:, None] ** np.arange(2 * q + 1)
+    return np.asarray(t[:, None] ** np.arange(2 * q + 1), dtype=np.float64)
 
 
 def _query(keys: NDArray[np.float64], y: tuple[int, ...], c: float) -> NDArray[np.float64]:
     """(2q+1,): the coefficients of -c·Π (t - t_j)², lowest first."""
     roots = keys[list(y), 1].repeat(2)
-    return -c * np.poly(roots)[::-1]
+    return np.asarray(-c * np.poly(roots)[::-1], dtype=np.float64)
 
 
 def _error(keys: NDArray[np.float64], a: NDArray[np.float64], y: tuple[int, ...]) -> float:
