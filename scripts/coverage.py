@@ -128,7 +128,7 @@ def statements() -> tuple[dict[str, str], list[Statement]]:
 
 
 def ran(commands: str) -> Ran:
-    """Runs commands of the house one after the other, as long as they end with 0; `&&` stands between them."""
+    """Runs commands one after the other, as long as they end with 0; `&&` stands between them."""
     output, code, seconds = "", 0, 0.0
     for command in commands.split(" && "):
         one = _ran(command)

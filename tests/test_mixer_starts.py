@@ -118,7 +118,7 @@ def test_every_weight_begins_with_a_gradient(text: str) -> None:
 
 @each
 def test_a_token_of_the_past_leaves_a_trace(text: str) -> None:
-    """Six tokens later, at least a thousandth of the output's power; `hard` and `fetch` read one token alone."""
+    """Six tokens later, a thousandth of the output's power; `hard` and `fetch` read one token alone."""
     mixer = mixer_of(text)
     w, x = start(mixer)
     other = x.clone()

@@ -1,4 +1,4 @@
-"""What the sources say, run: coverage, Wen et al., communication models, averages, sparse capacities, differences."""
+"""What the sources say, run: coverage, Wen et al., communication models, averages, sparse attention."""
 
 import tomllib
 from itertools import product

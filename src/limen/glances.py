@@ -165,9 +165,7 @@ class StackReport(Report, frozen=True, kw_only=True, tag="limen/show/1"):
     layers: tuple[LayerReport, ...]
     state_bits: int | None
     fixed_bits: int
-    mixing: (
-        tuple[int, int] | None
-    )  # FLOPs for so many tokens, and for twice as many
+    mixing: tuple[int, int] | None  # FLOPs for so many tokens, and for twice as many
 
     @property
     def headline(self) -> str:
