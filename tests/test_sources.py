@@ -149,3 +149,8 @@ def test_the_conjecture_and_the_correction_stand_where_they_are_met() -> None:
 def test_which_precision_would_do_is_said() -> None:
     result = limen("decide", "two_sum(n=1024,M=4096)", "softmax(h=1,d=3)")
     assert "float64 would do: write p=64" in result.stdout
+
+
+def test_both_author_lists_of_the_first_paper_are_noted() -> None:
+    note = (ROOT / "src/limen/papers.bib").read_text().partition("@inproceedings{ye2026")[0]
+    assert "Ye, He, Liao, Wu, Lu" in note and "Zhuoran Li, Pinyan Lu, Chen Wu, Xiaoyu He and Chao Liao" in note

@@ -50,10 +50,10 @@ class TwoSumByBlockSparse(Construction):
     task: TwoSum = TwoSum()
     _: KW_ONLY
     B: int = 2
-    k: int = 1  # blocks that are selected, and not looked at
+    opened: int = 1  # blocks that are selected, and not looked at
 
     def __post_init__(self) -> None:
-        at_least(self, B=2, k=1)
+        at_least(self, B=2, opened=1)
         if self.task.n % self.B:
             raise BadInput(f"two_sum_by_block_sparse: B={self.B} must divide n={self.task.n}")
         if self.task.M > _LARGEST:
@@ -66,7 +66,7 @@ class TwoSumByBlockSparse(Construction):
         sizes = [(mixer.B, mixer.k) for mixer in mixers if isinstance(mixer, BlockSparse)]
         assert isinstance(task, TwoSum)
         B, k = sizes[0] if sizes else (2, 1)
-        return cls(task=task, B=B, k=k)
+        return cls(task=task, B=B, opened=k)
 
     @property
     def columns(self) -> Columns:
@@ -77,7 +77,7 @@ class TwoSumByBlockSparse(Construction):
         x = Segment(self.task.n, (Code("token", 1, "value", at["x"].start),))
         q = Segment(1, (Code("token", 1, "asked", at["partner"].start),))
         return Frame(
-            Architecture.parse(f"block_sparse(h={B},d=1,d_k=2,B={B},k={self.k})"),
+            Architecture.parse(f"block_sparse(h={B},d=1,d_k=2,B={B},k={self.opened})"),
             at.width,
             2,
             Codes(at.width, (("value", M, 2), ("asked", M, 2)), (x, q)),
