@@ -1,5 +1,4 @@
-"""What one block-sparse layer may reach on 2-Sum, over the block size and the bits of a message: `limen
-sparse`.
+"""What one block-sparse layer may reach on 2-Sum, over block size and message bits: `limen sparse`.
 
 The slides: a message of Hdp bits is too short where 2^{Hdp} < C(n,B) [ye2026].  Here a message is a key and
 a value, w = h(d_k+d)p bits: twice that where keys are as large as values.

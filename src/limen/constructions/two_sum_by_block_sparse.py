@@ -1,19 +1,20 @@
-r"""2-Sum by one block-sparse layer whose messages are the blocks themselves: a head for each token of a
-block.
+r"""2-Sum by one block-sparse layer whose messages are the blocks themselves: a head for each of B tokens.
 
     head b:  k̃_j = (x, x²),  ṽ_j = x,  x the b-th token of block j;     query 2c(r + ¼), -c,   r = -q modulo M
 
     score + c(r + ¼)² = -c(x - r - ¼)²:   -c/16 at x = r, at most -9c/16 elsewhere
 
-Why it works.  No two different whole numbers are equally far from r + ¼, so each head reads the one value of its
-tokens that is nearest, -q itself if it is there: the next one scores c/2 less.  Then |v_b - r| is 0 or at least 1, and
+Why it works.  No two different whole numbers are equally far from r + ¼, so each head reads the one value of
+its tokens that is nearest, -q itself if it is there: the next one scores c/2 less.  Then |v_b - r| is 0 or
+at least 1, and
 
     ReLU(v_b - r + 1) - 2ReLU(v_b - r) + ReLU(v_b - r - 1)
 
 is 1 for a partner, 0 otherwise.  Nothing is selected: λ = 1.
 
-One layer of B heads, d = 1, d_k = 2: a message has 3B numbers of O(log n) bits, so O(B log n) bits, as many as the bound
-asks for up to a constant [ye2026].  The text must end with the query behind whole blocks: B divides n.
+One layer of B heads, d = 1, d_k = 2: a message has 3B numbers of O(log n) bits, so O(B log n) bits, as many
+as the bound asks for up to a constant [ye2026].  The text must end with the query behind whole blocks: B
+divides n.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ class TwoSumByBlockSparse(Construction):
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Scores err by the rounding of numbers up to 4cM²; then a value is read up to its neighbours' weight."""
+        """Scores err by the rounding of numbers up to 4cM²; a value is read up to its neighbours' weight."""
         r, B, M, n = Roundoff.of(precision), self.B, self.task.M, self.task.n
         largest = int(4 * C) * M * M
         if r is None or not holds(precision, M * M, largest):

@@ -1,5 +1,4 @@
-"""Turing machines as data: one tape without ends, symbols 0, 1 and ⊔, a table of what to do; also from a
-file.
+"""Turing machines as data: one tape without ends, symbols 0, 1 and ⊔, a table; also from a file.
 
 # what is behind a # is not read; the first state is where it starts, what no line begins with halts
 start _ -> carry _ left
