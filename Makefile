@@ -62,6 +62,9 @@ speeds: .venv/installed  ## the other speeds that docs/ quotes, and peak memory
 experiments: .venv/installed  ## docs/experiments.md from the result files; those of a folder are taken over first: FROM=…
 	$(BIN)/python scripts/experiments_page.py $(FROM)
 
+coverage: .venv/installed  ## docs/coverage.md: every statement of the sources with the command that shows it, run
+	$(BIN)/python scripts/coverage.py
+
 defaults: .venv/installed  ## what transformers' config classes say by themselves, for the audit
 	$(BIN)/python scripts/config_defaults.py
 
@@ -87,4 +90,4 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: ma
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	touch $@
 
-.PHONY: speeds run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
+.PHONY: coverage speeds run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light

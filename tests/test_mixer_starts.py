@@ -18,6 +18,7 @@ STARTS = [
     "softmax(h=4,d=16,d_k=8,kv_heads=2)",
     "softmax(h=1,d=16,bidirectional=true)",
     "hard(h=2,d=16)",
+    "fetch(d=16,a=3)",
     "window(h=2,d=16,W=12)",
     "masked_softmax(h=2,d=16,first=2,last=12)",
     "conv_softmax(h=2,d=16)",
@@ -48,6 +49,7 @@ STARTS = [
 ]
 STEPS = {
     "hard": {"Q", "K"},
+    "fetch": {"Q"},
     "top_k": {"IQ", "IK", "IW"},
 }  # a choice is a step function: no gradient reaches it
 
@@ -116,13 +118,16 @@ def test_every_weight_begins_with_a_gradient(text: str) -> None:
 
 @each
 def test_a_token_of_the_past_leaves_a_trace(text: str) -> None:
-    """Six tokens later, at least a thousandth of the output's power; `hard` reads one token alone."""
+    """Six tokens later, a thousandth of the output's power; `hard` and `fetch` read one token alone."""
     mixer = mixer_of(text)
     w, x = start(mixer)
     other = x.clone()
     other[:, 4] = torch.randn(8, WIDTH, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     y, z = (mixer.fast(w, rows)[:, 4:11] for rows in (x, other))
-    trace = ((z - y)[:, -1 if text[:4] != "hard" else slice(None)]).square().mean() / y[:, -1].square().mean()
+    trace = (
+        ((z - y)[:, slice(None) if identifier(mixer) in ("hard", "fetch") else -1]).square().mean()
+        / y[:, -1].square().mean()
+    )
     assert float(trace) > 1e-3
 
 

@@ -28,6 +28,7 @@ CEILINGS: dict[str, float] = {
     "index(n=20,S=8)": 0.53,
     "is_tree(n=12)": 0.54,
     "khop(n=24,k=2,S=4)": 0.54,
+    "match3(n=8,M=512)": 0.60,
     "nearest_neighbor(n=16,D=3,g=4)": 0.62,
     "recall(n=8,V=32)": 0.17,
     "retrieval(n=8,D=6,V=8)": 0.20,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from limen.core.catalogue import beside, docstring, ids, lookup, summary
+from limen.core.differences import DIFFERENCES, STACKS
 from limen.core.theorem import Theorem
 from limen.glances import HowProved, formal_line, how_proved
 
@@ -105,7 +106,24 @@ def constructions() -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("block", [theorems, statements, constructions], ids=lambda f: f.__name__)
+def differences() -> str:
+    """Every entry of `core/differences.py`."""
+    lines = ["| source | place | it says | of | here |", "|---|---|---|---|---|"]
+    for d in DIFFERENCES:
+        tasks = ", ".join(d.tasks)
+        cells = f"[{d.source}]", d.place, f"“{d.says}”", f"{tasks}; {d.stacks}", f"**{d.kind}**: {d.here}"
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines)
+
+
+def test_a_difference_quotes_few_words_and_speaks_of_what_there_is() -> None:
+    for d in DIFFERENCES:
+        assert len(d.says.split()) <= 10 and set(d.tasks) <= set(ids("tasks")) and d.stacks in STACKS
+
+
+@pytest.mark.parametrize(
+    "block", [theorems, statements, constructions, differences], ids=lambda f: f.__name__
+)
 def test_the_page_says_what_the_catalogue_has(block) -> None:  # type: ignore[no-untyped-def]
     found = re.search(rf"<!-- {block.__name__} -->\n(.*?)\n<!-- end -->", PAGE.read_text(), re.S)
     assert found is not None and found.group(1) == block()

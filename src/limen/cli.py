@@ -1212,6 +1212,110 @@ def _progress(line: str, as_json: bool) -> None:
         typer.echo(line)
 
 
+@app.command("sparse")
+def sparse_(
+    task: TaskText,
+    blocks: Annotated[str, typer.Option(help="Block sizes, with commas.")] = "4,16,64",
+    opened: Annotated[int, typer.Option(help="Blocks that a token opens.", min=1, max=2**20)] = 1,
+    bits: Annotated[str, typer.Option(help="Bits of a block's message, with commas; even numbers.")] = (
+        "2,8,32,128,512"
+    ),
+    picture: Picture = None,
+    as_json: Json = False,
+) -> None:
+    """Show what block-sparse attention may reach on 2-Sum, over block size and message bits.
+
+    What a message must hold, the highest accuracy with less, and pairs missed and invented apart.
+
+    Example: limen sparse "two_sum(n=1024,M=2^20)" --blocks 16,64
+    """
+    from limen.capacities import capacities
+    from limen.core.quantities import numbers
+    from limen.render.sparse import lines_of
+    from limen.render.svg import picture_ready
+
+    if picture is not None:
+        picture_ready(picture)
+    said = capacities(task, numbers(blocks), opened, numbers(bits))
+    if picture is not None:
+        from limen.render.plots import capacity_chart
+        from limen.render.plots import picture as drawn
+
+        drawn(capacity_chart(said), picture)
+    _print(said, lines_of(said), as_json)
+
+
+@app.command("average")
+def average_(
+    tokens: Annotated[int, typer.Option(help="Tokens; each of them asks.", min=2, max=512)] = 16,
+    q: Annotated[int, typer.Option("--sets", help="Places that each token asks for.", min=1, max=8)] = 2,
+    size: Annotated[int, typer.Option(help="Real numbers of each token.", min=1, max=1024)] = 3,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Average real vectors over sets of places, every token asking, by one attention unit.
+
+    The error is bounded for all sets and all vectors. Exit 1 if nothing is certified at this size.
+
+    Example: limen average --tokens 16 --sets 2 --size 3
+    """
+    from limen.averages import average
+    from limen.render.average import lines_of
+
+    said = average(tokens, q, size, seed)
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(0 if said.holds else 1)
+
+
+@app.command("hierarchy")
+def hierarchy_(
+    bits: Annotated[
+        int, typer.Option(help="Length of the string that one number remembers.", min=2, max=48)
+    ] = 40,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Show that RNN < RNN + CoT < Transformer, case by case.
+
+    A recurrence of one number that thinks, what it cannot do at once, and what no thinking brings back.
+    Exit 1 if a case is not as the inequalities say, as with few bits.
+
+    Example: limen hierarchy --bits 40
+    """
+    from limen.hierarchies import hierarchy
+    from limen.render.hierarchy import lines_of
+
+    said = hierarchy(bits, seed)
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(0 if said.holds else 1)
+
+
+@app.command()
+def machine(
+    table: Annotated[
+        Path, typer.Argument(help="A file of lines such as: start _ -> carry _ left. Symbols: 0, 1, _.")
+    ],
+    digits: Annotated[int, typer.Option(help="Length of the words; every one of them is run.", min=2)] = 6,
+    precision: Annotated[
+        str, typer.Option(help="float64, float32, bf16, …", autocompletion=completions.precisions)
+    ] = "float32",
+    as_json: Json = False,
+) -> None:
+    """Run your own Turing machine as a recurrence beside one softmax layer, a token a step.
+
+    It starts on the blank behind the word; the symbol under the head when it halts is the answer.
+    Prints the running time by length. Exit 1 if the weights end on another symbol than the machine.
+
+    Example: limen machine examples/parity.tm --digits 6
+    """
+    from limen.render.machine import lines_of
+    from limen.simulations import simulate
+
+    said = simulate(table, digits, precision)
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(0 if said.right else 1)
+
+
 @app.command("schema")
 def schema_(
     name: Annotated[

@@ -20,6 +20,7 @@ from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound, Fits, Machine
 from limen.core.construction import Construction, constructions_for
+from limen.core.differences import differences
 from limen.core.errors import BadInput, counted, unknown
 from limen.core.folder import content_of, write_whole
 from limen.core.kernel import Accepted, accept
@@ -113,6 +114,7 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
         ceiling,
         None if evidence or found.argued else believed(task, architecture, steps),
         found.incomplete,
+        differences(task, architecture),
         asked=(str(task), str(asked)),
     )
 

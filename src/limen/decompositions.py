@@ -9,7 +9,9 @@ import msgspec
 import numpy as np
 
 from limen.adversary.decomposition import Decomposition, Fixing, LevelEnd
+from limen.conversation.information import epochs
 from limen.conversation.play import ProtocolRequest, model_of
+from limen.conversation.transcript import transcript
 from limen.core.certificate import Collision, encode
 from limen.core.errors import BadInput
 from limen.core.folder import content_of
@@ -17,6 +19,7 @@ from limen.core.report import Report
 from limen.core.strict_json import read_object
 from limen.core.task import Task
 from limen.model.files import ready, save
+from limen.model.model import Model
 from limen.model.target import Target
 
 CERTIFICATE, PROGRESS = "certificate.json", "progress.json"
@@ -27,6 +30,14 @@ class Told(msgspec.Struct, frozen=True):
 
     text: str
     answer: str
+
+
+class Alike(msgspec.Struct, frozen=True):
+    """X_i after an epoch: whether it is the same on both inputs."""
+
+    epoch: int
+    player: str
+    same: bool
 
 
 class DecomposeReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1"):
@@ -40,6 +51,7 @@ class DecomposeReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1")
     steps: tuple[Fixing, ...]
     certificate: Collision | None
     pair: tuple[Told, Told] | None
+    information: tuple[Alike, ...]  # of all players below z_L, on the two inputs
     rounds: int
     seconds: float
 
@@ -71,6 +83,7 @@ def decompose(request: ProtocolRequest, rows: int, seconds: float, folder: Path 
         steps=found.steps,
         certificate=found.witness,
         pair=_told(task, found.witness) if found.witness else None,
+        information=_alike(task, model, found.witness) if found.witness else (),
         rounds=found.rounds,
         seconds=found.seconds,
     )
@@ -79,6 +92,20 @@ def decompose(request: ProtocolRequest, rows: int, seconds: float, folder: Path 
 def _told(task: Task, pair: Collision) -> tuple[Told, Told]:
     left, right = (np.array([*side, *pair.suffix]) for side in (pair.left, pair.right))
     return Told(task.render(left), str(task.answer(left))), Told(task.render(right), str(task.answer(right)))
+
+
+def _alike(task: Task, model: Model, pair: Collision) -> tuple[Alike, ...]:
+    """The information states of everybody below z_L, as the conversation on either input leaves them."""
+    players, found = task.players(), []
+    for side in (pair.left, pair.right):
+        tokens = np.array([*side, *pair.suffix])
+        said, _ = transcript(model, task, tokens, players, pair.arithmetic)
+        found.append(epochs(said, task, players))
+    return tuple(
+        Alike(left.epoch, x.player, x.digest == y.digest)
+        for left, right in zip(*found, strict=True)
+        for x, y in list(zip(left.known, right.known, strict=True))[1:]
+    )
 
 
 def _key(request: ProtocolRequest, how: str) -> dict[str, Any]:

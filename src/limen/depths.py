@@ -30,6 +30,7 @@ _LOOKED_AT = 20_000  # layers, of all the stacks that are compared with this one
 LOSS = "removing it costs one hop"
 INSERTED = "a recurrent layer before it adds one hop"
 MOVED = "moving it before the second softmax layer adds one hop"
+_SILENT = ("block_sparse", "fetch")  # no weights are known that chain hops through these
 _NEAR, _LOUD = 2, 2**10  # more hops are certified in no practical text where replies have so many bits
 
 
@@ -79,6 +80,7 @@ class DepthReport(Report, frozen=True, kw_only=True, tag="limen/depth/1"):
     path: tuple[Stop, ...]
     saves: tuple[Change, ...]
     certified: Certified
+    silent: tuple[str, ...] = ()  # mixers through which no weights are known to chain: not counted
     note: str = "hops that some weights can chain; that no weights chain more is asymptotic and worst case"
 
     @property
@@ -99,18 +101,44 @@ def depth(
     for i, layer in enumerate(architecture.layers):
         if any(part.mixer.sees_future for part in layer.parts):
             raise BadInput(f"layer {i}, {layer}, reads later tokens, but the depth rule covers decoders only")
-    graph = Graph.of(architecture, 1)
-    κ, φ = graph.κ, graph.φ
+    chaining, numbers = _chaining(architecture, numbers)
+    graph = Graph.of(chaining, 1)
+    κ, φ = max(graph.κ, 0), graph.φ
     return DepthReport(
         architecture=str(architecture),
         steps=steps,
         hops=κ + steps * φ,
         plain_hops=max(κ + steps * φ, 2 ** _doublings(graph) - 2),
         hops_per_step=φ,
-        path=tuple(Stop(numbers[s.layer], s.mixer, s.holds) for s in _path(architecture, graph)),
-        saves=tuple(Change(numbers[i], effect) for i, effect in _saves(architecture, κ)),
+        path=tuple(Stop(numbers[s.layer], s.mixer, s.holds) for s in _path(chaining, graph)),
+        saves=tuple(Change(numbers[i], effect) for i, effect in _saves(chaining, κ)),
         certified=_certified(architecture, κ + steps * φ + 1, steps, far),
+        silent=tuple(dict.fromkeys(identifier(p.mixer) for p in _parts(architecture) if not _chains(p))),
     )
+
+
+def _chaining(architecture: Architecture, numbers: Sequence[int]) -> tuple[Architecture, Sequence[int]]:
+    """The stack without the mixers of which no weights are known that chain, and its layers' numbers.
+
+    Weights of 0 take such a mixer out of the stream: what the rest does, the whole does.
+    """
+    layers, left = architecture.layers, list(numbers)
+    for i in range(len(layers) - 1, -1, -1):
+        kept = tuple(part for part in layers[i].parts if _chains(part))
+        if kept:
+            layers = (*layers[:i], Layer(kept), *layers[i + 1 :])
+        else:
+            layers, _ = _without(layers, i), left.pop(i)
+    return Architecture(layers), left
+
+
+def _chains(part: Part) -> bool:
+    """Whether constructions chain hops through such a mixer, or it carries a state alone."""
+    return identifier(part.mixer) not in _SILENT
+
+
+def _parts(architecture: Architecture) -> list[Part]:
+    return [part for layer in architecture.layers for part in layer.parts]
 
 
 def _doublings(graph: Graph) -> int:
@@ -119,12 +147,14 @@ def _doublings(graph: Graph) -> int:
     for c in graph.components:
         q, kv = (max((found[i] for i in read), default=0) for read in (c.q, c.kv))
         found.append(max(q, 1 + min(q, kv)) if c.full else q)
-    return max(found)
+    return max(found, default=0)
 
 
 def _path(architecture: Architecture, graph: Graph) -> list[Stop]:
     """The stops at which the last token, or before it token z_0, learns more, first to last."""
     levels, stops = graph.levels(), []
+    if not levels:
+        return []
     at: int | None = max(range(len(levels)), key=lambda i: levels[i].W)  # the first of the highest
     while at is not None:
         c, level = graph.components[at], levels[at]
@@ -172,7 +202,7 @@ def _saves(architecture: Architecture, κ: int) -> Iterator[tuple[int, str]]:
     """Layers without which a hop is lost, and changes that would bring one."""
     layers = architecture.layers
     stretches = [list(stretch) for _, stretch in groupby(range(len(layers)), key=lambda i: layers[i])]
-    for stretch in stretches[: _LOOKED_AT // len(layers)]:
+    for stretch in stretches[: _LOOKED_AT // max(len(layers), 1)]:
         if len(layers) > 1 and _κ(_without(layers, stretch[0])) < κ:
             yield from ((i, LOSS) for i in stretch)
     full = [i for i, layer in enumerate(layers) if any(part.full for part in layer.parts)]

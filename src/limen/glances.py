@@ -33,6 +33,7 @@ from limen.core.report import Report
 from limen.core.task import Task
 from limen.core.text import word
 from limen.core.theorem import Theorem
+from limen.designs.cost import mixing_upto
 
 _DRAWN = 1_000_000  # tokens that `show` is willing to draw
 
@@ -164,6 +165,7 @@ class StackReport(Report, frozen=True, kw_only=True, tag="limen/show/1"):
     layers: tuple[LayerReport, ...]
     state_bits: int | None
     fixed_bits: int
+    mixing: tuple[int, int] | None  # FLOPs for so many tokens, and for twice as many
 
     @property
     def headline(self) -> str:
@@ -180,7 +182,16 @@ def show_stack(architecture: Architecture, tokens: int = 1024) -> StackReport:
         layers=layers,
         state_bits=architecture.state_bits(tokens),
         fixed_bits=sum(layer.fixed_bits for layer in layers),
+        mixing=_mixing(architecture, tokens),
     )
+
+
+def _mixing(architecture: Architecture, tokens: int) -> tuple[int, int] | None:
+    """What mixing costs as the text doubles; of some mixers it is not written down."""
+    try:
+        return mixing_upto(architecture, tokens), mixing_upto(architecture, 2 * tokens)
+    except BadInput:
+        return None
 
 
 def _layer(index: int, layer: Layer, tokens: int) -> LayerReport:

@@ -79,8 +79,23 @@ def evidence(offered: Offer, architecture: Architecture) -> Accepted | Argued | 
         said = proof
     predicted = None if offered.encoder else offered.construction.margin(Precision.parse(offered.precision))
     if predicted is None:
-        return f"no margin is certified for it in {offered.precision}: {said}"
+        return f"no margin is certified for it in {offered.precision}: {said}{_wider(offered)}"
     return Argued(str(offered.construction), offered.precision, predicted, said)
+
+
+def _wider(offered: Offer) -> str:
+    """Which format would do, by the construction's own proof, if one does."""
+    if offered.encoder:
+        return ""
+    wider = sorted((bits, name) for bits, name in _FORMATS.items() if bits > _bits(offered.precision))
+    for bits, name in wider:
+        if offered.construction.margin(Precision.parse(name)) is not None:
+            return f"; {name} would do: write p={bits}"
+    return "; no format up to 64 bits does"
+
+
+def _bits(precision: str) -> int:
+    return next((bits for bits, name in _FORMATS.items() if name == precision), 0)
 
 
 @lru_cache(maxsize=1024)

@@ -59,17 +59,22 @@ class Fixing(msgspec.Struct, frozen=True):
     after: int
     classes: int
     bits: int
+    guaranteed: int  # by the pigeonhole: of `before` tables with 2^bits messages so many agree, at least
 
 
 class LevelEnd(msgspec.Struct, frozen=True):
-    """What level l ends with: |Z_l| tables that reach |I_l| values, out of a class of so many."""
+    """What level l ends with: R, the class that is left; Z_l, chosen from it; Θ_l = |I_l|, values reached.
+
+    At level L two tables are chosen, and Θ counts the entries that can be asked for.
+    """
 
     level: int
     tables: int
     exhaustive: bool
-    left: int
-    chosen: int
-    reached: int
+    left: int  # |R|
+    chosen: int  # |Z_l|
+    reached: int  # Θ_l
+    below: int  # |Z_{<l}|: assignments of the players below
 
 
 @dataclass(frozen=True)
@@ -142,12 +147,13 @@ def _round(
         upper = np.concatenate([above[k] for k in range(task.L, l, -1)])
         heard = talk.speaker(np.hstack([np.tile(upper, (len(tables), 1)), tables]))
         kept, said = next(_classes(talk, heard, below, l, np.arange(len(tables)), deadline))
+        rows_below = len(below)
         chosen = _cover(tables[kept], _entries(task, l, below))
         steps += said
         below = _joined(chosen, below)
         above[l] = chosen[0]
         reached = len(np.unique(task.hops(_whole(task, above, below, l))[:, l]))
-        levels.append(LevelEnd(l, len(tables), every, len(kept), len(chosen), reached))
+        levels.append(LevelEnd(l, len(tables), every, len(kept), len(chosen), reached, rows_below))
     tables, every = _tables(task, task.L, rng, rows)
     heard, members = talk.speaker(tables), np.arange(len(tables))
     entries = np.unique(_entries(task, task.L, below))
@@ -157,17 +163,18 @@ def _round(
         if (pair := _told_alike(talk, tables[kept], entries, below)) is not None:
             return (
                 [*steps, *said],
-                [*levels, LevelEnd(task.L, len(tables), every, left, 2, len(entries))],
+                [*levels, LevelEnd(task.L, len(tables), every, left, 2, len(entries), len(below))],
                 pair,
             )
-    levels.append(LevelEnd(task.L, len(tables), every, left, 0, len(entries)))
+    levels.append(LevelEnd(task.L, len(tables), every, left, 0, len(entries), len(below)))
     # One input suffices to break one model: all classes at once, for one assignment after the other.
     for row in rng.permutation(len(below)):
         alone = below[row : row + 1]
         entry = _entries(task, task.L, alone)
         for kept in talk.alike(heard, alone):
             if (pair := _told_alike(talk, tables[kept], entry, alone)) is not None:
-                return [*steps, *said], [*levels, LevelEnd(task.L, len(tables), every, len(kept), 2, 1)], pair
+                last = LevelEnd(task.L, len(tables), every, len(kept), 2, 1, 1)
+                return [*steps, *said], [*levels, last], pair
         if time.perf_counter() > deadline:
             break
     return [*steps, *said], levels, None
@@ -245,7 +252,8 @@ def _classes(
         keys, bits, what = talk.told(heard, i, x, members, only_w=level == 1 and talk.L > 1)
         for inverse in _largest(keys):
             kept = members[inverse]
-            step = Fixing(level, i, what, len(members), len(kept), len(np.unique(keys)), bits)
+            least = -(-len(members) >> bits)  # ⌈members / 2^bits⌉
+            step = Fixing(level, i, what, len(members), len(kept), len(np.unique(keys)), bits, least)
             yield from refined(i + 1, talk.after(heard, i, x, np.full(len(x), kept[0])), kept, [*said, step])
 
     yield from refined(0, x, members, [])

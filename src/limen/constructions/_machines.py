@@ -1,40 +1,10 @@
-"""Turing machines as data: one tape without ends, symbols 0, 1 and ⊔, a table of what to do."""
+"""The two programs of `turing` as machines, with the steps that they take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import IntEnum
+from collections.abc import Callable
 
-ZERO, ONE, BLANK = range(3)
-SYMBOLS = (ZERO, ONE, BLANK)
-
-
-class Move(IntEnum):
-    """Where the head goes after it has written."""
-
-    RIGHT = 0
-    LEFT = 1
-    STAY = 2
-
-
-Step = tuple[str, int, Move]  # the next state, the symbol written, the move
-
-
-@dataclass(frozen=True)
-class TuringMachine:
-    """Starts in the first state on the blank after a word of n digits, and halts in the last.
-
-    `time` bounds its steps for words of n digits; the head stays between the blanks around the word.
-    """
-
-    states: tuple[str, ...]
-    table: Mapping[tuple[str, int], Step]
-    time: Callable[[int], int]
-
-    def step(self, state: str, symbol: int) -> Step:
-        """What is not in the table halts: the symbol stays, and so does the head."""
-        return self.table.get((state, symbol), (self.states[-1], symbol, Move.STAY))
+from limen.core.turing_machine import BLANK, ONE, ZERO, Move, Step, TuringMachine
 
 
 def _over_digits(state: str, move: Move) -> dict[tuple[str, int], Step]:
@@ -53,7 +23,6 @@ INCREMENT = TuringMachine(
         ("back", BLANK): ("halt", BLANK, Move.RIGHT),
     }
     | _over_digits("back", Move.LEFT),
-    time=lambda n: n + 2,
 )
 
 # Erase the last digit, then the first if it is the same, until nothing is left: m digits take
@@ -77,7 +46,10 @@ PALINDROME = TuringMachine(
     | _over_digits("right", Move.RIGHT)
     | _over_digits("left0", Move.LEFT)
     | _over_digits("left1", Move.LEFT),
-    time=lambda n: 1 + (n + 1) * (n + 2) // 2,
 )
 
 MACHINES = {"increment": INCREMENT, "palindrome": PALINDROME}
+TIMES: dict[str, Callable[[int], int]] = {  # on words of n digits, at most
+    "increment": lambda n: n + 2,
+    "palindrome": lambda n: 1 + (n + 1) * (n + 2) // 2,
+}

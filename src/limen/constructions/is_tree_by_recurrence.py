@@ -70,6 +70,11 @@ class IsTreeByRecurrence(Construction):
         return 1 << bits_for(self.task.n)
 
     @property
+    def reader(self) -> str:
+        """Who brings the next edge."""
+        return f"softmax(h=1,d={self.D},d_k={self.P + 1})"
+
+    @property
     def columns(self) -> Columns:
         D, P = self.D, self.P
         prompt = {"edge": D, "position": P, "data": 1}
@@ -91,7 +96,7 @@ class IsTreeByRecurrence(Construction):
         last = Segment(1, (*ends, Code("place", 1, "one", at["last"].start)))
         tables = (("one", 1, 1), ("vertex", n, 1), ("clock", n - 1, 1 + P), *binary_tables(D, P))
         return Frame(
-            Architecture.parse(f"relu_rnn(d=2,stages=3,inner=9)|softmax(h=1,d={D},d_k={P + 1})"),
+            Architecture.parse(f"relu_rnn(d=2,stages=3,inner=9)|{self.reader}"),
             at.width,
             1 << D,
             Codes(at.width, tables, (prompt, again, last)),
@@ -151,13 +156,17 @@ class IsTreeByRecurrence(Construction):
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Of every step: the walk is exact, an edge is read up to T·e^-c, two tokens differ in a digit."""
-        r, D, N, T = Roundoff.of(precision), self.D, self.N, self.task.length + self.steps
+        """Of every step: the walk is exact, an edge is read up to `lost`, two tokens differ in a digit."""
+        r, D, N = Roundoff.of(precision), self.D, self.N
         if r is None or not holds(precision, max(2 * N, self.P, D), max(N * N, C * (self.P + 1))):
             return None
-        bit = settled(copied(T * (-arb(C)).exp(), 1, r), 1, r)
+        bit = settled(copied(self._lost(), 1, r), 1, r)
         digit = 2 * bit + r.u
         return certified(2 * (1 - digit) - 2 * (D + 1) * (1 + digit) * (r.u + r.sums(D)))
+
+    def _lost(self) -> arb:
+        """The weight that goes to other tokens than the one whose turn is next, at most."""
+        return (self.task.length + self.steps) * (-arb(C)).exp()
 
     @classmethod
     def examples(cls) -> tuple[IsTreeByRecurrence, ...]:

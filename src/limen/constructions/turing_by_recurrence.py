@@ -31,7 +31,7 @@ from typing import Any
 from flint import arb
 
 from limen.constructions._adders import carry
-from limen.constructions._machines import MACHINES, SYMBOLS, TuringMachine
+from limen.constructions._machines import MACHINES, TIMES
 from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
@@ -39,6 +39,7 @@ from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
 from limen.core.numbers import Precision
+from limen.core.turing_machine import SYMBOLS, TuringMachine
 from limen.core.weights import Weights
 from limen.model.embedding import Code, Codes, Segment
 from limen.model.local import Mlp
@@ -61,7 +62,7 @@ class TuringByRecurrence(Construction):
 
     @property
     def steps(self) -> int:
-        return self.machine.time(self.task.n)
+        return TIMES[self.task.program](self.task.n)
 
     @property
     def T(self) -> int:

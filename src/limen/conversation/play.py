@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import lazy_loader
 import msgspec
 
+from limen.conversation.information import Epoch, epochs
 from limen.conversation.sums import Floats
-from limen.conversation.transcript import arithmetic, most_bits, transcript
+from limen.conversation.transcript import arithmetic, most_bits, papers_bits, transcript
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.catalogue import ids, lookup
@@ -46,6 +47,7 @@ class CountedMessage(msgspec.Struct, frozen=True, kw_only=True):
     numbers: int
     bits: int
     bits_formula: int
+    bits_papers: int | None  # of a reply: 2Hdp·|z_i|, as [chen2025] and [ye2026] count it
     epoch: int | None  # of the layers in which queries are answered, numbered from 1
 
 
@@ -63,6 +65,7 @@ class ProtocolReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1"):
     bits_formula: int
     players: tuple[Holder, ...]
     messages: tuple[CountedMessage, ...]
+    epochs: tuple[Epoch, ...]  # what each player knows before and after, and sends in step 1
 
     @property
     def headline(self) -> str:
@@ -134,6 +137,7 @@ def played(model: Model, task: Task, protocol: str, players: Sequence[Player], h
         bits_formula=sum(message.bits_formula for message in messages),
         players=tuple(Holder(p.name, len(p.tokens)) for p in players),
         messages=messages,
+        epochs=epochs(said, task, players),
     )
     return Played(report, model, said)
 
@@ -166,11 +170,12 @@ def _counted(
 ) -> tuple[CountedMessage, ...]:
     """Each message with its formula, and with the epoch of the theorems."""
     asked = sorted({m.layer for m in said.messages if m.what != "state"})
-    epochs = {layer: epoch for epoch, layer in enumerate(asked, 1)}
+    numbers = {layer: epoch for epoch, layer in enumerate(asked, 1)}
 
     def counted(m: Message) -> CountedMessage:
         fields = {name: getattr(m, name) for name in m.__struct_fields__ if name != "digest"}
         most = most_bits(m, players, model, how)
-        return CountedMessage(**fields, bits_formula=most, epoch=epochs.get(m.layer))
+        papers = papers_bits(m, players, model, how)
+        return CountedMessage(**fields, bits_formula=most, bits_papers=papers, epoch=numbers.get(m.layer))
 
     return tuple(map(counted, said.messages))

@@ -90,6 +90,18 @@ def most_bits(message: Message, players: Sequence[Player], model: Model, how: st
     return int(message.tokens * mixer.B * pair)  # opened: so many blocks of one head each
 
 
+def papers_bits(message: Message, players: Sequence[Player], model: Model, how: str) -> int | None:
+    """2Hdp·|z_i|, the papers' count of a reply to a player that holds |z_i| tokens; p: as in `most_bits`.
+
+    They count d sums and d more numbers a head; here it is d sums, the largest score and the normaliser.
+    """
+    if message.what != "sums":
+        return None
+    rule, n = arithmetic(how), players[-1].tokens.stop
+    mixer: Any = model.frame.architecture.layers[message.layer].parts[message.part].mixer
+    return int(2 * mixer.h * mixer.d * rule.most(n) * message.tokens)
+
+
 def content_digest(content: tuple[Any, ...]) -> str:
     """SHA-256 of the numbers of a message, in order."""
     seen = hashlib.sha256()

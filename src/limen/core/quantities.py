@@ -44,6 +44,19 @@ def _digits(text: str, bits: int) -> int:
     return int(text) if len(text) <= bits // 3 else 1 << bits
 
 
+def numbers(text: str) -> list[int]:
+    """Several integers with commas between them.
+
+    >>> numbers("4,16, 2^6")
+    [4, 16, 64]
+    """
+    parts = [part.strip() for part in text.split(",")]
+    found = [whole(part, _TOKEN_BITS) if re.fullmatch(WHOLE, part) else None for part in parts]
+    if None in found:
+        raise BadInput(f"expected integers with commas between them, such as 4,16,64, got {shortened(text)}")
+    return [number for number in found if number is not None]
+
+
 def memory(text: str) -> int:
     """Bytes: GiB are 2**30, GB are 10**9.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from limen.core.certificate import Bound, Fits, Machine
+from limen.core.differences import Difference
 from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
 from limen.core.quantities import thought
@@ -94,6 +95,7 @@ class DecideReport(Report, frozen=True, kw_only=True, tag="limen/decide/1"):
     remarks: tuple[str, ...]
     certificate: Bound | Fits | Machine | None
     incomplete: tuple[str, ...] = ()  # what was left out, since a package is not installed
+    differences: tuple[Difference, ...] = ()  # what the sources say of this case, and how it compares
     defaults: tuple[str, ...] = ()  # sizes that the texts left out, and what they then are
     proof: str | None = None  # the Coq file that was written
     proof_by: str | None = None  # by which theorem of which file
@@ -124,6 +126,7 @@ class Verdict(Result):
     ceiling: Ceiling | None = None
     believed: Conjecture | None = None  # of what is open: who says no without a proof
     incomplete: tuple[str, ...] = ()  # what was left out, since a package is not installed
+    differences: tuple[Difference, ...] = ()  # what the sources say of this case
     asked: tuple[str, str] | None = None  # the task and the architecture as people write them
 
     def __post_init__(self) -> None:
@@ -172,6 +175,7 @@ class Verdict(Result):
             remarks=self.remarks,
             certificate=self._certificate,
             incomplete=self.incomplete,
+            differences=self.differences,
         )
 
     @property

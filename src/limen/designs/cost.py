@@ -74,6 +74,12 @@ def _layer(layer: Layer, width: int, n: int) -> Cost:
     )
 
 
+def mixing_upto(architecture: Architecture, n: int) -> int:
+    """FLOPs of mixing alone, tokens 1 … n: what grows faster than n, if anything does."""
+    parts = [part for layer in architecture.layers for part in layer.parts]
+    return sum(factor * tally.upto(n) for part in parts for factor, tally in mixing(part.mixer))
+
+
 def projections(mixer: Mixer, width: int) -> int:
     """Two FLOPs a weight of each matrix from the stream (width rows) and of the one back into it."""
     shapes = mixer.shapes(width).items()

@@ -30,7 +30,7 @@ def lines_of(said: DecideReport) -> list[str]:
         lines.append(f"  on random inputs no weights are right on more than {percent(said.ceiling)}")
         lines.append(f"    ({said.ceiling_reason})")
         lines.append(f"    inputs: {said.ceiling_distribution}")
-    return lines + _proof(said)
+    return [*lines, *(f"  {line}" for line in said.differences), *_proof(said)]
 
 
 def _precision(found: object) -> list[str]:

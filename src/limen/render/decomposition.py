@@ -28,16 +28,34 @@ def lines_of(said: DecomposeReport) -> list[str]:
         f"two inputs with different answers, {answers}, and identical messages:",
         f"  {left.text}",
         f"  {right.text}",
+        *_information(said),
     ]
+
+
+def _information(said: DecomposeReport) -> list[str]:
+    """X_i of everybody below z_L after each epoch."""
+    lines = []
+    for epoch in dict.fromkeys(x.epoch for x in said.information):
+        parts = [(x.player, x.same) for x in said.information if x.epoch == epoch]
+        same, other = ([name for name, alike in parts if alike is wanted] for wanted in (True, False))
+        differs = f"; another one of {', '.join(other)}" if other else ""
+        lines.append(
+            f"after epoch {epoch} the same information state X_i of {', '.join(same) or 'nobody'}{differs}"
+        )
+    return lines
 
 
 def _level(level: LevelEnd, steps: list[Fixing], last: bool) -> list[str]:
     seen = "all there are" if level.exhaustive else "random ones"
-    lines = [f"level {level.level}: {level.tables:,} tables z_{level.level}, {seen}"]
+    l, part = level.level, "base case" if level.level == 1 else "step"
+    lines = [f"level {l}, {part}: {level.tables:,} tables z_{l}, {seen}; |Z_<{l}| = {level.below:,} below"]
     for step in steps:
-        classes = "1 class" if step.classes == 1 else f"{step.classes:,} classes"
+        some = f"so one has {-(-step.before // step.classes):,} or more"
+        classes = "1 class" if step.classes == 1 else f"{step.classes:,} classes, {some}"
         alike = f"{step.after:,} of {step.before:,} get identical messages"
         lost = f"{log2(step.before / step.after):.1f} bits, at most {step.bits:,}"
-        lines.append(f"  layer {step.layer}, {step.what}: {classes}; {alike}: {lost}")
-    what = "of its entries can be asked for" if last else "of its values are reached"
-    return [*lines, f"  {level.left:,} left, {level.chosen} chosen; {level.reached} {what}"]
+        least = f"their number alone promises {step.guaranteed:,}"
+        lines.append(f"  layer {step.layer}, {step.what}: {classes}; {alike}: {lost}; {least}")
+    what = "entries can be asked for" if last else f"values i_{l} are reached"
+    R, Z = f"|R_≥{l}| = {level.left:,}", f"|Z_{l}| = {level.chosen}"
+    return [*lines, f"  {R} left, {Z} chosen; Θ_{l} = {level.reached} {what}"]

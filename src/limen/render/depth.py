@@ -28,9 +28,13 @@ def lines_of(said: DepthReport) -> list[str]:
     lines = [
         said.architecture,
         f"{plural(said.hops, 'question-dependent hop')}{thought}; {adds}",
+        *(
+            f"  No weights are known that chain hops through {name}: its layers are not counted."
+            for name in said.silent
+        ),
         f"  {HOPS}",
         f"  Plain chains, in which no hop depends on the question: {_hops(said.plain_hops)}.",
-        f"  One pass: {_told(said.path)}.",
+        *([f"  One pass: {_told(said.path)}."] if said.path else []),
     ]
     for _, group in groupby(said.saves, key=lambda change: change.effect):
         lines.append(f"  {_changed(list(group))}")

@@ -12,6 +12,7 @@ from limen.core.measurement import Outcome
 from limen.render.svg import save_picture
 
 if TYPE_CHECKING:
+    from limen.capacities import SparseReport
     from limen.training.experiment import Experiment
     from limen.training.judged import JudgedCell, Section
     from limen.training.run import RunResult
@@ -31,6 +32,25 @@ def section_chart(found: Section) -> dict[str, Any]:
     if found.experiment.shifted:
         return shifts_chart(found.cells)
     return cells_chart(found)
+
+
+def capacity_chart(said: SparseReport) -> dict[str, Any]:
+    """What block-sparse attention may reach: accuracy over the bits of a message, a line a block size."""
+    points = [
+        {
+            "B": f"B = {row.B}",
+            "w": row.message_bits,
+            "accuracy": 1.0 if row.accuracy is None else row.accuracy,
+        }
+        for row in said.rows
+    ]
+    lines = alt.Chart(alt.InlineData(values=points)).mark_line(point=True, strokeWidth=2)
+    encoded = lines.encode(
+        alt.X("w:Q", title="bits of a block's message", scale=alt.Scale(type="log", base=2)),
+        alt.Y("accuracy:Q", title="highest accuracy", scale=alt.Scale(domain=[0.5, 1])),
+        alt.Color("B:N", sort=None, title=None, scale=alt.Scale(range=_PALETTE)),
+    )
+    return _spec(encoded.properties(width=_WIDTH, height=_HEIGHT))
 
 
 def cells_chart(found: Section) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from limen.conversation.information import Epoch
     from limen.conversation.play import CountedMessage, ProtocolReport
 
 _SHOWN = 24  # messages that are printed one by one
@@ -17,17 +18,40 @@ def lines_of(said: ProtocolReport) -> list[str]:
     lines = [
         f"{said.task} by {said.architecture}, in {said.arithmetic}",
         f"{said.protocol}: {len(said.players)} players and their tokens: {held}",
-        "",
-        *map(_message, said.messages[:_SHOWN]),
     ]
+    return [*lines, "", *_exchange(said), "", *_sums(said), _compared(said)]
+
+
+def _exchange(said: ProtocolReport) -> list[str]:
+    """Message by message; a layer that answers queries is an epoch of three steps."""
+    epochs = {epoch.layer: epoch for epoch in said.epochs}
+    lines, layer = list[str](), None
+    for message in said.messages[:_SHOWN]:
+        if message.layer != layer and message.layer in epochs:
+            lines.append(_sent(epochs[message.layer]))
+        lines.append(_message(message))
+        layer = message.layer
+        if message is [m for m in said.messages if m.layer == layer][-1] and layer in epochs:
+            lines.append(_known(epochs[layer]))
     if len(said.messages) > _SHOWN:
         lines.append(f"  … and {len(said.messages) - _SHOWN} more messages")
-    return [*lines, "", *_sums(said), _compared(said)]
+    return lines
+
+
+def _sent(epoch: Epoch) -> str:
+    """Step 1, which is free: the bound holds even so."""
+    who = ", ".join(f"{x.player} {x.bits:,}" for x in epoch.sent[1:])
+    return f"  epoch {epoch.epoch}, step 1  X_i to all before i, free; bits: {who}"
+
+
+def _known(epoch: Epoch) -> str:
+    who = ", ".join(f"{x.player} {x.bits:,}" for x in epoch.known)
+    return f"  epoch {epoch.epoch}, step 3  X_i with what was told; bits: {who}"
 
 
 def _message(message: CountedMessage) -> str:
-    most = f"(at most {message.bits_formula:,})"
-    numbers = f"{message.numbers} numbers, {message.bits:,} bits {most}"
+    papers = "" if message.bits_papers is None else f"; 2Hdp·|z_i| = {message.bits_papers:,}"
+    numbers = f"{message.numbers} numbers, {message.bits:,} bits (at most {message.bits_formula:,}{papers})"
     epoch = f", epoch {message.epoch}" if message.epoch and message.what != "state" else ""
     who = f"{message.sender} -> {message.receiver}"
     return f"  layer {message.layer}{epoch}  {who}  {message.what}: {numbers}"
@@ -43,7 +67,18 @@ def _sums(said: ProtocolReport) -> list[str]:
         "bits by layer: " + ", ".join(f"{i}: {bits:,}" for i, bits in sorted(by_layer.items())),
         "bits by sender: " + ", ".join(f"{name}: {bits:,}" for name, bits in by_sender.items()),
         f"total: {said.bits_measured:,} bits; the formula allows {said.bits_formula:,}",
+        *_papers(said),
     ]
+
+
+def _papers(said: ProtocolReport) -> list[str]:
+    """Where the papers' count of a reply is another one."""
+    replies = [m for m in said.messages if m.bits_papers is not None]
+    ours, theirs = sum(m.bits_formula for m in replies), sum(m.bits_papers or 0 for m in replies)
+    if not replies or ours == theirs:
+        return []
+    counts = f"h(d+2)p a token, {ours:,} bits in all; the papers' 2Hdp: {theirs:,}"
+    return [f"replies count the largest score, d sums and the normaliser: {counts}"]
 
 
 def _compared(said: ProtocolReport) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
+from math import log2
 from typing import TYPE_CHECKING
 
 from limen.core.quantities import plural
@@ -91,7 +92,17 @@ def stack_lines(said: StackReport) -> list[str]:
         f"after {said.tokens:,} tokens",
         *(f"  {counts[text]:4} × {text:{width}}  {_carried(layer)}" for text, layer in kinds.items()),
         together + (f", and {plural(growing, 'layer')} that {keeps} every token" if growing else ""),
+        *_mixing(said),
     ]
+
+
+def _mixing(said: StackReport) -> list[str]:
+    """How the work of mixing grows as the text doubles."""
+    if said.mixing is None or not said.mixing[0]:
+        return []
+    once, twice = said.mixing
+    grows = f"{twice / once:.3g} times as much for twice as many: about n^{log2(twice / once):.2f}"
+    return [f"mixing them takes {once:,} FLOPs, {grows}"]
 
 
 def _carried(layer: LayerReport) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from limen.core.certificate import Witness
+from limen.core.differences import Difference
 from limen.core.kernel import Files
 from limen.core.measurement import Trained
 from limen.core.proof import Claim
@@ -69,6 +70,7 @@ class Cell:
     statement: str = ""  # the theorem or construction in one sentence
     why: str = ""  # the first sentences of its proof
     proof: Claim | None = None  # what Coq proves of a CANNOT, at these sizes or at larger ones
+    differences: tuple[Difference, ...] = ()  # what the sources say of this case, and how it compares
     trained: Trained | None = None  # what an experiment saw a stack of this kind learn: of another kind
     fooled: str = ""  # a trained model of this kind that errs, in words: an illustration
     seconds: float = 0.0

@@ -15,7 +15,8 @@ class Column:
     `confused` is the size on which two inputs are looked for that a small model takes for each other, `run`
     one at which weights are run on drawn inputs, `large` the one for a full table.  `grows` gives the task at
     the scale 2^k, to see how a bound grows; `upper`, where a construction is certified only for other shapes.
-    `ways`: constructions that are run on every input besides those that `decide` thinks of.
+    `ways`: constructions that are run on every input besides those that `decide` thinks of.  `also`: a task
+    and a smaller stack that does it, as a source has it, shown beside what full attention can.
     """
 
     id: str
@@ -29,6 +30,7 @@ class Column:
     grows: Callable[[int], str]
     upper: Callable[[int], str] | None = None
     ways: tuple[str, ...] = ()
+    also: tuple[str, str] | None = None
     papers: bool = False  # whether it is one of the three columns of [ye2026]
 
     def grown(self, k: int, upper: bool = False) -> Task:
@@ -61,6 +63,7 @@ COLUMNS: dict[str, Column] = {
             "two_sum(n=16384,M=2^24)",
             lambda k: f"two_sum(n=2^{k},M=2^{2 * k})",
             upper=lambda k: f"two_sum(n=2^{k},M=2^{k + 2})",
+            also=("two_sum(n=64,M=256)", "softmax(h=1,d=3,p=32)"),
             papers=True,
         ),
         Column(
@@ -142,6 +145,17 @@ COLUMNS: dict[str, Column] = {
             "recall(n=256,V=1024)",
             "recall(n=2048,V=8192)",
             lambda k: f"recall(n=2^{k},V=2^{k + 2})",
+        ),
+        Column(
+            "cgram",
+            "c-gram",
+            "A text is read, then c - 1 symbols that stood in it once: which symbol followed them?",
+            ("cgram(n=2^20,c=3,V=2^18)", "cgram(n=2^18,c=3,V=2^18)"),
+            "cgram(n=5,c=2,V=3)",
+            "cgram(n=6,c=2,V=4)",
+            "cgram(n=512,c=3,V=64)",
+            "cgram(n=4096,c=3,V=256)",
+            lambda k: f"cgram(n=2^{k},c=3,V=2^{k})",
         ),
         Column(
             "three_sum",

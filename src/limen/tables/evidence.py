@@ -23,11 +23,12 @@ from limen.checks.collision import check_collision
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Fits
 from limen.core.construction import construct
+from limen.core.differences import STACKS
 from limen.core.kernel import Accepted
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
-from limen.decisions import decide, tried
+from limen.decisions import built, decide, tried
 from limen.forms import claimed_from
 from limen.placement import Offer, offer
 from limen.solutions import solve
@@ -73,8 +74,9 @@ def cell(row: Row, column: Column, full: bool = False) -> Cell:
             f"{row.name}, {column.title}: {claim.cite} say {claim.answer}, the evidence says {made.answer}"
         )
     mark = trained(row.architecture, column.id, thinks=row.steps > 0)
-    fooled = illustration(row.architecture, column.id)
-    return replace(made, trained=mark, fooled=fooled, seconds=time.perf_counter() - start)
+    fooled, beside = illustration(row.architecture, column.id), found.verdict.differences
+    took = time.perf_counter() - start
+    return replace(made, trained=mark, fooled=fooled, differences=beside, seconds=took)
 
 
 @cache
@@ -212,11 +214,29 @@ def _can(row: Row, column: Column, found: Decided, full: bool) -> Cell:
     return replace(
         _blank(row, column, found),
         formula=upper(row, column, construction),
-        evidence=(evidence, *_runs(row, column, by, full)),
+        evidence=(evidence, *_runs(row, column, by, full), *_also(row, column)),
         statement=words.statement("constructions", name),
         why=words.why("constructions", name),
         reason=evidence.says,
     )
+
+
+def _also(row: Row, column: Column) -> list[Evidence]:
+    """The small stack of a source, in the rows of full attention."""
+    if column.also is None or not STACKS["several full layers"](row.architecture):
+        return []
+    task, stack = Task.parse(column.also[0]), Architecture.parse(column.also[1])
+    accepted = built(task, stack)
+    if accepted is None or not isinstance(accepted.certificate, Fits):
+        raise EvidenceError(f"{task} by {stack}: nothing shows that it is done")
+    margin = float(Fraction(accepted.certificate.margin))
+    says = (
+        f"{task} by {stack} alone: a margin of at least {margin:.3g} on every input, derived from its weights"
+    )
+    file = f"certificates/{row.id}/{column.id}-also/certificate.json"
+    return [
+        Evidence("fits", says, accepted.certificate, file, files=accepted.files, numbers={"margin": margin})
+    ]
 
 
 def _runs(row: Row, column: Column, by: str, full: bool) -> list[Evidence]:

@@ -68,19 +68,7 @@ CLAIMS: dict[tuple[str, str], PaperClaim] = {
         "Ω(B log n)",
         note="They have one layer with one map for all blocks; ours allows different maps, and more layers.",
     ),
-    ("hybrid", "composition"): PaperClaim(
-        CANNOT,
-        "[ye2026]",
-        "Ω(poly n)",
-        Exempt(
-            lambda k: f"composition(m=2^{k},n1=16)",
-            lambda k: "linear(h=8,d=64,phi=relu,p=32),2*softmax(h=8,d=128,d_k=256,p=32)",
-            (4, 8, 12, 16),
-            "Corrected: L softmax layers with recurrent layers between them fail, as an account of [ye2026] "
-            "says, only if no recurrent layer comes before the second softmax layer. With one there, L "
-            "softmax layers are enough.",
-        ),
-    ),
+    ("hybrid", "composition"): PaperClaim(CANNOT, "[ye2026]", "Ω(poly n)"),
     ("full_1", "composition"): PaperClaim(CANNOT, "[chen2025]"),
     ("full_2", "composition"): PaperClaim(CANNOT, "[chen2025]"),
     ("full_1", "index"): PaperClaim(CAN, "[bhattamishra2024]"),
@@ -97,6 +85,8 @@ CLAIMS: dict[tuple[str, str], PaperClaim] = {
     ("rnn", "nearest_neighbor"): PaperClaim(CANNOT, "[bhattamishra2024]"),
     ("full_2", "recall"): PaperClaim(CAN, "[wen2025]"),
     ("rnn", "recall"): PaperClaim(CANNOT, "[wen2025]"),
+    ("full_2", "cgram"): PaperClaim(CAN, "[wen2025]"),
+    ("rnn", "cgram"): PaperClaim(CANNOT, "[wen2025]"),
     ("full_2", "counting"): PaperClaim(CAN, "[wen2025]"),
     ("rnn", "counting"): PaperClaim(CANNOT, "[wen2025]"),
     ("rnn", "is_tree"): PaperClaim(CANNOT, "[wen2025]"),

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from limen.core.certificate import Collision, Witness
+from limen.core.differences import Difference
 from limen.core.measurement import Trained
 from limen.core.report import Report
 from limen.core.task import Task
@@ -60,6 +61,7 @@ class CellReport(msgspec.Struct, frozen=True, kw_only=True):
     known: tuple[str, ...]
     proof: ProofReport | None
     machine_checked: bool
+    differences: tuple[Difference, ...]
     trained: Trained | None  # measured, of another kind than the rest
     fooled: str | None  # an illustration: about some weights, not about the architecture
     evidence: tuple[EvidenceReport, ...]
@@ -171,6 +173,7 @@ def _cell(cell: Cell) -> CellReport:
         known=cell.known,
         proof=ProofReport(form=cell.proof.form, task=cell.proof.task) if cell.proof else None,
         machine_checked=cell.machine_checked,
+        differences=cell.differences,
         trained=cell.trained,
         fooled=cell.fooled or None,
         evidence=tuple(map(_evidence, cell.evidence)),

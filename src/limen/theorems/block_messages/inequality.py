@@ -122,21 +122,30 @@ def _average(blocks: SparseLayers) -> Accuracy | NoStatement:
     d(p‖q) ≤ u gives p - q ≤ √(u·ln2/2) (Pinsker), and with it an accuracy that does not depend on FPR; it is
     the better one where little is told.
     """
-    n, M = blocks.n, blocks.M
-    if n >= M:
+    if blocks.n >= blocks.M:
         return NoStatement("with n ≥ M a random text is likely to hold a partner by chance")
     with ctx.workprec(128):
-        ε, seen, told = (
-            _ratio(x, y)
-            for x, y in ((n, M), (blocks.Γ * blocks.B + blocks.rest, n), (blocks.whole * blocks.W, n))
-        )
-
-        def detected(φ: float) -> float:
-            """The highest TPR at FPR = φ."""
-            return _above(highest(told, ε + (1 - ε) * φ + seen) / (1 - ε))
-
+        ε, seen, told = _fractions(blocks)
         anyway = (1 + (ε + seen + (told * arb.const_log2() / 2).sqrt()) / (1 - ε)) / 2
-        return Accuracy(min(_balanced(detected), _above(anyway)), _HALF_YES)
+        return Accuracy(min(_balanced(lambda φ: detected(blocks, φ)), _above(anyway)), _HALF_YES)
+
+
+def detected(blocks: SparseLayers, φ: float) -> float:
+    """The highest rate of true positives at a rate φ of false ones, on the inputs of `average`; n < M."""
+    with ctx.workprec(128):
+        ε, seen, told = _fractions(blocks)
+        return _above(highest(told, ε + (1 - ε) * φ + seen) / (1 - ε))
+
+
+def _fractions(blocks: SparseLayers) -> tuple[arb, arb, arb]:
+    """ε = n/M, the part of the text in reach, and the bits told for each token."""
+    n, b = blocks.n, blocks.whole
+    return _ratio(n, blocks.M), _ratio(blocks.Γ * blocks.B + blocks.rest, n), _ratio(b * blocks.W, n)
+
+
+def subset_bits(values: int, most: int) -> int:
+    """⌈log₂ Σ_{1≤i≤most} C(values, i)⌉: what one map for all blocks must tell apart."""
+    return _subset_bits(values, 1, most, values)
 
 
 _HALF_YES = (  # not uniform: there "no" is nearly always right

@@ -1,0 +1,46 @@
+r"""IsTree by a recurrence of two numbers that calls for the edges again, one by one.
+
+    call      the place of the next edge in the prompt, P bits; the edge comes back, and is the next token
+    walk      the recurrence of `is_tree_by_recurrence`
+
+No token is compared with another: the recurrence counts, and asks for what it did not keep.  At the last
+token it calls for a written token, which has no edge: nothing comes back.
+
+One layer, both side by side, (n-1)(n-2) steps; the state is 2⌈log₂n⌉ bits.  Without the calls a recurrence
+needs Ω(n log n) bits, whatever the number of steps; with them log n do [wen2025].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flint import arb
+
+from limen.constructions._weights import identity
+from limen.constructions.is_tree_by_recurrence import IsTreeByRecurrence
+from limen.core.weights import Weights
+from limen.tasks.is_tree import IsTree
+
+
+@dataclass(frozen=True)
+class IsTreeByRetrieval(IsTreeByRecurrence):
+    """A relu_rnn of three stages beside explicit calls."""
+
+    @property
+    def reader(self) -> str:
+        return f"fetch(d={self.D},a={self.P + 1})"
+
+    def _repeat(self, w: Weights) -> None:
+        """The call: the place whose turn is next; at the last token one behind the prompt."""
+        at, D, P = self.columns, self.D, self.P
+        identity(w["0.1.Q"], at["next"], slice(0, P))
+        w["0.1.Q"][at["last"], P] = 1
+        identity(w["0.1.V"], at["edge"], slice(0, D))
+        identity(w["0.1.O"], slice(0, D), at["token"])
+
+    def _lost(self) -> arb:
+        return arb(0)
+
+    @classmethod
+    def examples(cls) -> tuple[IsTreeByRetrieval, ...]:
+        return (cls(IsTree(4)),)

@@ -1,0 +1,133 @@
+r"""2-Sum by one block-sparse layer whose messages are the blocks themselves: a head for each of B tokens.
+
+    head b:  k̃_j = (x, x²),  ṽ_j = x,  x the b-th token of block j;     query 2c(r + ¼), -c,   r = -q modulo M
+
+    score + c(r + ¼)² = -c(x - r - ¼)²:   -c/16 at x = r, at most -9c/16 elsewhere
+
+Why it works.  No two different whole numbers are equally far from r + ¼, so each head reads the one value of
+its tokens that is nearest, -q itself if it is there: the next one scores c/2 less.  Then |v_b - r| is 0 or
+at least 1, and
+
+    ReLU(v_b - r + 1) - 2ReLU(v_b - r) + ReLU(v_b - r - 1)
+
+is 1 for a partner, 0 otherwise.  Nothing is selected: λ = 1.
+
+One layer of B heads, d = 1, d_k = 2: a message has 3B numbers of O(log n) bits, so O(B log n) bits, as many
+as the bound asks for up to a constant [ye2026].  The text must end with the query behind whole blocks: B
+divides n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+from flint import arb
+
+from limen.constructions._margins import Roundoff, certified, holds, in_balls
+from limen.constructions._weights import zeros
+from limen.core.architecture import Architecture
+from limen.core.arrays import np
+from limen.core.columns import Columns
+from limen.core.construction import Construction
+from limen.core.errors import BadInput, at_least
+from limen.core.numbers import Precision
+from limen.core.task import Task
+from limen.core.weights import Weights
+from limen.mixers.block_sparse import BlockSparse
+from limen.model.embedding import Code, Codes, Segment
+from limen.model.local import Mlp
+from limen.model.model import Frame
+from limen.tasks.two_sum import TwoSum
+
+C = 128.0  # scores: the nearest value is ahead by c/2 = 64
+GATE = 64.0  # σ(64) is 1 in every format
+_LARGEST = 2**16  # values whose table is written out
+
+
+@dataclass(frozen=True)
+class TwoSumByBlockSparse(Construction):
+    """The answer is 1 if some head found a partner."""
+
+    task: TwoSum = TwoSum()
+    _: KW_ONLY
+    B: int = 2
+    opened: int = 1  # blocks that are selected, and not looked at
+
+    def __post_init__(self) -> None:
+        at_least(self, B=2, opened=1)
+        if self.task.n % self.B:
+            raise BadInput(f"two_sum_by_block_sparse: B={self.B} must divide n={self.task.n}")
+        if self.task.M > _LARGEST:
+            raise BadInput(f"two_sum_by_block_sparse: at most {_LARGEST} values, got M={self.task.M}")
+
+    @classmethod
+    def within(cls, task: Task, architecture: Architecture) -> TwoSumByBlockSparse:
+        """With the sizes of the architecture's first block-sparse mixer."""
+        mixers = [part.mixer for layer in architecture.layers for part in layer.parts]
+        sizes = [(mixer.B, mixer.k) for mixer in mixers if isinstance(mixer, BlockSparse)]
+        assert isinstance(task, TwoSum)
+        B, k = sizes[0] if sizes else (2, 1)
+        return cls(task=task, B=B, opened=k)
+
+    @property
+    def columns(self) -> Columns:
+        return Columns.of(x=1, square=1, partner=1, one=1, found=self.B, answer=1)
+
+    def frame(self) -> Frame:
+        at, B, M = self.columns, self.B, self.task.M
+        x = Segment(self.task.n, (Code("token", 1, "value", at["x"].start),))
+        q = Segment(1, (Code("token", 1, "asked", at["partner"].start),))
+        return Frame(
+            Architecture.parse(f"block_sparse(h={B},d=1,d_k=2,B={B},k={self.opened})"),
+            at.width,
+            2,
+            Codes(at.width, (("value", M, 2), ("asked", M, 2)), (x, q)),
+            (Mlp(3 * B),),
+        )
+
+    def weights(self) -> Weights:
+        at, B, M = self.columns, self.B, self.task.M
+        w, x = zeros(self.frame()), np.arange(M, dtype=np.float64)
+        w["embedding.value"][:] = np.column_stack([x, x**2])
+        w["embedding.asked"][:] = np.column_stack([-x % M, np.ones(M)])
+        for b in range(B):
+            key = slice(2 * b, 2 * b + 2)
+            w["0.0.K"][at["x"].start : at["square"].stop, key] = np.eye(2)
+            w["0.0.Q"][at["partner"], 2 * b] = 2 * C
+            w["0.0.Q"][at["one"], key] = C / 2, -C  # 2c·x·¼ and -c·x²
+            w["0.0.V"][at["x"], b] = 1
+            w["0.0.O"][b, at["found"].start + b] = 1
+            w["0.0.PK"][b, b] = w["0.0.PV"][b, b] = 1
+        w["0.0.g"][:] = GATE
+        self._compare(w)
+        w["readout.U"][at["answer"], 1] = 2
+        w["readout.u"][1] = -1
+        return w
+
+    def _compare(self, w: Weights) -> None:
+        """1 for each head whose value is the partner."""
+        at, W1, W2 = self.columns, w["0.local.W1"], w["0.local.W2"]
+        for b in range(self.B):
+            units = slice(3 * b, 3 * b + 3)
+            W1[at["found"].start + b, units] = 1
+            W1[at["partner"], units] = -1
+            w["0.local.b1"][units] = 1, 0, -1
+            W2[units, at["answer"].start] = 1, -2, 1
+
+    @in_balls
+    def margin(self, precision: Precision) -> float | None:
+        """Scores err by the rounding of numbers up to 4cM²; a value is read up to its neighbours' weight."""
+        r, B, M, n = Roundoff.of(precision), self.B, self.task.M, self.task.n
+        largest = int(4 * C) * M * M
+        if r is None or not holds(precision, M * M, largest):
+            return None
+        noise = largest * (8 * r.u + r.sums(4))
+        off = n * (2 * noise - arb(C) / 2).exp()
+        value = M * (2 * off + (4 * r.u + 2 * r.sums(n)))  # how far from the whole number
+        unit = 4 * (value + 2 * (M + 1) * (2 * r.u + r.sums(3)))
+        answer = B * (unit + 4 * r.sums(3 * B)) + 2 * r.u * (B + 1)
+        return certified(1 - 2 * answer - 8 * r.u)
+
+    @classmethod
+    def examples(cls) -> tuple[TwoSumByBlockSparse, ...]:
+        return tuple(cls(TwoSum(n, M), B=B) for n, M, B in ((4, 7, 2), (4, 6, 4), (3, 5, 3), (4, 4, 2)))

@@ -1,0 +1,69 @@
+r"""What each player knows: the information states X_i of the communication models, epoch by epoch [chen2025].
+
+    X_i^(0) = z_i
+    step 1    player i sends X_i^(l-1) to all players j > i, who stand before it: free
+    step 2    player j answers with Π_{j,i}^(l): its sums for every token of i
+    step 3    X_i^(l) = X_i^(l-1) ∪ ⋃_{j>i} Π_{j,i}^(l)
+
+One epoch a full layer.  States that recurrences hand over between them are heard as well [ye2026].
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from limen.core.certificate import Message, Transcript
+from limen.core.task import Player, Task
+
+
+class Known(msgspec.Struct, frozen=True):
+    """X_i: the bits of z_i, those of all that i was told, and a hash of both."""
+
+    player: str
+    input_bits: int
+    heard_bits: int
+    digest: str
+
+    @property
+    def bits(self) -> int:
+        return self.input_bits + self.heard_bits
+
+
+class Epoch(msgspec.Struct, frozen=True):
+    """Step 1: `sent`, X_i^(l-1) to all before i.  Step 2: bits of the replies.  Step 3: `known`, X_i^(l)."""
+
+    epoch: int
+    layer: int
+    sent: tuple[Known, ...]
+    reply_bits: int
+    known: tuple[Known, ...]
+
+
+def epochs(said: Transcript, task: Task, players: Sequence[Player]) -> tuple[Epoch, ...]:
+    """All epochs of a conversation, in order; what is told between them is known in the next one."""
+    known = tuple(_own(player, said.tokens, task.vocab) for player in players)
+    found = list[Epoch]()
+    for layer in sorted({m.layer for m in said.messages}):
+        heard = [m for m in said.messages if m.layer == layer]
+        after = tuple(_told(x, (m for m in heard if m.receiver == x.player)) for x in known)
+        if replies := [m.bits for m in heard if m.what == "sums"]:
+            found.append(Epoch(len(found) + 1, layer, known, sum(replies), after))
+        known = after
+    return tuple(found)
+
+
+def _own(player: Player, tokens: tuple[int, ...], vocab: int) -> Known:
+    held = tokens[player.tokens.start : player.tokens.stop]
+    bits = len(held) * max(1, (vocab - 1).bit_length())
+    return Known(player.name, bits, 0, hashlib.sha256(repr(held).encode()).hexdigest())
+
+
+def _told(x: Known, messages: Iterable[Message]) -> Known:
+    """The union with what is told now, in the order in which it is told."""
+    for m in messages:
+        both = hashlib.sha256(f"{x.digest} {m.sender} {m.digest}".encode()).hexdigest()
+        x = Known(x.player, x.input_bits, x.heard_bits + m.bits, both)
+    return x

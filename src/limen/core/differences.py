@@ -1,0 +1,233 @@
+"""Where a source says something of a task and a kind of stack, and how what is said here compares with it.
+
+Data alone: the place in the source, what stands there in a few words, and what holds here.  `decide`, the
+cells of the table and docs/theory.md show the entries that speak of their case; nothing else reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+import msgspec
+
+from limen.core.architecture import Architecture, Part
+from limen.core.catalogue import identifier
+from limen.core.task import Task
+
+
+class Kind(StrEnum):
+    """How the two compare."""
+
+    EQUAL = "equal"
+    SHARPER = "sharper"
+    WEAKER = "weaker"
+    CORRECTED = "corrected"
+    OTHER_FORM = "other form"
+    CONJECTURE = "conjecture"
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """`stacks` is a key of STACKS: of which architectures it speaks."""
+
+    kind: Kind
+    source: str  # a key of papers.bib
+    place: str
+    says: str  # the source, in at most ten words
+    here: str
+    tasks: tuple[str, ...]
+    stacks: str
+
+    def __str__(self) -> str:
+        return f"[{self.source}], {self.place}, “{self.says}”: {self.kind}. {self.here}"
+
+
+def _mixer(name: str) -> Callable[[Architecture], bool]:
+    return lambda stack: any(identifier(part.mixer) == name for part in _parts(stack))
+
+
+def _parts(stack: Architecture) -> list[Part]:
+    return [part for layer in stack.layers for part in layer.parts]
+
+
+def _kinds(stack: Architecture) -> set[bool]:
+    """Whether its mixers keep every token, {True}, or a state, {False}, or both occur."""
+    return {part.full for part in _parts(stack)}
+
+
+def _softmax(stack: Architecture) -> bool:
+    return all(part.full and part.mixer.reply_is_all for part in _parts(stack))
+
+
+STACKS: dict[str, Callable[[Architecture], bool]] = {
+    "any": lambda stack: True,
+    "one full layer": lambda stack: _softmax(stack) and len(stack.layers) == 1,
+    "several full layers": lambda stack: _softmax(stack) and len(stack.layers) > 1,
+    "a recurrence": lambda stack: _kinds(stack) == {False} and not _mixer("log_linear")(stack),
+    "full and recurrent layers": lambda stack: _kinds(stack) == {True, False},
+    "log-linear layers": lambda stack: _kinds(stack) == {False} and _mixer("log_linear")(stack),
+    "block-sparse layers": _mixer("block_sparse"),
+    "a token index": _mixer("top_k"),
+}
+
+DIFFERENCES = (
+    Difference(
+        Kind.EQUAL,
+        "ye2026",
+        "slide “Linear Attention Lower Bound”",
+        "requires LHd(d+1)p ≥ n log n",
+        "The same inequality, for any recurrence and with the bits of its state.",
+        ("eva",),
+        "a recurrence",
+    ),
+    Difference(
+        Kind.SHARPER,
+        "ye2026",
+        "slide “Log-Linear Attention Lower Bounds”",
+        "LHd²p < Θ(n) ⟹ cannot solve",
+        "After 2^r tokens one matrix a head is kept: as much as linear attention is needed, up to a "
+        "factor of two.",
+        ("eva", "two_sum"),
+        "log-linear layers",
+    ),
+    Difference(
+        Kind.CORRECTED,
+        "ye2026",
+        "slide “Table of Results”, Linear + CoT, 2-Sum",
+        "Ω(n log n)",
+        "That holds for M = n^{1+Ω(1)}; for M = O(n) some recurrence of order n bits does it.",
+        ("two_sum",),
+        "a recurrence",
+    ),
+    Difference(
+        Kind.OTHER_FORM,
+        "ye2026",
+        "slide “2-Sum Task”",
+        "there exist two positions i ≠ j",
+        "Here the last token asks for its partner, as in the proofs of the slides; `two_sum_any` "
+        "asks for any pair.",
+        ("two_sum",),
+        "any",
+    ),
+    Difference(
+        Kind.CORRECTED,
+        "sanford2023",
+        "slide “Theorem (Sanford et al. 2023)” on that task",
+        "single-layer full attention … can solve 2-Sum",
+        "That holds where the last token asks (`two_sum`); over any pair one layer must carry order "
+        "n log n bits.",
+        ("two_sum_any",),
+        "one full layer",
+    ),
+    Difference(
+        Kind.EQUAL,
+        "sanford2023",
+        "slide “Trigonometric Construction”",
+        "H = 1, d = 3, p = O(log n)",
+        "The same head, with a blank whose score lies between: limen solve … --by trigonometry.",
+        ("two_sum",),
+        "one full layer",
+    ),
+    Difference(
+        Kind.SHARPER,
+        "ye2026",
+        "slide “Lower Bound: Sparse Attention Cannot Solve 2-Sum”",
+        "If 2^{Hdp} < C(n,B)",
+        "Blocks may have different maps, and there may be more layers; a message is a key and a "
+        "value, h(d_k+d)p bits "
+        "where the slide writes Hdp.",
+        ("two_sum",),
+        "block-sparse layers",
+    ),
+    Difference(
+        Kind.SHARPER,
+        "ye2026",
+        "review, Mechanism 1",
+        "limiting reasoning depth to the count of full",
+        "A stack of φ full layers chains φ hops if a recurrence stands before the second of them, "
+        "else φ − 1.",
+        ("composition", "facts"),
+        "full and recurrent layers",
+    ),
+    Difference(
+        Kind.EQUAL,
+        "chen2025",
+        "slide “Full Attention”",
+        "L-layer full attention Ω(poly n)",
+        "The same, with the smallest sizes that are certified; a reply is counted as h(d+2)p bits a "
+        "token, not 2Hdp.",
+        ("composition", "facts"),
+        "several full layers",
+    ),
+    Difference(
+        Kind.SHARPER,
+        "sanford2023",
+        "slide “Triple Detection”",
+        "unless mpH = Ω(N / log log N)",
+        "About n·log₂(M/n) bits, since one layer passes on a set of n − 1 values.",
+        ("three_sum",),
+        "one full layer",
+    ),
+    Difference(
+        Kind.OTHER_FORM,
+        "sanford2023",
+        "slide “Triple Detection”",
+        "Triple Detection: 3-Sum",
+        "Here the triple goes through the last token; `match3` asks for any triple.",
+        ("three_sum",),
+        "any",
+    ),
+    Difference(
+        Kind.CONJECTURE,
+        "sanford2023",
+        "slide “Triple Detection”",
+        "multi-layer transformers cannot solve 3-Sum efficiently",
+        "A conjecture: neither proved nor refuted here, so that the verdict stays open.",
+        ("three_sum", "match3"),
+        "several full layers",
+    ),
+    Difference(
+        Kind.OTHER_FORM,
+        "sanford2023",
+        "slide “Sparse Averaging (qSA)”",
+        "y_i ∈ ([M] choose q), z_i ∈ R^{d'}",
+        "Here z is ±1, one set is asked for, and its positions take q tokens: one layer does not "
+        "suffice then. "
+        "With every token asking and real vectors: limen average.",
+        ("sparse_average",),
+        "any",
+    ),
+    Difference(
+        Kind.EQUAL,
+        "bhattamishra2024",
+        "review, Key Results",
+        "one-layer Transformers require linear width",
+        "The inequality at numbers: H(d+2)p bits against the prefixes that differ.",
+        ("dyck", "equality", "disjointness"),
+        "one full layer",
+    ),
+    Difference(
+        Kind.OTHER_FORM,
+        "wen2025",
+        "slide “Wen et al. (2025)”",
+        "RNN < RNN + CoT",
+        "In bits the two are equal; what steps add is computation (limen hierarchy).",
+        ("index", "recall", "cgram", "counting", "is_tree"),
+        "a recurrence",
+    ),
+    Difference(
+        Kind.OTHER_FORM,
+        "ye2026",
+        "slide “Limitations”",
+        "not learnable sparse patterns (e.g., DSA)",
+        "For selection by index keys there is a bound of its own.",
+        ("two_sum",),
+        "a token index",
+    ),
+)
+
+
+def differences(task: Task, stack: Architecture) -> tuple[Difference, ...]:
+    """The entries that speak of this case."""
+    name = identifier(task)
+    return tuple(d for d in DIFFERENCES if name in d.tasks and STACKS[d.stacks](stack))

@@ -1,0 +1,46 @@
+"""`limen hierarchy` for people: RNN < RNN + CoT < Transformer, line by line."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import TYPE_CHECKING
+
+from limen.core.quantities import thought
+
+if TYPE_CHECKING:
+    from limen.hierarchies import HierarchyReport, Rung
+
+
+def lines_of(said: HierarchyReport) -> list[str]:
+    """All of it."""
+    return [
+        "RNN < RNN + CoT: a chain of thought adds computation",
+        *(
+            f"  {rung.task} by {rung.architecture}{thought(rung.steps)}\n    {rung.by}"
+            for rung in said.thinks
+        ),
+        "  without a step, whatever the weights of a recurrence of this size:",
+        f"    its answers cut its one number into at most {_cells(said)}",
+        "  It adds no information about what was read: what is written is a function of the state.",
+        "",
+        "RNN + CoT < Transformer: what was not kept, no step brings back",
+        *(line for rung in said.recurrent for line in _verdict(rung)),
+        "",
+        *(line for rung in (*said.full, said.tree) for line in _verdict(rung)),
+        "",
+        "both hold" if said.holds else "NOT AS IT SHOULD BE: a case above is another one than the papers say",
+    ]
+
+
+def _cells(said: HierarchyReport) -> str:
+    cells, strings = f"2^{log2(said.cells):.1f} cells", f"2^{log2(said.strings):.0f} strings"
+    if said.cells < said.strings:
+        return f"{cells}, fewer than {strings}: it cannot (argued, not checked; in exact numbers)"
+    return f"{cells}, and {strings} have to be told apart: nothing follows"
+
+
+def _verdict(rung: Rung) -> list[str]:
+    return [
+        f"  {rung.says.upper():6}  {rung.task}  by  {rung.architecture}{thought(rung.steps)}",
+        f"    {rung.by}",
+    ]

@@ -1,0 +1,86 @@
+r"""Match3, any three tokens: given x_1 … x_n, are there i < j < k with x_i + x_j + x_k ≡ 0 modulo M?
+
+    n = 4, M = 13:   3 5 1 9   ->   3 + 1 + 9 = 13, so 1
+
+The 3-Sum of [sanford2023] as it stands there; `three_sum` asks for triples through the last token.  They show
+that one layer needs Ω(n/log log n) bits and conjecture that several layers do not do it efficiently either:
+no theorem here speaks of it, and no construction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from limen.core.arrays import Generator, np
+from limen.core.errors import at_least
+from limen.core.task import Answers, Said, Task, Tokens, balanced, distinct, filled
+from limen.tasks._pairs import exists
+
+
+@dataclass(frozen=True)
+class Match3(Task):
+    """n tokens in 0..M-1; the answer is 1 or 0.
+
+    >>> int(Match3(n=4, M=13).answer(np.array([3, 5, 1, 9])))
+    1
+    """
+
+    n: int = 4
+    M: int = 13
+
+    @classmethod
+    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+        """M = n³: as many numbers as triples."""
+        return filled(said, "n", M=lambda n: max(n**3, 7))
+
+    def __post_init__(self) -> None:
+        at_least(self, n=3, M=7)
+
+    @property
+    def vocab(self) -> int:
+        return self.M
+
+    @property
+    def length(self) -> int:
+        return self.n
+
+    @property
+    def answers(self) -> int:
+        return 2
+
+    @property
+    def cut(self) -> int:
+        return self.n - 1
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        """Numbers u with 0 < 3u < M, of which no three make M; for yes one of them completes a triple.
+
+        Hard: all u are multiples of 2g, g another one in each row, and where the answer is no one of them
+        misses a triple by g: as two multiples of 2g are never g apart, no other triple is made.  All are
+        negated in half of the rows.
+        """
+        n, M, yes, row = self.n, self.M, balanced(rng, count), np.arange(count)
+        top = -(-M // 3) - 1  # the largest u
+        g = rng.integers(1, max(top // 4, 1) + 1, size=count) if hard else np.ones(count, dtype=np.int64)
+        if hard:
+            u = 2 * g[:, None] * rng.integers(1, top // (2 * g[:, None]) + 1, size=(count, n))
+        else:
+            u = rng.integers(1, top + 1, size=(count, n))
+        i, j, k = distinct(rng, count, 3, n).T
+        miss = np.where(yes, 0, g * rng.choice([-1, 1], count))
+        last = M - u[row, i] - u[row, j] + miss
+        u[row, k] = last if hard else np.where(yes, last, u[row, k])
+        return np.where(rng.integers(2, size=(count, 1)), u, -u) % M, yes
+
+    def answer(self, tokens: Tokens) -> Answers:
+        found = np.zeros(tokens.shape[:-1], dtype=np.int64)
+        for i in range(self.n - 2):
+            found |= exists(tokens[..., i + 1 :], -tokens[..., i : i + 1] % self.M, self.M)
+        return found
+
+    def queries(self, prefix: Tokens) -> Tokens:
+        return np.arange(self.M)[:, None]
+
+    @classmethod
+    def examples(cls) -> tuple[Match3, ...]:
+        return cls(), cls(n=3, M=7), cls(n=5, M=9)

@@ -1,0 +1,157 @@
+"""What the sources say, run: coverage, Wen et al., communication models, averages, sparse attention."""
+
+import tomllib
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_cli import limen
+
+from limen.averages import average
+from limen.capacities import capacities
+from limen.constructions.index_by_relu_rnn import pieces
+from limen.conversation.play import ProtocolRequest, play
+from limen.core.architecture import Architecture
+from limen.core.differences import Kind, differences
+from limen.core.errors import BadInput
+from limen.core.task import Task
+from limen.core.turing_machine import BLANK, ONE, ZERO, TuringMachine
+from limen.depths import depth
+from limen.hierarchies import hierarchy
+from limen.simulations import simulate
+
+ROOT = Path(__file__).parents[1]
+STATEMENTS = tomllib.loads((ROOT / "docs/coverage.toml").read_text())["statement"]
+
+
+def test_every_statement_is_on_the_page_and_quotes_at_most_ten_words() -> None:
+    page = (ROOT / "docs/coverage.md").read_text()
+    assert len(STATEMENTS) == 148
+    for row in STATEMENTS:
+        assert len(row["quote"].split()) <= 10 and row["says"].replace("|", "\\|") in page
+        assert "run" not in row or (row["shows"] and row["run"].split()[0] in ("limen", "pytest"))
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_answers_cut_the_line_of_states_into_no_more_cells_than_are_counted(n: int) -> None:
+    """Random networks of three stages, all questions asked at every state of a fine grid."""
+    rng, h, sizes = np.random.default_rng(n), np.linspace(-4, 4, 20_001)[:, None], (4, 4, 1, 2)
+    most = 0
+    for _ in range(20):
+        answers = []
+        for _question in range(n):
+            x = h
+            for size in sizes:
+                W, b = rng.normal(size=(x.shape[1], size)), rng.normal(size=size)
+                x = np.maximum(x @ W + b, 0)
+            answers.append(x @ rng.normal(size=2) + rng.normal() > 0)
+        found = np.stack(answers, 1)
+        most = max(most, 1 + int((found[1:] != found[:-1]).any(1).sum()))
+    assert 1 < most <= pieces(n, sizes)
+
+
+def test_few_bits_show_nothing_and_many_do() -> None:
+    assert not hierarchy(20, 0).holds
+    said = hierarchy(40, 0)
+    assert said.holds and [rung.says for rung in said.recurrent] == ["cannot"] * 5
+
+
+def test_a_machine_from_a_file_takes_the_steps_that_it_takes() -> None:
+    said = simulate(ROOT / "examples/parity.tm", 5, "float32")
+    assert (said.tried, said.wrong) == (32, 0) and [row.time for row in said.times] == [3, 4, 5, 6, 7]
+
+
+def test_a_table_says_what_a_machine_does() -> None:
+    machine = TuringMachine.parse("a _ -> b 1 left\nb 0 -> b 0 left # runs over zeros\n", "x")
+    assert machine.states == ("a", "b", "(halt)")
+    ended = machine.run((ZERO, ZERO), 10)
+    assert ended is not None and (ended.symbol, ended.time, ended.space) == (BLANK, 4, 4)
+    assert machine.run((ONE,), 1) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a _ -> b 1", "line 1: expected: state symbol -> state symbol move"),
+        ("a 2 -> b 1 left", "a symbol is 0, 1 or _, got '2'"),
+        ("a _ -> b 1 up", "a move is right, left or stay, got 'up'"),
+        ("a _ -> b 1 left\na _ -> c 1 left", "line 2: a second line for state a"),
+        ("a _ -> b 1 left\na 0 -> c 1 left", "one state halts, got b, c"),
+        ("# nothing", "no line such as"),
+    ],
+)
+def test_a_wrong_table_is_refused_by_its_line(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "table.tm"
+    file.write_text(text)
+    result = limen("machine", str(file))
+    assert result.returncode == 2 and said in result.stderr
+
+
+def test_a_machine_that_never_halts_is_named() -> None:
+    endless = TuringMachine.parse("a _ -> a _ right", "x")
+    assert endless.run((ZERO,), 100) is None
+
+
+def test_information_states_grow_by_what_is_told() -> None:
+    said = play(
+        ProtocolRequest("composition(m=2,n1=2)", "linear(h=1,d=1,phi=relu),2*softmax(h=1,d=2)")
+    ).report
+    assert [epoch.epoch for epoch in said.epochs] == [1, 2]
+    for epoch in said.epochs:
+        told = {x.player: 0 for x in epoch.sent}
+        for message in said.messages:
+            told[message.receiver] += message.bits * (message.layer == epoch.layer)
+        grown = zip(epoch.sent, epoch.known, strict=True)
+        assert all(after.bits - before.bits == told[before.player] for before, after in grown)
+        assert sum(told.values()) == epoch.reply_bits > 0
+        alike = [before.digest == after.digest for before, after in zip(epoch.sent, epoch.known, strict=True)]
+        assert alike == [True, False, False, False]  # z_2 stands first: nobody tells it anything
+    first, second = said.epochs
+    assert [x.digest for x in second.sent] == [x.digest for x in first.known]
+
+
+def test_an_average_errs_no_more_than_its_bound_and_a_coarse_one_is_not_certified() -> None:
+    said = average(9, 2, 4, seed=1)
+    assert said.holds and 0 < said.seen <= said.error < 1e-9 and said.recurrent_bits == 9
+    assert not average(40, 1, 1, seed=0).error < 1e-12
+    with pytest.raises(BadInput, match="bounded for at most"):
+        average(200, 4, 1, seed=0)
+
+
+def test_longer_messages_allow_more_and_rates_agree_with_the_accuracy() -> None:
+    said = capacities("two_sum(n=256,M=2^20)", [16], 1, [2, 8, 32])
+    accuracies = [row.accuracy for row in said.rows]
+    assert accuracies == sorted(accuracies) and all(row.verdict == "cannot" for row in said.rows)
+    for row in said.rows:  # who invents nothing is right on half of the yes: the ceiling is no lower
+        assert row.accuracy is not None and row.missed is not None
+        assert row.accuracy >= (1 + (1 - row.missed)) / 2 - 1e-9
+    need = said.needed[0]
+    assert need.any is not None and need.slide < need.shared <= need.enough and need.any <= need.shared
+
+
+def test_no_hops_are_said_of_stacks_without_weights_that_chain() -> None:
+    assert depth(Architecture.parse("3*block_sparse(h=1,d=8,B=16,k=2)")).hops == 0
+    mixed = depth(Architecture.parse("2*block_sparse(h=1,d=8,B=16,k=2),linear(h=1,d=8),softmax(h=1,d=8)"))
+    assert (mixed.hops, mixed.silent, [s.layer for s in mixed.path]) == (1, ("block_sparse",), [2, 3])
+
+
+def test_the_conjecture_and_the_correction_stand_where_they_are_met() -> None:
+    kinds = {
+        (task, stack): [d.kind for d in differences(Task.parse(task), Architecture.parse(stack))]
+        for task, stack in product(("match3(n=8)", "two_sum_any(n=8)"), ("softmax", "2*softmax"))
+    }
+    assert kinds["match3(n=8)", "2*softmax"] == [Kind.CONJECTURE] and kinds["match3(n=8)", "softmax"] == []
+    assert kinds["two_sum_any(n=8)", "softmax"] == [Kind.CORRECTED]
+    assert kinds["two_sum_any(n=8)", "2*softmax"] == []
+
+
+def test_which_precision_would_do_is_said() -> None:
+    result = limen("decide", "two_sum(n=1024,M=4096)", "softmax(h=1,d=3)")
+    assert "float64 would do: write p=64" in result.stdout
+
+
+def test_both_author_lists_of_the_first_paper_are_noted() -> None:
+    note = (ROOT / "src/limen/papers.bib").read_text().partition("@inproceedings{ye2026")[0]
+    lists = "Ye, He, Liao, Wu, Lu", "Zhuoran Li, Pinyan Lu, Chen Wu, Xiaoyu He and Chao Liao"
+    assert all(names in note for names in lists)
