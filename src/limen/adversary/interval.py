@@ -4,6 +4,9 @@ r"""A lower bound on the least margin of a model of several layers, by intervals
     α_j(s) ∈ [low, high]        what place i gives place j if s stands there: e^⟨q,k⟩ or φ(q)·φ(k)
     Σαv/Σα ≥ λ                  if Σ_j min_s α(v - λ) ≥ 0, α at its low end where v > λ, else at its high one
 
+That holds where Σα is surely positive.  Elsewhere a mean is one of the values in between, or 0, which is what
+linear attention gives where all its weights are 0.
+
 The first layer's vectors are points, so there this is the least weighted mean itself.  From then on it loses
 which tokens make which number small, and mostly in the scores of two uncertain vectors.  So it says between
 which numbers the least margin lies, with the lowest margin seen as the upper one; it finds no input and, as
@@ -39,6 +42,7 @@ Array: TypeAlias = "NDArray[np.float64]"
 Ints: TypeAlias = "NDArray[np.int64]"
 _HALVINGS = 24  # of the range in which a least mean lies
 _NUMBERS = 2**24  # of a table of weights and values
+_SURELY = 1e-200  # of a sum of weights: what vanished beside it, below 1e-300, does not count
 _PHI: dict[str, Callable[[Array], Array]] = {  # that rise and are never negative
     "elu1": lambda x: np.where(x > 0, x + 1, np.exp(np.minimum(x, 0))),
     "exp": np.exp,
@@ -131,6 +135,11 @@ def _strange(model: Model, target: Target) -> str | None:
 
 def least(model: Model, known: Cases) -> float:
     """A number that no margin is below, over all inputs of all cases, in real arithmetic."""
+    with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float64 is told by its NaN
+        return _least(model, known)
+
+
+def _least(model: Model, known: Cases) -> float:
     wide = Model(model.frame, {name: w.detach().double() for name, w in model.weights.items()})
     allowed = np.any([case.allowed for case in known.cases], axis=0)  # (n, V)
     ids = torch.arange(allowed.shape[1])[:, None].expand(-1, len(allowed))
@@ -148,7 +157,7 @@ def least(model: Model, known: Cases) -> float:
     margin = np.einsum("kad,kd->ka", lead, z.middle) - np.einsum("kad,kd->ka", np.abs(lead), z.away)
     margin += u[answers][:, None] - u[None]
     margin[np.arange(len(answers)), answers] = np.inf
-    return float(margin.min())
+    return float(np.where(np.isnan(margin), -np.inf, margin).min())  # numbers beyond float64 say nothing
 
 
 class Row(NamedTuple):
@@ -157,6 +166,13 @@ class Row(NamedTuple):
     i: int
     t: int
     allowed: NDArray[np.bool_]  # (n, V)
+
+    @property
+    def sight(self) -> NDArray[np.bool_]:
+        """(n, V): who may stand where, as this row sees it."""
+        ok = self.allowed.copy()
+        ok[self.i], ok[self.i + 1 :] = np.arange(ok.shape[1]) == self.t, False
+        return ok
 
 
 def _where(rows: list[Row]) -> tuple[Ints, Ints]:
@@ -214,8 +230,10 @@ def weights(mixer: Softmax | Linear, q: Box, k: Box, rows: list[Row]) -> Box:
     (q0, dq), (k0, dk) = ((x.middle, x.away) for x in (q, k))
     middle = np.einsum("kr,itr->kit", q0, k0)
     away = np.einsum("kr,itr->kit", np.abs(q0) + dq, dk) + np.einsum("kr,itr->kit", dq, np.abs(k0))
-    top = (middle + away).max((1, 2), keepdims=True)
-    return Box(np.exp(middle - away - top), np.exp(middle + away - top))
+    sight = np.array([row.sight for row in rows])
+    top = np.where(sight, middle + away, -np.inf).max((1, 2), keepdims=True)
+    low, high = (np.exp(np.minimum(middle + side - top, 0.0)) for side in (-away, away))
+    return Box(low, high)
 
 
 def _means(α: Box, v: Box, rows: list[Row]) -> Box:
@@ -225,11 +243,12 @@ def _means(α: Box, v: Box, rows: list[Row]) -> Box:
 
 
 def _row_means(α: Box, v: Box, row: Row) -> tuple[Array, Array]:
-    ok = row.allowed[: row.i + 1].copy()
-    ok[row.i] = np.arange(ok.shape[1]) == row.t
-    upto = slice(row.i + 1)
+    ok, upto = row.sight[: row.i + 1], slice(row.i + 1)
     a, b = α.low[upto, :, None], α.high[upto, :, None]
-    return least_mean(a, b, v.low[upto], ok), -least_mean(a, b, -v.high[upto], ok)
+    if np.where(ok, α.low[upto], np.inf).min(1).sum() > _SURELY:
+        return least_mean(a, b, v.low[upto], ok), -least_mean(a, b, -v.high[upto], ok)
+    low, high = np.where(ok[..., None], v.low[upto], 0.0), np.where(ok[..., None], v.high[upto], 0.0)
+    return low.min((0, 1)).clip(max=0), high.max((0, 1)).clip(min=0)
 
 
 def least_mean(a: Array, b: Array, v: Array, ok: NDArray[np.bool_]) -> Array:
