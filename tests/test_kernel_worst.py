@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -353,3 +354,14 @@ def test_a_model_with_numbers_of_a_usual_size_is_right_with_the_same_proof() -> 
     claimed = {"schema": "limen/certificate/2", "kind": "correct_everywhere", "task": "eva(n=3)"}
     claimed |= {"weights": digest(model), "precision": "float32", "margin": "1/8", "proof": [[[0]]] * 18}
     assert checked(claimed, model).valid
+
+
+def test_the_kernel_reads_no_pipe_and_no_more_of_a_file_than_it_may(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    with (tmp_path / "large.json").open("wb") as file:
+        file.truncate(1 << 42)
+    assert main([str(tmp_path)]) == 2
+    said = capsys.readouterr().out
+    assert "pipe.json  not a plain file" in said and "large.json  more than 16777216 bytes" in said

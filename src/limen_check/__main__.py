@@ -13,21 +13,32 @@ if not __package__:  # run as a folder: what stands beside it is its package
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from limen_check import RUN, Malformed, check
-from limen_check.files import SCHEMA, read_json
+from limen_check.files import MOST_JSON, MOST_WEIGHTS, SCHEMA, expect, read_json
 
 _ENDS = ("valid", "NOT valid", "malformed", "no certificate", "needs a run")
+
+
+def _read(path: Path, most: int) -> bytes:
+    """A plain file, and no more of it than is allowed: a pipe may never end."""
+    expect(not path.exists() or path.is_file(), "not a plain file")
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    expect(len(content) <= most, f"more than {most} bytes")
+    return content
 
 
 def checked(path: Path) -> tuple[str, str]:
     """How it ended, and one line."""
     content, beside = b"", [path.parent / name for name in ("model.json", "model.safetensors")]
     try:
-        content = path.read_bytes()
+        content = _read(path, MOST_JSON)
         c = read_json(content)
         if isinstance(c, dict) and c.get("schema") == SCHEMA and c.get("kind") in RUN:
             return "needs a run", "a run of the model decides; `limen check` does it"
         there = all(file.is_file() for file in beside)
-        found = check(content, (beside[0].read_bytes(), beside[1].read_bytes()) if there else None)
+        found = check(
+            content, (_read(beside[0], MOST_JSON), _read(beside[1], MOST_WEIGHTS)) if there else None
+        )
         return "valid" if found.valid else "NOT valid", f"{found.kind}: {found.says}"
     except (Malformed, OSError) as error:
         end = "malformed" if SCHEMA.encode() in content else "no certificate"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 BITS = 1 << 14  # of an integer: no size is larger
 DIGITS = 4096  # of a decimal number: Python reads 4300
 SCHEMA = "limen/certificate/2"
-_JSON_BYTES, _WEIGHT_BYTES, _DEPTH, _DIMENSIONS = 1 << 24, 1 << 30, 32, 4
+MOST_JSON, MOST_WEIGHTS, _DEPTH, _DIMENSIONS = 1 << 24, 1 << 30, 32, 4  # bytes, and of nesting
 _MARKS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{\]}]|[0-9]{%d}' % (DIGITS + 1), re.DOTALL)  # strings are one
 _CLAIM = {"schema": str, "kind": str, "task": str}
 _WEIGHTS = {"precision": str, "steps": int, "weights": str, "margin": str, "hints": dict}
@@ -92,7 +92,7 @@ def read_json(content: bytes) -> Any:
     def no_float(text: str) -> Any:
         raise Malformed(f"{text[:20]}: numbers are integers, or rationals in a string")
 
-    expect(len(content) <= _JSON_BYTES, f"more than {_JSON_BYTES} bytes of JSON")
+    expect(len(content) <= MOST_JSON, f"more than {MOST_JSON} bytes of JSON")
     depth = 0
     for mark in _MARKS.finditer(content):
         depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(mark[0], 0)
@@ -149,7 +149,7 @@ def model(header: bytes, packed: bytes, precision: str = "float64") -> Model:
 def _tensors(packed: bytes, precision: str) -> dict[str, Weight]:
     """Eight bytes of length, a JSON header, then the numbers: tensors lie end to end, none over another."""
     expect(sys.byteorder == "little", "weights are read on little-endian machines only")
-    expect(8 <= len(packed) <= _WEIGHT_BYTES, f"weights have between 8 and {_WEIGHT_BYTES} bytes")
+    expect(8 <= len(packed) <= MOST_WEIGHTS, f"weights have between 8 and {MOST_WEIGHTS} bytes")
     start = 8 + int.from_bytes(packed[:8], "little")
     expect(start <= len(packed), "the weights' header is longer than the file")
     entries = read_json(packed[8:start])
@@ -161,7 +161,7 @@ def _tensors(packed: bytes, precision: str) -> dict[str, Weight]:
         expect(
             entry["dtype"] == dtype and 1 <= len(shape) <= _DIMENSIONS, f"{where} is no {precision} tensor"
         )
-        expect(all(0 <= side <= _WEIGHT_BYTES for side in shape), f"{where}: no such shape")
+        expect(all(0 <= side <= MOST_WEIGHTS for side in shape), f"{where}: no such shape")
         expect(low == at and high == low + size * prod(shape) <= len(body), f"{where}: its place is wrong")
         numbers = body[low:high].cast(code)
         finite = isfinite(sum(numbers)) or all(map(isfinite, numbers))  # what is not makes a sum that is not
