@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from speed import loads_torch, loops, seconds
 from test_cli import limen
 
+from limen.constructions.dyck_by_encoder import DyckByEncoder
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
 from limen.core.certificate import Bound, Fits, Machine
@@ -226,3 +227,9 @@ def test_a_folder_is_checked_whole_and_its_worst_certificate_is_its_exit_code(tm
     found = limen("check", str(tmp_path))
     assert found.returncode == 2 and "notes.json: malformed: NOT a certificate." in found.stdout
     assert limen("check", str(tmp_path / "none")).returncode == 2
+
+
+def test_a_construction_that_would_be_too_large_is_refused_before_it_is_built() -> None:
+    """Dyck of depth 2^17 by digits needs 2^51 gates: `limen compare` at 256k asked for them."""
+    with pytest.raises(BadInput, match="its per-position function is too large"):
+        DyckByEncoder.within(Task.parse("dyck(n=2^18,k=2,D=2^17)"), Architecture.parse("softmax(h=16,d=256)"))

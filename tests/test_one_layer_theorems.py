@@ -279,7 +279,7 @@ def test_both_sides_are_what_the_formula_says(
         ("one_layer_cut", "dyck(n=40)", "softmax(reply_bits=1)|lstm(d=1)", "tokens alternate"),
         ("one_layer_cut", "dyck(n=40)", "lstm(d=1),softmax(h=1,d=1)", "no large fooling set of dyck"),
         ("one_layer_cut", "eva(n=40)", "softmax(reply_bits=1)", "no hard inputs of eva"),
-        ("separate_tokens", "retrieval(n=4)", "softmax(reply_bits=0)", "apart from its key"),
+        ("separate_tokens", "retrieval(n=4)", "softmax(reply_bits=0)", "in another token than its key"),
         ("separate_tokens", "recall(n=4)", "lstm(d=1),softmax(h=1,d=1)", "it is about one layer"),
         ("separate_tokens", "recall(n=4)", "softmax(reply_bits=0)|lstm(d=1)", "tokens alternate"),
         (

@@ -567,7 +567,7 @@ def audit(
     ] = None,
     state_dtype: Annotated[
         str | None,
-        typer.Option(help="Precision of recurrent states. Default: the config's, else the engine's."),
+        typer.Option(help="Precision of recurrent states. Default: the config's, otherwise the engine's."),
     ] = None,
     engine: Annotated[
         str,

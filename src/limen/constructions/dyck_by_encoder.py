@@ -32,7 +32,7 @@ from limen.constructions._words import oppose
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.columns import Columns
-from limen.core.errors import at_least
+from limen.core.errors import BadInput, at_least
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Array, Weights
@@ -63,7 +63,10 @@ class DyckByEncoder(SoftmaxDyck):
         ]
         ways = [cls(task=task, R=R) for R in (128, 64, 32, 16, 8, 4, 2)]  # type: ignore[arg-type]
         fits = (c for c in ways if c.key_size <= min(keys, default=0) and len(c.U) ** c.G <= _GATES)
-        return next(fits, ways[0])
+        found = next(fits, ways[0])
+        if len(found.U) ** found.G > _GATES:
+            raise BadInput(f"dyck_by_encoder: for D={found.task.D} its per-position function is too large")
+        return found
 
     @property
     def G(self) -> int:

@@ -66,7 +66,7 @@ def _behind(block: Block, which: Heads, c: int, kept: tuple[Kept, ...]) -> Block
     """
     mixer = ConvSoftmax(which.h, which.d_v, c, d_k=which.d_k)
     part = Part(mixer, p=SUMS) if block.part.full else block.part
-    return replace(block, what=f"{block.what} behind a convolution", part=part, kept=(*block.kept, *kept))
+    return replace(block, what=f"{block.what} after a convolution", part=part, kept=(*block.kept, *kept))
 
 
 def _layer(f: Fields, i: int, kind: str, bits: Bits) -> Stages:

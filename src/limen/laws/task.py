@@ -170,7 +170,7 @@ def told_apart(A: Entries) -> int:
         return len(np.unique(B, axis=0))
     for i in range(1, len(B)):
         both = (B[:i] != matrix.NOT_ALLOWED) & (B[i] != matrix.NOT_ALLOWED)
-        require(bool(((B[:i] != B[i]) & both).any(axis=1).all()), f"row {chosen[i]} is not told apart")
+        require(bool(((B[:i] != B[i]) & both).any(axis=1).all()), f"row {chosen[i]} is not distinguished")
     return len(B)
 
 

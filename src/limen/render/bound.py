@@ -35,7 +35,7 @@ def _rows(said: BoundReport) -> str:
         return (
             "the number of prefixes to tell apart has no closed form, and there are too many inputs to count"
         )
-    which = "prefixes must be told apart" if said.exact else "prefixes or more must be told apart"
+    which = "prefixes must be distinguished" if said.exact else "prefixes or more must be distinguished"
     number = f"{said.rows:,}" if said.bits <= _READ else ""
     formula = said.formula if said.formula != "counted" else ""  # there is no formula then
     return f"{' = '.join(filter(None, [formula, number]))} {which}: {plural(said.bits, 'bit')}"

@@ -103,7 +103,9 @@ def corrected(order: str, exempt: Exempt) -> bool:
     for k in exempt.scales:
         task, stack = Task.parse(exempt.task(k)), Architecture.parse(exempt.stack(k))
         if built(task, stack) is None:
-            raise EvidenceError(f"{task} by {stack} is said to be done, though {order}; nothing shows it")
+            raise EvidenceError(
+                f"{task} by {stack} is claimed to be possible although {order}; nothing shows it"
+            )
         bits[float(k)] = _held(stack, task.length)
     enough = growth.grows_no_faster_than(bits)
     return enough is not None and growth.compared(f"Ω({enough})", order) == "weaker"

@@ -30,4 +30,4 @@ def separate_values(task: Task) -> Family | NoStatement:
             return Family("V^⌊n/c⌋", power_bits((V, n // c)), None)
         case Cgram(n=n, c=c, V=V):
             return Family("(V-1)^⌊n/c⌋", power_bits((V - 1, n // c)), None)
-    return NoStatement(f"{identifier(task)} does not ask for a value that stands apart from its key")
+    return NoStatement(f"{identifier(task)} does not ask for a value that is in another token than its key")

@@ -11,6 +11,6 @@ def inequality(case: Case) -> Sides | Accuracy | NoStatement:
     """S ≥ log₂ #rows at the task's cut, or after the t tokens that are named; S the states of all layers."""
     t = case.sizes.get("t", case.task.cut)
     if not 0 < t < case.task.length:
-        return NoStatement(f"a cut stands after 1..{case.task.length - 1} tokens, not after {t}")
+        return NoStatement(f"the cut must come after 1..{case.task.length - 1} tokens, not after {t}")
     state = states_of(case, lambda part: t)
     return state if isinstance(state, NoStatement) else sides(case, state, t)
