@@ -91,16 +91,16 @@ def needs(theorem: Theorem, at: Callable[[int], Task], architecture: Architectur
 def _needed(
     theorem: Theorem, at: Callable[[int], Task], architecture: Architecture, steps: int
 ) -> dict[float, int]:
-    """By log₂n; nothing if what it has is counted otherwise from size to size."""
+    """By log₂n; nothing if what it has grows with the text, by more than the numbers of some blocks do."""
     found: dict[float, int] = {}
-    has: set[int | None] = set()
+    has: set[int] = set()
     for k in LOWER:
         task = at(k)
         said = theorem.bound(task, architecture, steps)
         if isinstance(said, Bound) and said.needs_bits is not None:
             found[log2(task.length)] = said.needs_bits
-            has.add(said.has_bits)
-    return found if len(has) == 1 else {}
+            has.add(said.has_bits or 0)
+    return found if has and 10 * max(has) <= 11 * min(has) else {}
 
 
 def _wider(architecture: Architecture) -> Architecture | None:
