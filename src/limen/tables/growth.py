@@ -20,7 +20,7 @@ from limen.core.architecture import Architecture, Layer, Part
 from limen.core.certificate import Bound
 from limen.core.construction import Construction
 from limen.core.errors import BadInput
-from limen.core.numbers import Significand
+from limen.core.numbers import Float, Precision, Significand
 from limen.core.task import Task
 from limen.core.theorem import Theorem
 from limen.theorems.composition_depth import smallest
@@ -164,9 +164,11 @@ def _numbers(architecture: Architecture) -> Iterator[int]:
 
 
 def _fewest_bits(construction: Construction) -> int | None:
-    """Significant bits from which on every input is certified."""
+    """Significant bits from which on every input is certified; of a format, where overflow matters."""
     good = [t for t in range(_MOST_BITS, 0, -1) if construction.margin(Significand(t)) is not None]
-    return min(good, default=None)
+    formats = (Precision.parse(name) for name in ("bfloat16", "float32", "float64"))
+    real = (f.t for f in formats if isinstance(f, Float) and construction.margin(f) is not None)
+    return min(good) if good else min(real, default=None)
 
 
 def depth(architecture: Architecture, hops: int, steps: int) -> float | None:
