@@ -128,10 +128,8 @@ def test_messages_that_are_read(tmp_path: Any) -> None:
     refused(f, tmp_path, TEXTS)
 
 
-def test_high_digits_that_count_less_than_low_ones(tmp_path: Any) -> None:
-    """The token would be found, but its block is not opened: first tokens have low digits of their own."""
-    f = blocks(B=3)
-    assert f.kernel("float32") is None
+def test_a_high_digit_that_is_asked_for_the_other_way_round(tmp_path: Any) -> None:
+    """Another block is opened."""
     f = blocks()
     f.w["0.0.Q"][:, 2] *= -1
     refused(f, tmp_path, TEXTS)
