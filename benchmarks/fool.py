@@ -6,8 +6,9 @@ NAME is a model, `collisions`, `brute` (the exact search beside brute force on 3
 (texts with one token exchanged, from tables and run).
 
 One forward is a text that is read, with all its questions; a gradient counts as three.  Random testing gets
-the same benefit.  "×" is how many fewer forwards than random testing a strategy takes for a failure: its
-rate is the one seen, or where it saw no failure the highest that is still as likely as 5 %: then "≥".
+the same benefit.  "≥ …×" is how many fewer forwards than random testing a strategy takes for a failure, where
+random testing's rate is the highest with which so few failures are still as likely as 5 %; where it saw some,
+the ratio to the rate as seen stands beside it.
 Collisions of states are exact: their certificates have passed the checker.  Counts do not depend on the
 machine; seconds do.
 """
@@ -110,7 +111,7 @@ def measured(case: Case, options: argparse.Namespace) -> None:
     how = "" if case.arithmetic is None else f" in {case.arithmetic}"
     print(f"\n{case.name}{how}, {case.task}")
     print(f"  random texts      {failed} failures in {tried:,} forwards, lowest margin {lowest:.2f}")
-    rate, bound = (failed / tried, "") if failed else (upper_95(0, tried) or 1.0, "≥ ")
+    highest = upper_95(failed, tried) or 1.0
     for strategy in STRATEGIES:
         target = case.target(0, options.seconds)
         name = type(strategy).__name__
@@ -122,7 +123,9 @@ def measured(case: Case, options: argparse.Namespace) -> None:
             found += strategy.search(target).witness is not None
             forwards, runs, low = forwards + target.forwards, runs + 1, min(low, target.lowest)
         each = f"{forwards / found:,.0f} forwards a failure" if found else f"none in {forwards:,} forwards"
-        ratio = f"  {bound}{found / forwards / rate:,.0f}×" if found and forwards else ""
+        ratio = f"  ≥ {found / forwards / highest:,.0f}×" if found and forwards else ""
+        if ratio and failed:
+            ratio += f" (as seen {found / forwards / (failed / tried):,.0f}×)"
         spent = (time.perf_counter() - begun) / runs
         print(f"  {name:16} {found}/{runs}  {each}{ratio}  {spent:.2f} s a run, lowest {low:.2f}", flush=True)
 

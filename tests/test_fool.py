@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from limen.mixers.log_linear import LogLinear
 from limen.model.embedding import Table
 from limen.model.files import digest, load, save
 from limen.model.model import Frame, Model
+from limen.model.opening import opened
 from limen.model.target import Target, keeping
 from limen.tables.illustrations import FOOLED, illustration
 from limen.tables.rows import ROWS
@@ -401,6 +403,41 @@ def test_models_of_transformers_are_opened_attacked_and_checked(model_type: str,
     path.write_text(json.dumps(said.certificate))
     seen = checked(path, str(tmp_path / "model"))
     assert seen.valid and seen.robust is not False
+
+
+@pytest.mark.hf
+@pytest.mark.parametrize("name", ["qwen3_next", "olmo_hybrid", "mamba2_hf"])
+def test_trained_models_of_transformers_are_fooled_by_texts_of_one_value(name: str, tmp_path: Path) -> None:
+    task, folder = Task.parse("recall(n=8,V=16)"), str(MODELS / name)
+    target = Target(task, opened(folder))
+    assert target.access is Access.GRADIENTS
+    right = target.run(task.sample(np.random.default_rng(7), 64)[0])
+    assert not right.wrong.any()
+    found = Needle(64).search(target).witness
+    assert isinstance(found, WrongAnswer)
+    path = tmp_path / "found.json"
+    path.write_bytes(encode(found))
+    seen = checked(path, folder)
+    assert seen.valid and seen.robust
+    with pytest.raises(BadInput, match="these are other weights"):
+        checked(path, str(MODELS / "llama"))
+
+
+@pytest.mark.hf
+def test_a_trained_llama_is_not_fooled_and_that_is_no_proof() -> None:
+    said = api.fool(str(MODELS / "llama"), "eva(n=8)", 3.0)
+    assert not said.found and said.lowest_margin is not None and said.lowest_margin > 8
+    assert said.random_failures == 0 and "no proof" in said.means
+
+
+def test_torchs_lstm_is_right_on_all_inputs_and_the_search_meets_its_least_margin() -> None:
+    task = Task.parse("eva(n=5)")
+    target = Target(task, opened(str(MODELS.parent / "lstm.py:trained")))
+    every = target.ask(np.array(list(product(range(5), repeat=5))))
+    assert not every.wrong.any()
+    search = Target(task, target.model)
+    assert ParallelJumps(4096).search(search).witness is None
+    assert every.margin.min() <= search.lowest < every.margin.min() + 0.5
 
 
 def test_what_a_table_cites_as_an_illustration_is_certified_and_of_its_kind() -> None:

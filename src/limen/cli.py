@@ -899,6 +899,9 @@ def train(
         ),
     ] = None,
     width: Annotated[int | None, typer.Option(help="Width of the residual stream.", min=2)] = None,
+    hidden: Annotated[
+        int | None, typer.Option(help="Size of the MLP behind each layer; 0: none.", min=0)
+    ] = None,
     rate: Annotated[float | None, typer.Option(help="Highest learning rate.", min=0.0)] = None,
     save: Annotated[Path | None, typer.Option(help="Save the trained model in this folder.")] = None,
     curve: Annotated[
@@ -917,6 +920,7 @@ def train(
     from limen.training.experiment import spec_of
 
     said = {"start": start, "steps": steps, "hard": hard, "against": against, "width": width, "rate": rate}
+    said |= {"hidden": hidden}
     said |= {"queries": queries, "dense": dense, "first": first, "first_steps": first_steps}
     said |= {"thought": thought or None, "hops": hops or None, "mixed": mixed or None, "seed": seed or None}
     given = {name: value for name, value in said.items() if value is not None}

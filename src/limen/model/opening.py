@@ -61,6 +61,7 @@ def _hugging_face(folder: Path) -> object:
         )
     transformers: Any = import_module("transformers")
     transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     try:
         model = transformers.AutoModelForCausalLM.from_pretrained(
             folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype="auto"

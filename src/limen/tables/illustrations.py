@@ -24,7 +24,7 @@ class Illustration(NamedTuple):
 
 
 FOOLED = (
-    Illustration("linear_affine", "linear(h=1,d=16)", "eva(n=16)"),
+    Illustration("linear_affine", "linear(h=1,d=16,d_k=16)", "eva(n=16)"),
     Illustration("log_linear", "log_linear(h=1,d=16,d_k=16,levels=7)", "eva(n=16)"),
     Illustration("mamba2", "mamba2(h=1,d=16,s=16,c=2)", "eva(n=16)"),
 )
