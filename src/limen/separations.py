@@ -224,7 +224,7 @@ def _rows(task: Composition, heads: Heads) -> Iterator[Stacked]:
     L, layers, each = task.L, _encoder_layers(task.L), linear_layers(task.L)
     full, hybrid = _failing(L, heads)
     can, cannot = Answer.CAN, Answer.CANNOT
-    gaps = f"{plural(L - 1, 'full layer')}, {each:,} linear ones in each gap"
+    gaps = f"{plural(L - 1, 'full layer')}, 2^{3 * L * L} = {many(each)} linear ones in each gap"
     yield _seen(task, Shape(f"{L + 1} full layers", heads.full(L + 1), L + 1), can)
     yield _seen(task, Shape(f"{L} full layers", full, L), cannot)
     yield _seen(task, Shape(gaps, hybrid, L - 1, linear=each), cannot)
