@@ -249,8 +249,11 @@ def solve(
     ] = None,
     over: Annotated[
         str | None,
-        typer.Option(help="With --smallest: which size of the task grows. Default: the first."),
+        typer.Option(help="With --smallest, --range: which size of the task grows. Default: the first."),
     ] = None,
+    reach: Annotated[
+        bool, typer.Option("--range", help="Say how far the weights are certified, format by format.")
+    ] = False,
     save: Annotated[
         Path | None, typer.Option(help="Save the weights and the certificate in this folder.")
     ] = None,
@@ -264,10 +267,14 @@ def solve(
 
     Example: limen solve "eva(n=1000)" --precision bf16
     """
-    from limen.render.solve import least_lines, lines_of
-    from limen.solutions import Attempt
+    from limen.render.solve import least_lines, lines_of, range_lines
+    from limen.solutions import Attempt, certified_range
 
     attempt = Attempt(task, by, precision, check, seed)
+    if reach:
+        far = certified_range(attempt.construction, over)
+        _print(far, range_lines(far), as_json)
+        raise typer.Exit(0 if far.works else 1)
     if smallest is not None:
         least = attempt.least(smallest, over)
         _print(least, least_lines(least), as_json)
@@ -459,6 +466,34 @@ def separation(
     said = separation(hops)
     if picture is not None:
         save_picture(picture, separation_picture(said))
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(0 if said.holds else 1)
+
+
+@app.command()
+def concentration(
+    task: TaskText,
+    picture: Picture = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Show how much weight a retrieval head puts on the right token, beside the source's bounds.
+
+    Two heads: the slide's, with keys and questions scaled by log²n, and Limen's, with signs.
+    Exit 1 if a measured weight is beyond the bound by the head's own gap.
+
+    Example: limen concentration "retrieval(n=64,D=8,V=16)"
+    """
+    from limen.concentrations import concentration
+    from limen.core.task import Task
+    from limen.render.concentration import concentration_picture, lines_of
+    from limen.render.svg import picture_ready, save_picture
+
+    if picture is not None:
+        picture_ready(picture)
+    said = concentration(Task.parse(task), seed)
+    if picture is not None:
+        save_picture(picture, concentration_picture(said))
     _print(said, lines_of(said), as_json)
     raise typer.Exit(0 if said.holds else 1)
 

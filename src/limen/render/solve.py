@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from limen.core.quantities import plural
 
 if TYPE_CHECKING:
-    from limen.solutions import Least, LeastReport, SolveReport
+    from limen.solutions import Least, LeastReport, RangeReport, SolveReport
 
 _MEANS = {
     "can": "CAN: right on every input, by the kernel's derivation",
@@ -49,6 +49,16 @@ def least_lines(said: LeastReport) -> list[str]:
         f"{'':32} nothing tried is wrong   every input, by proof",
         *map(_row, said.rows),
     ]
+
+
+def range_lines(said: RangeReport) -> list[str]:
+    """A line a format: how far, and what ends it."""
+    lines = [f"{said.construction}: certified by the kernel at powers of two of {said.size}, up to", ""]
+    for row in said.rows:
+        far = "none" if row.log2_size is None else f"{said.size} = 2^{row.log2_size}"
+        then = "no larger one was tried" if row.then is None else f"beyond: {row.then}"
+        lines.append(f"{row.precision:10} {far:12} {then}")
+    return lines
 
 
 def _row(row: Least) -> str:
