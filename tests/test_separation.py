@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import msgspec
 import pytest
 
+from limen.concentrations import concentration
 from limen.core.architecture import Architecture
 from limen.core.construction import construct
 from limen.core.errors import BadInput
@@ -14,8 +17,13 @@ from limen.decisions import decide
 from limen.depths import depth
 from limen.model.files import written
 from limen.model.model import Frame
+from limen.orthogonals import orthogonal, welch
+from limen.placement import Offer, solves
+from limen.render.concentration import concentration_picture
+from limen.render.concentration import lines_of as concentration_lines
 from limen.render.separation import lines_of, separation_picture
 from limen.separations import SeparationReport, separation
+from limen.solutions import certified_range, frontier
 from limen_check import Refused, architecture
 from limen_check.files import model as read
 from limen_check.fits import derived
@@ -120,3 +128,50 @@ def test_log_linear_reads_texts_longer_than_its_default_levels() -> None:
     assert verdict.answer is Answer.CANNOT and "levels=22" in verdict.architecture
     said = Architecture.parse("log_linear(h=1,d=64,levels=5,p=16)")
     assert said.reaching(2**20) is said  # a number of levels that is said stays
+
+
+def test_the_slides_head_and_ours_stay_below_their_bounds() -> None:
+    """As it stands the product is log⁴n·D: the slide's bounds, for log²n, hold with room."""
+    said = concentration(Task.parse("retrieval(n=64,D=6,V=4)"))
+    assert said.holds and [row.n for row in said.rows] == [8, 8, 16, 16, 32, 32, 64, 64]
+    for row in said.rows:
+        assert 0 < row.other_seen <= row.other_slide and row.off_seen <= row.off_slide
+    worse = msgspec.structs.replace(said.rows[0], other_seen=2 * said.rows[0].other_bound)
+    assert not msgspec.structs.replace(said, rows=(worse,)).holds
+    assert "log⁴n" in "\n".join(concentration_lines(said)) and "n=64" in concentration_picture(said)
+    with pytest.raises(BadInput, match="retrieval"):
+        concentration(Task.parse("eva(n=64)"))
+
+
+def test_the_slides_head_is_certified_where_its_gap_is_large_enough() -> None:
+    """Where n is 4 the gap is 3.7 and the kernel derives nothing, though every input is right."""
+    for n, D, certified in ((64, 6, True), (4, 2, False)):
+        c = construct(Task.parse(f"retrieval(n={n},D={D},V=2)"), "log_squared")
+        assert isinstance(solves(Offer(c, False, "float32")), str) != certified
+
+
+def test_a_range_ends_where_the_kernel_refuses() -> None:
+    said = certified_range(construct(Task.parse("two_sum(n=4,M=16)"), "code"), None)
+    logs = {row.precision: row.log2_size for row in said.rows}
+    assert logs == {"bfloat16": 20, "float32": 20, "float64": 49}
+    assert all("too long" in (row.then or "") for row in said.rows)
+
+
+def test_more_width_takes_less_precision() -> None:
+    said = frontier(construct(Task.parse("index(n=8,S=2)"), "random_signs"), 4, 0)
+    bits = [row.predicted for row in said.rows if row.predicted is not None]
+    assert said.works and bits == sorted(bits, reverse=True) and bits[-1] < bits[0]
+    with pytest.raises(BadInput, match="option k"):
+        frontier(construct(Task.parse("index(n=8,S=2)"), "softmax"), 4, 0)
+
+
+def test_nearly_orthogonal_vectors_between_their_bounds() -> None:
+    """An orthonormal basis is the most where products are 0; every draw stays below Welch's bound."""
+    assert welch(7, Fraction(0)) == 7
+    for k, gamma in ((16, "1/4"), (64, "0.1"), (256, "0.3")):
+        said = orthogonal(k, gamma)
+        most = said.at_most
+        assert most is None or max(said.found, said.proved) <= most
+    assert orthogonal(256, "0.3").proved == 317
+    with pytest.raises(BadInput, match="gamma"):
+        orthogonal(16, "much")

@@ -243,8 +243,8 @@ def solve(
     smallest: Annotated[
         str | None,
         typer.Option(
-            help="precision or width: find the least that still works.",
-            autocompletion=completions.of("precision", "width"),
+            help="precision or width: find the least that still works. precision,width: one by the other.",
+            autocompletion=completions.of("precision", "width", "precision,width"),
         ),
     ] = None,
     over: Annotated[
@@ -275,6 +275,8 @@ def solve(
         far = certified_range(attempt.construction, over)
         _print(far, range_lines(far), as_json)
         raise typer.Exit(0 if far.works else 1)
+    if smallest == "precision,width":
+        _frontier(attempt, picture, as_json)
     if smallest is not None:
         least = attempt.least(smallest, over)
         _print(least, least_lines(least), as_json)
@@ -282,6 +284,21 @@ def solve(
     said = _solved(attempt, save, picture)
     _print(said, lines_of(said), as_json)
     raise typer.Exit(0 if said.correct else 1)
+
+
+def _frontier(attempt: Attempt, picture: Path | None, as_json: bool) -> NoReturn:
+    """Precision against width, and its picture."""
+    from limen.render.solve import frontier_lines, frontier_picture
+    from limen.render.svg import picture_ready, save_picture
+    from limen.solutions import frontier
+
+    if picture is not None:
+        picture_ready(picture)
+    said = frontier(attempt.construction, attempt.how, attempt.seed)
+    if picture is not None:
+        save_picture(picture, frontier_picture(said))
+    _print(said, frontier_lines(said), as_json)
+    raise typer.Exit(0 if said.works else 1)
 
 
 def _solved(attempt: Attempt, save: Path | None, picture: Path | None) -> SolveReport:
@@ -496,6 +513,26 @@ def concentration(
         save_picture(picture, concentration_picture(said))
     _print(said, lines_of(said), as_json)
     raise typer.Exit(0 if said.holds else 1)
+
+
+@app.command()
+def orthogonal(
+    dimensions: Annotated[int, typer.Argument(help="k: numbers in a vector.", min=1)],
+    gamma: Annotated[str, typer.Option(help="The largest product of two vectors of length 1.")] = "0.5",
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Say how many nearly orthogonal vectors fit into k dimensions.
+
+    At least: by a union bound, and in one draw of random signs. At most: by Welch's bound.
+
+    Example: limen orthogonal 64 --gamma 0.5
+    """
+    from limen.orthogonals import orthogonal
+    from limen.render.show import orthogonal_lines
+
+    said = orthogonal(dimensions, gamma, seed)
+    _print(said, orthogonal_lines(said), as_json)
 
 
 @app.command()

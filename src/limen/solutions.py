@@ -43,6 +43,7 @@ else:
 RUN, CERTIFICATE = "run.json", "certificate.json"  # what is saved beside the weights
 _DRAWN = 96  # tokens that can still be told apart in a picture
 _FEW = 2**16  # inputs that are all run through without being asked
+_WIDTHS, _BITS = 8, 12  # of a frontier: how many widths, and the most significant bits
 _FORMATS = "bfloat16", "float32", "float64"  # that the kernel knows
 _LOGS = 4, 8, 16, 32, 64, 128, 192  # of sizes that are tried first
 _TOKENS = 2**21  # tokens worth drawing when nobody says how many inputs
@@ -266,6 +267,30 @@ class LeastReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
         return all(row.works is not None for row in self.rows)
 
 
+class Corner(msgspec.Struct, frozen=True):
+    """At one width the fewest significant bits."""
+
+    width: int  # of the code, k
+    works: int | None
+    predicted: int | None
+
+
+class FrontierReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
+    """Precision against width: who has more of the one needs less of the other."""
+
+    task: str
+    construction: str
+    rows: tuple[Corner, ...]
+
+    @property
+    def headline(self) -> str:
+        return f"{self.construction}: least precision by width for {self.task}"
+
+    @property
+    def works(self) -> bool:
+        return any(row.works is not None for row in self.rows)
+
+
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
     """How far the kernel follows a construction in one format, at powers of two of one size."""
 
@@ -329,9 +354,31 @@ class Attempt:
         elif smallest == "width":
             rows = smallest_width(construction, precision, self.how, self.seed, over)
         else:
-            raise BadInput(f"--smallest must be precision or width, got {smallest}")
+            raise BadInput(f"--smallest must be precision, width or precision,width, got {smallest}")
         task, by = str(construction.task), str(construction)
         return LeastReport(task=task, construction=by, smallest=smallest, rows=tuple(rows))
+
+
+def frontier(construction: Construction, how: int | None, seed: int) -> FrontierReport:
+    """Widths from the least with which words differ to twice the default, and at each the least precision."""
+    _varies(construction)
+    default = construction.words.k  # type: ignore[attr-defined]
+    least = max(1, (construction.words.N - 1).bit_length())  # type: ignore[attr-defined]
+    widths = sorted({least + (2 * default - least) * i // _WIDTHS for i in range(_WIDTHS + 1)})
+    rows = tuple(_corner(replace(construction, k=k), k, how, seed) for k in widths)  # type: ignore[call-arg]
+    return FrontierReport(task=str(construction.task), construction=str(construction), rows=rows)
+
+
+def _corner(construction: Construction, k: int, how: int | None, seed: int) -> Corner:
+    works = _least(_BITS, lambda t: solve(construction, Significand(t), how, seed=seed)[0].correct)
+    return Corner(k, works, _least(_BITS, lambda t: _predicted(construction, Significand(t))))
+
+
+def _varies(construction: Construction) -> None:
+    if "k" not in {f.name for f in fields(construction)}:
+        raise BadInput(
+            f"{construction}: its width follows from the task; only constructions with an option k vary it"
+        )
 
 
 def certified_range(construction: Construction, over: str | None) -> RangeReport:
@@ -382,10 +429,7 @@ def smallest_width(
     construction: Construction, precision: Precision, how: int | None, seed: int, over: str | None
 ) -> list[Least]:
     """The same for the width `k` of the code, for constructions that leave it open."""
-    if "k" not in {f.name for f in fields(construction)}:
-        raise BadInput(
-            f"{construction}: its width follows from the task; only constructions with an option k vary it"
-        )
+    _varies(construction)
 
     def knob(c: Construction, k: int) -> tuple[Construction, Precision]:
         return replace(c, k=k), precision  # type: ignore[call-arg]

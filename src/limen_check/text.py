@@ -86,9 +86,9 @@ def _repeated(item: str, depth: int) -> Stack:
     found = parse_stack(inner[1:-1], depth + 1) if group else [tuple(map(parse_call, inner.split("|")))]
     expect(len(found[0]) <= _SIDE_BY_SIDE, f"at most {_SIDE_BY_SIDE} mixers side by side")
     first, *more = [tuple(Call(call.name, _once(call)) for call in layer) for layer in found]
-    times = int(count) * sum(int(layer[0].arguments.get(TIMES, 1)) for layer in found)
-    if times > _FOLDED and {call.name for call in first} <= _RECURRENT and more == [first] * len(more):
-        return [first, tuple(Call(call.name, call.arguments | {TIMES: times - 1}) for call in first)]
+    every = int(count) * sum(int(layer[0].arguments.get(TIMES, 1)) for layer in found)
+    if every > _FOLDED and {call.name for call in first} <= _RECURRENT and more == [first] * len(more):
+        return [first, tuple(Call(call.name, call.arguments | {TIMES: every - 1}) for call in first)]
     few = type(count) is int and 1 <= count * len(found) <= _LAYERS
     expect(few, f"at least one and at most {_LAYERS} layers")
     return found * int(count)
