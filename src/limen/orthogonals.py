@@ -2,7 +2,7 @@ r"""How many nearly orthogonal vectors fit into k dimensions: |⟨u, v⟩| ≤ �
 
     N ≥ ⌊e^(γ²k/4)⌋                              random signs: Hoeffding, and a union over all pairs
     N ≥ what one draw of random signs holds      each word kept that is near to none before it
-    N ≤ C(1 - γ^2r)/(1 - C·γ^2r)                 Welch, C = C(k+r-1, r), for every r with C·γ^2r < 1 [welch1974]
+    N ≤ C(1 - γ^2r)/(1 - C·γ^2r)                 Welch, C = C(k+r-1, r), for all r with C·γ^2r < 1 [welch1974]
 
 So log₂N positions take k = O(log N/γ²) columns, and in k columns there is an end to them: for γ below about
 1/√k no more than a multiple of k.
