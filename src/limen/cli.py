@@ -243,14 +243,17 @@ def solve(
     smallest: Annotated[
         str | None,
         typer.Option(
-            help="precision or width: find the least that still works.",
-            autocompletion=completions.of("precision", "width"),
+            help="precision or width: find the least that still works. precision,width: one by the other.",
+            autocompletion=completions.of("precision", "width", "precision,width"),
         ),
     ] = None,
     over: Annotated[
         str | None,
-        typer.Option(help="With --smallest: which size of the task grows. Default: the first."),
+        typer.Option(help="With --smallest, --range: which size of the task grows. Default: the first."),
     ] = None,
+    reach: Annotated[
+        bool, typer.Option("--range", help="Say how far the weights are certified, format by format.")
+    ] = False,
     save: Annotated[
         Path | None, typer.Option(help="Save the weights and the certificate in this folder.")
     ] = None,
@@ -264,10 +267,16 @@ def solve(
 
     Example: limen solve "eva(n=1000)" --precision bf16
     """
-    from limen.render.solve import least_lines, lines_of
-    from limen.solutions import Attempt
+    from limen.render.solve import least_lines, lines_of, range_lines
+    from limen.solutions import Attempt, certified_range
 
     attempt = Attempt(task, by, precision, check, seed)
+    if reach:
+        far = certified_range(attempt.construction, over)
+        _print(far, range_lines(far), as_json)
+        raise typer.Exit(0 if far.works else 1)
+    if smallest == "precision,width":
+        _frontier(attempt, picture, as_json)
     if smallest is not None:
         least = attempt.least(smallest, over)
         _print(least, least_lines(least), as_json)
@@ -275,6 +284,21 @@ def solve(
     said = _solved(attempt, save, picture)
     _print(said, lines_of(said), as_json)
     raise typer.Exit(0 if said.correct else 1)
+
+
+def _frontier(attempt: Attempt, picture: Path | None, as_json: bool) -> NoReturn:
+    """Precision against width, and its picture."""
+    from limen.render.solve import frontier_lines, frontier_picture
+    from limen.render.svg import picture_ready, save_picture
+    from limen.solutions import frontier
+
+    if picture is not None:
+        picture_ready(picture)
+    said = frontier(attempt.construction, attempt.how, attempt.seed)
+    if picture is not None:
+        save_picture(picture, frontier_picture(said))
+    _print(said, frontier_lines(said), as_json)
+    raise typer.Exit(0 if said.works else 1)
 
 
 def _solved(attempt: Attempt, save: Path | None, picture: Path | None) -> SolveReport:
@@ -465,6 +489,54 @@ def separation(
         save_picture(picture, separation_picture(said))
     _print(said, lines_of(said), as_json)
     raise typer.Exit(0 if said.holds else 1)
+
+
+@app.command()
+def concentration(
+    task: TaskText,
+    picture: Picture = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Show how much weight a retrieval head puts on the right token, beside the source's bounds.
+
+    Two heads: the slide's, with keys and questions scaled by log²n, and Limen's, with signs.
+    Exit 1 if a measured weight is beyond the bound by the head's own gap.
+
+    Example: limen concentration "retrieval(n=64,D=8,V=16)"
+    """
+    from limen.concentrations import concentration
+    from limen.core.task import Task
+    from limen.render.concentration import concentration_picture, lines_of
+    from limen.render.svg import picture_ready, save_picture
+
+    if picture is not None:
+        picture_ready(picture)
+    said = concentration(Task.parse(task), seed)
+    if picture is not None:
+        save_picture(picture, concentration_picture(said))
+    _print(said, lines_of(said), as_json)
+    raise typer.Exit(0 if said.holds else 1)
+
+
+@app.command()
+def orthogonal(
+    dimensions: Annotated[int, typer.Argument(help="k: numbers in a vector.", min=1)],
+    gamma: Annotated[str, typer.Option(help="The largest product of two vectors of length 1.")] = "0.5",
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Say how many nearly orthogonal vectors fit into k dimensions.
+
+    At least: by a union bound, and in one draw of random signs. At most: by Welch's bound.
+
+    Example: limen orthogonal 64 --gamma 0.5
+    """
+    from limen.orthogonals import orthogonal
+    from limen.render.show import orthogonal_lines
+
+    said = orthogonal(dimensions, gamma, seed)
+    _print(said, orthogonal_lines(said), as_json)
 
 
 @app.command()

@@ -79,8 +79,8 @@ class SeparationReport(Report, frozen=True, kw_only=True, tag="limen/separation/
 
     @property
     def headline(self) -> str:
-        found = ", ".join(f"{row.name} {row.verdict.value.upper()}" for row in self.rows)
-        return f"{self.task}: {found}"
+        found = ", ".join(row.verdict.value.upper() for row in self.rows)
+        return f"{self.hops} hops, {self.task}: {found}"
 
     @property
     def holds(self) -> bool:
@@ -89,7 +89,7 @@ class SeparationReport(Report, frozen=True, kw_only=True, tag="limen/separation/
 
 
 @dataclass(frozen=True)
-class Heads:
+class CommonHeads:
     """The layers that all stacks are made of: two heads with values of size d and keys of size d_k."""
 
     d: int
@@ -97,7 +97,7 @@ class Heads:
     p: int
 
     @classmethod
-    def of(cls, task: Composition, p: int) -> Heads:
+    def of(cls, task: Composition, p: int) -> CommonHeads:
         """Those that the constructions need."""
         parts = [
             part.mixer
@@ -107,7 +107,7 @@ class Heads:
         ]
         return cls(max(m.d for m in parts), max(m.key_size for m in parts), p)  # type: ignore[attr-defined]
 
-    def hold(self, other: Heads) -> bool:
+    def hold(self, other: CommonHeads) -> bool:
         return self.d >= other.d and self.d_k >= other.d_k
 
     @property
@@ -152,7 +152,7 @@ def separation(L: int) -> SeparationReport:
         raise BadInput(f"separation: hops must be 2 to {_MOST}, got {L}")
     p = _SHORT if L == 2 else 2 * _SHORT
     small = Composition(2, (2,) * (L - 1))
-    task, heads = _common(L, p) if L <= _SEARCHED else (small, Heads.of(small, p))
+    task, heads = _common(L, p) if L <= _SEARCHED else (small, CommonHeads.of(small, p))
     layers = Architecture.parse(f"{heads.softmax},{heads.linear}").layers
     full, linear = (layer.parts[0] for layer in layers)
     return SeparationReport(
@@ -168,19 +168,19 @@ def separation(L: int) -> SeparationReport:
     )
 
 
-def _common(L: int, p: int) -> tuple[Composition, Heads]:
+def _common(L: int, p: int) -> tuple[Composition, CommonHeads]:
     """A size at which both stacks are ruled out, and the heads that the constructions need there."""
-    heads = Heads.of(Composition(1 << 8, (2,) * (L - 1)), p)
+    heads = CommonHeads.of(Composition(1 << 8, (2,) * (L - 1)), p)
     for _ in range(_ROUNDS):
         task = _ruled_out(L, heads)
-        needed = Heads.of(task, p)
+        needed = CommonHeads.of(task, p)
         if heads.hold(needed) and _excludes(task, needed):
             return task, needed
-        heads = Heads(max(heads.d, needed.d), max(heads.d_k, needed.d_k), p)
+        heads = CommonHeads(max(heads.d, needed.d), max(heads.d_k, needed.d_k), p)
     raise BadInput(f"separation: no size was found for {L} hops")
 
 
-def _ruled_out(L: int, heads: Heads) -> Composition:
+def _ruled_out(L: int, heads: CommonHeads) -> Composition:
     """The fewest tokens found at which these heads do not suffice, its sizes powers of two."""
     logs = [0] * L
     for text in (heads.full(L), heads.hybrid(L - 1, linear_layers(L))):
@@ -197,7 +197,7 @@ def _ruled_out(L: int, heads: Heads) -> Composition:
     return _sized(_shrunk(logs, heads))
 
 
-def _shrunk(logs: list[int], heads: Heads) -> list[int]:
+def _shrunk(logs: list[int], heads: CommonHeads) -> list[int]:
     """Each size halved as often as both stacks stay ruled out."""
     for i in range(len(logs)):
         while logs[i] > 1 and _excludes(_sized(less := [*logs[:i], logs[i] - 1, *logs[i + 1 :]]), heads):
@@ -210,31 +210,31 @@ def _sized(logs: list[int]) -> Composition:
     return Composition(m, tuple(n))
 
 
-def _excludes(task: Composition, heads: Heads) -> bool:
+def _excludes(task: Composition, heads: CommonHeads) -> bool:
     """What the theorem claims, for the search alone."""
     said = (CompositionDepth().bound(task, Architecture.parse(text)) for text in _failing(task.L, heads))
     return all(isinstance(b, Bound) and b.excludes for b in said)
 
 
-def _failing(L: int, heads: Heads) -> tuple[str, str]:
+def _failing(L: int, heads: CommonHeads) -> tuple[str, str]:
     return heads.full(L), heads.hybrid(L - 1, linear_layers(L))
 
 
-def _rows(task: Composition, heads: Heads) -> Iterator[Stacked]:
+def _rows(task: Composition, heads: CommonHeads) -> Iterator[Stacked]:
     L, layers, each = task.L, _encoder_layers(task.L), linear_layers(task.L)
     full, hybrid = _failing(L, heads)
     can, cannot = Answer.CAN, Answer.CANNOT
-    gaps = f"{plural(L - 1, 'full layer')}, {each:,} linear ones in each gap"
-    yield _seen(task, Shape(f"{L + 1} full layers", heads.full(L + 1), L + 1), can)
-    yield _seen(task, Shape(f"{L} full layers", full, L), cannot)
-    yield _seen(task, Shape(gaps, hybrid, L - 1, linear=each), cannot)
-    yield _seen(task, Shape(f"1 full layer, {L} steps of thought", heads.softmax, 1, steps=L), can)
-    seeing = Shape(f"{layers} layers that see later tokens", f"{layers}*{heads.encoder}", layers)
+    gaps = f"{plural(L - 1, 'full layer')}, 2^{3 * L * L} = {many(each)} linear ones in each gap"
+    yield _seen(task, StackShape(f"{L + 1} full layers", heads.full(L + 1), L + 1), can)
+    yield _seen(task, StackShape(f"{L} full layers", full, L), cannot)
+    yield _seen(task, StackShape(gaps, hybrid, L - 1, linear=each), cannot)
+    yield _seen(task, StackShape(f"1 full layer, {L} steps of thought", heads.softmax, 1, steps=L), can)
+    seeing = StackShape(f"{layers} layers that see later tokens", f"{layers}*{heads.encoder}", layers)
     yield msgspec.structs.replace(_seen(task, seeing, can), sees_later=True)
 
 
 @dataclass(frozen=True)
-class Shape:
+class StackShape:
     """A stack: its name, its text, how many full layers, steps of thought, linear layers in each gap."""
 
     name: str
@@ -244,7 +244,7 @@ class Shape:
     linear: int = 0
 
 
-def _seen(task: Composition, shape: Shape, claimed: Answer) -> Stacked:
+def _seen(task: Composition, shape: StackShape, claimed: Answer) -> Stacked:
     """What the kernel accepts of it."""
     architecture = Architecture.parse(shape.text)
     against = ruled_out(task, architecture, shape.steps, by=[_THEOREM])
@@ -278,7 +278,7 @@ def _told(evidence: Accepted | None) -> dict[str, Any]:
     return {"reason": "no theorem rules it out at this size, and no weights fit"}
 
 
-def _notes(L: int, heads: Heads) -> Iterator[str]:
+def _notes(L: int, heads: CommonHeads) -> Iterator[str]:
     """What the reader would miss."""
     if L <= _SEARCHED:
         return

@@ -43,6 +43,9 @@ else:
 RUN, CERTIFICATE = "run.json", "certificate.json"  # what is saved beside the weights
 _DRAWN = 96  # tokens that can still be told apart in a picture
 _FEW = 2**16  # inputs that are all run through without being asked
+_WIDTHS, _BITS = 8, 12  # of a frontier: how many widths, and the most significant bits
+_FORMATS = "bfloat16", "float32", "float64"  # that the kernel knows
+_LOGS = 4, 8, 16, 32, 64, 128, 192  # of sizes that are tried first
 _TOKENS = 2**21  # tokens worth drawing when nobody says how many inputs
 
 
@@ -264,6 +267,56 @@ class LeastReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
         return all(row.works is not None for row in self.rows)
 
 
+class Corner(msgspec.Struct, frozen=True):
+    """At one width the fewest significant bits."""
+
+    width: int  # of the code, k
+    works: int | None
+    predicted: int | None
+
+
+class FrontierReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
+    """Precision against width: who has more of the one needs less of the other."""
+
+    task: str
+    construction: str
+    rows: tuple[Corner, ...]
+
+    @property
+    def headline(self) -> str:
+        return f"{self.construction}: least precision by width for {self.task}"
+
+    @property
+    def works(self) -> bool:
+        return any(row.works is not None for row in self.rows)
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the kernel follows a construction in one format, at powers of two of one size."""
+
+    precision: str
+    task: str | None  # the largest that it accepts; null: none
+    log2_size: int | None
+    tokens: int | None
+    then: str | None  # why it refuses the next power of two; null: no larger one was tried
+
+
+class RangeReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
+    """The certified range of a construction, format by format."""
+
+    construction: str
+    size: str
+    rows: tuple[Reach, ...]
+
+    @property
+    def headline(self) -> str:
+        return f"{self.construction}: how far it is certified, over {self.size}"
+
+    @property
+    def works(self) -> bool:
+        return any(row.task is not None for row in self.rows)
+
+
 @dataclass(frozen=True)
 class Attempt:
     """What is asked for, as text."""
@@ -301,9 +354,65 @@ class Attempt:
         elif smallest == "width":
             rows = smallest_width(construction, precision, self.how, self.seed, over)
         else:
-            raise BadInput(f"--smallest must be precision or width, got {smallest}")
+            raise BadInput(f"--smallest must be precision, width or precision,width, got {smallest}")
         task, by = str(construction.task), str(construction)
         return LeastReport(task=task, construction=by, smallest=smallest, rows=tuple(rows))
+
+
+def frontier(construction: Construction, how: int | None, seed: int) -> FrontierReport:
+    """Widths from the least with which words differ to twice the default, and at each the least precision."""
+    _varies(construction)
+    default = construction.words.k  # type: ignore[attr-defined]
+    least = max(1, (construction.words.N - 1).bit_length())  # type: ignore[attr-defined]
+    widths = sorted({least + (2 * default - least) * i // _WIDTHS for i in range(_WIDTHS + 1)})
+    rows = tuple(_corner(replace(construction, k=k), k, how, seed) for k in widths)  # type: ignore[call-arg]
+    return FrontierReport(task=str(construction.task), construction=str(construction), rows=rows)
+
+
+def _corner(construction: Construction, k: int, how: int | None, seed: int) -> Corner:
+    works = _least(_BITS, lambda t: solve(construction, Significand(t), how, seed=seed)[0].correct)
+    return Corner(k, works, _least(_BITS, lambda t: _predicted(construction, Significand(t))))
+
+
+def _varies(construction: Construction) -> None:
+    if "k" not in {f.name for f in fields(construction)}:
+        raise BadInput(
+            f"{construction}: its width follows from the task; only constructions with an option k vary it"
+        )
+
+
+def certified_range(construction: Construction, over: str | None) -> RangeReport:
+    """Of each format that the kernel knows the largest power of two, found by halving."""
+    size = _size(construction.task, over)
+    rows = tuple(_reach(construction, size, precision) for precision in _FORMATS)
+    return RangeReport(construction=str(construction), size=size, rows=rows)
+
+
+def _reach(construction: Construction, size: str, precision: str) -> Reach:
+    """Each power of two that is tried is derived by the kernel; those between are not looked at."""
+    refused: dict[int, str] = {}
+
+    def works(log: int) -> bool:
+        try:
+            grown = replace(construction, task=replace(construction.task, **{size: 1 << log}))
+            found = solves(Offer(grown, False, precision))
+        except BadInput as error:
+            found = str(error)
+        if isinstance(found, str):
+            refused[log] = found
+        return not isinstance(found, str)
+
+    low, high = 0, next((log for log in _LOGS if not works(log)), _LOGS[-1] + 1)
+    low = max((log for log in _LOGS if log < high), default=0)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if works(middle) else (low, middle)
+    if not low:
+        return Reach(precision=precision, task=None, log2_size=None, tokens=None, then=refused.get(high))
+    task = replace(construction.task, **{size: 1 << low})
+    return Reach(
+        precision=precision, task=str(task), log2_size=low, tokens=task.length, then=refused.get(high)
+    )
 
 
 Knob = Callable[[Construction, int], tuple[Construction, Precision]]  # what to run at one setting
@@ -320,10 +429,7 @@ def smallest_width(
     construction: Construction, precision: Precision, how: int | None, seed: int, over: str | None
 ) -> list[Least]:
     """The same for the width `k` of the code, for constructions that leave it open."""
-    if "k" not in {f.name for f in fields(construction)}:
-        raise BadInput(
-            f"{construction}: its width follows from the task; only constructions with an option k vary it"
-        )
+    _varies(construction)
 
     def knob(c: Construction, k: int) -> tuple[Construction, Precision]:
         return replace(c, k=k), precision  # type: ignore[call-arg]
@@ -353,11 +459,15 @@ def _least(most: int, works: Callable[[int], bool]) -> int | None:
 
 def _growing(construction: Construction, over: str | None) -> list[Construction]:
     """The construction at an eighth, a quarter, a half and all of one of the task's sizes."""
-    task = construction.task
-    sizes = [f.name for f in fields(task) if type(getattr(task, f.name)) is int]
-    if over is not None and over not in sizes:
-        raise unknown(f"size of {identifier(task)}", over, sizes)
-    size = over or sizes[0]
+    task, size = construction.task, _size(construction.task, over)
     whole = getattr(task, size)
     grown = sorted({max(3, whole // part) for part in (8, 4, 2, 1)})
     return [replace(construction, task=replace(task, **{size: n})) for n in grown]
+
+
+def _size(task: Task, over: str | None) -> str:
+    """The size that grows: the one named, or the first."""
+    sizes = [f.name for f in fields(task) if type(getattr(task, f.name)) is int]
+    if over is not None and over not in sizes:
+        raise unknown(f"size of {identifier(task)}", over, sizes)
+    return over or sizes[0]

@@ -39,7 +39,7 @@ _RULES: dict[str, tuple[int, Callable[..., Vec]]] = {  # of so many classes
 }  # fmt: skip
 _OPTIONS = {
     "softmax": {"kv_heads", "bidirectional"}, "window": {"kv_heads", "W"},
-    "masked_softmax": {"kv_heads", "first", "last"}, "linear": {"phi", "normalise"},
+    "masked_softmax": {"kv_heads", "first", "last"}, "hard": {"kv_heads"}, "linear": {"phi", "normalise"},
     "block_sparse": {"B", "k"},
 }  # fmt: skip
 
@@ -72,7 +72,9 @@ def _softmax(state: State, at: str, call: Call) -> dict[str, Vec]:
             if call.name == "block_sparse":
                 got = _in_blocks(ask, look, call.number("B"))
             else:
-                if call.name != "softmax":
+                if call.name == "hard":
+                    need(look[0] in ("one", "back", "average"), "hard attention reads one token, or no claim")
+                elif call.name != "softmax":
                     _in_sight(ask, look, call.number("W", default=call.arguments.get("last", "")))
                 got = _read(ask, look)
             rounded = {head * d + c: form.rounded(state.f) for c, form in got.forms.items()}
@@ -118,7 +120,7 @@ def _read(ask: Ask, look: list[Any]) -> Vec:
 
 
 _MIXERS: dict[str, tuple[Callable[[Call, int], Shapes], Callable[[State, str, Call], dict[str, Vec]]]] = {
-    **dict.fromkeys(("softmax", "window", "masked_softmax"), (_projections, _softmax)),
+    **dict.fromkeys(("softmax", "window", "masked_softmax", "hard"), (_projections, _softmax)),
     **dict.fromkeys(("delta", "gated_delta", "kda"), (delta.delta_shapes, delta.delta)),
     "block_sparse": (lambda c, width: _projections(c, width) | sparse.shapes(c, width), _block_sparse),
     "linear": (_projections, linear.linear),

@@ -14,6 +14,7 @@ from limen.render import (
     bound,
     check,
     compare,
+    concentration,
     decide,
     decomposition,
     depth,
@@ -23,6 +24,7 @@ from limen.render import (
     laws,
     protocol,
     results,
+    separation,
     show,
     solve,
     sweep,
@@ -67,6 +69,11 @@ def register() -> None:
     draws("DepthReport", _text(depth.lines_of))
     draws("SolveReport", _text(solve.lines_of))
     draws("LeastReport", _text(solve.least_lines))
+    draws("RangeReport", _text(solve.range_lines))
+    draws("FrontierReport", _text(solve.frontier_lines))
+    draws("SeparationReport", _text(separation.lines_of))
+    draws("ConcentrationReport", _text(concentration.lines_of))
+    draws("OrthogonalReport", _text(show.orthogonal_lines))
     draws("TrainReport", _text(training.lines_of))
     draws("SweepReport", _text(sweep.lines_of))
     draws("ResultsReport", _text(results.lines_of))

@@ -12,6 +12,7 @@ from limen.core.task import few
 
 if TYPE_CHECKING:
     from limen.glances import CatalogueReport, EntryReport, LayerReport, StackReport, TaskReport
+    from limen.orthogonals import OrthogonalReport
 
 
 def catalogue_lines(said: CatalogueReport, proofs: bool) -> list[str]:
@@ -109,3 +110,16 @@ def _carried(layer: LayerReport) -> str:
     grows = layer.state_bits is None
     bits = f"{layer.fixed_bits:,} bits" if layer.fixed_bits or not grows else ""
     return " + ".join(filter(None, [bits, "all keys and values" if grows else ""]))
+
+
+def orthogonal_lines(said: OrthogonalReport) -> list[str]:
+    """What is known of the largest number of vectors."""
+    most = (
+        "Welch's bound says nothing here" if said.at_most is None else f"at most {said.at_most:,}, by Welch"
+    )
+    return [
+        f"{said.dimensions} dimensions, products of at most {said.gamma}",
+        f"at least {said.proved:,}, by random signs and a union over all pairs",
+        f"at least {said.found:,}: one draw of {said.drawn:,} words of signs, every product looked at",
+        most,
+    ]

@@ -6,9 +6,10 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from limen.core.quantities import plural
+from limen.render.svg import circle, drawn, line, rect, text
 
 if TYPE_CHECKING:
-    from limen.solutions import Least, LeastReport, SolveReport
+    from limen.solutions import FrontierReport, Least, LeastReport, RangeReport, SolveReport
 
 _MEANS = {
     "can": "CAN: right on every input, by the kernel's derivation",
@@ -16,6 +17,8 @@ _MEANS = {
     "built, sampled": "OPEN: right on every input that was tried, which proves nothing about the others",
     "wrong": "WRONG: these weights do not solve the task in this precision",
 }
+_STYLE = ".axis{stroke:#999}.seen{fill:#d4572b}.proof{fill:none;stroke:#4269d0;stroke-width:1.5}"
+_DARK = ".axis{stroke:#777}.seen{fill:#ff9b73}.proof{stroke:#8fb3e8}"
 _UNITS = {"precision": "significant bits", "width": "columns"}
 
 
@@ -50,6 +53,46 @@ def least_lines(said: LeastReport) -> list[str]:
         f"{'':32} no error on tried inputs   every input, by proof",
         *map(_row, said.rows),
     ]
+
+
+def frontier_lines(said: FrontierReport) -> list[str]:
+    """A line a width."""
+    head = f"{said.task} by {said.construction}: fewest significant bits at each width of the code"
+    rows = [f"{row.width:>6} {row.works or '–':>22} {row.predicted or '–':>23}" for row in said.rows]
+    return [head, "", f"{'width':>6} {'nothing tried is wrong':>22} {'every input, by proof':>23}", *rows]
+
+
+def frontier_picture(said: FrontierReport) -> str:
+    """Width to the right, significant bits upwards: points where nothing tried is wrong, a line by proof."""
+    left, top, w, h = 60, 70, 520, 260
+    widest, bits = max(row.width for row in said.rows), 12
+    body = [text(12, 22, f"{said.task} by {said.construction}", class_="title")]
+    body.append(text(12, 40, "points: nothing tried is wrong; squares: every input, by proof"))
+    body += [
+        line(left, top + h, left + w, top + h, class_="axis"),
+        line(left, top, left, top + h, class_="axis"),
+    ]
+    for row in said.rows:
+        x = left + w * row.width / widest
+        body.append(text(x, top + h + 16, row.width, text_anchor="middle"))
+        if row.works:
+            body.append(circle(x, top + h - h * row.works / bits, 4, class_="seen"))
+        if row.predicted:
+            body.append(rect(x - 4, top + h - h * row.predicted / bits - 4, 8, 8, class_="proof"))
+    for t in range(2, bits + 1, 2):
+        body.append(text(left - 8, top + h - h * t / bits + 4, t, text_anchor="end"))
+    body += [text(left + w, top + h + 34, "width of the code", text_anchor="end"), text(12, top - 10, "bits")]
+    return drawn(left + w + 30, top + h + 50, body, _STYLE, _DARK)
+
+
+def range_lines(said: RangeReport) -> list[str]:
+    """A line a format: how far, and what ends it."""
+    lines = [f"{said.construction}: certified by the kernel at powers of two of {said.size}, up to", ""]
+    for row in said.rows:
+        far = "none" if row.log2_size is None else f"{said.size} = 2^{row.log2_size}"
+        then = "no larger one was tried" if row.then is None else f"beyond: {row.then}"
+        lines.append(f"{row.precision:10} {far:12} {then}")
+    return lines
 
 
 def _row(row: Least) -> str:
