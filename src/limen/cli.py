@@ -1257,7 +1257,8 @@ def machine(
 ) -> None:
     """Run your own Turing machine, a token a step.
 
-    By a recurrence beside one softmax layer. It starts on the blank behind the word; the symbol under the head when it halts is the answer.
+    By a recurrence beside one softmax layer. It starts on the blank behind the word; the answer is the
+    symbol under the head when it halts.
     Prints the running time by length. Exit 1 if the weights end on another symbol than the machine.
 
     Example: limen machine examples/parity.tm --digits 6
