@@ -13,7 +13,7 @@ from limen.capacities import capacities
 from limen.constructions.index_by_relu_rnn import pieces
 from limen.conversation.play import ProtocolRequest, play
 from limen.core.architecture import Architecture
-from limen.core.differences import Kind, differences
+from limen.core.differences import Relation, differences
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.turing_machine import BLANK, ONE, ZERO, TuringMachine
@@ -141,8 +141,10 @@ def test_the_conjecture_and_the_correction_stand_where_they_are_met() -> None:
         (task, stack): [d.kind for d in differences(Task.parse(task), Architecture.parse(stack))]
         for task, stack in product(("match3(n=8)", "two_sum_any(n=8)"), ("softmax", "2*softmax"))
     }
-    assert kinds["match3(n=8)", "2*softmax"] == [Kind.CONJECTURE] and kinds["match3(n=8)", "softmax"] == []
-    assert kinds["two_sum_any(n=8)", "softmax"] == [Kind.CORRECTED]
+    assert (
+        kinds["match3(n=8)", "2*softmax"] == [Relation.CONJECTURE] and kinds["match3(n=8)", "softmax"] == []
+    )
+    assert kinds["two_sum_any(n=8)", "softmax"] == [Relation.CORRECTED]
     assert kinds["two_sum_any(n=8)", "2*softmax"] == []
 
 

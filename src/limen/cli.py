@@ -1263,9 +1263,9 @@ def test_(
     ],
     as_json: Json = False,
 ) -> None:
-    """Test a task, mixer or construction of your own against the laws.
+    """Test a task, mixer or construction of your own.
 
-    Every entry of the catalogue obeys them. Exit 1 if one is broken.
+    Against the laws that every entry of the catalogue obeys. Exit 1 if one is broken.
 
     Example: limen test examples/own.py:Majority
     """
@@ -1299,7 +1299,7 @@ def sparse_(
     picture: Picture = None,
     as_json: Json = False,
 ) -> None:
-    """Show what block-sparse attention may reach on 2-Sum, over block size and message bits.
+    """Show what block-sparse attention may reach on 2-Sum.
 
     What a message must hold, the highest accuracy with less, and pairs missed and invented apart.
 
@@ -1329,7 +1329,7 @@ def average_(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Average real vectors over sets of places, every token asking, by one attention unit.
+    """Average real vectors over sets, every token asking.
 
     The error is bounded for all sets and all vectors. Exit 1 if nothing is certified at this size.
 
@@ -1377,9 +1377,10 @@ def machine(
     ] = "float32",
     as_json: Json = False,
 ) -> None:
-    """Run your own Turing machine as a recurrence beside one softmax layer, a token a step.
+    """Run your own Turing machine, a token a step.
 
-    It starts on the blank behind the word; the symbol under the head when it halts is the answer.
+    By a recurrence beside one softmax layer. It starts on the blank behind the word; the answer is the
+    symbol under the head when it halts.
     Prints the running time by length. Exit 1 if the weights end on another symbol than the machine.
 
     Example: limen machine examples/parity.tm --digits 6

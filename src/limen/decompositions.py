@@ -32,7 +32,7 @@ class Told(msgspec.Struct, frozen=True):
     answer: str
 
 
-class Alike(msgspec.Struct, frozen=True):
+class SameState(msgspec.Struct, frozen=True):
     """X_i after an epoch: whether it is the same on both inputs."""
 
     epoch: int
@@ -51,7 +51,7 @@ class DecomposeReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1")
     steps: tuple[Fixing, ...]
     certificate: Collision | None
     pair: tuple[Told, Told] | None
-    information: tuple[Alike, ...]  # of all players below z_L, on the two inputs
+    information: tuple[SameState, ...]  # of all players below z_L, on the two inputs
     rounds: int
     seconds: float
 
@@ -94,7 +94,7 @@ def _told(task: Task, pair: Collision) -> tuple[Told, Told]:
     return Told(task.render(left), str(task.answer(left))), Told(task.render(right), str(task.answer(right)))
 
 
-def _alike(task: Task, model: Model, pair: Collision) -> tuple[Alike, ...]:
+def _alike(task: Task, model: Model, pair: Collision) -> tuple[SameState, ...]:
     """The information states of everybody below z_L, as the conversation on either input leaves them."""
     players, found = task.players(), []
     for side in (pair.left, pair.right):
@@ -102,7 +102,7 @@ def _alike(task: Task, model: Model, pair: Collision) -> tuple[Alike, ...]:
         said, _ = transcript(model, task, tokens, players, pair.arithmetic)
         found.append(epochs(said, task, players))
     return tuple(
-        Alike(left.epoch, x.player, x.digest == y.digest)
+        SameState(left.epoch, x.player, x.digest == y.digest)
         for left, right in zip(*found, strict=True)
         for x, y in list(zip(left.known, right.known, strict=True))[1:]
     )

@@ -19,7 +19,7 @@ from limen.core.certificate import Message, Transcript
 from limen.core.task import Player, Task
 
 
-class Known(msgspec.Struct, frozen=True):
+class InformationState(msgspec.Struct, frozen=True):
     """X_i: the bits of z_i, those of all that i was told, and a hash of both."""
 
     player: str
@@ -37,9 +37,9 @@ class Epoch(msgspec.Struct, frozen=True):
 
     epoch: int
     layer: int
-    sent: tuple[Known, ...]
+    sent: tuple[InformationState, ...]
     reply_bits: int
-    known: tuple[Known, ...]
+    known: tuple[InformationState, ...]
 
 
 def epochs(said: Transcript, task: Task, players: Sequence[Player]) -> tuple[Epoch, ...]:
@@ -55,15 +55,15 @@ def epochs(said: Transcript, task: Task, players: Sequence[Player]) -> tuple[Epo
     return tuple(found)
 
 
-def _own(player: Player, tokens: tuple[int, ...], vocab: int) -> Known:
+def _own(player: Player, tokens: tuple[int, ...], vocab: int) -> InformationState:
     held = tokens[player.tokens.start : player.tokens.stop]
     bits = len(held) * max(1, (vocab - 1).bit_length())
-    return Known(player.name, bits, 0, hashlib.sha256(repr(held).encode()).hexdigest())
+    return InformationState(player.name, bits, 0, hashlib.sha256(repr(held).encode()).hexdigest())
 
 
-def _told(x: Known, messages: Iterable[Message]) -> Known:
+def _told(x: InformationState, messages: Iterable[Message]) -> InformationState:
     """The union with what is told now, in the order in which it is told."""
     for m in messages:
         both = hashlib.sha256(f"{x.digest} {m.sender} {m.digest}".encode()).hexdigest()
-        x = Known(x.player, x.input_bits, x.heard_bits + m.bits, both)
+        x = InformationState(x.player, x.input_bits, x.heard_bits + m.bits, both)
     return x

@@ -16,7 +16,7 @@ from limen.core.catalogue import identifier
 from limen.core.task import Task
 
 
-class Kind(StrEnum):
+class Relation(StrEnum):
     """How the two compare."""
 
     EQUAL = "equal"
@@ -30,7 +30,7 @@ class Kind(StrEnum):
 class Difference(msgspec.Struct, frozen=True):
     """`stacks` is a key of STACKS: of which architectures it speaks."""
 
-    kind: Kind
+    kind: Relation
     source: str  # a key of papers.bib
     place: str
     says: str  # the source, in at most ten words
@@ -72,7 +72,7 @@ STACKS: dict[str, Callable[[Architecture], bool]] = {
 
 DIFFERENCES = (
     Difference(
-        Kind.EQUAL,
+        Relation.EQUAL,
         "ye2026",
         "slide “Linear Attention Lower Bound”",
         "requires LHd(d+1)p ≥ n log n",
@@ -81,7 +81,7 @@ DIFFERENCES = (
         "a recurrence",
     ),
     Difference(
-        Kind.SHARPER,
+        Relation.SHARPER,
         "ye2026",
         "slide “Log-Linear Attention Lower Bounds”",
         "LHd²p < Θ(n) ⟹ cannot solve",
@@ -91,7 +91,7 @@ DIFFERENCES = (
         "log-linear layers",
     ),
     Difference(
-        Kind.CORRECTED,
+        Relation.CORRECTED,
         "ye2026",
         "slide “Table of Results”, Linear + CoT, 2-Sum",
         "Ω(n log n)",
@@ -100,7 +100,7 @@ DIFFERENCES = (
         "a recurrence",
     ),
     Difference(
-        Kind.OTHER_FORM,
+        Relation.OTHER_FORM,
         "ye2026",
         "slide “2-Sum Task”",
         "there exist two positions i ≠ j",
@@ -110,7 +110,7 @@ DIFFERENCES = (
         "any",
     ),
     Difference(
-        Kind.CORRECTED,
+        Relation.CORRECTED,
         "sanford2023",
         "slide “Theorem (Sanford et al. 2023)” on that task",
         "single-layer full attention … can solve 2-Sum",
@@ -120,7 +120,7 @@ DIFFERENCES = (
         "one full layer",
     ),
     Difference(
-        Kind.EQUAL,
+        Relation.EQUAL,
         "sanford2023",
         "slide “Trigonometric Construction”",
         "H = 1, d = 3, p = O(log n)",
@@ -129,7 +129,7 @@ DIFFERENCES = (
         "one full layer",
     ),
     Difference(
-        Kind.SHARPER,
+        Relation.SHARPER,
         "ye2026",
         "slide “Lower Bound: Sparse Attention Cannot Solve 2-Sum”",
         "If 2^{Hdp} < C(n,B)",
@@ -140,7 +140,7 @@ DIFFERENCES = (
         "block-sparse layers",
     ),
     Difference(
-        Kind.SHARPER,
+        Relation.SHARPER,
         "ye2026",
         "review, Mechanism 1",
         "limiting reasoning depth to the count of full",
@@ -150,7 +150,7 @@ DIFFERENCES = (
         "full and recurrent layers",
     ),
     Difference(
-        Kind.EQUAL,
+        Relation.EQUAL,
         "chen2025",
         "slide “Full Attention”",
         "L-layer full attention Ω(poly n)",
@@ -160,7 +160,7 @@ DIFFERENCES = (
         "several full layers",
     ),
     Difference(
-        Kind.SHARPER,
+        Relation.SHARPER,
         "sanford2023",
         "slide “Triple Detection”",
         "unless mpH = Ω(N / log log N)",
@@ -169,7 +169,7 @@ DIFFERENCES = (
         "one full layer",
     ),
     Difference(
-        Kind.OTHER_FORM,
+        Relation.OTHER_FORM,
         "sanford2023",
         "slide “Triple Detection”",
         "Triple Detection: 3-Sum",
@@ -178,7 +178,7 @@ DIFFERENCES = (
         "any",
     ),
     Difference(
-        Kind.CONJECTURE,
+        Relation.CONJECTURE,
         "sanford2023",
         "slide “Triple Detection”",
         "multi-layer transformers cannot solve 3-Sum efficiently",
@@ -187,7 +187,7 @@ DIFFERENCES = (
         "several full layers",
     ),
     Difference(
-        Kind.OTHER_FORM,
+        Relation.OTHER_FORM,
         "sanford2023",
         "slide “Sparse Averaging (qSA)”",
         "y_i ∈ ([M] choose q), z_i ∈ R^{d'}",
@@ -198,7 +198,7 @@ DIFFERENCES = (
         "any",
     ),
     Difference(
-        Kind.EQUAL,
+        Relation.EQUAL,
         "bhattamishra2024",
         "review, Key Results",
         "one-layer Transformers require linear width",
@@ -207,7 +207,7 @@ DIFFERENCES = (
         "one full layer",
     ),
     Difference(
-        Kind.OTHER_FORM,
+        Relation.OTHER_FORM,
         "wen2025",
         "slide “Wen et al. (2025)”",
         "RNN < RNN + CoT",
@@ -216,7 +216,7 @@ DIFFERENCES = (
         "a recurrence",
     ),
     Difference(
-        Kind.OTHER_FORM,
+        Relation.OTHER_FORM,
         "ye2026",
         "slide “Limitations”",
         "not learnable sparse patterns (e.g., DSA)",

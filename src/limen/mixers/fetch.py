@@ -29,7 +29,7 @@ else:
 _LONGEST = 62  # bits of an address: a place is an int64
 
 
-class Kept(NamedTuple):
+class Values(NamedTuple):
     """The values of all tokens so far."""
 
     v: jt.Num[torch.Tensor, "*batch n d"]
@@ -68,20 +68,20 @@ class Fetch(Streaming):
     def state_bits(self, n: int, p: int) -> int | None:
         return None
 
-    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Kept:
-        return Kept(w["V"].new_empty((*batch, 0, self.d)))
+    def start(self, w: Mapping[str, torch.Tensor], batch: tuple[int, ...]) -> Values:
+        return Values(w["V"].new_empty((*batch, 0, self.d)))
 
-    def absorb(self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]) -> Kept:
-        return Kept(x @ w["V"])
+    def absorb(self, w: Mapping[str, torch.Tensor], x: jt.Num[torch.Tensor, "*batch n width"]) -> Values:
+        return Values(x @ w["V"])
 
     def step(
-        self, w: Mapping[str, torch.Tensor], state: Kept, x_t: jt.Num[torch.Tensor, "*batch width"]
-    ) -> tuple[Kept, jt.Num[torch.Tensor, "*batch width"]]:
+        self, w: Mapping[str, torch.Tensor], state: Values, x_t: jt.Num[torch.Tensor, "*batch width"]
+    ) -> tuple[Values, jt.Num[torch.Tensor, "*batch width"]]:
         v = torch.cat([state.v, (x_t @ w["V"]).unsqueeze(-2)], dim=-2)
         j = self._called(w, x_t)  # (*batch,)
         there = j < v.shape[-2]
         read = torch.take_along_dim(v, torch.where(there, j, 0)[..., None, None], dim=-2).squeeze(-2)
-        return Kept(v), torch.where(there.unsqueeze(-1), read, 0) @ w["O"]
+        return Values(v), torch.where(there.unsqueeze(-1), read, 0) @ w["O"]
 
     @classmethod
     def examples(cls) -> tuple[Fetch, ...]:

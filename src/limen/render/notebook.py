@@ -11,6 +11,7 @@ from limen.core.certificate import Certificate
 from limen.core.shown import draws
 from limen.core.verdict import Answer
 from limen.render import (
+    average,
     bound,
     check,
     compare,
@@ -20,13 +21,16 @@ from limen.render import (
     depth,
     design,
     fool,
+    hierarchy,
     latex,
     laws,
+    machine,
     protocol,
     results,
     separation,
     show,
     solve,
+    sparse,
     sweep,
     training,
 )
@@ -77,6 +81,10 @@ def register() -> None:
     draws("TrainReport", _text(training.lines_of))
     draws("SweepReport", _text(sweep.lines_of))
     draws("ResultsReport", _text(results.lines_of))
+    draws("MachineReport", _text(machine.lines_of))
+    draws("HierarchyReport", _text(hierarchy.lines_of))
+    draws("AverageReport", _text(average.lines_of))
+    draws("SparseReport", _text(sparse.lines_of))
     draws("LawsReport", _text(laws.lines_of))
     draws("TaskReport", _text(show.task_lines))
     draws("EntryReport", _text(show.entry_lines))
