@@ -38,9 +38,12 @@ How to read it:
 `limen sweep all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here),
 `limen sweep all --size standard` the standard ones ({standard} of {planned} runs are here,
 {standard_minutes:.0f} CPU-minutes, those of quick among them); `--size full` is for a cluster: more seeds,
-tens of thousands of steps, longer texts, three hops. `limen results EXPERIMENT` prints a table, and `--sql`
+tens of thousands of steps, longer texts. `limen results EXPERIMENT` prints a table, and `--sql`
 asks it anything.
 Machine: {machine}; {dates}.
+On the same kind of processor a run is repeated from its spec to the last digit. That is so of runs since
+2026-11-17 07:20, all quick ones among them; older ones were drawn by samplers that have changed since, and
+come out again within noise.
 """
 
 
