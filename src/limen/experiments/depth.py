@@ -129,10 +129,9 @@ EXPERIMENT = Experiment(
         "attention needs the lookup start here; from a random start it stays at chance in this budget. "
         "Where the hops depend on the question (W = 4) every layer is also asked for the hop it could "
         "know. Three hops have tables of 2, 8 and 32 entries, batches of 32 and half the rate: with a rate "
-        "of 0.003 and batches of 16 the first three hops are learned in 400 steps and the last one is not "
-        "in 700, with 0.001 it stays at the average over the parts (25 %) for 1,000. Three hops have one "
-        "seed, and three full layers behind a large state, which suffice in theory, do not learn them "
-        "either: there a failure may be one of training."
+        "of 0.003 and batches of 16 all hops but the last were learned in 400 steps, and the last one not "
+        "in 700. Three hops have one seed, and three full layers behind a large state, which suffice in "
+        "theory, do not learn them either: there a failure may be one of training."
     ),
     x="stack, or number k of full layers",
     quick=_plain_cells(3),
