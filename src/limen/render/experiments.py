@@ -67,8 +67,8 @@ def page(sections: Sequence[Section], tally: ShippedRuns) -> str:
         standard=tally.done["standard"],
         planned=tally.planned["standard"],
         standard_minutes=tally.minutes["standard"],
-        machine=", ".join(tally.machines) or "none yet",
-        dates=f"{tally.dates[0]} to {tally.dates[-1]}" if tally.dates else "never",
+        machine=" and ".join(tally.machines) or "none yet",
+        dates=" to ".join(dict.fromkeys((*tally.dates[:1], *tally.dates[-1:]))) or "never",
     )
     return "\n".join([head, *(_section(one) for one in sections)])
 
