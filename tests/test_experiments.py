@@ -12,6 +12,7 @@ from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
 from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome
+from limen.core.task import Task
 from limen.core.verdict import Answer
 from limen.render.experiments import page
 from limen.render.plots import section_chart
@@ -24,8 +25,9 @@ from limen.training.lesson import lesson_of
 from limen.training.marks import kinds, trained
 from limen.training.query import COLUMNS, export, query
 from limen.training.reports import RunReport, run_reports
-from limen.training.run import Made, RunResult
+from limen.training.run import Made, RunResult, run
 from limen.training.shipped import shipped_runs
+from limen.training.shortcuts import shortcut
 from limen.training.spec import Spec
 from limen.training.start import frame_of
 
@@ -171,6 +173,18 @@ def test_a_mark_speaks_for_stacks_of_the_same_kind(monkeypatch: pytest.MonkeyPat
     assert kinds(Architecture.parse("2*softmax,3*linear")) == (("softmax",), ("softmax",), ("linear",))
 
 
+# One size of each task of the quick runs.
+DRAWN = (
+    "composition(m=8,n1=1)",
+    "disjointness(n=16)",
+    "dyck(n=6,k=2,D=4)",
+    "equality(n=16)",
+    "index(n=4,S=32)",
+    "khop(n=24,k=2,S=4)",
+    "nearest_neighbor(n=8,D=3,g=4)",
+    "two_sum(n=16,M=128)",
+)
+
 # What the shipped results show.  No figure is typed in but the bars.
 
 
@@ -192,6 +206,27 @@ def test_every_quick_run_is_shipped_and_took_minutes() -> None:
     wanted = {spec.digest for name in ids("experiments") for spec in experiment(name).specs("quick")}
     assert wanted <= kept.keys()
     assert sum(kept[digest].made.cpu_seconds for digest in wanted) < 20 * 60, "two cores, ten minutes"
+
+
+def test_a_shipped_run_is_repeated_from_its_spec() -> None:
+    """Samplers, starts and the loop still draw what they drew; another processor may round otherwise."""
+    kept = shipped("index_length")["n=20: softmax(h=1,d=64)"].runs[0]
+    again, _ = run(kept.spec)
+    assert replace(again.measurement, versions=kept.measurement.versions) == kept.measurement
+    assert [again.digest, again.rule, again.shifts] == [kept.digest, kept.rule, kept.shifts]
+    assert [look for one in again.curve for look in one] == pytest.approx(
+        [look for one in kept.curve for look in one], abs=2e-3
+    )
+
+
+@pytest.mark.parametrize("text", DRAWN)
+def test_the_shipped_quick_runs_were_drawn_as_samples_are_drawn_today(text: str) -> None:
+    kept = [one for name in ids("experiments") for cell in shipped(name).values() for one in cell.runs]
+    of_task = [one for one in kept if one.spec.task == text]
+    for hard in {one.spec.hard for one in of_task}:
+        found = shortcut(Task.parse(text), hard)
+        said = {(one.measurement.chance, one.measurement.floor) for one in of_task if one.spec.hard is hard}
+        assert len(said) == 1 and said.pop() == pytest.approx((found.chance, found.accuracy), abs=1e-3)
 
 
 def test_index_is_lost_by_fixed_states_as_the_text_grows() -> None:
@@ -243,7 +278,7 @@ def test_a_neighbour_takes_two_layers_and_a_thinking_layer_chains_hops() -> None
 def test_hops_that_depend_on_the_question_take_a_full_layer_each_and_one_more() -> None:
     """W = 4: k full layers alone, and what stands behind them."""
     cells = shipped("depth", "standard")
-    for hops in (1, 2):
+    for hops in (1, 2, 3):
         full = {k: cells[f"{hops} hops: {k} full"] for k in range(1, hops + 2)}
         assert [k for k, one in full.items() if one.outcome is Outcome.LEARNED] == [hops + 1]
         assert all(one.outcome is Outcome.NOT_LEARNED for k, one in full.items() if k <= hops)

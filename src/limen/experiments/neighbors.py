@@ -37,7 +37,7 @@ EXPERIMENT = Experiment(
     ),
     x="stack",
     threshold=0.95,
-    quick=_cells(8, 2, 1000, {}),
-    standard=_cells(8, 2, 1000, MORE),
+    quick=_cells(8, 2, 1600, {}),
+    standard=_cells(8, 2, 1600, MORE),
     full=_cells(64, 5, 100000, MORE),
 )

@@ -37,6 +37,7 @@ def _weights(steps: int) -> ExperimentCell:
     )
 
 
+ROUNDED = ((4, 8), (4, 4), (8, 4), (16, 4), (4, 2), (8, 2), (16, 2), (8, 1), (16, 1))
 QUICK = (_cell(20, 32, None, 1, 700), _cell(20, 4, 4, 1, 400), _cell(20, 16, 4, 1, 400), _weights(400))
 
 EXPERIMENT = Experiment(
@@ -56,8 +57,9 @@ EXPERIMENT = Experiment(
     threshold=0.95,
     quick=QUICK,
     standard=(
-        *QUICK,
-        *(_cell(20, d, p, 1, 400) for d, p in ((4, 2), (4, 8), (8, 1), (8, 2), (8, 4), (16, 1), (16, 2))),
+        QUICK[0],
+        *(_cell(20, d, p, 1, 400) for d, p in ROUNDED),
+        QUICK[-1],
     ),
     full=tuple(
         _cell(n, d, p, 5, 20000) for n in (20, 40, 100) for d in (4, 8, 16, 32) for p in (1, 2, 4, 8, None)

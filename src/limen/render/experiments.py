@@ -39,9 +39,12 @@ How to read the tables:
 `limen sweep all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here).
 `limen sweep all --size standard` repeats the standard runs, which include the quick ones ({standard} of
 {planned} runs are here, {standard_minutes:.0f} CPU-minutes). `--size full` is meant for a cluster: more
-seeds, tens of thousands of steps, longer texts, three hops. `limen results EXPERIMENT` prints a table, and
-`--sql` answers any query on it.
+seeds, tens of thousands of steps, longer texts. `limen results EXPERIMENT` prints a table, and `--sql`
+answers any query on it.
 Machine: {machine}; {dates}.
+On the same kind of processor a run can be repeated from its spec to the last digit. This holds for runs since
+2026-11-17 07:20, which include all quick ones. Older runs used samplers that have changed since; they can be
+repeated within noise.
 """
 
 
@@ -65,8 +68,8 @@ def page(sections: Sequence[Section], tally: ShippedRuns) -> str:
         standard=tally.done["standard"],
         planned=tally.planned["standard"],
         standard_minutes=tally.minutes["standard"],
-        machine=", ".join(tally.machines) or "none yet",
-        dates=f"{tally.dates[0]} to {tally.dates[-1]}" if tally.dates else "never",
+        machine=" and ".join(tally.machines) or "none yet",
+        dates=" to ".join(dict.fromkeys((*tally.dates[:1], *tally.dates[-1:]))) or "never",
     )
     return "\n".join([head, *(_section(one) for one in sections)])
 

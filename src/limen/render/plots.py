@@ -25,6 +25,7 @@ _SHAPES = {
     Outcome.NO_STATEMENT: "no statement",
 }
 _WIDTH, _HEIGHT = 560, 300
+_FAR = 64  # times the least number: an axis of powers, on which distances are ratios
 
 
 def section_chart(found: Section) -> dict[str, Any]:
@@ -81,7 +82,9 @@ def _panel(experiment: Experiment, title: str, cells: Sequence[JudgedCell]) -> a
         scale=alt.Scale(domain=list(_SHAPES.values()), range=["circle", "triangle-down", "diamond"]),
         legend=alt.Legend(orient="bottom", symbolFillColor="#888", columns=2),
     )
-    if numbers and len({p["series"] for p in points}) > 1:  # side by side: equal accuracies hide none
+    if (
+        numbers and not _far_apart(points) and len({p["series"] for p in points}) > 1
+    ):  # side by side: equal accuracies hide none
         base = base.encode(alt.XOffset("series:N", sort=None))
     dots = base.mark_point(size=64, filled=True, opacity=1)
     lines = base.mark_line(strokeWidth=1.5, opacity=0.6).encode(_y(experiment, "accuracy"))
@@ -185,7 +188,9 @@ def _shown(experiment: Experiment, accuracy: float, floor: float) -> float:
 
 def _floors(experiment: Experiment, points: list[dict[str, Any]]) -> alt.Chart:
     """What counting tokens reaches, as a grey tick under each cell."""
-    ticks = alt.Chart(alt.InlineData(values=points)).mark_tick(color="#999", thickness=2, size=16)
+    ticks = alt.Chart(alt.InlineData(values=points)).mark_tick(
+        color="#999", thickness=2, size=16, orient="horizontal"
+    )
     placed: alt.Chart = ticks.encode(_x(experiment, points), _y(experiment, "floor"))
     return placed
 
@@ -194,14 +199,24 @@ def _numbers(points: Sequence[dict[str, Any]]) -> bool:
     return all(isinstance(point["x"], int | float) for point in points)
 
 
+def _far_apart(points: Sequence[dict[str, Any]]) -> bool:
+    """Numbers for an axis of powers."""
+    places = [point["x"] for point in points] if _numbers(points) else [1]
+    return min(places) > 0 and max(places) >= _FAR * min(places)
+
+
 def _x(experiment: Experiment, points: Sequence[dict[str, Any]]) -> alt.X:
+    if _far_apart(points):
+        powers = alt.Axis(values=[4**k for k in range(16)], format=",", grid=False)
+        scale = alt.Scale(type="log", nice=False, padding=12)
+        return alt.X("x:Q", title=experiment.x, scale=scale, axis=powers)
     if _numbers(points):
         return alt.X("x:O", title=experiment.x, axis=alt.Axis(labelAngle=0, labelOverlap=True))
     return alt.X("x:N", sort=None, title=experiment.x, axis=alt.Axis(labelAngle=-25, labelLimit=220))
 
 
 def _y(experiment: Experiment, name: str) -> alt.Y:
-    title = "above the floor" if experiment.above_floor else "right"
+    title = "above the floor" if experiment.above_floor else "right (grey: the floor)"
     low = -0.1 if experiment.above_floor else 0
     return alt.Y(f"{name}:Q", title=title, axis=alt.Axis(format="%"), scale=alt.Scale(domain=[low, 1.02]))
 
