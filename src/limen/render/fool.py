@@ -48,7 +48,7 @@ def lines_of(said: FoolReport) -> list[str]:
         than = "fewer than" if said.hypothesis_holds else "not fewer than"
         so = "some input must fail, by counting" if said.hypothesis_holds else "no theorem promises a failure"
         lines.append(f"state {said.state_bits:,} bits, {than} the {said.needs_bits:,} needed: {so}")
-    return [*lines, said.means, *([f"certificate: {said.file}"] if said.file else [])]
+    return [*lines, *said.notes, said.means, *([f"certificate: {said.file}"] if said.file else [])]
 
 
 def _stage(stage: Effort) -> str:
@@ -63,7 +63,7 @@ def _found(said: FoolReport) -> list[str]:
             return ["RIGHT on every input: proved, and the proof can be checked"]
         lowest = "" if said.lowest_margin is None else f"; lowest margin {said.lowest_margin:.4g}"
         return [f"not found {cost}{lowest}"]
-    sure = {True: "ROBUST", False: "a matter of rounding", None: "not run in float64"}[said.robust]
+    sure = {True: "ROBUST", False: "not in every run", None: "not run in float64"}[said.robust]
     lines = [f"FOUND by {said.strategy}: {said.claim}, VALID, {sure} {cost}"]
     lines += [f"  {one.text}   right {one.right}, given {one.given}" for one in said.inputs]
     if len(said.inputs) == 2:
