@@ -108,7 +108,19 @@ def test_a_model_that_does_not_answer_is_named_with_what_it_did_and_what_was_exp
     assert BAD[model][1] in str(error.value) and "expected" in str(error.value)
 
 
+class Head(torch.nn.Module):
+    """Its last layer has the name of what it returns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.logits = torch.nn.Identity()
+
+    def forward(self, tokens: torch.Tensor) -> Any:
+        return self.logits(right(tokens))
+
+
 GOOD: dict[str, Forward] = {
+    "a layer named logits": Head(),
     "a tuple": lambda x: (right(x), None),
     "whole numbers": lambda x: right(x).long(),
     "a list of answers": lambda x: right(x).argmax(-1).tolist(),

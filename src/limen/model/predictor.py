@@ -138,8 +138,8 @@ def _labels(given: torch.Tensor) -> bool:
 
 
 def foreign(model: object, answers: int = _ANSWERS) -> Foreign:
-    """A module or function of somebody's, or what has a method `logits`."""
-    call = model.logits if isinstance(model, Predictor) else model
+    """A module or function of somebody's; what cannot be called itself may have a method `logits`."""
+    call = model.logits if isinstance(model, Predictor) and not callable(model) else model
     if not callable(call):
         raise BadInput(
             f"not a model: {model!r}; expected a limen Model, an nn.Module or a function of tokens"
