@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load as unpack
@@ -15,6 +16,7 @@ from test_cli import limen
 from torch.nn.functional import dropout, one_hot
 
 from limen import api
+from limen.adversary.interval import Interval
 from limen.attacks.fool import Fooled
 from limen.attacks.resume import keep
 from limen.checks.fooled import check_same_answer, check_wrong_answer
@@ -24,6 +26,7 @@ from limen.core.errors import BadInput
 from limen.core.strategy import Access
 from limen.core.task import Task
 from limen.model.embedding import Table
+from limen.model.exhaustive import batches
 from limen.model.files import digest, load, save
 from limen.model.model import Frame, Model
 from limen.model.opening import fingerprint, opened
@@ -396,6 +399,22 @@ def test_a_kept_search_that_cannot_be_is_refused(changed: str, model: Model, tmp
     path.write_text(json.dumps(kept | HOSTILE.get(changed, wide)))
     with pytest.raises(BadInput, match=r"kept\.json"):
         api.fool(model, EVA, 0.1, resume=path)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "scale"),
+    [("2*linear(h=1,d=2,phi=relu)", 1.0), ("2*softmax(h=1,d=3)", 100.0), ("2*linear(h=1,d=3)", 100.0)],
+)
+def test_no_margin_is_below_the_bound_where_all_weights_may_vanish(architecture: str, scale: float) -> None:
+    task = Task.parse("index(n=3,S=2)")
+    frame = Frame(Architecture.parse(architecture), 4, 2, Table(task.vocab, task.length))
+    inputs = np.array([row for batch in batches(task, 256) for row in batch])
+    for seed in range(24):
+        made = frame.random(torch.Generator().manual_seed(seed), torch.float64)
+        target = Target(task, Model(frame, {name: w * scale for name, w in made.weights.items()}))
+        worst = float(target.run(inputs).margin.min())
+        low = Interval().search(target).low
+        assert low is None or low <= worst + 1e-9 * abs(worst)
 
 
 @pytest.fixture(scope="module")

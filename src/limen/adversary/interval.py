@@ -4,6 +4,8 @@ r"""A lower bound on the least margin of a model of several layers, by intervals
     α_j(s) ∈ [low, high]        what place i gives place j if s stands there: e^⟨q,k⟩ or φ(q)·φ(k)
     Σαv/Σα ≥ λ                  if Σ_j min_s α(v - λ) ≥ 0, α at its low end where v > λ, else at its high one
 
+and if Σα > 0; where it may be 0, the mean may be any of the values, or 0, which linear attention then gives.
+
 The first layer's vectors are points, so there this is the least weighted mean itself.  From then on it loses
 which tokens make which number small, and mostly in the scores of two uncertain vectors.  So it says between
 which numbers the least margin lies, with the lowest margin seen as the upper one; it finds no input and, as
@@ -37,6 +39,8 @@ else:
 
 Array: TypeAlias = "NDArray[np.float64]"
 Ints: TypeAlias = "NDArray[np.int64]"
+_LARGEST = 700.0  # of an exponent; one that is seen is at most 0
+_TINY = 1e-290  # a sum of weights from which on none that counts has lost its digits
 _HALVINGS = 24  # of the range in which a least mean lies
 _NUMBERS = 2**24  # of a table of weights and values
 _PHI: dict[str, Callable[[Array], Array]] = {  # that rise and are never negative
@@ -107,7 +111,9 @@ class Interval(Strategy):
         known, model = cases(target.task), target.limen
         if model is None or isinstance(known, str) or not np.isfinite(target.lowest):
             return ExactSearch(None)
-        return ExactSearch(None, least(model, known), target.lowest)
+        with np.errstate(over="ignore", invalid="ignore"):  # then there is no bound
+            low = least(model, known)
+        return ExactSearch(None, low, target.lowest) if np.isfinite(low) else ExactSearch(None)
 
 
 def _strange(model: Model, target: Target) -> str | None:
@@ -157,6 +163,13 @@ class Row(NamedTuple):
     i: int
     t: int
     allowed: NDArray[np.bool_]  # (n, V)
+
+    @property
+    def visible(self) -> NDArray[np.bool_]:
+        """(n, V): what may stand at each place that it sees; at its own, itself."""
+        ok = self.allowed & (np.arange(len(self.allowed)) <= self.i)[:, None]
+        ok[self.i] = np.arange(ok.shape[1]) == self.t
+        return ok
 
 
 def _where(rows: list[Row]) -> tuple[Ints, Ints]:
@@ -214,8 +227,9 @@ def weights(mixer: Softmax | Linear, q: Box, k: Box, rows: list[Row]) -> Box:
     (q0, dq), (k0, dk) = ((x.middle, x.away) for x in (q, k))
     middle = np.einsum("kr,itr->kit", q0, k0)
     away = np.einsum("kr,itr->kit", np.abs(q0) + dq, dk) + np.einsum("kr,itr->kit", dq, np.abs(k0))
-    top = (middle + away).max((1, 2), keepdims=True)
-    return Box(np.exp(middle - away - top), np.exp(middle + away - top))
+    seen = np.array([row.visible for row in rows])
+    top = np.where(seen, middle + away, -np.inf).max((1, 2), keepdims=True)
+    return Box(*(np.exp(np.minimum(score - top, _LARGEST)) for score in (middle - away, middle + away)))
 
 
 def _means(α: Box, v: Box, rows: list[Row]) -> Box:
@@ -225,17 +239,21 @@ def _means(α: Box, v: Box, rows: list[Row]) -> Box:
 
 
 def _row_means(α: Box, v: Box, row: Row) -> tuple[Array, Array]:
-    ok = row.allowed[: row.i + 1].copy()
-    ok[row.i] = np.arange(ok.shape[1]) == row.t
     upto = slice(row.i + 1)
+    ok = row.visible[upto]
     a, b = α.low[upto, :, None], α.high[upto, :, None]
     return least_mean(a, b, v.low[upto], ok), -least_mean(a, b, -v.high[upto], ok)
 
 
 def least_mean(a: Array, b: Array, v: Array, ok: NDArray[np.bool_]) -> Array:
-    """(D,): the largest λ, by halving, with Σ_j min_s α(v - λ) ≥ 0; it starts below every value."""
+    """(D,): the largest λ, by halving, with Σ_j min_s α(v - λ) ≥ 0; it starts below every value.
+
+    Where Σα may be 0, the least of the values and 0.
+    """
     inside = ok[..., None]
     low = np.where(inside, v, np.inf).min((0, 1))
+    if not np.where(inside, a, np.inf).min(1).sum() > _TINY:
+        return np.asarray(np.minimum(low, 0.0))
     high = np.where(inside, v, -np.inf).max((0, 1))
     for _ in range(_HALVINGS):
         λ = (low + high) / 2

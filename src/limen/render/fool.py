@@ -43,7 +43,9 @@ def lines_of(said: FoolReport) -> list[str]:
     if said.worst_low is not None and said.worst_high is not None:
         low, high = said.worst_low, said.worst_high
         gap = f", a gap of {high - low:.4g}" if high - low > 1e-6 * max(1.0, abs(high)) else ""
-        lines.append(f"least margin over all inputs: between {low:.4g} and {high:.4g}{gap}")
+        proved = said.claim is not None and not said.found
+        sure = "" if proved else "; in float64, without a bound on its rounding: no proof"
+        lines.append(f"least margin over all inputs: between {low:.4g} and {high:.4g}{gap}{sure}")
     if said.hypothesis_holds is not None:
         than = "fewer than" if said.hypothesis_holds else "not fewer than"
         so = "some input must fail, by counting" if said.hypothesis_holds else "no theorem promises a failure"
