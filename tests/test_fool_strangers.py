@@ -214,6 +214,20 @@ def test_answers_that_cannot_be_repeated_are_never_valid_and_that_is_said(model:
     assert any("could not be repeated" in note for note in said.notes)
 
 
+def test_a_module_in_training_mode_is_named_so() -> None:
+    model = torch.nn.Sequential(Net(lambda net, x: right(x)), torch.nn.Dropout(0.3))
+    with torch.random.fork_rng():
+        torch.random.default_generator.manual_seed(0)
+        said = api.fool(model, EVA, 0.1)
+    assert not said.found and "the module is in training mode: call its .eval() first" in said.notes
+    assert not api.fool(model.eval(), EVA, 0.1).random_failures
+
+
+def test_a_time_that_is_none_is_refused() -> None:
+    with pytest.raises(BadInput, match="at least 0 seconds, got nan"):
+        api.fool(right, EVA, float("nan"))
+
+
 def claimed(model: object, given: int, precision: str) -> WrongAnswer:
     what = {"task": "eva(n=3)", "precision": precision, "weights": fingerprint(model)}
     return WrongAnswer(tokens=(2, 1, 0, 0), answer=2, given=given, steps=0, **what)

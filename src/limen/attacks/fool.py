@@ -39,7 +39,7 @@ from limen.checks.fooled import check_same_answer, check_wrong_answer, given_by,
 from limen.core.arrays import np
 from limen.core.catalogue import identifier
 from limen.core.certificate import Collision, SameAnswer, StateCollision, WrongAnswer, encode
-from limen.core.errors import unknown
+from limen.core.errors import BadInput, unknown
 from limen.core.strategy import Access, Found, Strategy
 from limen.core.task import Task, Tokens
 from limen.model.model import Model, one_thread
@@ -127,6 +127,8 @@ def fool(
     """
     if claim is not None and claim not in CLAIMS:
         raise unknown("claim", claim, CLAIMS)
+    if not seconds >= 0:
+        raise BadInput(f"the time of a search must be at least 0 seconds, got {seconds}")
     attack = Fooled(target, name, claim)
     with one_thread() if _small(target) else nullcontext():
         _searched(attack, seconds, told, kept)
@@ -247,6 +249,8 @@ def _notes(target: Target) -> Iterator[str]:
             f"{target.unrepeated:,} wrong answers were seen that could not be repeated, the input run alone: "
             "what the model answers depends on what else is run, or changes from run to run"
         )
+        if isinstance(target.model, torch.nn.Module) and target.model.training:
+            yield "the module is in training mode: call its .eval() first"
 
 
 def _claim(witness: Found | None) -> str | None:
