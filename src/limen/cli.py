@@ -1191,7 +1191,7 @@ def _fooled(
 
     from limen.attacks import fool, report
     from limen.attacks.report import kept
-    from limen.core.folder import ready_file, write_whole
+    from limen.core.folder import ready_file, refuse_foreign, write_whole
     from limen.core.task import Task
     from limen.model.opening import opened
     from limen.model.run import runnable
@@ -1206,6 +1206,8 @@ def _fooled(
     for file in (out, resume):
         if file is not None:
             ready_file(file)
+    if out is not None:
+        refuse_foreign(out.parent, out.name, out.name, kind="limen/certificate/")
     if picture is not None:
         picture_ready(picture)
     target = Target(task, opened(model), precision, seed)
@@ -1237,9 +1239,10 @@ def check_(
     Example: limen check weights/certificate.json
     """
     from limen.checks.reader import all_checked, checked
+    from limen.core.paths import is_folder
     from limen.render.check import folder_lines
 
-    if not certificate.is_dir():
+    if not is_folder(certificate):
         said = checked(certificate, model or certificate.parent)
         _print(said, [said.headline], as_json)
         raise typer.Exit(0 if said.valid else 1)

@@ -33,14 +33,14 @@ from limen.attacks.looks import looks
 from limen.attacks.report import CLAIMS, EVERYWHERE, Confused, Effort, FoolReport
 from limen.attacks.resume import keep, resume
 from limen.attacks.shrink import neighbour, pulls, shrunk
-from limen.checks.certified import arithmetic, said
+from limen.checks.certified import arithmetic
 from limen.checks.collision import check_collision, streams
-from limen.checks.fooled import check_same_answer, check_wrong_answer, given_by
+from limen.checks.fooled import check_same_answer, check_wrong_answer, given_by, spoken
 from limen.core.arrays import np
 from limen.core.catalogue import identifier
 from limen.core.certificate import Collision, SameAnswer, StateCollision, WrongAnswer, encode
-from limen.core.errors import unknown
-from limen.core.strategy import Found, Strategy
+from limen.core.errors import BadInput, unknown
+from limen.core.strategy import Access, Found, Strategy
 from limen.core.task import Task, Tokens
 from limen.model.model import Model, one_thread
 from limen.model.target import Target, tensors
@@ -127,6 +127,8 @@ def fool(
     """
     if claim is not None and claim not in CLAIMS:
         raise unknown("claim", claim, CLAIMS)
+    if not seconds >= 0:
+        raise BadInput(f"the time of a search must be at least 0 seconds, got {seconds}")
     attack = Fooled(target, name, claim)
     with one_thread() if _small(target) else nullcontext():
         _searched(attack, seconds, told, kept)
@@ -223,6 +225,7 @@ def report(attack: Fooled) -> FoolReport:
         pulls=pulled,
         looks=looks(target, np.array(witness.tokens)) if isinstance(witness, WrongAnswer) else (),
         stages=tuple(attack.stages),
+        notes=tuple(_notes(target)),
         means=MEANS[claim],
         seconds=round(time.perf_counter() - attack.begun, 2),
     )
@@ -235,6 +238,19 @@ MEANS = {
     "same_answer": "Two inputs need different answers but get the same one, so one of them is wrong.",
     "state_collision": "No readout, no continuation and no chain of thought can tell the two texts apart.",
 }
+
+
+def _notes(target: Target) -> Iterator[str]:
+    """What of the model stood in the way of the search."""
+    if target.access is Access.LOGITS:
+        yield f"strategies that need gradients were not tried: {target.closed}"
+    if target.unrepeated:
+        yield (
+            f"{target.unrepeated:,} wrong answers were seen that could not be repeated, the input run alone: "
+            "what the model answers depends on what else is run, or changes from run to run"
+        )
+        if isinstance(target.model, torch.nn.Module) and target.model.training:
+            yield "the module is in training mode: call its .eval() first"
 
 
 def _claim(witness: Found | None) -> str | None:
@@ -291,5 +307,5 @@ def _shown(target: Target, witness: Found | None) -> tuple[Confused, ...]:
 def _confused(target: Target, tokens: Tokens) -> Confused:
     task: Task = target.task
     (given,) = given_by(target.model, task, tokens[None], arithmetic(target))
-    right = said(np.atleast_1d(task.answer(tokens)).tolist())
-    return Confused(task.render(tokens), tuple(map(int, tokens)), str(right), str(said(given)))
+    right = np.atleast_1d(task.answer(tokens)).tolist()
+    return Confused(task.render(tokens), tuple(map(int, tokens)), spoken(right), spoken(given))

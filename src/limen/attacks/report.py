@@ -73,6 +73,7 @@ class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
     pulls: tuple[float, ...]
     looks: tuple[Look, ...]  # on the first input; of the heads whose output is linear in values
     stages: tuple[Effort, ...]
+    notes: tuple[str, ...]  # what of the model stood in the way
     means: str
     seconds: float
     file: str | None = None

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from limen.attacks.fool import Fooled
 
 Natural = Annotated[int, msgspec.Meta(ge=0)]
+Drawn = Annotated[int, msgspec.Meta(ge=0, le=2**14)]  # texts of random testing: no search draws more
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 _ABOUT = "task", "model", "arithmetic", "claim", "seed"
 
 
@@ -44,9 +46,9 @@ class Standing(
     claim: str | None
     seed: int
     stages: tuple[Effort, ...]
-    seconds: Annotated[float, msgspec.Meta(ge=0)]
-    random_forwards: Natural
-    random_failures: Natural
+    seconds: Seconds
+    random_forwards: Drawn
+    random_failures: Drawn
     lowest: float | None
     lowest_at: tuple[Natural, ...] | None
     worst: tuple[float, float] | None  # between which the least margin lies
@@ -96,8 +98,18 @@ def resume(attack: Fooled, path: Path) -> float:
         if getattr(kept, name) != getattr(here, name):
             was, now = getattr(kept, name), getattr(here, name)
             raise BadInput(f"{path} keeps another search: its {name} is {was}, not {now}")
+    _possible(kept, path)
     _put(attack, kept, path)
     return kept.seconds
+
+
+def _possible(kept: Standing, path: Path) -> None:
+    """Raises unless a search can stand so: it ends when it finds something."""
+    fine = kept.random_failures <= kept.random_forwards and (
+        kept.worst is None or kept.worst[0] <= kept.worst[1]
+    )
+    if not fine or any(stage.found or stage.forwards < 0 or stage.seconds < 0 for stage in kept.stages):
+        raise BadInput(f"{path} keeps no search of limen's: its counts contradict each other")
 
 
 def _put(attack: Fooled, kept: Standing, path: Path) -> None:
@@ -109,5 +121,5 @@ def _put(attack: Fooled, kept: Standing, path: Path) -> None:
         target.lowest_at = target.task.checked(np.array(kept.lowest_at))
     try:
         target.rng.bit_generator.state = json.loads(kept.generator)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise BadInput(f"{path}: its generator has no such state: {error}") from error

@@ -106,8 +106,10 @@ def pulls(target: Target, found: WrongAnswer) -> tuple[float, ...]:
     place, token = np.array(chosen).T
     edits = np.repeat(tokens[None], len(place), 0)
     edits[np.arange(len(place)), place] = token
-    margin = target.run(edits).margin[:, 0] - target.run(tokens[None]).margin[0, 0]
-    sums = np.bincount(place, np.where(np.isfinite(margin), margin, 0.0), task.cut)
+    here, margin = target.run(tokens[None]).margin[0, 0], target.run(edits).margin[:, 0]
+    if not np.isfinite(here):
+        return (0.0,) * task.cut
+    sums = np.bincount(place, np.where(np.isfinite(margin), margin - here, 0.0), task.cut)
     return tuple((sums / np.maximum(np.bincount(place, minlength=task.cut), 1)).tolist())
 
 

@@ -29,7 +29,9 @@ def first_wrong(target: Target, asked: Questioned) -> WrongAnswer | None:
         return None
     order = np.argsort(np.where(asked.wrong, asked.margin, np.inf), axis=None)[: asked.wrong.sum()]
     found = (wrong_answer(target, asked.inputs.reshape(-1, target.task.length)[i]) for i in order[:8])
-    return next(filter(None, found), None)
+    witness = next(filter(None, found), None)
+    target.unrepeated += 0 if witness is not None else min(8, len(order))
+    return witness
 
 
 def wrong_answer(target: Target, tokens: Tokens) -> WrongAnswer | None:

@@ -63,13 +63,7 @@ def _different(certificate: Collision, model: Model) -> tuple[list[Tokens], int,
     """The two inputs, how many answers are due after the prefixes, and why they are no such pair, if so."""
     task = Task.parse(certificate.task)
     prefixes = certificate.left, certificate.right
-    try:
-        inputs = [task.checked(np.array([*prefix, *certificate.suffix])) for prefix in prefixes]
-    except BadInput as error:
-        return [], 0, str(error)
-    if len(certificate.left) != len(certificate.right):
-        reason = f"the prefixes have {len(certificate.left)} and {len(certificate.right)} tokens"
-        return inputs, 0, reason
+    inputs = [task.checked(np.array([*prefix, *certificate.suffix])) for prefix in prefixes]
     due = min(task.asks, len(certificate.suffix))  # answers after the prefixes
     left, right = (np.atleast_1d(task.answer(tokens))[task.asks - due :].tolist() for tokens in inputs)
     if left == right:

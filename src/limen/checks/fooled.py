@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +17,7 @@ from limen.core.task import Task, Tokens
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model
 from limen.model.opening import fingerprint, own_precision
-from limen.model.predictor import predictor
+from limen.model.predictor import NONE, calling, chosen, due
 from limen.model.run import logits, payable, runnable
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ else:
     torch = lazy_loader.load("torch")
 
 _AMONG = 7  # rows of the batch in which an input is run again
+_AGAIN = 8  # times that a stranger's model is run again: answers drawn by chance seldom agree so often
 Given = list[list[int]]  # of each input, the answers that are due
 Holds = Callable[[Given], bool]
 
@@ -49,39 +49,45 @@ def check_wrong_answer(certificate: WrongAnswer, model: object) -> Recheck:
         payable(model, task, steps, 1 + _AMONG)
     elif steps:
         raise BadInput("chain of thought can be run only on a Limen model")
-    (given,) = _run(model, task, tokens, certificate.precision, steps)
+    (given,) = answered = _run(model, task, tokens, certificate.precision, steps)
+    if (unsteady := _unsteady(model, task, tokens, answered)) is not None:
+        return Recheck(unsteady, False, "")
     for name, claimed, is_ in (("answer", certificate.answer, right), ("given", certificate.given, given)):
         if np.atleast_1d(claimed).tolist() != is_:
             return Recheck(f"{name} is {is_}, the certificate says {claimed}", False, "")
     if given == right:
         return Recheck(f"the model is right: {right}", False, "")
     runs = _others(model, task, tokens, certificate.precision, steps)
-    robust, seen = _every(runs, lambda found: found[0] != right)
-    said = f"the model answers {_one(given)}, right is {_one(right)}; {seen}"
+    robust, seen = _every(model, runs, lambda found: found[0] != right)
+    said = f"the model answers {spoken(given)}, right is {spoken(right)}; {seen}"
     return Recheck(None, robust, f"{task} in {_whose(certificate.precision, model)}: {said}")
 
 
 def check_same_answer(certificate: SameAnswer, model: object) -> Recheck:
     """Two different right answers and one that is given to both; robust: one for both in every run."""
     task = _bound(certificate.task, certificate.weights, certificate.precision, model)
-    tokens = task.checked(np.array([certificate.left, certificate.right]))
+    tokens = np.stack([task.checked(np.array(side)) for side in (certificate.left, certificate.right)])
     right = [np.atleast_1d(task.answer(row)).tolist() for row in tokens]
     for i in range(2):
         if np.atleast_1d(certificate.answers[i]).tolist() != right[i]:
             reason = f"answer is {right[i]}, the certificate says {certificate.answers[i]}"
             return Recheck(reason, False, "")
     if right[0] == right[1]:
-        return Recheck(f"both inputs have the answer {_one(right[0])}", False, "")
+        return Recheck(f"both inputs have the answer {spoken(right[0])}", False, "")
     if isinstance(model, Model):
         payable(model, task, 0, 2 * (1 + _AMONG))
     given = _run(model, task, tokens, certificate.precision, 0)
+    if (unsteady := _unsteady(model, task, tokens, given)) is not None:
+        return Recheck(unsteady, False, "")
     for found in given:
+        if NONE in found:
+            return Recheck("the model gave no number to one of them: that is no answer", False, "")
         if found != np.atleast_1d(certificate.given).tolist():
             return Recheck(f"given is {found}, the certificate says {certificate.given}", False, "")
     runs = _others(model, task, tokens, certificate.precision, 0)
-    robust, seen = _every(runs, lambda found: found[0] == found[1])
-    said = f"{task} in {_whose(certificate.precision, model)}: the model answers {_one(given[0])} to two "
-    said += f"inputs whose right answers are {_one(right[0])} and {_one(right[1])}"
+    robust, seen = _every(model, runs, lambda found: found[0] == found[1])
+    said = f"{task} in {_whose(certificate.precision, model)}: the model answers {spoken(given[0])} to two "
+    said += f"inputs whose right answers are {spoken(right[0])} and {spoken(right[1])}"
     return Recheck(None, robust, f"{said}; {seen}")
 
 
@@ -112,10 +118,22 @@ def _run(model: object, task: Task, tokens: Tokens, how: str, steps: int) -> Giv
     return [_answers(model, task, row[None], how, steps)[0] for row in tokens]
 
 
+def _unsteady(model: object, task: Task, tokens: Tokens, given: Given) -> str | None:
+    """Why nothing can be said of a stranger's model: run again, alone, it answers something else."""
+    if isinstance(model, Model):
+        return None  # limen's own have no chance in them
+    for _ in range(_AGAIN):
+        again = _run(model, task, tokens, "", 0)
+        if again != given:
+            said = " and ".join(map(spoken, given)), " and ".join(map(spoken, again))
+            return f"its answers cannot be repeated: run alone it gave {said[0]}, and then {said[1]}"
+    return None
+
+
 def _others(
     model: object, task: Task, tokens: Tokens, how: str, steps: int
-) -> Iterator[tuple[str, Given | None]]:
-    """The same in other ways, by their names: in a batch, and in float64; None where that cannot be run."""
+) -> Iterator[tuple[str, Given | str]]:
+    """The same in other ways, by their names: in a batch, and in float64; or why that cannot be run."""
     among = [_answers(model, task, np.repeat(row[None], _AMONG, 0), how, steps) for row in tokens]
     for i in (0, _AMONG - 1):
         yield "in a batch", [rows[i] for rows in among]
@@ -124,27 +142,28 @@ def _others(
     elif isinstance(model, torch.nn.Module):
         yield "in float64", _doubled(model, task, tokens)
     else:
-        yield "in float64", None
+        yield "in float64", "a function has no weights"
 
 
-def _doubled(model: torch.nn.Module, task: Task, tokens: Tokens) -> Given | None:
-    """A copy of the module in float64, where its code lets it be."""
-    wide = copy.deepcopy(model).double()
+def _doubled(model: torch.nn.Module, task: Task, tokens: Tokens) -> Given | str:
+    """A copy of the module in float64, where its code lets it be; otherwise how that fails."""
     try:
+        with calling("no copy of it could be made"):
+            wide = copy.deepcopy(model).double()
         return _run(wide, task, tokens, "float64", 0)
-    except RuntimeError as error:
-        if not re.search("dtype|double|float", str(error), re.IGNORECASE):
-            raise
-        return None  # its kernels know no float64; whoever reads the verdict is told
+    except BadInput as error:
+        return str(error)
 
 
-def _every(runs: Iterator[tuple[str, Given | None]], holds: Holds) -> tuple[bool | None, str]:
+def _every(model: object, runs: Iterator[tuple[str, Given | str]], holds: Holds) -> tuple[bool | None, str]:
     """Whether the claim holds in all of them, and in words."""
     found = list(runs)
-    missing = [name for name, given in found if given is None]
-    failed = [name for name, given in found if given is not None and not holds(given)]
+    missing = [f"{name}: {given}" for name, given in found if isinstance(given, str)]
+    failed = [name for name, given in found if not isinstance(given, str) and not holds(given)]
     if failed:
-        return False, f"but not {failed[0]}, so it depends on rounding"
+        own = isinstance(model, Model) or failed[0] != "in a batch"
+        why = "it depends on rounding" if own else "its answer depends on what else is in the batch"
+        return False, f"but not {failed[0]}, so {why}"
     if missing:
         return None, f"alone and in a batch alike; it could not be run {missing[0]}"
     return True, "alone, in a batch and in float64 alike"
@@ -157,11 +176,11 @@ def _answers(model: object, task: Task, tokens: Tokens, how: str, steps: int) ->
         if isinstance(model, Model):
             found = _limen(model, task, rows, runnable(how), steps)
         else:
-            found = predictor(model).logits(rows)[..., -task.asks :, :]
+            found = due(model, task, rows)
     if found.shape[-1] < task.answers:
         raise BadInput(f"the model gives {found.shape[-1]} logits; {task} has {task.answers} answers")
-    chosen: Given = found[..., : task.answers].argmax(-1).tolist()  # the first of equals
-    return chosen
+    given: Given = chosen(found[..., : task.answers]).tolist()
+    return given
 
 
 def _limen(model: Model, task: Task, rows: torch.Tensor, precision: Precision, steps: int) -> torch.Tensor:
@@ -176,5 +195,7 @@ def _limen(model: Model, task: Task, rows: torch.Tensor, precision: Precision, s
         return torch.stack(after[-task.asks :], -2)
 
 
-def _one(answers: list[int]) -> int | list[int]:
-    return answers[0] if len(answers) == 1 else answers
+def spoken(answers: list[int]) -> str:
+    """The one answer, or all; where a logit was not a number, that the model gave none."""
+    words = ["no number" if answer == NONE else str(answer) for answer in answers]
+    return words[0] if len(words) == 1 else f"({', '.join(words)})"

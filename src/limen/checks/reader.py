@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from limen.checks.collision import check_collision, check_state_collision
 from limen.checks.fooled import Recheck, check_same_answer, check_wrong_answer
 from limen.checks.transcript import check_transcript
-from limen.checks.tried import check_run
+from limen.checks.tried import check_run, same_digest
 from limen.core.certificate import (
     Bound,
     Collision,
@@ -29,9 +29,10 @@ from limen.core.certificate import (
 from limen.core.errors import BadInput
 from limen.core.folder import content_of
 from limen.core.kernel import check
+from limen.core.paths import is_file
 from limen.core.quantities import thought
 from limen.core.report import Report
-from limen.model.files import HEADER, WEIGHTS
+from limen.model.files import HEADER, WEIGHTS, digest_of
 from limen.model.model import Model
 from limen.model.opening import opened, own_precision
 
@@ -79,7 +80,7 @@ def checked(path: Path, model: Path | str) -> CheckReport:
 
     The model is a folder of limen's or of transformers', or `file.py:factory`, which a person has named.
     """
-    if not path.is_file():
+    if not is_file(path):
         raise BadInput(f"there is no certificate at {path}")
     if path.suffix == ".v":
         return _proof_checked(path)
@@ -87,14 +88,22 @@ def checked(path: Path, model: Path | str) -> CheckReport:
     certificate = decode(content)
     kind = str(type(certificate).__struct_config__.tag)
     if isinstance(certificate, Bound | Solves | Machine | CorrectEverywhere):
-        files = [Path(model) / HEADER, Path(model) / WEIGHTS]
-        there = all(file.is_file() for file in files)
-        found = check(content, (content_of(files[0]), content_of(files[1])) if there else None)
+        files = _files(Path(model))
+        if files is not None and isinstance(certificate, Solves | CorrectEverywhere):
+            same_digest(certificate.weights, digest_of(*files))
+        found = check(content, files)
         return CheckReport(valid=found.valid, robust=found.valid, kind=kind, reason=found.says)
     seen = _run_again(certificate, opened(str(model)))
     return CheckReport(
         valid=seen.reason is None, robust=seen.robust, kind=kind, reason=seen.reason or seen.said
     )
+
+
+def _files(folder: Path) -> tuple[bytes, bytes] | None:
+    """Of a model, for the kernel; None where there is none."""
+    header, weights = folder / HEADER, folder / WEIGHTS
+    there = is_file(header) and is_file(weights)
+    return (content_of(header), content_of(weights)) if there else None
 
 
 def all_checked(folder: Path) -> FolderReport:

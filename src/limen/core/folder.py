@@ -33,8 +33,11 @@ def content_of(path: Path) -> bytes:
 
 def ready_file(path: Path) -> None:
     """Refuses, before any work, a path at which no file can be written."""
-    if path.is_dir():
-        raise BadInput(f"{path} is a folder, expected a file")
+    try:
+        if path.is_dir():
+            raise BadInput(f"{path} is a folder, expected a file")
+    except OSError as error:  # too long, for one
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from error
     _try(path, path.parent)
 
 
@@ -45,19 +48,19 @@ def ready_folder(path: Path) -> None:
     _try(path, next(p for p in (path, *path.absolute().parents) if p.exists()))
 
 
-def refuse_foreign(folder: Path, marks: str, *names: str) -> None:
+def refuse_foreign(folder: Path, marks: str, *names: str, kind: str = "limen/") -> None:
     """Refuses, before any work, to write over files of these names, unless the one that marks them is ours.
 
-    Ours is a JSON object whose schema begins with limen/.
+    Ours is a JSON object whose schema begins with limen/, or is of this kind.
     """
     found = next((name for name in names if (folder / name).exists()), None)
-    if found is not None and not _ours(folder / marks):
+    if found is not None and not _ours(folder / marks, kind):
         raise BadInput(f"{folder / found} already exists and was not written by Limen: choose another folder")
 
 
-def _ours(path: Path) -> bool:
+def _ours(path: Path, kind: str) -> bool:
     try:
-        return str(read_object(path.read_bytes(), str(path)).get("schema")).startswith("limen/")
+        return str(read_object(path.read_bytes(), str(path)).get("schema")).startswith(kind)
     except (OSError, BadInput):
         return False
 

@@ -19,6 +19,7 @@ from types import ModuleType
 from zlib import crc32
 
 from limen.core.errors import BadInput, shortened
+from limen.core.paths import is_file
 
 NAMED = r"[^\s(),=*|:'\"]+\.py:[A-Za-z_][A-Za-z0-9_]*"  # a path without these signs, and a name in it
 _LONGEST = 4096  # letters of a text in which a name is looked for
@@ -43,7 +44,7 @@ def admit(*texts: str | None) -> None:
 def function(name: str) -> Callable[[], object]:
     """What a person's `file.py:name` names, to be called without arguments; the file is run."""
     path, inside = _key(name)
-    if not path.is_file():
+    if not is_file(path):
         raise BadInput(f"there is no file {name.rpartition(':')[0]}")
     found: object = getattr(_module(path), inside, None)
     if not callable(found):
@@ -114,7 +115,7 @@ def _key(name: str) -> tuple[Path, str]:
 
 def _class(name: str) -> type:
     path, inside = _key(name)
-    if not path.is_file():
+    if not is_file(path):
         raise BadInput(f"there is no file {name.rpartition(':')[0]}")
     found = getattr(_module(path), inside, None)
     if not isinstance(found, type):
@@ -134,7 +135,7 @@ def _module(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise BadInput(f"{path}: {type(error).__name__}: {error}") from error
     finally:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import torch
 
 WEIGHTS, HEADER = "model.safetensors", "model.json"
+_TYPES = ("float16", "bfloat16", "float32", "float64")
 
 
 class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,7 +47,11 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def digest(model: Model) -> str:
     """SHA-256 of what `save` writes: the length of model.json in eight bytes, then both files."""
-    header, packed = _content(model)
+    return digest_of(*_content(model))
+
+
+def digest_of(header: bytes, packed: bytes) -> str:
+    """The same of the two files."""
     return hashlib.sha256(len(header).to_bytes(8, "little") + header + packed).hexdigest()
 
 
@@ -117,6 +122,7 @@ def load(folder: str | os.PathLike[str]) -> Model:
         raise BadInput(f"{folder / HEADER}: {error}") from error
     except SafetensorError as error:
         raise BadInput(f"{folder / WEIGHTS}: {error}") from error
+    _one_type(weights, folder / WEIGHTS)
     refuse(header.architecture, str(folder / HEADER))
     frame = Frame(
         Architecture.parse(header.architecture),
@@ -129,3 +135,11 @@ def load(folder: str | os.PathLike[str]) -> Model:
         readout=parse_readout(header.readout),
     )
     return Model(frame, weights)
+
+
+def _one_type(weights: dict[str, torch.Tensor], path: Path) -> None:
+    """Raises unless all weights are stored in one type that a model computes in."""
+    kinds = {name: str(w.dtype).removeprefix("torch.") for name, w in sorted(weights.items())}
+    for name, kind in kinds.items():
+        if kind not in _TYPES or kind != next(iter(kinds.values())):
+            raise BadInput(f"{path}: {name} is of {kind}; expected all weights in one of {', '.join(_TYPES)}")

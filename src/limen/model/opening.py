@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 
 from limen.core import own
-from limen.core.errors import BadInput
+from limen.core.errors import BadInput, shortened
+from limen.core.paths import is_folder
 from limen.model.files import HEADER, digest, load
 from limen.model.model import Model
+from limen.model.predictor import calling
 
 if TYPE_CHECKING:
     import torch
@@ -32,21 +34,18 @@ _PASSING = ("_name_or_path", "transformers_version", "architectures", "dtype", "
 def opened(text: str) -> object:
     """A limen Model, an `nn.Module` or a function; a folder is data, even one that is named `x.py:f`."""
     folder = Path(text)
-    if not folder.is_dir() and own.named(text):
+    if not is_folder(folder) and own.named(text):
         return _made(text)
-    if not folder.is_dir():
-        raise BadInput(f"{text} is not a model: expected a folder, or file.py:factory")
+    if not is_folder(folder):
+        raise BadInput(f"{shortened(text)} is not a model: expected a folder, or file.py:factory")
     if (folder / _CONFIG).is_file() and not (folder / HEADER).is_file():
         return _hugging_face(folder)
     return load(folder)
 
 
 def _made(text: str) -> object:
-    made = own.function(text)
-    try:
-        model = made()
-    except Exception as error:
-        raise BadInput(f"{text}() failed: {type(error).__name__}: {error}") from error
+    with calling(f"{text}() failed"):
+        model = own.function(text)()
     if isinstance(model, torch.nn.Module):
         return model.eval()
     if not callable(model) and not isinstance(model, Model):
@@ -62,14 +61,28 @@ def _hugging_face(folder: Path) -> object:
     transformers: Any = import_module("transformers")
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    try:
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype="auto"
+    how = {"local_files_only": True, "use_safetensors": True, "trust_remote_code": False, "dtype": "auto"}
+    with calling(f"{folder}: transformers cannot read it"):
+        model, seen = transformers.AutoModelForCausalLM.from_pretrained(
+            folder, **how, output_loading_info=True
         )
-    except (OSError, ValueError, KeyError) as error:
-        raise BadInput(f"{folder}: transformers cannot read it: {error}") from error
+    _whole(folder, seen)
     found: object = model.eval()
     return found
+
+
+def _whole(folder: Path, seen: dict[str, Any]) -> None:
+    """Raises unless the files hold the weights of the config, all of them and no others.
+
+    What is missing transformers draws at random: a model that is nobody's.
+    """
+    for how in ("missing", "mismatched", "unexpected"):
+        names = sorted(map(str, seen.get(f"{how}_keys") or ()))
+        if names:
+            raise BadInput(
+                f"{folder}: {len(names)} weights are {how}, {names[0]} for one; expected in *.safetensors "
+                f"exactly those of the model that {_CONFIG} describes"
+            )
 
 
 def fingerprint(model: object) -> str | None:
@@ -82,9 +95,10 @@ def fingerprint(model: object) -> str | None:
     if not isinstance(model, torch.nn.Module):
         return None
     found = hashlib.sha256(f"{type(model).__name__}\n{_config(model)}\n".encode())
-    for name, tensor in sorted(model.state_dict().items()):
-        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        found.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    with calling(f"{type(model).__name__}: its weights cannot be read"):
+        for name, tensor in sorted(model.state_dict().items()):
+            found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+            found.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return found.hexdigest()
 
 
@@ -98,11 +112,12 @@ def _config(model: torch.nn.Module) -> str:
 
 
 def own_precision(model: object) -> str:
-    """The type that its weights are stored in; of a function nobody knows it."""
+    """The type that its weights are stored in; of a function, or a module without any, nobody knows it."""
     if isinstance(model, Model):
         kinds = {w.dtype for w in model.weights.values()}
     elif isinstance(model, torch.nn.Module):
         kinds = {w.dtype for w in model.parameters()}
     else:
-        return "unknown"
-    return str(kinds.pop()).removeprefix("torch.") if len(kinds) == 1 else "mixed"
+        kinds = set()
+    named = [str(kind).removeprefix("torch.") for kind in kinds] or ["unknown"]
+    return named[0] if len(named) == 1 else "mixed"

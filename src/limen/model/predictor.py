@@ -1,8 +1,14 @@
-"""Anybody's model: whatever maps tokens to logits is accepted wherever a model is."""
+"""Anybody's model: whatever maps tokens to logits is accepted wherever a model is.
+
+A stranger's code is run in `calling`, and nowhere else: what it prints is no part of our output, and whatever
+it does instead of answering is one line that names it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -11,6 +17,8 @@ import lazy_loader
 from limen.core.arrays import np
 from limen.core.errors import BadInput
 from limen.core.task import Answers, Task, Tokens
+from limen.model.memory import refused
+from limen.model.model import Model
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -21,6 +29,13 @@ else:
 
 
 _ANSWERS = 2**12  # that a model may give without logits: more than any task here has
+NONE = -1  # in the place of an answer, where the model gave no number
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+_WHOLE = ("uint8", "int8", "int16", "int32", "int64")
+_EXPECTED = (
+    "expected logits, a tensor of (batch, length, answers) or (batch, answers) in floating point or whole"
+)
+_EXPECTED += " numbers, on the CPU, or answers alone, whole numbers of shape (batch,)"
 
 
 @runtime_checkable
@@ -32,58 +47,133 @@ class Predictor(Protocol):
         ...
 
 
+@contextmanager
+def calling(what: str) -> Iterator[None]:
+    """While a stranger's code runs: it prints to standard error, and how it ends is one line after `what`.
+
+    What memory could not be had is said by whoever knows how much there is.
+    """
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except (Exception, SystemExit) as error:
+        if isinstance(error, BadInput) or refused(error) is not None:
+            raise
+        raise BadInput(f"{what}: {type(error).__name__}: {error}") from error
+
+
 @dataclass(frozen=True)
 class Foreign:
     """A user's `nn.Module` or function, called with tokens of shape (batch, n).
 
-    It may return a tensor, an array, or an object with a field `logits` (as transformers do), of shape
-    (batch, n, answers), or (batch, answers) when it answers once, at the last position.  Or its answers
-    alone, whole numbers of shape (batch,): then the one that it gives has the logit 1 and others 0.
+    It may return a tensor, an array, an object with a field `logits` (as transformers do) or a tuple that
+    begins with them, of shape (batch, n, answers), or (batch, answers) when it answers once, at the last
+    position.  Or its answers alone, whole numbers of shape (batch,): then the one that it gives has the logit
+    1 and others 0.
     """
 
     call: Callable[[torch.Tensor], Any]
+    answers: int = _ANSWERS  # that there are, where it gives answers alone
 
-    @staticmethod
-    def labels(out: object) -> bool:
-        """Whether a model returned answers, not logits."""
-        given = torch.as_tensor(getattr(out, "logits", out))
-        return given.ndim == 1 and not given.is_floating_point()
+    @property
+    def name(self) -> str:
+        """Of the function, or of the module's class."""
+        return str(getattr(self.call, "__qualname__", type(self.call).__name__))
+
+    def returned(self, rows: jt.Int[torch.Tensor, "batch n"]) -> torch.Tensor:
+        """What it returns to these rows, if that can be compared; they are its own copy."""
+        with calling(f"{self.name}: expected logits for {_shown(rows)}; the model failed"):
+            out = self.call(rows.clone())
+        found = _tensor(_first(out), self.name)
+        kind = str(found.dtype).removeprefix("torch.")
+        if kind not in (*_FLOATS, *_WHOLE) or found.layout is not torch.strided or found.device.type != "cpu":
+            what = f"a tensor of {kind}, {found.layout}, on {found.device}".replace("torch.", "")
+            raise BadInput(f"{self.name}: the model gave {what}; {_EXPECTED}")
+        return found
+
+    def alone(self, rows: jt.Int[torch.Tensor, "batch n"]) -> bool:
+        """Whether it returns answers, not logits."""
+        return _labels(self.returned(rows))
 
     def logits(self, tokens: jt.Int[torch.Tensor, "*batch n"]) -> jt.Num[torch.Tensor, "*batch m answers"]:
         rows = tokens.reshape(-1, tokens.shape[-1])
-        out = self.call(rows)
-        logits = torch.as_tensor(getattr(out, "logits", out))
-        if self.labels(logits) and len(logits) == len(rows):
-            logits = torch.nn.functional.one_hot(logits.long(), max(_ANSWERS, int(logits.max()) + 1))
+        logits = self.returned(rows)
+        if _labels(logits) and len(logits) == len(rows):
+            logits = torch.nn.functional.one_hot(self._known(logits.long()), self.answers)
         if logits.ndim == 2 and len(logits) == len(rows):
             logits = logits.unsqueeze(1)  # one answer, at the last position
         if logits.ndim != 3 or logits.shape[0] != len(rows) or logits.shape[1] not in (1, rows.shape[1]):
-            raise BadInput(
-                f"the model gave {tuple(logits.shape)} for tokens {tuple(rows.shape)}; expected "
-                f"{(*rows.shape, 'answers')} or {(len(rows), 'answers')}"
-            )
+            shape = tuple(logits.shape)
+            raise BadInput(f"{self.name}: the model gave {shape} for tokens {tuple(rows.shape)}; {_EXPECTED}")
         return logits.reshape(*tokens.shape[:-1], *logits.shape[1:])
 
+    def _known(self, labels: torch.Tensor) -> torch.Tensor:
+        """The answers, if the task has them."""
+        for label in labels[(labels < 0) | (labels >= self.answers)].tolist():
+            raise BadInput(f"{self.name}: the model answered {label}; expected 0..{self.answers - 1}")
+        return labels
 
-def predictor(model: object) -> Predictor:
-    """A `Model` as it is; a module or function wrapped."""
-    if isinstance(model, Predictor):
-        return model
-    if not callable(model):
+
+def _shown(rows: torch.Tensor) -> str:
+    """Their shape and the largest token: a model may know fewer."""
+    return f"tokens {tuple(rows.shape)}" + (f" up to {int(rows.max())}" if rows.numel() else "")
+
+
+def _first(out: Any) -> Any:
+    """The logits of what a model returned: their field, or the first of a tuple."""
+    found = getattr(out, "logits", out)
+    first = found[0] if isinstance(found, tuple) and found else None
+    return first if isinstance(first, torch.Tensor | np.ndarray) else found
+
+
+def _tensor(found: Any, name: str) -> torch.Tensor:
+    try:
+        return torch.as_tensor(found)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise BadInput(f"{name}: the model gave a {type(found).__name__}; {_EXPECTED}") from error
+
+
+def _labels(given: torch.Tensor) -> bool:
+    return given.ndim == 1 and not given.is_floating_point()
+
+
+def foreign(model: object, answers: int = _ANSWERS) -> Foreign:
+    """A module or function of somebody's; what cannot be called itself may have a method `logits`."""
+    call = model.logits if isinstance(model, Predictor) and not callable(model) else model
+    if not callable(call):
         raise BadInput(
             f"not a model: {model!r}; expected a limen Model, an nn.Module or a function of tokens"
         )
-    return Foreign(model)
+    return Foreign(call, answers)
+
+
+def predictor(model: object, answers: int = _ANSWERS) -> Predictor:
+    """A `Model` as it is; a module or function wrapped."""
+    return model if isinstance(model, Model) else foreign(model, answers)
+
+
+def due(model: object, task: Task, tokens: torch.Tensor) -> torch.Tensor:
+    """(*batch, asks, answers): the logits where the task's answers are due."""
+    logits = predictor(model, task.answers).logits(tokens)
+    if logits.shape[-1] < task.answers or logits.shape[-2] < task.asks:
+        name = type(model).__name__ if isinstance(model, Model) else foreign(model).name
+        raise BadInput(
+            f"{name}: the model gives {logits.shape[-1]} logits at {logits.shape[-2]} positions; "
+            f"{task} has {task.answers} answers due at {task.asks}"
+        )
+    return logits[..., -task.asks :, : task.answers]
+
+
+def chosen(logits: torch.Tensor) -> torch.Tensor:
+    """The answer with the largest logit, the first of equals; NONE where a logit is not a number (NaN).
+
+    So NaN is never right, wherever answers are counted; an infinite logit is a number.
+    """
+    return logits.argmax(-1).where(~logits.isnan().any(-1), NONE)
 
 
 def answers_of(model: object, task: Task, tokens: Tokens) -> Answers:
-    """What the model answers: the largest logit at the positions where the task's answers are due."""
+    """What the model answers where the task's answers are due."""
     with torch.no_grad():
-        logits = predictor(model).logits(torch.as_tensor(np.ascontiguousarray(tokens)))
-    if logits.shape[-1] < task.answers or logits.shape[-2] < task.asks:
-        raise BadInput(
-            f"the model gives {logits.shape[-1]} logits at {logits.shape[-2]} positions; "
-            f"{task} has {task.answers} answers due at {task.asks}"
-        )
-    chosen = logits[..., -task.asks :, : task.answers].argmax(-1).numpy()  # (*batch, asks)
-    return chosen[..., 0] if task.asks == 1 else chosen
+        given = chosen(due(model, task, torch.as_tensor(np.ascontiguousarray(tokens)))).numpy()
+    return given[..., 0] if task.asks == 1 else given  # (*batch, asks)

@@ -24,7 +24,7 @@ from limen.core.strategy import Access
 from limen.core.task import Answers, Task, Tokens
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, State, at_once
-from limen.model.predictor import Foreign, predictor
+from limen.model.predictor import chosen, due, foreign, predictor
 
 if TYPE_CHECKING:
     import torch
@@ -77,6 +77,7 @@ class Target:
     forwards: int = 0
     lowest: float = math.inf  # the least margin seen
     lowest_at: Tokens | None = None
+    unrepeated: int = 0  # wrong answers seen that the checker, who runs each input alone, did not see
 
     def __post_init__(self) -> None:
         if isinstance(self.model, Model):
@@ -101,14 +102,19 @@ class Target:
         if isinstance(self.model, Model):
             return Access.WEIGHTS
         tokens = self.task.sample(np.random.default_rng(0), 1)[0]
-        if Foreign.labels(self._call(torch.as_tensor(tokens))):
-            return Access.ANSWERS
-        found = embedding_of(self.model, torch.as_tensor(tokens))
-        return Access.LOGITS if found is None else Access.GRADIENTS
-
-    def _call(self, tokens: torch.Tensor) -> Any:
         with torch.no_grad():
-            return self.model(tokens) if callable(self.model) else predictor(self.model).logits(tokens)
+            if foreign(self.model).alone(torch.as_tensor(tokens)):
+                return Access.ANSWERS
+        return Access.GRADIENTS if self.closed is None else Access.LOGITS
+
+    @cached_property
+    def closed(self) -> str | None:
+        """Why the model's gradients cannot be had; None if they were, on one input."""
+        try:
+            self._slopes(self.task.sample(np.random.default_rng(0), 1)[0])
+        except (BadInput, RuntimeError) as error:
+            return str(error)
+        return None
 
     @cached_property
     def limen(self) -> Model | None:
@@ -179,11 +185,8 @@ class Target:
         if fine.any():
             right[fine] = task.answer(flat[fine]).reshape(-1, task.asks)
         rows = logits.reshape(len(flat), task.asks, task.answers)
-        given = rows.argmax(-1)  # the first of equals
-        true = np.take_along_axis(rows, right[..., None], -1)[..., 0]
-        others = rows.copy()
-        np.put_along_axis(others, right[..., None], -np.inf, -1)
-        margin = np.nan_to_num(true - others.max(-1), nan=-np.inf, posinf=np.inf).min(-1)
+        given = chosen(torch.as_tensor(rows)).numpy()
+        margin = _lead(rows, right).min(-1)
         shape = inputs.shape[:2]
         given, margin = np.where(fine[:, None], given, right), np.where(fine, margin, np.inf)
         return Questioned(inputs, right.reshape(*shape, -1), given.reshape(*shape, -1), margin.reshape(shape))
@@ -227,17 +230,15 @@ class Target:
     def _whole(self, texts: Tokens, ends: Tokens) -> torch.Tensor:
         rows, questions, _ = ends.shape
         tokens = np.concatenate([np.repeat(texts, questions, 0), ends.reshape(rows * questions, -1)], -1)
-        model = predictor(self.limen or self.model)
-        logits = model.logits(torch.as_tensor(tokens))[..., -self.task.asks :, :]
-        if logits.shape[-2] < self.task.asks:
-            raise BadInput(
-                f"the model answers at one position; {self.task} asks for {self.task.asks} answers"
-            )
+        logits = due(self.limen or self.model, self.task, torch.as_tensor(tokens))
         return logits.reshape(rows, questions, *logits.shape[-2:])
 
     def slopes(self, inputs: Tokens) -> NDArray[np.float64]:
         """(rows, cut, vocab): by how much the margin changes, to first order, if this token stood there."""
         self.forwards += GRADIENT * len(inputs)
+        return self._slopes(inputs)
+
+    def _slopes(self, inputs: Tokens) -> NDArray[np.float64]:
         tokens = torch.as_tensor(np.ascontiguousarray(inputs))
         right = torch.as_tensor(self.task.answer(inputs).reshape(len(inputs), -1, 1))
         logits, vectors, table = self._differentiable(tokens)
@@ -266,6 +267,17 @@ class Target:
         assert self.limen is not None
         with torch.no_grad():
             return self.limen.embedded(torch.arange(self.task.vocab)[:, None].expand(-1, self.task.cut))
+
+
+def _lead(rows: NDArray[np.float64], right: Answers) -> NDArray[np.float64]:
+    """(rows, asks): by how much the right logit leads; 0 among equals, -inf where one is not a number."""
+    true = np.take_along_axis(rows, right[..., None], -1)[..., 0]
+    others = rows.copy()
+    np.put_along_axis(others, right[..., None], -np.inf, -1)
+    best = others.max(-1)
+    with np.errstate(invalid="ignore"):  # of two infinite ones
+        lead = np.where(true == best, 0.0, true - best)
+    return np.where(np.isnan(rows).any(-1), -np.inf, lead)
 
 
 def streaming(model: Model) -> bool:
@@ -343,7 +355,7 @@ def embedding_of(model: object, tokens: torch.Tensor) -> torch.nn.Embedding | No
     hooks = [m.register_forward_pre_hook(seen) for m in model.modules() if isinstance(m, torch.nn.Embedding)]
     try:
         with torch.no_grad():
-            model(tokens)
+            foreign(model).returned(tokens)
     finally:
         for hook in hooks:
             hook.remove()

@@ -43,12 +43,14 @@ def lines_of(said: FoolReport) -> list[str]:
     if said.worst_low is not None and said.worst_high is not None:
         low, high = said.worst_low, said.worst_high
         gap = f", a gap of {high - low:.4g}" if high - low > 1e-6 * max(1.0, abs(high)) else ""
-        lines.append(f"least margin over all inputs: between {low:.4g} and {high:.4g}{gap}")
+        proved = said.claim is not None and not said.found
+        sure = "" if proved else "; in float64, without a bound on its rounding: no proof"
+        lines.append(f"least margin over all inputs: between {low:.4g} and {high:.4g}{gap}{sure}")
     if said.hypothesis_holds is not None:
         than = "fewer than" if said.hypothesis_holds else "not fewer than"
         so = "some input must fail, by counting" if said.hypothesis_holds else "no theorem promises a failure"
         lines.append(f"state {said.state_bits:,} bits, {than} the {said.needs_bits:,} needed: {so}")
-    return [*lines, said.means, *([f"certificate: {said.file}"] if said.file else [])]
+    return [*lines, *said.notes, said.means, *([f"certificate: {said.file}"] if said.file else [])]
 
 
 def _stage(stage: Effort) -> str:
@@ -63,7 +65,7 @@ def _found(said: FoolReport) -> list[str]:
             return ["RIGHT on every input: proved, and the proof can be checked"]
         lowest = "" if said.lowest_margin is None else f"; lowest margin {said.lowest_margin:.4g}"
         return [f"not found {cost}{lowest}"]
-    sure = {True: "ROBUST", False: "a matter of rounding", None: "not run in float64"}[said.robust]
+    sure = {True: "ROBUST", False: "not in every run", None: "not run in float64"}[said.robust]
     lines = [f"FOUND by {said.strategy}: {said.claim}, VALID, {sure} {cost}"]
     lines += [f"  {one.text}   right {one.right}, given {one.given}" for one in said.inputs]
     if len(said.inputs) == 2:
