@@ -70,7 +70,7 @@ def test_a_normed_box_holds_what_is_normed() -> None:
         ends = np.sort(rng.normal(size=(2, 5)) * 2 + rng.normal(size=5), axis=0)
         w = rng.normal(size=5)
         box = Box(*ends).normed(w)
-        x = rng.uniform(*ends, size=(500, 5))
+        x = rng.uniform(ends[0], ends[1], size=(500, 5))
         x = np.where(rng.random(x.shape) < 0.3, ends[rng.integers(2, size=x.shape), np.arange(5)], x)
         y = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6) * w
         assert (y >= box.low - 1e-12).all() and (y <= box.high + 1e-12).all()
