@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from limen.adversary.exact.cases import Cases, cases
-from limen.adversary.interval import Box, Interval, Row, least, least_mean, weights
+from limen.adversary.interval import Box, Interval, TokenRow, least, least_mean, weights
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.mixers.linear import Linear
@@ -81,7 +81,7 @@ def test_a_normed_box_holds_what_is_normed() -> None:
         ends = np.sort(rng.normal(size=(2, 5)) * 2 + rng.normal(size=5), axis=0)
         w = rng.normal(size=5)
         box = Box(*ends).normed(w)
-        x = rng.uniform(*ends, size=(500, 5))
+        x = rng.uniform(ends[0], ends[1], size=(500, 5))
         x = np.where(rng.random(x.shape) < 0.3, ends[rng.integers(2, size=x.shape), np.arange(5)], x)
         y = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6) * w
         assert (y >= box.low - 1e-12).all() and (y <= box.high + 1e-12).all()
@@ -111,7 +111,7 @@ def test_weights_of_boxes_hold_the_weights_of_what_is_in_them(mixer: Softmax | L
     ends = np.sort(rng.normal(size=(2, 2, 4, 3, 2)), axis=0)  # end, q or k, place, token, number
     ends[:, 1, 0, 0] = 0.0  # a key that softmax gives the score 0, for comparison
     q, k = (Box(*ends[:, one]) for one in range(2))
-    α = weights(mixer, q, k, [Row(3, 1, np.ones((4, 3), dtype=np.bool_))])
+    α = weights(mixer, q, k, [TokenRow(3, 1, np.ones((4, 3), dtype=np.bool_))])
     for _ in range(200):
         q_, k_ = (np.where(rng.random(q.low.shape) < 0.5, box.low, box.high) for box in (q, k))
         seen = torch.as_tensor(q_[3, 1]), torch.as_tensor(k_)

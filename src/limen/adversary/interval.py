@@ -146,10 +146,10 @@ def _least(model: Model, known: Cases) -> float:
     with torch.no_grad():
         x = wide.embedded(ids).transpose(0, 1).numpy()  # (n, V, D)
     box, last = Box(x, x), len(model.frame.architecture.layers) - 1
-    everywhere = [Row(i, t, allowed) for i in range(len(x)) for t in range(x.shape[1])]
+    everywhere = [TokenRow(i, t, allowed) for i in range(len(x)) for t in range(x.shape[1])]
     for i in range(last):
         box = _layer(wide, i, box, everywhere).shaped(x.shape)
-    rows = [Row(len(allowed) - 1, case.asked, case.allowed) for case in known.cases]
+    rows = [TokenRow(len(allowed) - 1, case.asked, case.allowed) for case in known.cases]
     z = _read(wide, _layer(wide, last, box, rows))  # (cases, D)
     U, u = (wide.parts["readout"][name].numpy() for name in "Uu")
     answers = np.array([case.answer for case in known.cases])
@@ -160,7 +160,7 @@ def _least(model: Model, known: Cases) -> float:
     return float(np.where(np.isnan(margin), -np.inf, margin).min())  # numbers beyond float64 say nothing
 
 
-class Row(NamedTuple):
+class TokenRow(NamedTuple):
     """Token t at place i, with the tokens that may stand at the places up to it."""
 
     i: int
@@ -175,12 +175,12 @@ class Row(NamedTuple):
         return ok
 
 
-def _where(rows: list[Row]) -> tuple[Ints, Ints]:
+def _where(rows: list[TokenRow]) -> tuple[Ints, Ints]:
     """Their places and their tokens."""
     return np.array([row.i for row in rows]), np.array([row.t for row in rows])
 
 
-def _layer(wide: Model, i: int, box: Box, rows: list[Row]) -> Box:
+def _layer(wide: Model, i: int, box: Box, rows: list[TokenRow]) -> Box:
     """The vectors after layer i at these rows: (rows, D)."""
     norms = wide.parts.get(f"{i}.norm", {})
     seen = box.normed(norms["mixer"].numpy()) if norms else box
@@ -201,7 +201,7 @@ def _read(wide: Model, x: Box) -> Box:
     return x.normed(wide.parts["readout"]["norm"].numpy()) if wide.frame.norm else x
 
 
-def _mixed(place: Place, seen: Box, rows: list[Row]) -> Box:
+def _mixed(place: Place, seen: Box, rows: list[TokenRow]) -> Box:
     """Σ_h (the weighted mean of head h) O_h, each column of O as a value of its own."""
     w = {name: W.numpy() for name, W in place.weights.items()}
     mixer = place.mixer
@@ -219,7 +219,7 @@ def _mixed(place: Place, seen: Box, rows: list[Row]) -> Box:
     return total
 
 
-def weights(mixer: Softmax | Linear, q: Box, k: Box, rows: list[Row]) -> Box:
+def weights(mixer: Softmax | Linear, q: Box, k: Box, rows: list[TokenRow]) -> Box:
     """α of every token at every place, (rows, n, V), up to a positive factor a row."""
     q = q.at(*_where(rows))  # (rows, r)
     if isinstance(mixer, Linear):
@@ -236,13 +236,13 @@ def weights(mixer: Softmax | Linear, q: Box, k: Box, rows: list[Row]) -> Box:
     return Box(low, high)
 
 
-def _means(α: Box, v: Box, rows: list[Row]) -> Box:
+def _means(α: Box, v: Box, rows: list[TokenRow]) -> Box:
     """(rows, D): Σαv/Σα over the places up to each row's own, where its own token stands."""
     ends = [_row_means(Box(α.low[k], α.high[k]), v, row) for k, row in enumerate(rows)]
     return Box(np.array([low for low, _ in ends]), np.array([high for _, high in ends]))
 
 
-def _row_means(α: Box, v: Box, row: Row) -> tuple[Array, Array]:
+def _row_means(α: Box, v: Box, row: TokenRow) -> tuple[Array, Array]:
     ok, upto = row.sight[: row.i + 1], slice(row.i + 1)
     a, b = α.low[upto, :, None], α.high[upto, :, None]
     if np.where(ok, α.low[upto], np.inf).min(1).sum() > _SURELY:

@@ -30,7 +30,7 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 _ABOUT = "task", "model", "arithmetic", "claim", "seed"
 
 
-class Standing(
+class KeptSearch(
     msgspec.Struct,
     frozen=True,
     kw_only=True,
@@ -57,14 +57,14 @@ class Standing(
 
 def keep(attack: Fooled, path: Path, seconds: float) -> None:
     """Writes how a search stands, so many seconds after it began."""
-    write_whole(path, msgspec.json.encode(standing(attack, seconds)) + b"\n")
+    write_whole(path, msgspec.json.encode(kept_search(attack, seconds)) + b"\n")
 
 
-def standing(attack: Fooled, seconds: float) -> Standing:
+def kept_search(attack: Fooled, seconds: float) -> KeptSearch:
     """How a search stands."""
     target, bounded = attack.target, attack.bounded
     at = target.lowest_at
-    return Standing(
+    return KeptSearch(
         task=str(target.task),
         model=fingerprint(target.model) or attack.name,
         arithmetic=arithmetic(target),
@@ -90,10 +90,10 @@ def _interval(bounded: ExactSearch | None) -> tuple[float, float] | None:
 def resume(attack: Fooled, path: Path) -> float:
     """Puts a search that has not begun where the file says; the seconds it has taken already."""
     try:
-        kept = msgspec.json.decode(content_of(path), type=Standing)
+        kept = msgspec.json.decode(content_of(path), type=KeptSearch)
     except msgspec.DecodeError as error:
         raise BadInput(f"{path} keeps no search of limen's: {error}") from error
-    here = standing(attack, 0.0)
+    here = kept_search(attack, 0.0)
     for name in _ABOUT:
         if getattr(kept, name) != getattr(here, name):
             was, now = getattr(kept, name), getattr(here, name)
@@ -103,7 +103,7 @@ def resume(attack: Fooled, path: Path) -> float:
     return kept.seconds
 
 
-def _possible(kept: Standing, path: Path) -> None:
+def _possible(kept: KeptSearch, path: Path) -> None:
     """Raises unless a search can stand so: it ends when it finds something."""
     fine = kept.random_failures <= kept.random_forwards and (
         kept.worst is None or kept.worst[0] <= kept.worst[1]
@@ -112,7 +112,7 @@ def _possible(kept: Standing, path: Path) -> None:
         raise BadInput(f"{path} keeps no search of limen's: its counts contradict each other")
 
 
-def _put(attack: Fooled, kept: Standing, path: Path) -> None:
+def _put(attack: Fooled, kept: KeptSearch, path: Path) -> None:
     target = attack.target
     attack.stages, attack.tried, attack.failed = list(kept.stages), kept.random_forwards, kept.random_failures
     attack.bounded = None if kept.worst is None else ExactSearch(None, *kept.worst)
