@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from flint import arb
@@ -58,7 +59,7 @@ class DyckByMemories(Construction):
         """Bits of a kind."""
         return bits_for(self.task.k)
 
-    @property
+    @cached_property  # a level asks for it by itself
     def columns(self) -> Columns:
         """`plus` … `closed` are what the memories sum up; with an anchor they are 0 at token 1."""
         b, D = self.b, self.task.D

@@ -22,6 +22,7 @@ Three layers of G, G and one heads; keys of size 2(G-1)⌈log₂R⌉ + R + D + 1
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from itertools import product
 
 from limen.constructions._depths import KINDS, STEP, C, SoftmaxDyck
@@ -95,7 +96,7 @@ class DyckByEncoder(SoftmaxDyck):
         U = self.task.D // 2 + 1
         return range(-U, U + 1)
 
-    @property
+    @cached_property  # a level asks for it by itself
     def columns(self) -> Columns:
         """k_… and v_… are 0 at the first and at the last token; `ask` and `late` are asked with."""
         G, D, b = self.G, self.task.D, self.b

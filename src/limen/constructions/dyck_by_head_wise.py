@@ -17,6 +17,7 @@ one softmax head.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 
 from flint import arb
 
@@ -59,7 +60,7 @@ class DyckByHeadWise(SoftmaxDyck):
     def heads(self) -> int:
         return 1
 
-    @property
+    @cached_property  # a level asks for it by itself
     def columns(self) -> Columns:
         summed = {"opened": self.b, "closed": self.b, "sign": 1}
         return Columns.of(

@@ -14,6 +14,7 @@ Three layers of one head; keys of size 1, D + 1 and 1, values of size 1, âŒˆlogâ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from limen.constructions._depths import STEP, SoftmaxDyck
 from limen.constructions._margins import Roundoff, in_balls
@@ -39,7 +40,7 @@ class DyckBySoftmax(SoftmaxDyck):
     def heads(self) -> int:
         return 1
 
-    @property
+    @cached_property  # a level asks for it by itself
     def columns(self) -> Columns:
         D = self.task.D
         return Columns.of(

@@ -25,6 +25,7 @@ Two layers of 2 + 4⌈log₂k⌉ heads and one; keys of size 4, values of size �
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from limen.constructions._depths import C, SoftmaxDyck
 from limen.constructions._margins import Roundoff, in_balls
@@ -56,7 +57,7 @@ class DyckByTwoSoftmax(SoftmaxDyck):
     def heads(self) -> int:
         return 2 + 4 * self.b
 
-    @property
+    @cached_property  # a level asks for it by itself
     def columns(self) -> Columns:
         counts = {"ones": 2 * self.b, "zeros": 2 * self.b}  # of each bit: opening, closing
         return Columns.of(
