@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from test_kernel_attacks_three import by, carried, forged
 from unchecked import types_unchecked  # noqa: F401
 
 from limen.core.construction import construct
 from limen.core.task import Task
+from limen.mixers.lstm import Lstm
 from limen_check import files
 from limen_check.files import Refused
 from limen_check.fits import check_fits
@@ -51,6 +53,17 @@ def test_what_the_strange_token_writes_underflows(precision: str, tmp_path: Any)
         f.w[f"2.0.{name}"] *= 2.0**e
     assert not f.least(precision, tmp_path, [[*_BAD, *[0, 2] * 31]]) > 0
     assert f.kernel(precision) is None
+
+
+def test_what_the_strange_token_writes_underflows_in_mamba2(tmp_path: Any) -> None:
+    c = construct(Task.parse("dyck(n=66,k=2,D=2)"), "mamba2")
+    f, at = forged(c), c.columns  # type: ignore[attr-defined]
+    assert f.kernel("bfloat16")
+    one, flag = at["one"].start, at["flag"].start
+    f.w["2.0.B"][one, 0], f.w["2.0.C"][one, 0], f.w["2.0.X"][flag, 0] = 2.0**-100, 2.0**100, 2.0**-100
+    f.w["2.0.O"] *= 32 / 256 * 2.0**102
+    assert not f.least("bfloat16", tmp_path, [[*_BAD, *[0, 2] * 31]]) > 0
+    assert f.kernel("bfloat16") is None
 
 
 @pytest.mark.parametrize("task", ["equality(n=40)", "disjointness(n=40)", "sparse_average(n=40,q=36)"])
@@ -119,7 +132,12 @@ def test_a_stack_of_one_kind_is_bounded_too() -> None:
         spec(f"dyck(n=8,k=1,D={1 << 40})", 1, "steps")
 
 
-def test_a_fused_step_is_not_rounded_inside() -> None:
-    """torch.lstm in bfloat16 rounds nothing but c and h: 14 of 64 gates differ from the formula's order."""
-    f = carried("lstm(d=4)")
-    assert f.kernel("bfloat16") is None and f.kernel("float32")
+def test_a_fused_step_is_not_run_where_it_is_not_rounded_inside() -> None:
+    """torch.lstm in bfloat16 rounds nothing but c and h; the kernel speaks of each operation."""
+    w = {
+        k: v.bfloat16()
+        for k, v in Lstm(64).initial(8, torch.Generator().manual_seed(0), torch.float32).items()
+    }
+    x = torch.randn(5, 9, 8, generator=torch.Generator().manual_seed(1)).bfloat16()
+    assert torch.equal(Lstm(64).fast(w, x), Lstm(64).mix(w, x))
+    assert carried("lstm(d=4)").kernel("bfloat16")

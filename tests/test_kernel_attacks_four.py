@@ -60,15 +60,17 @@ def test_steps_of_a_chunk_that_overflow_together(tmp_path: Any) -> None:
     assert f.kernel("float32") is None
 
 
-def test_a_bias_inside_the_product(tmp_path: Any) -> None:
-    """torch.lstm rounds xU + b once for one text, else twice: 2^16 - 2^7 is 2^16 in 8 bits."""
+def test_a_bias_inside_the_product() -> None:
+    """torch.lstm rounds xU + b once for one text, else twice: 2^16 - 2^7 is 2^16 in 8 bits.
+
+    Limen does not run it in 16 bits any more, where such weights were wrong; the kernel allows for either.
+    """
     f = carried("lstm(d=4)")
+    assert f.kernel("bfloat16")
     U, b = f.w["0.0.U"], f.w["0.0.b"]
     (reader,) = np.flatnonzero(U[:, 3])
     f.w["embedding.w"][0, 2], U[reader, 3], U[2, 3], b[3] = 1, 2.0**16, -(2.0**7), -(2.0**16)
     f.w["0.0.O"] *= 2
-    least = min(f.least("bfloat16", tmp_path, [[0, 1, 2, 3, 0, 1, z, w]]) for z in (0, 1) for w in (0, 1))
-    assert not least > 0
     assert f.kernel("bfloat16") is None
 
 

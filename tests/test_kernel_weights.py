@@ -39,12 +39,17 @@ from limen_check.weights import margin
 FORMATS = ("float64", "float32", "bfloat16")
 # Where a residue is one that no token has, the rule for sums refuses; and it keeps one error for all counts.
 NOT_DERIVED = {"two_sum(n=1,M=3)", "two_sum_any(n=2,M=3)", "two_sum_any(n=8,M=3)"}
+# One pair: a number that is always 0 has no digits to be written, or to tell slots by.
+ALONE = ("nearest_neighbor(n=1,", "recall(n=1,")
 # Gates, anchors and small weights that are powers of two in the formats of 8 bits of exponent, not in others.
 LONG = {"float64"}, {"float64", "float32"}
 NOT_IN = {
     "counting_by_carry": LONG[0], "dyck_by_linear": LONG[0], "dyck_by_log_linear": LONG[0],
-    "recall_by_convolution": LONG[0], "dyck_by_gated_delta": LONG[1], "dyck_by_mamba2": LONG[1],
+    "recall_by_convolution": LONG[0], "nearest_neighbor_by_convolution": LONG[0],
+    "eva_by_block_sparse": LONG[0], "index_by_block_sparse": LONG[0],
+    "dyck_by_gated_delta": LONG[1], "dyck_by_mamba2": LONG[1],
     "equality_by_softmax_linear": LONG[1], "disjointness_by_softmax_linear": LONG[1],
+    "counting_by_hybrid": {"bfloat16"},  # 0.0101 is predicted at n = 8
     "recall_by_slots": {*FORMATS},  # two pairs share a slot in its examples; larger ones are derived
 }  # fmt: skip
 TRUST = Path(__file__).parents[1] / "docs" / "trust.md"
@@ -113,6 +118,9 @@ def test_all_derived_constructions_are_covered() -> None:
         "disjointness_by_hybrid", "disjointness_by_softmax_linear", "dyck_by_gated_delta", "dyck_by_linear",
         "dyck_by_gated_linear", "dyck_by_log_linear", "dyck_by_mamba2", "equality_by_softmax_linear",
         "recall_by_convolution", "recall_by_slots", "sparse_average_by_softmax_linear",
+        "sparse_average_by_hybrid", "recall_by_chain_of_thought", "eva_by_block_sparse",
+        "index_by_block_sparse", "nearest_neighbor_by_softmax", "nearest_neighbor_by_slots",
+        "nearest_neighbor_by_convolution", "nearest_neighbor_by_chain_of_thought",
     }  # fmt: skip
 
 
@@ -127,6 +135,7 @@ def test_margin_is_below_all_that_is_seen(c: Construction) -> None:
         except Refused:
             predicted = c.margin(precision)
             known = str(c.task) in NOT_DERIVED or name in NOT_IN.get(identifier(c), ())
+            known |= str(c.task).startswith(ALONE) and identifier(c).endswith(("slots", "thought"))
             assert predicted is None or predicted < 0.01 or known
             continue
         assert sure > 0 and (c.steps or sure <= truth(Model.of(c), c.task, precision, tokens))

@@ -46,7 +46,9 @@ def test_every_cell_has_a_verdict_with_its_evidence(whole: EvidenceTable) -> Non
             assert not kinds and cell.known, "an open cell says what is known"
         if cell.evidence:
             assert cell.statement and cell.why, cell
-            assert cell.formula is not None and cell.formula.order, cell
+            assert cell.formula is not None, cell
+            # both sides of block_labels grow with the text: what is left of it is h·p ≥ B/2, about
+            assert cell.formula.order or cell.formula.source == "block_labels", cell
 
 
 def test_every_certificate_in_the_folder_is_accepted(whole: EvidenceTable, folder: Path) -> None:

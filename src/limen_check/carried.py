@@ -67,7 +67,6 @@ def lstm(s: State, at: str, call: Call) -> Vecs:
     one = s.header["width"]  # a column of ones: the bias as a part of the product
     inside = {c: {**U.get(c, {}), **({one: b.const[c]} if c in b.const else {})} for c in range(4 * d)}
     need(not s.matrix(f"{at}.W"), "gates that depend on what is shown")
-    need(s.f.t >= 24, "a fused step, which 16 bits round at its end alone")
 
     def gates(x: Vec) -> list[Vec]:
         once = Vec({**x.forms, one: Form(ONE)}, x.keys).times(inside, s.f)

@@ -17,7 +17,7 @@ from limen_check.vectors import ONE, ZERO, Vec
 
 def shapes(call: Call, width: int) -> dict[str, tuple[int, ...]]:
     """Beside the projections: what a block's message is made of, and how much it counts."""
-    h, B = call.number("h"), call.number("B")
+    h, B, _ = call.number("h"), call.number("B"), call.number("k")  # one block is opened at least
     return {"PK": (h, B), "PV": (h, B), "G": (width, h), "g": (h,)}
 
 

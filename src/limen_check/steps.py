@@ -250,7 +250,9 @@ class Followed:
             anchor = self._anchor(q.const, True) if plain else None
             rises, over = rises and anchor is not None, anchor or ONE
             if anchor is None:  # an average, but for roundings: its normaliser is not subnormal
-                need(weighs and self._first(q) >= _WEIGHT, "negative features, or nothing is surely read")
+                dust = 16 * self.s.length * power(f.least - f.t + 1) * sum(x.cap for x in q.forms.values())
+                surely = self._first(q) >= max(_WEIGHT, dust)
+                need(weighs and surely, "negative features, or nothing is surely read")
                 top = 2 * power(max(0, exponent(cap) + 1)) if cap else ZERO
         strange = [
             self._dot(q.const, {a: v for (a, at), v in self.add[c.name, i].items() if at == b})

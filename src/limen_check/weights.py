@@ -31,6 +31,7 @@ from limen_check.text import Call, parse_call, parse_stack
 from limen_check.vectors import NONE, ZERO, Form, Format, Matrix, Vec, grain
 
 Shapes = dict[str, tuple[int, ...]]
+_HEADS = 1 << 10  # of a layer
 _RULES: dict[str, tuple[int, Callable[..., Vec]]] = {  # of so many classes
     "one": (1, Ask.one), "exists": (2, pooling.exists), "hit": (2, partial(pooling.exists, rows=True)),
     "found": (2, pooling.found), "pair": (2, pooling.pair), "latest": (2, chain.latest),
@@ -182,6 +183,7 @@ def _all_weights(model: Model, layers: list[tuple[Call, ...]], hidden: list[int]
     for i, (layer, many) in enumerate(zip(layers, hidden, strict=True)):
         for j, call in enumerate(layer):
             need(call.name in _MIXERS, f"no rule speaks of {call.name}")
+            need(call.number("h", default=1) <= _HEADS, "too many heads to look at")
             shapes |= {f"{i}.{j}.{w}": shape for w, shape in _MIXERS[call.name][0](call, width).items()}
         local = {"W1": (width, many), "b1": (many,), "W2": (many, width), "b2": (width,)}
         shapes |= {f"{i}.local.{w}": shape for w, shape in local.items() if many}

@@ -95,4 +95,4 @@ class RecallByChainOfThought(OneThought):
 
     @classmethod
     def examples(cls) -> tuple[RecallByChainOfThought, ...]:
-        return cls(Recall(1, 2)), cls(Recall(1, 9)), cls(Recall(2, 7))
+        return cls(Recall(1, 2)), cls(Recall(2, 4)), cls(Recall(2, 7))

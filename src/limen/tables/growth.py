@@ -20,7 +20,7 @@ from limen.core.architecture import Architecture, Layer, Part
 from limen.core.certificate import Bound
 from limen.core.construction import Construction
 from limen.core.errors import BadInput
-from limen.core.numbers import Significand
+from limen.core.numbers import Float, Precision, Significand
 from limen.core.task import Task
 from limen.core.theorem import Theorem
 from limen.theorems.composition_depth import smallest
@@ -91,16 +91,16 @@ def needs(theorem: Theorem, at: Callable[[int], Task], architecture: Architectur
 def _needed(
     theorem: Theorem, at: Callable[[int], Task], architecture: Architecture, steps: int
 ) -> dict[float, int]:
-    """By log₂n; nothing if what it has is counted otherwise from size to size."""
+    """By log₂n; nothing if what it has grows with the text, by more than the numbers of some blocks do."""
     found: dict[float, int] = {}
-    has: set[int | None] = set()
+    has: set[int] = set()
     for k in LOWER:
         task = at(k)
         said = theorem.bound(task, architecture, steps)
         if isinstance(said, Bound) and said.needs_bits is not None:
             found[log2(task.length)] = said.needs_bits
-            has.add(said.has_bits)
-    return found if len(has) == 1 else {}
+            has.add(said.has_bits or 0)
+    return found if has and 10 * max(has) <= 11 * min(has) else {}
 
 
 def _wider(architecture: Architecture) -> Architecture | None:
@@ -164,9 +164,11 @@ def _numbers(architecture: Architecture) -> Iterator[int]:
 
 
 def _fewest_bits(construction: Construction) -> int | None:
-    """Significant bits from which on every input is certified."""
+    """Significant bits from which on every input is certified; of a format, where overflow matters."""
     good = [t for t in range(_MOST_BITS, 0, -1) if construction.margin(Significand(t)) is not None]
-    return min(good, default=None)
+    formats = (Precision.parse(name) for name in ("bfloat16", "float32", "float64"))
+    real = (f.t for f in formats if isinstance(f, Float) and construction.margin(f) is not None)
+    return min(good) if good else min(real, default=None)
 
 
 def depth(architecture: Architecture, hops: int, steps: int) -> float | None:
