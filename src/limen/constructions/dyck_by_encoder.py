@@ -64,10 +64,13 @@ class DyckByEncoder(SoftmaxDyck):
         ]
         ways = [cls(task=task, R=R) for R in (128, 64, 32, 16, 8, 4, 2)]  # type: ignore[arg-type]
         fits = (c for c in ways if c.key_size <= min(keys, default=0) and len(c.U) ** c.G <= _GATES)
-        found = next(fits, ways[0])
-        if len(found.U) ** found.G > _GATES:
-            raise BadInput(f"dyck_by_encoder: for D={found.task.D} its per-position function is too large")
-        return found
+        return next(fits, ways[0]).payable()
+
+    def payable(self) -> DyckByEncoder:
+        """Itself, unless its per-position function has more gates than anybody writes down."""
+        if len(self.U) ** self.G > _GATES:
+            raise BadInput(f"dyck_by_encoder: for D={self.task.D} its per-position function is too large")
+        return self
 
     @property
     def G(self) -> int:
@@ -107,6 +110,7 @@ class DyckByEncoder(SoftmaxDyck):
         return Columns.of(**self.told, **keys, **asks, share=G, kind_share=b, **found, rest=1, flag=1, any=1)
 
     def frame(self) -> Frame:
+        self.payable()
         at, G, n, head = self.columns, self.G, self.task.n, f"h={self.G},d={self.b + 1},d_k={self.key_size}"
         tables, (begin, middle, end) = self.laid(at["late"].stop)
         row = at["threshold"]
