@@ -186,7 +186,7 @@ def _ruled_out(L: int, heads: CommonHeads) -> Composition:
     for text in (heads.full(L), heads.hybrid(L - 1, linear_layers(L))):
         found = smallest(Architecture.parse(text), L)
         if found is None or found.bound is None:
-            raise BadInput(f"separation: no size is certified at which {text} fails")
+            raise BadInput(f"separation: no size was certified at which {text} fails")
         sizes = Task.parse(found.bound.task)
         assert isinstance(sizes, Composition)
         logs = [
@@ -266,7 +266,8 @@ def _told(evidence: Accepted | None) -> dict[str, Any]:
     """What the certificate says: both sides of an inequality, or a margin."""
     match evidence and evidence.certificate:
         case Bound() as b:
-            told = f"the task needs {many(b.needs_bits or 0)} bits, the stack tells {many(b.has_bits or 0)}"
+            needs, has = many(b.needs_bits or 0), many(b.has_bits or 0)
+            told = f"the task needs {needs} bits, the stack passes on {has}"
             return {"reason": f"{b.theorem}, route {b.route}: {told}"} | {
                 "needs_bits": b.needs_bits,
                 "has_bits": b.has_bits,
@@ -275,7 +276,7 @@ def _told(evidence: Accepted | None) -> dict[str, Any]:
             margin = float(Fraction(f.margin))
             told = f"weights with a margin of at least {margin:.4g} on every input, in {f.precision}"
             return {"reason": told, "margin": margin, "precision": f.precision}
-    return {"reason": "no theorem rules it out at this size, and no weights fit"}
+    return {"reason": "no theorem rules this stack out at this size, and no construction fits into it"}
 
 
 def _notes(L: int, heads: CommonHeads) -> Iterator[str]:
@@ -283,8 +284,8 @@ def _notes(L: int, heads: CommonHeads) -> Iterator[str]:
     if L <= _SEARCHED:
         return
     found = smallest(Architecture.parse(heads.full(L)), L)
-    length = "lengths beyond all measure" if found is None else f"about 2^{found.log2_n:.4g} tokens"
+    length = "a length too large to compute" if found is None else f"about 2^{found.log2_n:.4g} tokens"
     yield (
-        f"{L} full layers with these heads are ruled out from {length} on. No such size is written out here: "
-        f"the common size is searched for up to L = {_SEARCHED}."
+        f"{L} full layers with these heads are ruled out from {length} on. Limen searches for a common size "
+        f"only up to L = {_SEARCHED}, so the rows above use a small size."
     )
