@@ -265,7 +265,7 @@ def solve(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Write down weights that solve a task, run them and check them.
+    """Build weights that solve a task, run them and check them.
 
     Example: limen solve "eva(n=1000)" --precision bf16
     """
@@ -431,9 +431,9 @@ def compare(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Put stacks side by side: memory, hops, and where they differ.
+    """Compare stacks: memory, hops, and where they differ.
 
-    Says what each stack keeps, how many hops it chains, and the tasks that one does and another does not.
+    It shows what each stack keeps, how many hops it chains, and which tasks only some of them can solve.
 
     Example: limen compare "12*(3*linear,softmax)" "6*(7*linear,softmax)" --context 256k
     """
@@ -472,10 +472,10 @@ def separation(
     picture: Picture = None,
     as_json: Json = False,
 ) -> None:
-    """Show the papers' separations at one size: five stacks with the same task, heads and bits.
+    """Show the papers' separations at one size.
 
-    The stacks have L+1 full layers, L full layers, L-1 full layers with linear layers in every gap, one full
-    layer with L steps of chain of thought, and the layers of an encoder.
+    Five stacks with the same heads and bits try the same task: L+1 full layers, L full layers, L-1 full
+    layers with linear layers in every gap, one full layer with L steps of chain of thought, and an encoder.
     The exit code is 1 if a verdict differs from the papers'. L = 2 takes seconds, L = 3 takes minutes.
 
     Example: limen separation 2
@@ -500,9 +500,10 @@ def concentration(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Show how much weight a retrieval head puts on the right token, and the source's bounds.
+    """Compare the attention of a retrieval head with its bounds.
 
-    It compares two heads: the slide's, with keys and queries scaled by log²n, and Limen's, with sign vectors.
+    It shows how much weight two heads put on wrong tokens: the slide's, with keys and
+    queries scaled by log²n, and Limen's, with sign vectors.
     The exit code is 1 if a measured weight exceeds the bound that follows from the head's score gap.
 
     Example: limen concentration "retrieval(n=64,D=8,V=16)"
@@ -528,9 +529,10 @@ def orthogonal(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Show how many nearly orthogonal vectors fit into k dimensions.
+    """Show how many nearly orthogonal vectors fit.
 
-    The lower bounds come from a union bound and from one draw of random signs, the upper bound from Welch.
+    The vectors have k dimensions. The lower bounds come from a union bound and from one draw of random signs,
+    and the upper bound is Welch's.
 
     Example: limen orthogonal 64 --gamma 0.5
     """
@@ -810,7 +812,7 @@ def protocol(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Run a model as a conversation between players; count its bits.
+    """Run a model as a conversation and count its bits.
 
     The players are those of the lower bound; the bits are compared with the theorem's formula.
 
@@ -1234,9 +1236,10 @@ def check_(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check a certificate, a folder of them, or a Coq proof again.
+    """Check a certificate, a folder of them, or a Coq proof.
 
-    Runs the task and the model again where the certificate is about a run. Exit 1 if it does not hold.
+    If the certificate is about a run, the task and the model are run again. The exit code is 1 if it does not
+    hold.
 
     Example: limen check weights/certificate.json
     """
@@ -1366,7 +1369,7 @@ def hierarchy_(
 
     A recurrence with a state of one number solves a task with chain of thought, but not in one pass.
     Chain of thought does not recover what a recurrence has forgotten; a Transformer can look back.
-    The exit code is 1 if a case contradicts the inequalities, which happens for small --bits.
+    The exit code is 1 if a case does not show its inequality, as with small --bits.
 
     Example: limen hierarchy --bits 40
     """
