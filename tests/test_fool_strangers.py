@@ -100,7 +100,7 @@ BAD: dict[str, tuple[object, str]] = {
     "a negative answer": (lambda x: x[:, 0] * 0 - 1, "the model answered -1; expected 0..2"),
     "an answer too many": (lambda x: x[:, 0] * 0 + 3, "the model answered 3; expected 0..2"),
     "a huge answer": (lambda x: x[:, 0] * 0 + 2**40, f"the model answered {2**40}; expected 0..2"),
-    "answers in floating point": (lambda x: x[:, 0].float(), "or answers alone, whole numbers"),
+    "answers in floating point": (lambda x: x[:, 0].float(), "or only answers, integers"),
 }  # fmt: skip
 
 

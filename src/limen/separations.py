@@ -228,7 +228,8 @@ def _rows(task: Composition, heads: CommonHeads) -> Iterator[Stacked]:
     yield _seen(task, StackShape(f"{L + 1} full layers", heads.full(L + 1), L + 1), can)
     yield _seen(task, StackShape(f"{L} full layers", full, L), cannot)
     yield _seen(task, StackShape(gaps, hybrid, L - 1, linear=each), cannot)
-    yield _seen(task, StackShape(f"1 full layer, {L} steps of thought", heads.softmax, 1, steps=L), can)
+    thinking = f"1 full layer, {L} steps of chain of thought"
+    yield _seen(task, StackShape(thinking, heads.softmax, 1, steps=L), can)
     seeing = StackShape(f"{layers} layers that see later tokens", f"{layers}*{heads.encoder}", layers)
     yield msgspec.structs.replace(_seen(task, seeing, can), sees_later=True)
 
