@@ -246,7 +246,11 @@ def test_the_check_runs_a_strangers_model_again_and_says_what_differs() -> None:
     batch = check_wrong_answer(
         claimed(nothing, 0, "unknown"), lambda x: nothing(x) if len(x) == 1 else right(x)
     )
-    assert batch.reason is None and batch.robust is False and "depends on what else is in the batch" in batch.said
+    assert (
+        batch.reason is None
+        and batch.robust is False
+        and "depends on what else is in the batch" in batch.said
+    )
 
 
 def test_a_module_that_cannot_be_copied_is_checked_without_float64() -> None:
