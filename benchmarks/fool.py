@@ -8,7 +8,7 @@ NAME is a model, `collisions`, `brute` (the exact search beside brute force on 3
 One forward is a text that is read, with all its questions; a gradient counts as three.  Random testing gets
 the same benefit.  "≥ …×" is how many fewer forwards than random testing a strategy takes for a failure, where
 random testing's rate is the highest with which so few failures are still as likely as 5 %; where it saw some,
-the ratio to the rate as seen stands beside it.
+the ratio to the observed rate is printed beside it.
 Collisions of states are exact: their certificates have passed the checker.  Counts do not depend on the
 machine; seconds do.
 """
@@ -125,7 +125,7 @@ def measured(case: Case, options: argparse.Namespace) -> None:
         each = f"{forwards / found:,.0f} forwards a failure" if found else f"none in {forwards:,} forwards"
         ratio = f"  ≥ {found / forwards / highest:,.0f}×" if found and forwards else ""
         if ratio and failed:
-            ratio += f" (as seen {found / forwards / (failed / tried):,.0f}×)"
+            ratio += f" (observed {found / forwards / (failed / tried):,.0f}×)"
         spent = (time.perf_counter() - begun) / runs
         print(f"  {name:16} {found}/{runs}  {each}{ratio}  {spent:.2f} s a run, lowest {low:.2f}", flush=True)
 

@@ -233,7 +233,7 @@ def test_weights_written_down_are_not_fooled(by: str) -> None:
     said = report(fool(Target(Task.parse("eva(n=6)"), model), 2.0))
     assert not said.found and said.lowest_margin is not None and said.lowest_margin > 0
     assert said.random_failures == 0 and said.random_upper95 is not None and said.random_upper95 < 0.05
-    assert said.claim is not None or "no proof" in said.means
+    assert said.claim is not None or "proves nothing" in said.means
 
 
 def test_a_hardened_model_withstands_what_fools_its_like() -> None:
@@ -427,7 +427,7 @@ def test_trained_models_of_transformers_are_fooled_by_texts_of_one_value(name: s
 def test_a_trained_llama_is_not_fooled_and_that_is_no_proof() -> None:
     said = api.fool(str(MODELS / "llama"), "eva(n=8)", 3.0)
     assert not said.found and said.lowest_margin is not None and said.lowest_margin > 8
-    assert said.random_failures == 0 and "no proof" in said.means
+    assert said.random_failures == 0 and "proves nothing" in said.means
 
 
 def test_torchs_lstm_is_right_on_all_inputs_and_the_search_meets_its_least_margin() -> None:

@@ -72,9 +72,9 @@ def test_what_keeps_another_search_or_none_is_refused(tmp_path: Path) -> None:
         ({"model": "0" * 64}, "its model is"),
         ({"arithmetic": "float64"}, "its arithmetic is"),
         ({"claim": None}, "its claim is"),
-        ({"generator": "{}"}, "its generator has no such state"),
-        ({"random_forwards": -1}, "keeps no search of limen's"),
-        ({"loader": "evil.py:go"}, "keeps no search of limen's"),
+        ({"generator": "{}"}, "the state of its random generator is invalid"),
+        ({"random_forwards": -1}, "is not a search saved by limen"),
+        ({"loader": "evil.py:go"}, "is not a search saved by limen"),
         ({"lowest_at": [0] * 99}, "expected integer tokens of shape"),
     ):
         kept.write_text(json.dumps(good | changed))

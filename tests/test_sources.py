@@ -74,11 +74,11 @@ def test_a_table_says_what_a_machine_does() -> None:
     ("text", "said"),
     [
         ("a _ -> b 1", "line 1: expected: state symbol -> state symbol move"),
-        ("a 2 -> b 1 left", "a symbol is 0, 1 or _, got '2'"),
-        ("a _ -> b 1 up", "a move is right, left or stay, got 'up'"),
+        ("a 2 -> b 1 left", "a symbol must be 0, 1 or _, got '2'"),
+        ("a _ -> b 1 up", "a move must be right, left or stay, got 'up'"),
         ("a _ -> b 1 left\na _ -> c 1 left", "line 2: a second line for state a"),
-        ("a _ -> b 1 left\na 0 -> c 1 left", "one state halts, got b, c"),
-        ("# nothing", "no line such as"),
+        ("a _ -> b 1 left\na 0 -> c 1 left", "expected one halting state, got b, c"),
+        ("# nothing", "expected at least one line such as"),
     ],
 )
 def test_a_wrong_table_is_refused_by_its_line(text: str, said: str, tmp_path: Path) -> None:

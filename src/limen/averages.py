@@ -65,7 +65,9 @@ def average(N: int, q: int, size: int, seed: int) -> AverageReport:
     """Builds the unit, bounds its error over all sets, and runs it on drawn ones."""
     task = SparseAverage(N, q)
     if (sets := comb(N, q)) > _SETS:
-        raise BadInput(f"{sets} sets of {q} of {N} places: the error is bounded for at most {_SETS}")
+        raise BadInput(
+            f"there are {sets:,} sets of {q} of {N} positions; the error can be bounded for at most {_SETS:,}"
+        )
     keys, c = _keys(N, q), log(N / _LOST)
     queries = {y: _query(keys, y, c) for y in combinations(range(N), q)}
     rows = task.rows(task.cut)

@@ -61,12 +61,14 @@ def capacities(text: str, blocks: list[int], opened: int, bits: list[int]) -> Sp
     """Every block size with every message size."""
     task = Task.parse(text)
     if not isinstance(task, TwoSum):
-        raise BadInput(f"limen sparse is about two_sum, got {task}")
+        raise BadInput(f"limen sparse expects the task two_sum, got {task}")
     for B in blocks:
         if not 1 <= B <= min(task.n, _MOST):
-            raise BadInput(f"a block has from 1 to {min(task.n, _MOST)} of the {task.n} tokens, got {B}")
+            raise BadInput(f"a block must have 1 to {min(task.n, _MOST)} of the {task.n} tokens, got {B}")
     if any(w < 2 or w % 2 for w in bits):
-        raise BadInput("a message is a key and a value: its bits are an even number from 2 on")
+        raise BadInput(
+            "a message is a key and a value of equal size: its bits must be an even number, 2 or more"
+        )
     return SparseReport(
         task=str(task),
         opened=opened,

@@ -176,7 +176,9 @@ def show(
     ] = False,
     context: Annotated[
         str | None,
-        typer.Option(help="Of an architecture: after how many tokens to cut, 4096 or 128k. Default: 1024."),
+        typer.Option(
+            help="For an architecture: the position of the cut, such as 4096 or 128k. Default: 1024."
+        ),
     ] = None,
     tokens: Annotated[str | None, typer.Option(hidden=True, help="The old name of --context.")] = None,
     seed: Seed = 0,
@@ -243,16 +245,16 @@ def solve(
     smallest: Annotated[
         str | None,
         typer.Option(
-            help="precision or width: find the least that still works. precision,width: one by the other.",
+            help="Find the least that works: precision, width, or precision,width (one for each width).",
             autocompletion=completions.of("precision", "width", "precision,width"),
         ),
     ] = None,
     over: Annotated[
         str | None,
-        typer.Option(help="With --smallest, --range: which size of the task grows. Default: the first."),
+        typer.Option(help="With --smallest or --range: the size of the task that grows. Default: the first."),
     ] = None,
     reach: Annotated[
-        bool, typer.Option("--range", help="Say how far the weights are certified, format by format.")
+        bool, typer.Option("--range", help="Show how far the weights are certified in each number format.")
     ] = False,
     save: Annotated[
         Path | None, typer.Option(help="Save the weights and the certificate in this folder.")
@@ -263,7 +265,7 @@ def solve(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Write down weights that solve a task, run them and check them.
+    """Build weights that solve a task, run them and check them.
 
     Example: limen solve "eva(n=1000)" --precision bf16
     """
@@ -429,9 +431,9 @@ def compare(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Put stacks side by side: memory, hops, and where they differ.
+    """Compare stacks: memory, hops, and where they differ.
 
-    Says what each stack keeps, how many hops it chains, and the tasks that one does and another does not.
+    It shows what each stack keeps, how many hops it chains, and which tasks only some of them can solve.
 
     Example: limen compare "12*(3*linear,softmax)" "6*(7*linear,softmax)" --context 256k
     """
@@ -466,15 +468,15 @@ def depth(
 
 @app.command()
 def separation(
-    hops: Annotated[int, typer.Argument(help="L: how many hops the task has.", min=2, max=16)],
+    hops: Annotated[int, typer.Argument(help="L, the number of hops of the task.", min=2, max=16)],
     picture: Picture = None,
     as_json: Json = False,
 ) -> None:
-    """Show the papers' separations at one size: the same task, heads and bits for five stacks.
+    """Show the papers' separations at one size.
 
-    L+1 full layers, L of them, L-1 with linear layers in every gap, one with L steps of chain of thought,
-    and an encoder. Exit 1 if one of them is not seen to do what the papers say.
-    L = 2 takes some seconds, L = 3 minutes.
+    Five stacks with the same heads and bits try the same task: L+1 full layers, L full layers, L-1 full
+    layers with linear layers in every gap, one full layer with L steps of chain of thought, and an encoder.
+    The exit code is 1 if a verdict differs from the papers'. L = 2 takes seconds, L = 3 takes minutes.
 
     Example: limen separation 2
     """
@@ -498,10 +500,11 @@ def concentration(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Show how much weight a retrieval head puts on the right token, beside the source's bounds.
+    """Compare the attention of a retrieval head with its bounds.
 
-    Two heads: the slide's, with keys and questions scaled by log²n, and Limen's, with signs.
-    Exit 1 if a measured weight is beyond the bound by the head's own gap.
+    It shows how much weight two heads put on wrong tokens: the slide's, with keys and
+    queries scaled by log²n, and Limen's, with sign vectors.
+    The exit code is 1 if a measured weight exceeds the bound that follows from the head's score gap.
 
     Example: limen concentration "retrieval(n=64,D=8,V=16)"
     """
@@ -521,14 +524,15 @@ def concentration(
 
 @app.command()
 def orthogonal(
-    dimensions: Annotated[int, typer.Argument(help="k: numbers in a vector.", min=1)],
-    gamma: Annotated[str, typer.Option(help="The largest product of two vectors of length 1.")] = "0.5",
+    dimensions: Annotated[int, typer.Argument(help="k, the number of dimensions.", min=1)],
+    gamma: Annotated[str, typer.Option(help="Largest allowed inner product of two unit vectors.")] = "0.5",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Say how many nearly orthogonal vectors fit into k dimensions.
+    """Show how many nearly orthogonal vectors fit.
 
-    At least: by a union bound, and in one draw of random signs. At most: by Welch's bound.
+    The vectors have k dimensions. The lower bounds come from a union bound and from one draw of random signs,
+    and the upper bound is Welch's.
 
     Example: limen orthogonal 64 --gamma 0.5
     """
@@ -808,7 +812,7 @@ def protocol(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Run a model as a conversation between players; count its bits.
+    """Run a model as a conversation and count its bits.
 
     The players are those of the lower bound; the bits are compared with the theorem's formula.
 
@@ -972,7 +976,7 @@ def train(
     ] = None,
     width: Annotated[int | None, typer.Option(help="Width of the residual stream.", min=2)] = None,
     hidden: Annotated[
-        int | None, typer.Option(help="Size of the MLP behind each layer; 0: none.", min=0)
+        int | None, typer.Option(help="Size of the MLP after each layer. 0 means no MLP.", min=0)
     ] = None,
     rate: Annotated[float | None, typer.Option(help="Highest learning rate.", min=0.0)] = None,
     save: Annotated[Path | None, typer.Option(help="Save the trained model in this folder.")] = None,
@@ -1110,7 +1114,7 @@ def results_(
 
     asked, found = None if size is None else size_of(size), named(experiment)
     if chart is not None and len(found) > 1:
-        raise BadInput(f"--chart draws one experiment, {len(found)} are named")
+        raise BadInput(f"--chart draws one experiment, but {len(found)} were named")
     sections = [section(name, asked, folder) for name in found]
     said = _resulted(experiment, sections, sql, out)
     if chart is not None:
@@ -1149,7 +1153,7 @@ def fool_(
     ] = None,
     arithmetic: Annotated[
         str | None,
-        typer.Option(help="Of a Limen model: bf16, fixed(f=4), … Default: the precision of its weights."),
+        typer.Option(help="For a Limen model: bf16, fixed(f=4), … Default: the precision of its weights."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Save the certificate in this file.")] = None,
     picture: Annotated[
@@ -1157,7 +1161,7 @@ def fool_(
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(help="Keep the search in this file. The same command continues from there."),
+        typer.Option(help="Save the search in this file. The same command continues it."),
     ] = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -1232,9 +1236,10 @@ def check_(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check a certificate, a folder of them, or a Coq proof again.
+    """Check a certificate, a folder of them, or a Coq proof.
 
-    Runs the task and the model again where the certificate is about a run. Exit 1 if it does not hold.
+    If the certificate is about a run, the task and the model are run again. The exit code is 1 if it does not
+    hold.
 
     Example: limen check weights/certificate.json
     """
@@ -1268,7 +1273,7 @@ def test_(
 ) -> None:
     """Test a task, mixer or construction of your own.
 
-    Against the laws that every entry of the catalogue obeys. Exit 1 if one is broken.
+    It must obey the laws that every entry of the catalogue obeys. The exit code is 1 if a law is broken.
 
     Example: limen test examples/own.py:Majority
     """
@@ -1294,17 +1299,18 @@ def _progress(line: str, as_json: bool) -> None:
 @app.command("sparse")
 def sparse_(
     task: TaskText,
-    blocks: Annotated[str, typer.Option(help="Block sizes, with commas.")] = "4,16,64",
-    opened: Annotated[int, typer.Option(help="Blocks that a token opens.", min=1, max=2**20)] = 1,
-    bits: Annotated[str, typer.Option(help="Bits of a block's message, with commas; even numbers.")] = (
-        "2,8,32,128,512"
-    ),
+    blocks: Annotated[str, typer.Option(help="Block sizes, separated by commas.")] = "4,16,64",
+    opened: Annotated[int, typer.Option(help="Number of blocks that a token reads.", min=1, max=2**20)] = 1,
+    bits: Annotated[
+        str, typer.Option(help="Bits of a block's message: even numbers, separated by commas.")
+    ] = "2,8,32,128,512",
     picture: Picture = None,
     as_json: Json = False,
 ) -> None:
-    """Show what block-sparse attention may reach on 2-Sum.
+    """Show the limits of block-sparse attention on 2-Sum.
 
-    What a message must hold, the highest accuracy with less, and pairs missed and invented apart.
+    It prints how many bits a message must have. For shorter messages it prints the highest accuracy and the
+    rates of missed and invented pairs.
 
     Example: limen sparse "two_sum(n=1024,M=2^20)" --blocks 16,64
     """
@@ -1326,15 +1332,17 @@ def sparse_(
 
 @app.command("average")
 def average_(
-    tokens: Annotated[int, typer.Option(help="Tokens; each of them asks.", min=2, max=512)] = 16,
-    q: Annotated[int, typer.Option("--sets", help="Places that each token asks for.", min=1, max=8)] = 2,
-    size: Annotated[int, typer.Option(help="Real numbers of each token.", min=1, max=1024)] = 3,
+    tokens: Annotated[
+        int, typer.Option(help="Number of tokens. Every token asks for an average.", min=2, max=512)
+    ] = 16,
+    q: Annotated[int, typer.Option("--sets", help="Size of each token's set.", min=1, max=8)] = 2,
+    size: Annotated[int, typer.Option(help="Size of each token's vector.", min=1, max=1024)] = 3,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Average real vectors over sets, every token asking.
+    """Average real vectors over one set of positions per token.
 
-    The error is bounded for all sets and all vectors. Exit 1 if nothing is certified at this size.
+    The error bound holds for all sets and all vectors. The exit code is 1 if nothing is certified.
 
     Example: limen average --tokens 16 --sets 2 --size 3
     """
@@ -1349,15 +1357,19 @@ def average_(
 @app.command("hierarchy")
 def hierarchy_(
     bits: Annotated[
-        int, typer.Option(help="Length of the string that one number remembers.", min=2, max=48)
+        int,
+        typer.Option(
+            help="Length of the bit string that the recurrence stores in one number.", min=2, max=48
+        ),
     ] = 40,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Show that RNN < RNN + CoT < Transformer, case by case.
 
-    A recurrence of one number that thinks, what it cannot do at once, and what no thinking brings back.
-    Exit 1 if a case is not as the inequalities say, as with few bits.
+    A recurrence with a state of one number solves a task with chain of thought, but not in one pass.
+    Chain of thought does not recover what a recurrence has forgotten; a Transformer can look back.
+    The exit code is 1 if a case does not show its inequality, as with small --bits.
 
     Example: limen hierarchy --bits 40
     """
@@ -1372,19 +1384,24 @@ def hierarchy_(
 @app.command()
 def machine(
     table: Annotated[
-        Path, typer.Argument(help="A file of lines such as: start _ -> carry _ left. Symbols: 0, 1, _.")
+        Path,
+        typer.Argument(
+            help="A file with lines such as: start _ -> carry _ left. The symbols are 0, 1 and _."
+        ),
     ],
-    digits: Annotated[int, typer.Option(help="Length of the words; every one of them is run.", min=2)] = 6,
+    digits: Annotated[
+        int, typer.Option(help="Length of the words. All words of this length are run.", min=2)
+    ] = 6,
     precision: Annotated[
         str, typer.Option(help="float64, float32, bf16, …", autocompletion=completions.precisions)
     ] = "float32",
     as_json: Json = False,
 ) -> None:
-    """Run your own Turing machine, a token a step.
+    """Run your own Turing machine in a model, one token per step.
 
-    By a recurrence beside one softmax layer. It starts on the blank behind the word; the answer is the
-    symbol under the head when it halts.
-    Prints the running time by length. Exit 1 if the weights end on another symbol than the machine.
+    The model has a recurrence beside one softmax layer. The machine starts on the blank after the word, and
+    its answer is the symbol under the head when it halts. The output lists the running time by length.
+    The exit code is 1 if the model ends on a different symbol than the machine.
 
     Example: limen machine examples/parity.tm --digits 6
     """

@@ -75,7 +75,7 @@ class ConcentrationReport(Report, frozen=True, kw_only=True, tag="limen/concentr
 def concentration(task: Task, seed: int = 0) -> ConcentrationReport:
     """At an eighth, a quarter, a half and all of n."""
     if not isinstance(task, Retrieval) or task.absent:
-        raise BadInput(f"concentration is about retrieval without absent keys, got {task}")
+        raise BadInput(f"concentration expects retrieval without absent keys, got {task}")
     if not 16 <= task.n <= _LONGEST:
         raise BadInput(f"concentration: n must be 16 to {_LONGEST}, got {task.n}")
     sizes = [replace(task, n=task.n // part) for part in _SIZES]
@@ -129,9 +129,9 @@ def _measured(c: Construction, seed: int) -> tuple[float, float]:
 
 def _notes(task: Retrieval, bits: int) -> tuple[str, ...]:
     return (
-        "The slide writes ⟨Q,K⟩ = log²n·D, though both carry log²n: as it stands the product is log⁴n·D. "
-        "A slip to the safe side: its bounds hold with room.",
-        "p = Θ(log n) on the slide: a sum of n weights and an address of log₂n bits take so many bits, here "
-        f'{bits} in an accumulator. A number itself needs O(1) significant bits: limen solve "{task}" '
-        "--smallest precision.",
+        "The slide writes ⟨Q,K⟩ = log²n·D, but it scales both Q and K by log²n, so the product is log⁴n·D. "
+        "This slip is on the safe side: the slide's bounds still hold.",
+        "The slide has p = Θ(log n). A sum of n weights and an address of log₂n bits need that many bits; "
+        f"here an accumulator needs {bits}. A single number needs only O(1) significant bits: see "
+        f'limen solve "{task}" --smallest precision.',
     )

@@ -74,8 +74,8 @@ def hierarchy(n: int, seed: int) -> HierarchyReport:
 
 def _ran(built: IndexByReluRnn, seed: int) -> Rung:
     found = solve(built, Precision.parse("float64"), seed=seed)[0]
-    tried = "every input run" if found.exhaustive else "drawn"
-    by = f"{built}: {found.tried:,} inputs, {tried}, {found.wrong} wrong"
+    tried = f"all {found.tried:,} inputs" if found.exhaustive else f"{found.tried:,} drawn inputs"
+    by = f"{built}: {found.wrong} wrong on {tried}"
     return Rung(found.task, str(built.frame().architecture), built.steps, found.standing, by)
 
 

@@ -186,7 +186,7 @@ def _ruled_out(L: int, heads: CommonHeads) -> Composition:
     for text in (heads.full(L), heads.hybrid(L - 1, linear_layers(L))):
         found = smallest(Architecture.parse(text), L)
         if found is None or found.bound is None:
-            raise BadInput(f"separation: no size is certified at which {text} fails")
+            raise BadInput(f"separation: no size was certified at which {text} fails")
         sizes = Task.parse(found.bound.task)
         assert isinstance(sizes, Composition)
         logs = [
@@ -228,7 +228,8 @@ def _rows(task: Composition, heads: CommonHeads) -> Iterator[Stacked]:
     yield _seen(task, StackShape(f"{L + 1} full layers", heads.full(L + 1), L + 1), can)
     yield _seen(task, StackShape(f"{L} full layers", full, L), cannot)
     yield _seen(task, StackShape(gaps, hybrid, L - 1, linear=each), cannot)
-    yield _seen(task, StackShape(f"1 full layer, {L} steps of thought", heads.softmax, 1, steps=L), can)
+    thinking = f"1 full layer, {L} steps of chain of thought"
+    yield _seen(task, StackShape(thinking, heads.softmax, 1, steps=L), can)
     seeing = StackShape(f"{layers} layers that see later tokens", f"{layers}*{heads.encoder}", layers)
     yield msgspec.structs.replace(_seen(task, seeing, can), sees_later=True)
 
@@ -266,7 +267,8 @@ def _told(evidence: Accepted | None) -> dict[str, Any]:
     """What the certificate says: both sides of an inequality, or a margin."""
     match evidence and evidence.certificate:
         case Bound() as b:
-            told = f"the task needs {many(b.needs_bits or 0)} bits, the stack tells {many(b.has_bits or 0)}"
+            needs, has = many(b.needs_bits or 0), many(b.has_bits or 0)
+            told = f"the task needs {needs} bits, the stack passes on {has}"
             return {"reason": f"{b.theorem}, route {b.route}: {told}"} | {
                 "needs_bits": b.needs_bits,
                 "has_bits": b.has_bits,
@@ -275,7 +277,7 @@ def _told(evidence: Accepted | None) -> dict[str, Any]:
             margin = float(Fraction(f.margin))
             told = f"weights with a margin of at least {margin:.4g} on every input, in {f.precision}"
             return {"reason": told, "margin": margin, "precision": f.precision}
-    return {"reason": "no theorem rules it out at this size, and no weights fit"}
+    return {"reason": "no theorem rules this stack out at this size, and no construction fits into it"}
 
 
 def _notes(L: int, heads: CommonHeads) -> Iterator[str]:
@@ -283,8 +285,8 @@ def _notes(L: int, heads: CommonHeads) -> Iterator[str]:
     if L <= _SEARCHED:
         return
     found = smallest(Architecture.parse(heads.full(L)), L)
-    length = "lengths beyond all measure" if found is None else f"about 2^{found.log2_n:.4g} tokens"
+    length = "a length too large to compute" if found is None else f"about 2^{found.log2_n:.4g} tokens"
     yield (
-        f"{L} full layers with these heads are ruled out from {length} on. No such size is written out here: "
-        f"the common size is searched for up to L = {_SEARCHED}."
+        f"{L} full layers with these heads are ruled out from {length} on. Limen searches for a common size "
+        f"only up to L = {_SEARCHED}, so the rows above use a small size."
     )

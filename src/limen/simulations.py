@@ -86,7 +86,7 @@ class Simulated(TuringByRecurrence):
 def simulate(path: Path, digits: int, precision: str) -> MachineReport:
     """Runs the machine and the weights on every word of so many digits."""
     if not 2 <= digits <= _DIGITS:
-        raise BadInput(f"every word is run: its digits must be from 2 to {_DIGITS}, got {digits}")
+        raise BadInput(f"all words are run, so --digits must be 2 to {_DIGITS}, got {digits}")
     machine, rounding = TuringMachine.parse(_text(path), str(path)), runnable(precision)
     times = tuple(timed(machine, n) for n in range(1, digits + 1))
     built = Simulated(Turing(digits), of=machine, seen=times[-1])
@@ -123,7 +123,7 @@ def _ended(machine: TuringMachine, digits: int) -> Iterator[tuple[tuple[int, ...
         end = machine.run(word, _STEPS)
         if end is None:
             said = "".join(map(str, word))
-            raise BadInput(f"the machine has not halted on {said} after {_STEPS} steps")
+            raise BadInput(f"the machine did not halt on {said} within {_STEPS} steps")
         yield word, end
 
 
@@ -131,4 +131,4 @@ def _text(path: Path) -> str:
     try:
         return content_of(path).decode()
     except UnicodeDecodeError as error:
-        raise BadInput(f"{path} is no text: {error}") from error
+        raise BadInput(f"{path} is not a text file: {error}") from error

@@ -24,7 +24,7 @@ else:
 def refuses_states(target: Target) -> str | None:
     """Why there are no states to look at."""
     if target.limen is None:
-        return "only a limen model shows its states"
+        return "only a Limen model exposes its states"
     return None if streams(target.limen) else "some layer keeps every token"
 
 

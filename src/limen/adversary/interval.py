@@ -103,7 +103,7 @@ class Interval(Strategy):
 
     def refuses(self, target: Target) -> str | None:
         if target.limen is None or target.precision is not None:
-            return "it reads the stored weights of a limen model"
+            return "this strategy needs the stored weights of a Limen model"
         known = cases(target.task)
         return known if isinstance(known, str) else _strange(target.limen, target)
 
@@ -118,7 +118,7 @@ def _strange(model: Model, target: Target) -> str | None:
     frame, task = model.frame, target.task
     layers = frame.architecture.layers
     if len(layers) < 2:
-        return "for one layer there is the exact search"
+        return "the model has one layer, which the exact search covers"
     for part in (part for layer in layers for part in layer.parts):
         mixer = part.mixer
         fine = type(mixer) is Softmax and not mixer.bidirectional
@@ -126,11 +126,11 @@ def _strange(model: Model, target: Target) -> str | None:
         if not fine:
             return f"no interval is known for {mixer}"
     if not all(frame.local(i) is None or isinstance(frame.local(i), Mlp) for i in range(len(layers))):
-        return "it has a function of its own"
+        return "its per-position function is not an MLP"
     if not isinstance(frame.readout, Affine) or frame.answers != task.answers:
         return "its readout is not affine in the task's answers"
     table = (task.length * task.vocab) ** 2 * max(frame.width, 1)
-    return "it is too large" if table > _NUMBERS * 64 else None
+    return "the model is too large" if table > _NUMBERS * 64 else None
 
 
 def least(model: Model, known: Cases) -> float:

@@ -128,7 +128,7 @@ def fool(
     if claim is not None and claim not in CLAIMS:
         raise unknown("claim", claim, CLAIMS)
     if not seconds >= 0:
-        raise BadInput(f"the time of a search must be at least 0 seconds, got {seconds}")
+        raise BadInput(f"the time for a search must be at least 0 seconds, got {seconds}")
     attack = Fooled(target, name, claim)
     with one_thread() if _small(target) else nullcontext():
         _searched(attack, seconds, told, kept)
@@ -191,7 +191,8 @@ def _schedule(target: Target, claim: str | None) -> Iterator[tuple[Strategy, flo
 def _why_not(strategy: Strategy, target: Target) -> str | None:
     """Why it is not tried."""
     if strategy.needs > target.access:
-        return f"needs {strategy.needs.name.lower()}, but this model shows only {target.access.name.lower()}"
+        needs, shows = strategy.needs.name.lower(), target.access.name.lower()
+        return f"it needs {needs}, but this model exposes only {shows}"
     return strategy.refuses(target)
 
 
@@ -236,18 +237,18 @@ MEANS = {
     EVERYWHERE: "Proved for the stored weights on every input, with a margin above the rounding of a run.",
     "wrong_answer": "This proves that these weights, in this arithmetic, give a wrong answer.",
     "same_answer": "Two inputs need different answers but get the same one, so one of them is wrong.",
-    "state_collision": "No readout, no continuation and no chain of thought can tell the two texts apart.",
+    "state_collision": "No readout, continuation or chain of thought can distinguish the two texts.",
 }
 
 
 def _notes(target: Target) -> Iterator[str]:
     """What of the model stood in the way of the search."""
     if target.access is Access.LOGITS:
-        yield f"strategies that need gradients were not tried: {target.closed}"
+        yield f"strategies that need gradients were skipped: {target.closed}"
     if target.unrepeated:
         yield (
-            f"{target.unrepeated:,} wrong answers were seen that could not be repeated, the input run alone: "
-            "what the model answers depends on what else is run, or changes from run to run"
+            f"{target.unrepeated:,} wrong answers could not be repeated when the input was run alone: the "
+            "answer depends on the rest of the batch or changes from run to run"
         )
         if isinstance(target.model, torch.nn.Module) and target.model.training:
             yield "the module is in training mode: call its .eval() first"

@@ -92,12 +92,12 @@ def resume(attack: Fooled, path: Path) -> float:
     try:
         kept = msgspec.json.decode(content_of(path), type=KeptSearch)
     except msgspec.DecodeError as error:
-        raise BadInput(f"{path} keeps no search of limen's: {error}") from error
+        raise BadInput(f"{path} is not a search saved by limen: {error}") from error
     here = kept_search(attack, 0.0)
     for name in _ABOUT:
         if getattr(kept, name) != getattr(here, name):
             was, now = getattr(kept, name), getattr(here, name)
-            raise BadInput(f"{path} keeps another search: its {name} is {was}, not {now}")
+            raise BadInput(f"{path} holds a different search: its {name} is {was}, not {now}")
     _possible(kept, path)
     _put(attack, kept, path)
     return kept.seconds
@@ -109,7 +109,7 @@ def _possible(kept: KeptSearch, path: Path) -> None:
         kept.worst is None or kept.worst[0] <= kept.worst[1]
     )
     if not fine or any(stage.found or stage.forwards < 0 or stage.seconds < 0 for stage in kept.stages):
-        raise BadInput(f"{path} keeps no search of limen's: its counts contradict each other")
+        raise BadInput(f"{path} is not a search saved by limen: its counts contradict each other")
 
 
 def _put(attack: Fooled, kept: KeptSearch, path: Path) -> None:
@@ -122,4 +122,4 @@ def _put(attack: Fooled, kept: KeptSearch, path: Path) -> None:
     try:
         target.rng.bit_generator.state = json.loads(kept.generator)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        raise BadInput(f"{path}: its generator has no such state: {error}") from error
+        raise BadInput(f"{path}: the state of its random generator is invalid: {error}") from error

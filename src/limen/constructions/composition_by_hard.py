@@ -1,4 +1,4 @@
-r"""Composition by hard attention: the weights of composition_by_stack in L+1 layers, or one that thinks.
+r"""Composition by hard attention: the weights of composition_by_stack, in L+1 layers or in one that thinks.
 
     i_l -> i_{l+1} in each layer:   j = the one entry whose level, part and place are asked for
 

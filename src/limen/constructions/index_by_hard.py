@@ -1,4 +1,4 @@
-r"""Index by one layer of hard attention: the weights of index_by_softmax, whoever scores highest takes all.
+r"""Index by one layer of hard attention: the weights of index_by_softmax; the highest score takes all.
 
     K_i = T(i),   Q = C·T(x),   V_i the token       =>   j = the one position whose word is the one asked for
 

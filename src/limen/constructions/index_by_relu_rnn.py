@@ -1,4 +1,4 @@
-r"""Index over bits by a ReLU recurrence of ONE number that thinks: it writes the string out again.
+r"""Index over bits by a ReLU recurrence of ONE number, which writes the string out again as it thinks.
 
     h ← 2h - 2N·[h ≥ N] + s,  N = 2^n        s: the bit that is read; 0 behind the string
     step t writes (s_t, how many steps are left), and once none is left it writes the same again

@@ -1,4 +1,4 @@
-r"""IsTree by a recurrence of two numbers that calls for the edges again, one by one.
+r"""IsTree by a recurrence of two numbers that fetches the edges again, one by one: retrieval, not attention.
 
     call      the place of the next edge in the prompt, P bits; the edge comes back, and is the next token
     walk      the recurrence of `is_tree_by_recurrence`

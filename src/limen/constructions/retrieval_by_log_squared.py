@@ -1,4 +1,4 @@
-r"""Retrieval by the head of the source's slide as it stands: keys and questions both scaled by log²n.
+r"""Retrieval by the head on the source's slide: keys and queries are both scaled by log²n.
 
     K_i = log²n·(a_i, 1-a_i),   Q = log²n·(a, 1-a),   V_i = b_i,       a in {0,1}^D,  log the natural one
 

@@ -76,7 +76,7 @@ DIFFERENCES = (
         "ye2026",
         "slide “Linear Attention Lower Bound”",
         "requires LHd(d+1)p ≥ n log n",
-        "The same inequality, for any recurrence and with the bits of its state.",
+        "The same inequality. It holds for any recurrence and counts the bits of its state.",
         ("eva",),
         "a recurrence",
     ),
@@ -85,8 +85,8 @@ DIFFERENCES = (
         "ye2026",
         "slide “Log-Linear Attention Lower Bounds”",
         "LHd²p < Θ(n) ⟹ cannot solve",
-        "After 2^r tokens one matrix a head is kept: as much as linear attention is needed, up to a "
-        "factor of two.",
+        "After 2^r tokens each head keeps one matrix, so it needs as many bits as linear attention, up "
+        "to a factor of two.",
         ("eva", "two_sum"),
         "log-linear layers",
     ),
@@ -95,7 +95,7 @@ DIFFERENCES = (
         "ye2026",
         "slide “Table of Results”, Linear + CoT, 2-Sum",
         "Ω(n log n)",
-        "That holds for M = n^{1+Ω(1)}; for M = O(n) some recurrence of order n bits does it.",
+        "That holds for M = n^{1+Ω(1)}. For M = O(n), a recurrence with order n bits exists.",
         ("two_sum",),
         "a recurrence",
     ),
@@ -124,7 +124,8 @@ DIFFERENCES = (
         "sanford2023",
         "slide “Trigonometric Construction”",
         "H = 1, d = 3, p = O(log n)",
-        "The same head, with a blank whose score lies between: limen solve … --by trigonometry.",
+        "The same head, with a blank token whose score lies between a match and a mismatch: limen solve"
+        " … --by trigonometry.",
         ("two_sum",),
         "one full layer",
     ),
@@ -133,9 +134,8 @@ DIFFERENCES = (
         "ye2026",
         "slide “Lower Bound: Sparse Attention Cannot Solve 2-Sum”",
         "If 2^{Hdp} < C(n,B)",
-        "Blocks may have different maps, and there may be more layers; a message is a key and a "
-        "value, h(d_k+d)p bits "
-        "where the slide writes Hdp.",
+        "Here blocks may have different maps, and there may be several layers. A message is a key and a"
+        " value, h(d_k+d)p bits; the slide writes Hdp.",
         ("two_sum",),
         "block-sparse layers",
     ),
@@ -144,8 +144,8 @@ DIFFERENCES = (
         "ye2026",
         "review, Mechanism 1",
         "limiting reasoning depth to the count of full",
-        "A stack of φ full layers chains φ hops if a recurrence stands before the second of them, "
-        "else φ − 1.",
+        "A stack with φ full layers chains φ hops if a recurrence comes before the second full layer, "
+        "and φ − 1 otherwise.",
         ("composition", "facts"),
         "full and recurrent layers",
     ),
@@ -154,8 +154,7 @@ DIFFERENCES = (
         "chen2025",
         "slide “Full Attention”",
         "L-layer full attention Ω(poly n)",
-        "The same, with the smallest sizes that are certified; a reply is counted as h(d+2)p bits a "
-        "token, not 2Hdp.",
+        "The same, with the smallest certified sizes. A reply counts as h(d+2)p bits per token, not 2Hdp.",
         ("composition", "facts"),
         "several full layers",
     ),
@@ -164,7 +163,7 @@ DIFFERENCES = (
         "sanford2023",
         "slide “Triple Detection”",
         "unless mpH = Ω(N / log log N)",
-        "About n·log₂(M/n) bits, since one layer passes on a set of n − 1 values.",
+        "About n·log₂(M/n) bits are needed, because one layer must pass on a set of n − 1 values.",
         ("three_sum",),
         "one full layer",
     ),
@@ -173,7 +172,7 @@ DIFFERENCES = (
         "sanford2023",
         "slide “Triple Detection”",
         "Triple Detection: 3-Sum",
-        "Here the triple goes through the last token; `match3` asks for any triple.",
+        "Here the last token belongs to the triple; `match3` asks for any triple.",
         ("three_sum",),
         "any",
     ),
@@ -182,7 +181,7 @@ DIFFERENCES = (
         "sanford2023",
         "slide “Triple Detection”",
         "multi-layer transformers cannot solve 3-Sum efficiently",
-        "A conjecture: neither proved nor refuted here, so that the verdict stays open.",
+        "A conjecture: neither proved nor refuted here, so the verdict stays open.",
         ("three_sum", "match3"),
         "several full layers",
     ),
@@ -191,9 +190,8 @@ DIFFERENCES = (
         "sanford2023",
         "slide “Sparse Averaging (qSA)”",
         "y_i ∈ ([M] choose q), z_i ∈ R^{d'}",
-        "Here z is ±1, one set is asked for, and its positions take q tokens: one layer does not "
-        "suffice then. "
-        "With every token asking and real vectors: limen average.",
+        "Here z is ±1 and there is one set, whose positions take q tokens; one layer does not suffice "
+        "for this form. For real vectors and one set per token, see limen average.",
         ("sparse_average",),
         "any",
     ),
@@ -202,7 +200,8 @@ DIFFERENCES = (
         "bhattamishra2024",
         "review, Key Results",
         "one-layer Transformers require linear width",
-        "The inequality at numbers: H(d+2)p bits against the prefixes that differ.",
+        "The same inequality with exact numbers: H(d+2)p bits against the number of prefixes that must "
+        "be distinguished.",
         ("dyck", "equality", "disjointness"),
         "one full layer",
     ),
@@ -211,7 +210,7 @@ DIFFERENCES = (
         "wen2025",
         "slide “Wen et al. (2025)”",
         "RNN < RNN + CoT",
-        "In bits the two are equal; what steps add is computation (limen hierarchy).",
+        "In bits the two are equal. Steps add computation (limen hierarchy).",
         ("index", "recall", "cgram", "counting", "is_tree"),
         "a recurrence",
     ),
@@ -220,7 +219,7 @@ DIFFERENCES = (
         "ye2026",
         "slide “Limitations”",
         "not learnable sparse patterns (e.g., DSA)",
-        "For selection by index keys there is a bound of its own.",
+        "Limen has a separate bound for selection by index keys.",
         ("two_sum",),
         "a token index",
     ),

@@ -75,13 +75,13 @@ class TuringMachine:
                     raise BadInput(f"{where}, line {number}: a second line for state {at[0]} on this symbol")
                 table[at] = step
         if not table:
-            raise BadInput(f"{where}: no line such as: start _ -> carry _ left")
+            raise BadInput(f"{where}: expected at least one line such as: start _ -> carry _ left")
         active = dict.fromkeys(state for state, _ in table)
         halting = dict.fromkeys(step[0] for step in table.values() if step[0] not in active)
         if len(halting) > 1:
-            raise BadInput(f"{where}: one state halts, got {', '.join(halting)}")
+            raise BadInput(f"{where}: expected one halting state, got {', '.join(halting)}")
         if len(active) >= _STATES:
-            raise BadInput(f"{where}: at most {_STATES - 1} states")
+            raise BadInput(f"{where}: expected at most {_STATES - 1} states, got {len(active)}")
         return cls((*active, *(halting or {"(halt)": None})), table)
 
 
@@ -92,7 +92,7 @@ def _line(said: list[str], where: str) -> tuple[tuple[str, int], Step]:
     state, symbol, _, after, written, move = said
     for given in (symbol, written):
         if given not in _WRITTEN:
-            raise BadInput(f"{where}: a symbol is 0, 1 or _, got {shortened(given)}")
+            raise BadInput(f"{where}: a symbol must be 0, 1 or _, got {shortened(given)}")
     if move not in _MOVES:
-        raise BadInput(f"{where}: a move is right, left or stay, got {shortened(move)}")
+        raise BadInput(f"{where}: a move must be right, left or stay, got {shortened(move)}")
     return (state, _WRITTEN[symbol]), (after, _WRITTEN[written], _MOVES[move])

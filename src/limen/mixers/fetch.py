@@ -1,4 +1,4 @@
-r"""Explicit retrieval: every token may call for one earlier token by its place, and gets its value.
+r"""Explicit retrieval: every token may request one earlier token by its position, and gets its value.
 
     y_i = x_j V O,     j = Σ_b 2^b [⟨x_i, Q_b⟩ > 1/2];     y_i = 0 if there is no token j ≤ i       [wen2025]
 

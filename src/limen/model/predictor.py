@@ -33,9 +33,9 @@ NONE = -1  # in the place of an answer, where the model gave no number
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _WHOLE = ("uint8", "int8", "int16", "int32", "int64")
 _EXPECTED = (
-    "expected logits, a tensor of (batch, length, answers) or (batch, answers) in floating point or whole"
+    "expected logits on the CPU, floating-point or integer, of shape (batch, length, answers) or (batch, "
 )
-_EXPECTED += " numbers, on the CPU, or answers alone, whole numbers of shape (batch,)"
+_EXPECTED += "answers), or only answers, integers of shape (batch,)"
 
 
 @runtime_checkable

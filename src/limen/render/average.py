@@ -14,9 +14,9 @@ def lines_of(said: AverageReport) -> list[str]:
         f"{said.tokens} tokens, each with a set of {said.q} places and {said.size} real numbers in [-1, 1]",
         f"one softmax unit, embedding dimension m = 2q + 1 = {said.embedding}, scale c = "
         f"{said.scale:.3g}, float64",
-        f"error at most {said.error:.3g} in every number, for all {said.sets:,} sets and all z; seen: "
-        f"{said.seen:.3g}",
-        f"a recurrence that is asked behind the z needs {said.recurrent_bits:,} bits, even for z = ±1",
+        f"error at most {said.error:.3g} in every number, for all {said.sets:,} sets and all z; "
+        f"largest error seen: {said.seen:.3g}",
+        f"a recurrence that reads the sets last needs {said.recurrent_bits:,} bits, even for z = ±1",
         "the bound holds"
         if said.holds
         else "NOTHING IS CERTIFIED: the scores have too few bits at this size",

@@ -19,7 +19,8 @@ _WIDTH, _HEIGHT, _GAP = 300, 220, 90
 
 def lines_of(said: ConcentrationReport) -> list[str]:
     """A line a head and length, then what to know."""
-    head = f"{'head':26} {'n':>5} {'gap':>8}   {'weight elsewhere':^34}   {'one other token':^34}"
+    head = f"{'head':26} {'n':>5} {'gap':>8}   {'weight on wrong tokens':^34}   "
+    head += f"{'weight on one wrong token':^34}"
     under = f"{'':26} {'':>5} {'':>8}   {'slide ≤':>10} {'gap ≤':>11} {'seen':>11}   "
     under += f"{'slide ≤':>10} {'gap ≤':>11} {'seen':>11}"
     return [said.task, "", head, under, *map(_row, said.rows), "", *said.notes]

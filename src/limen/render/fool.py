@@ -44,12 +44,14 @@ def lines_of(said: FoolReport) -> list[str]:
         low, high = said.worst_low, said.worst_high
         gap = f", a gap of {high - low:.4g}" if high - low > 1e-6 * max(1.0, abs(high)) else ""
         proved = said.claim is not None and not said.found
-        sure = "" if proved else "; in float64, without a bound on its rounding: no proof"
+        sure = (
+            "" if proved else "; computed in float64 without a bound on the rounding, so this is not a proof"
+        )
         lines.append(f"least margin over all inputs: between {low:.4g} and {high:.4g}{gap}{sure}")
     if said.hypothesis_holds is not None:
         than = "fewer than" if said.hypothesis_holds else "not fewer than"
         so = "some input must fail, by counting" if said.hypothesis_holds else "no theorem promises a failure"
-        lines.append(f"state {said.state_bits:,} bits, {than} the {said.needs_bits:,} needed: {so}")
+        lines.append(f"the state has {said.state_bits:,} bits, {than} the task's {said.needs_bits:,}: {so}")
     return [*lines, *said.notes, said.means, *([f"certificate: {said.file}"] if said.file else [])]
 
 
@@ -62,10 +64,10 @@ def _found(said: FoolReport) -> list[str]:
     cost = f"({said.forwards:,} forwards, {said.seconds:.0f} s)"
     if not said.found:
         if said.claim is not None:
-            return ["RIGHT on every input: proved, and the proof can be checked"]
+            return ["RIGHT on every input: this is proved, and the proof can be checked"]
         lowest = "" if said.lowest_margin is None else f"; lowest margin {said.lowest_margin:.4g}"
         return [f"not found {cost}{lowest}"]
-    sure = {True: "ROBUST", False: "not in every run", None: "not run in float64"}[said.robust]
+    sure = {True: "ROBUST", False: "not valid in every run", None: "not run in float64"}[said.robust]
     lines = [f"FOUND by {said.strategy}: {said.claim}, VALID, {sure} {cost}"]
     lines += [f"  {one.text}   right {one.right}, given {one.given}" for one in said.inputs]
     if len(said.inputs) == 2:
@@ -73,7 +75,7 @@ def _found(said: FoolReport) -> list[str]:
         lines.append(f"  they differ at {_places([i for i in range(len(one)) if one[i] != other[i]])}")
     pulling = sorted((i for i, pull in enumerate(said.pulls) if pull > 0), key=lambda i: -said.pulls[i])
     if pulling:
-        lines.append(f"  pulled to the wrong answer most by {_places(sorted(pulling[:4]))}")
+        lines.append(f"  strongest pull towards the wrong answer: {_places(sorted(pulling[:4]))}")
     return lines
 
 
@@ -85,9 +87,11 @@ def _places(places: list[int]) -> str:
 
 def _random(said: FoolReport) -> str:
     rate = (
-        "" if said.random_upper95 is None else f"; so at most {said.random_upper95:.2g} of texts fail (95 %)"
+        ""
+        if said.random_upper95 is None
+        else f"; so at most a share of {said.random_upper95:.2g} of all texts fails (95 %)"
     )
-    texts = f"random testing: {said.random_failures:,} of {said.random_forwards:,} texts with a wrong answer"
+    texts = f"random testing: {said.random_failures:,} of {said.random_forwards:,} texts had a wrong answer"
     return texts + rate
 
 

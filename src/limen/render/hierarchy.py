@@ -19,16 +19,16 @@ def lines_of(said: HierarchyReport) -> list[str]:
             f"  {rung.task} by {rung.architecture}{thought(rung.steps)}\n    {rung.by}"
             for rung in said.thinks
         ),
-        "  without a step, whatever the weights of a recurrence of this size:",
-        f"    its answers cut its one number into at most {_cells(said)}",
-        "  It adds no information about what was read: what is written is a function of the state.",
+        "  without chain of thought, for any weights of a recurrence of this size:",
+        f"    its answers divide the values of its one number into at most {_cells(said)}",
+        "  It adds no information about the input: what is written is a function of the state.",
         "",
-        "RNN + CoT < Transformer: what was not kept, no step brings back",
+        "RNN + CoT < Transformer: no step recovers what the state did not keep",
         *(line for rung in said.recurrent for line in _verdict(rung)),
         "",
         *(line for rung in (*said.full, said.tree) for line in _verdict(rung)),
         "",
-        "both hold" if said.holds else "NOT AS IT SHOULD BE: a case above is another one than the papers say",
+        "both hold" if said.holds else "AT LEAST ONE DOES NOT HOLD: a case above differs from the papers",
     ]
 
 
@@ -36,7 +36,7 @@ def _cells(said: HierarchyReport) -> str:
     cells, strings = f"2^{log2(said.cells):.1f} cells", f"2^{log2(said.strings):.0f} strings"
     if said.cells < said.strings:
         return f"{cells}, fewer than {strings}: it cannot (argued, not checked; in exact numbers)"
-    return f"{cells}, and {strings} have to be told apart: nothing follows"
+    return f"{cells}, and {strings} must be distinguished: nothing follows"
 
 
 def _verdict(rung: Rung) -> list[str]:

@@ -21,8 +21,8 @@ def lines_of(said: SeparationReport) -> list[str]:
     """The size, a line a stack with its reason below, and what to know about it."""
     lines = [
         f"{said.hops} hops at one size: {said.task}, {_tokens(said.tokens)} tokens",
-        f"every full layer: {said.layer}, {said.reply_bits:,} bits told to a later token",
-        f"every linear layer: {said.linear}, {said.state_bits:,} bits of state",
+        f"every full layer: {said.layer}; it passes {said.reply_bits:,} bits to a later token",
+        f"every linear layer: {said.linear}; its state has {said.state_bits:,} bits",
         "",
     ]
     for row in said.rows:

@@ -114,12 +114,12 @@ def _carried(layer: LayerReport) -> str:
 
 def orthogonal_lines(said: OrthogonalReport) -> list[str]:
     """What is known of the largest number of vectors."""
-    most = (
-        "Welch's bound says nothing here" if said.at_most is None else f"at most {said.at_most:,}, by Welch"
-    )
+    none = "Welch's bound does not apply here"
+    most = none if said.at_most is None else f"at most {said.at_most:,} vectors, by Welch's bound"
+    proved, found = plural(said.proved, "vector"), plural(said.found, "vector")
     return [
-        f"{said.dimensions} dimensions, products of at most {said.gamma}",
-        f"at least {said.proved:,}, by random signs and a union over all pairs",
-        f"at least {said.found:,}: one draw of {said.drawn:,} words of signs, every product looked at",
+        f"{said.dimensions} dimensions, inner products of at most {said.gamma}",
+        f"at least {proved}, by a union bound over random signs",
+        f"at least {found}, found among {said.drawn:,} random sign vectors; every inner product was checked",
         most,
     ]

@@ -59,7 +59,7 @@ def frontier_lines(said: FrontierReport) -> list[str]:
     """A line a width."""
     head = f"{said.task} by {said.construction}: fewest significant bits at each width of the code"
     rows = [f"{row.width:>6} {row.works or '–':>22} {row.predicted or '–':>23}" for row in said.rows]
-    return [head, "", f"{'width':>6} {'nothing tried is wrong':>22} {'every input, by proof':>23}", *rows]
+    return [head, "", f"{'width':>6} {'no error in tests':>22} {'every input, by proof':>23}", *rows]
 
 
 def frontier_picture(said: FrontierReport) -> str:
@@ -67,7 +67,7 @@ def frontier_picture(said: FrontierReport) -> str:
     left, top, w, h = 60, 70, 520, 260
     widest, bits = max(row.width for row in said.rows), 12
     body = [text(12, 22, f"{said.task} by {said.construction}", class_="title")]
-    body.append(text(12, 40, "points: nothing tried is wrong; squares: every input, by proof"))
+    body.append(text(12, 40, "points: no error in tests; squares: every input, by proof"))
     body += [
         line(left, top + h, left + w, top + h, class_="axis"),
         line(left, top, left, top + h, class_="axis"),
@@ -87,10 +87,10 @@ def frontier_picture(said: FrontierReport) -> str:
 
 def range_lines(said: RangeReport) -> list[str]:
     """A line a format: how far, and what ends it."""
-    lines = [f"{said.construction}: certified by the kernel at powers of two of {said.size}, up to", ""]
+    lines = [f"{said.construction}: the largest power of two for {said.size} that the kernel certifies", ""]
     for row in said.rows:
         far = "none" if row.log2_size is None else f"{said.size} = 2^{row.log2_size}"
-        then = "no larger one was tried" if row.then is None else f"beyond: {row.then}"
+        then = "no larger size was tried" if row.then is None else f"beyond: {row.then}"
         lines.append(f"{row.precision:10} {far:12} {then}")
     return lines
 

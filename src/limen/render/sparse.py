@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from limen.core.quantities import percent
+from limen.core.quantities import percent, plural
 
 if TYPE_CHECKING:
     from limen.capacities import Capacity, Needed, SparseReport
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 def lines_of(said: SparseReport) -> list[str]:
     """All of it."""
     return [
-        f"{said.task} by one block-sparse layer, {said.opened} blocks opened",
+        f"{said.task} by one block-sparse layer that reads {plural(said.opened, 'block')}",
         "",
-        "bits of a message that are needed, for blocks of B tokens; what is enough: the tokens themselves",
+        "bits that a message of a block of B tokens needs; it is enough to send the tokens themselves",
         f"{'B':>6} {'log₂ C(n,B)':>12} {'one map':>10} {'any maps':>10} {'enough':>10}",
         *map(_needed, said.needed),
         "",
-        "what no weights exceed, with messages of w = h(d_k+d)p bits (the slides write Hdp)",
+        "limits for all weights, with messages of w = h(d_k+d)p bits (the slides write Hdp)",
         f"{'B':>6} {'w':>8} {'w/B':>8} {'verdict':>8} {'accuracy':>9} {'missed':>8} {'invented':>9}",
         *map(_row, said.rows),
         "",
-        "missed: pairs that are missed at least, if none is invented; invented: the other way round.",
-        "Accuracies are certified; the two rates are argued from the same inequality, not checked.",
+        "missed: the lowest rate of missed pairs if none is invented; invented: the reverse.",
+        "The accuracies are certified. The two rates are argued from the same inequality, not checked.",
     ]
 
 

@@ -1,5 +1,5 @@
-"""Block-sparse attention misses what the message of a block does not tell:
-2-Sum costs B·log₂M bits a block.
+"""Block-sparse attention misses what a block's message leaves out:
+2-Sum costs B·log₂M bits per block.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class BlockMessages(Theorem):
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
         average = stated("block_messages", Case(task, architecture, steps, "average"))
         return Ceiling.of(
-            average, "block_messages: messages tell too little of the blocks that are not opened"
+            average, "block_messages: the messages say too little about the blocks that are not read"
         )
 
 

@@ -1,4 +1,4 @@
-"""After 2^r tokens log-linear attention keeps one matrix per head, which must tell all prefixes apart."""
+"""After 2^r tokens log-linear attention keeps one matrix per head, which must distinguish all prefixes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recurrence with fewer states than prefixes to tell apart cannot do the task, not even thinking aloud."""
+"""A recurrence with fewer states than prefixes to distinguish cannot do the task, even if it thinks."""
 
 from __future__ import annotations
 

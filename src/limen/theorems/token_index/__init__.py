@@ -1,5 +1,5 @@
-"""A token index finds a value only if its keys tell nearly all values apart:
-2-Sum costs log₂M bits a token.
+"""A token index finds a value only if its keys distinguish nearly all values:
+2-Sum costs log₂M bits per token.
 """
 
 from __future__ import annotations
