@@ -199,12 +199,12 @@ def strip_of(config: dict[str, Any]) -> str:
 
 def test_the_documents_say_how_many_types_there_are() -> None:
     root = Path(__file__).parents[1]
-    assert f"byte-exact for {len(defaults())} model types" in (root / "README.md").read_text()
+    assert f"exact to the byte for {len(defaults())} model types" in (root / "README.md").read_text()
     page = (root / "docs/audit.md").read_text()
     assert f"each of the {len(TYPES)} model types" in page
-    assert f"\n{len(defaults()) - len(TYPES)} types more" in page
-    assert f"for the {len(SHAPES)} types of `hf/shapes.py`" in page
-    assert f"Of llama.cpp's architectures {len(architectures())} are known" in page
+    assert f"\n{len(defaults()) - len(TYPES)} further types" in page
+    assert f"the {len(SHAPES)} types of `hf/shapes.py`" in page
+    assert f"It knows {len(architectures())} of llama.cpp's architectures" in page
 
 
 def test_mimo_looks_at_so_many_earlier_tokens_and_at_itself() -> None:

@@ -120,7 +120,8 @@ def test_all_derived_constructions_are_covered() -> None:
         "recall_by_convolution", "recall_by_slots", "sparse_average_by_softmax_linear",
         "sparse_average_by_hybrid", "recall_by_chain_of_thought", "eva_by_block_sparse",
         "index_by_block_sparse", "nearest_neighbor_by_softmax", "nearest_neighbor_by_slots",
-        "nearest_neighbor_by_convolution", "nearest_neighbor_by_chain_of_thought",
+        "nearest_neighbor_by_convolution", "nearest_neighbor_by_chain_of_thought", "eva_by_hard", "index_by_hard",
+        "composition_by_hard", "retrieval_by_log_squared",
     }  # fmt: skip
 
 

@@ -175,7 +175,8 @@ CELLS = [
     ("log_linear", "composition", ""),
     ("block_sparse", "two_sum", "two_sum(n=2^20,M=2^40)"),
     ("hybrid", "composition", "composition(m=25130197,n1=26)"),
-    *(("full_1", column, "") for column in COLUMNS if column not in {"eva", "two_sum", "index"}),
+    # The first three are no CANNOT; that of c-gram is proved in prose alone.
+    *(("full_1", column, "") for column in COLUMNS if column not in {"eva", "two_sum", "index", "cgram"}),
     *((row, "is_tree", "") for row in ("linear", "log_linear", "rnn", "mamba2", "delta")),
     ("head_wise", "composition", "composition(m=567479,n1=2604365)"),
 ]
@@ -266,7 +267,7 @@ def test_no_proof_is_claimed_where_coq_falls_short() -> None:
     verdict = decide(Task.parse(task), Architecture.parse(stack))
     assert verdict.evidence is not None and isinstance(verdict.evidence.certificate, Bound)
     found = claimed(verdict.evidence.certificate)
-    assert isinstance(found, NoStatement) and "does not reach" in found.reason
+    assert isinstance(found, NoStatement) and "does not cover these sizes" in found.reason
 
 
 # ------------------------------------------------------------------ what is refused before Coq runs
@@ -281,11 +282,23 @@ def no_coq(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 FORGED = [
-    ("Theorem verdict", "Axiom oops : False.\nTheorem verdict", "'Axiom' has no place"),
-    ("vm_compute. reflexivity. Qed.", "vm_compute. reflexivity. Admitted.", "'Admitted' has no place"),
-    ("Theorem verdict", "Unset Guard Checking.\nTheorem verdict", "'Guard Checking' has no place"),
-    ("Theorem verdict", "#[bypass_check(guard)]\nTheorem verdict", "'bypass_check' has no place"),
-    ("Theorem verdict", 'Declare ML Module "x".\nTheorem verdict', "'Declare ML' has no place"),
+    ("Theorem verdict", "Axiom oops : False.\nTheorem verdict", "'Axiom' is not allowed in a proof"),
+    (
+        "vm_compute. reflexivity. Qed.",
+        "vm_compute. reflexivity. Admitted.",
+        "'Admitted' is not allowed in a proof",
+    ),
+    (
+        "Theorem verdict",
+        "Unset Guard Checking.\nTheorem verdict",
+        "'Guard Checking' is not allowed in a proof",
+    ),
+    (
+        "Theorem verdict",
+        "#[bypass_check(guard)]\nTheorem verdict",
+        "'bypass_check' is not allowed in a proof",
+    ),
+    ("Theorem verdict", 'Declare ML Module "x".\nTheorem verdict', "'Declare ML' is not allowed in a proof"),
     ("(N.to_nat 4352) ->", "(N.to_nat 4351) ->", "line 10 is"),
     ("~ evaluates M", "evaluates M", "line 10 is"),
     ("cannot_evaluate 4352", "cannot_evaluate 4353", "line 11 is"),
@@ -317,7 +330,7 @@ STACKS = [
     ("Theorem verdict", "Definition errs := True.\nTheorem verdict", "line 9 is"),
     ("Theorem verdict", 'Notation "A -> B" := True.\nTheorem verdict', "line 9 is"),
     ("Theorem verdict", "Module many_hops_check.\nTheorem verdict", "line 9 is"),
-    ("Theorem verdict", "Ltac refine := admit.\nTheorem verdict", "'admit' has no place"),
+    ("Theorem verdict", "Ltac refine := admit.\nTheorem verdict", "'admit' is not allowed in a proof"),
     ("Theorem verdict", "Theorem other", "line 9 is"),
     ("From Limen Require", "From Evil Require", "line 7 is"),
     ("vm_compute. reflexivity. Qed.", "native_compute. reflexivity. Qed.", "must be"),
@@ -345,7 +358,7 @@ LEVELS = [
     ("linear(state_bits=14),softmax", "linear(state_bits=15),softmax", "line 2 is"),
     ('softmax(reply_bits=14))"', 'softmax(reply_bits=14)),linear(state_bits=14)"', "line 2 is"),
     ("cannot_three_hops 14", "cannot_three_hops 13", "must be"),
-    ("Theorem verdict", "Axiom level_size : False.\nTheorem verdict", "'Axiom' has no place"),
+    ("Theorem verdict", "Axiom level_size : False.\nTheorem verdict", "'Axiom' is not allowed in a proof"),
     ("level_size ls", "level_size nil", "must be"),
 ]
 
