@@ -207,7 +207,9 @@ def test_a_linear_layer_first_saves_a_full_one() -> None:
 
 def test_a_full_layer_less_is_ruled_out_by_the_depth_of_long_chains() -> None:
     wish = Wish.parse(["eva", "composition(m=7000000,n1=15)"], 2**27, layers=4, width=64, budget=None)
-    row = next(row for row in design(wish).front if row.standings[0] is Standing.CAN)
+    stack = Architecture.parse("2*linear(h=1,d=64,phi=relu),2*softmax(h=1,d=64)")
+    row = judge(wish.tasks, stack, cost(stack, 64, 2**27))
+    assert isinstance(row, FrontRow) and row.standings[0] is Standing.CAN
     killed = {
         f.change: f.outcome.evidence.certificate for f in fates(wish, row) if isinstance(f.outcome, Killed)
     }
@@ -295,7 +297,10 @@ def _fits(task: Task, more: int) -> bool:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--task", "eva(n=1000)", "--context", "1000"), "eva(n=1000) has 1,001 tokens, the context 1,000"),
+        (
+            ("--task", "eva(n=1000)", "--context", "1000"),
+            "eva(n=1000) has 1,001 tokens, more than the context of 1,000",
+        ),
         (("--task", "evva", "--context", "1000"), "no task named 'evva'"),
         (("--task", "eva", "--context", "1"), "no instance of eva is as short as 1 tokens"),
         (("--task", "eva", "--context", "0"), "context"),

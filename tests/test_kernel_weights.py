@@ -120,8 +120,8 @@ def test_all_derived_constructions_are_covered() -> None:
         "recall_by_convolution", "recall_by_slots", "sparse_average_by_softmax_linear",
         "sparse_average_by_hybrid", "recall_by_chain_of_thought", "eva_by_block_sparse",
         "index_by_block_sparse", "nearest_neighbor_by_softmax", "nearest_neighbor_by_slots",
-        "nearest_neighbor_by_convolution", "nearest_neighbor_by_chain_of_thought", "eva_by_hard", "index_by_hard",
-        "composition_by_hard", "retrieval_by_log_squared",
+        "nearest_neighbor_by_convolution", "nearest_neighbor_by_chain_of_thought", "eva_by_hard",
+        "index_by_hard", "composition_by_hard", "retrieval_by_log_squared",
     }  # fmt: skip
 
 
@@ -278,12 +278,16 @@ def _hints_damaged(rng: random.Random, hints: dict[str, Any]) -> dict[str, Any]:
 
 
 def _handy() -> list[Construction]:
-    """Of each construction the derived example with the number of inputs nearest to 400."""
+    """Of each construction the derived example with the number of inputs nearest to 400.
+
+    Of the slide's head none is so small: at four keys its gap of log⁴n is 3.7.
+    """
     best: dict[str, tuple[float, Construction]] = {}
     for c in COVERED:
         off = abs(math.log(len(all_inputs(c.task)) / 400))
         if (
             softmax_alone(c)
+            and identifier(c) != "retrieval_by_log_squared"
             and str(c.task) not in NOT_DERIVED
             and off < best.get(identifier(c), (math.inf, c))[0]
         ):

@@ -83,7 +83,7 @@ def test_a_task_that_cannot_be_read_is_explained_in_one_line(text: str, message:
         ("softmux(d=4)", "no mixer named 'softmux'; did you mean 'softmax'?"),
         ("softmax(d=4,p=0)", "softmax: p must be a number of bits ≥ 1, got 0"),
         ("0*softmax", "'0*softmax': a repetition must be at least 1, got 0"),
-        ("99*(99*(99*softmax))", "'99*(99*(99*softmax))': more than 4096 layers"),
+        ("99*(99*(99*softmax))", "softmax(h=2,d=4): more than 4096 layers in a row"),
         ("softmax|", "'softmax|': expected a name at column 9, found the end"),
         ("log_linear(over=soft)", "log_linear: over must be one of linear, mamba2, gated_delta, got soft"),
         ("linear(phi=cos)", "no feature map named 'cos'"),

@@ -6,7 +6,7 @@ from enum import IntEnum
 from functools import cache
 
 from limen import decisions
-from limen.core.architecture import Architecture, Layer
+from limen.core.architecture import Architecture
 from limen.core.catalogue import lookup
 from limen.core.certificate import Bound
 from limen.core.construction import Construction, constructions_for
@@ -14,8 +14,6 @@ from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
 from limen.core.missing import package
 from limen.core.task import Task
-from limen.mixers.linear import Linear
-from limen.mixers.softmax import Softmax
 from limen.placement import Offer, offer
 from limen.tasks.facts import chain
 from limen.theorems.composition_depth.inequality import Levels, levels_of
@@ -39,7 +37,7 @@ def ruled_out(task: Task, architecture: Architecture) -> Accepted | None:
 
 def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None:
     """A construction, and the evidence that it does the task there."""
-    for construction in _constructions(task, _usable(architecture)):
+    for construction in _constructions(task, architecture):
         if isinstance(found := decisions.tried(construction, architecture, steps=0), Accepted):
             return str(construction), found
     return None
@@ -47,7 +45,7 @@ def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None
 
 def hoped(task: Task, architecture: Architecture) -> Standing:
     """The standing if no theorem rules it out; an upper bound that costs little."""
-    if _constructions(task, _usable(architecture)):
+    if _constructions(task, architecture):
         return Standing.CAN
     return Standing.SHALLOW if shallow(task, architecture) else Standing.OPEN
 
@@ -61,28 +59,19 @@ def shallow(task: Task, architecture: Architecture) -> bool:
 
 
 @cache
-def _constructions(task: Task, usable: Architecture) -> tuple[Construction, ...]:
-    """Those that fit what is usable of a stack; thin layers of other kinds do not matter to them."""
+def _constructions(task: Task, architecture: Architecture) -> tuple[Construction, ...]:
+    """Those whose layers a stack has."""
     found = []
     for name in constructions_for(task):
         try:
-            construction = lookup("constructions", name, Construction).within(task, usable)
-            if isinstance(offer(construction, usable, steps=0), Offer):
+            construction = lookup("constructions", name, Construction).within(task, architecture)
+            if isinstance(offer(construction, architecture, steps=0), Offer):
                 found.append(construction)
         except BadInput:  # it does not exist at these sizes
             continue
         except ModuleNotFoundError as error:  # `decisions.incomplete` says that it is left out
             package(error)
     return tuple(found)
-
-
-def _usable(architecture: Architecture) -> Architecture:
-    """The softmax and linear heads alone: what the constructions have; the rest gets the weights 0."""
-    parts = [
-        tuple(part for part in layer.parts if isinstance(part.mixer, Softmax | Linear))
-        for layer in architecture.layers
-    ]
-    return Architecture(tuple(Layer(layer) for layer in parts if layer))
 
 
 def bound_of(evidence: Accepted) -> Bound:
