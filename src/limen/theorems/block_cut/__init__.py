@@ -7,18 +7,15 @@ from fractions import Fraction
 from math import log
 
 from limen.core.architecture import Architecture
-from limen.core.certificate import Bound, Collision
+from limen.core.certificate import Bound
 from limen.core.proof import Formal
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
 from limen.mixers.block_sparse import BlockSparse
-from limen.model.model import Model
-from limen.model.predictor import Predictor
 from limen.tasks.is_tree import IsTree
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
 from limen.theorems.block_cut.inequality import WholeBlocks, rows, sparse_layer
-from limen.theorems.block_cut.refute import confused
 
 
 @dataclass(frozen=True)
@@ -58,10 +55,6 @@ class BlockCut(Theorem):
             return ()
         told = "h((d+2)p + k((d+3)p + ⌈log₂(a+1)⌉))"
         return (Need("one layer of block_sparse", f"{told} ≥ log₂({family.cases})", None),)
-
-    def refute(self, task: Task, model: Predictor) -> Collision | None:
-        """Runs the proof: two contents of Alice's blocks that tell the last token the same."""
-        return confused(task, model) if isinstance(model, Model) else None
 
 
 def _sizes(task: Task, B: int) -> dict[str, int]:

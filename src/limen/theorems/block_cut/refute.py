@@ -21,6 +21,7 @@ from limen.model import exhaustive
 from limen.model.arithmetic import computing_in
 from limen.model.files import digest
 from limen.model.model import Model
+from limen.model.predictor import Predictor
 
 if TYPE_CHECKING:
     import torch
@@ -94,6 +95,11 @@ def _kept(part: Content, chosen: torch.Tensor) -> Content:
 def _nothing(top: torch.Tensor) -> torch.Tensor:
     """A maximum that no sum is measured by."""
     return torch.full_like(top, -torch.inf) if top.dtype.is_floating_point else torch.zeros_like(top)
+
+
+def refute(task: Task, model: Predictor) -> Collision | None:
+    """Two contents of Alice's blocks that tell the last token the same."""
+    return confused(task, model) if isinstance(model, Model) else None
 
 
 def confused(task: Task, model: Model) -> Collision | None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from limen.core.architecture import Architecture
-from limen.core.certificate import Bound, Collision
+from limen.core.certificate import Bound
 from limen.core.task import Task
 from limen.core.theorem import Need, NoStatement, Theorem
-from limen.model.model import Model
-from limen.model.predictor import Predictor
 from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.theorems._case import Case
 from limen.theorems._stated import stated
-from limen.theorems.block_labels.refute import confused
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,3 @@ class BlockLabels(Theorem):
             return ()
         inequality = "hp(⌊(2n+1)/B⌋ + 2(d+2)) ≥ n(1 - (2^{hp}-1)/(m-1)), m cosines with one query"
         return (Need("one layer of block_sparse, scores of p bits", inequality, None),)
-
-    def refute(self, task: Task, model: Predictor) -> Collision | None:
-        """Runs the proof: two ways to label points that tell the last token the same."""
-        return confused(task, model) if isinstance(model, Model) else None

@@ -17,6 +17,7 @@ from limen.core.heads import split
 from limen.core.task import Task, Tokens
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model
+from limen.model.predictor import Predictor
 from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.theorems.block_cut.refute import collision, only_layer, said_bytes, told
 
@@ -34,6 +35,11 @@ class Straddled(NamedTuple):
 
     near: int
     far: int
+
+
+def refute(task: Task, model: Predictor) -> Collision | None:
+    """Two ways to label points that tell the last token the same."""
+    return confused(task, model) if isinstance(model, Model) else None
 
 
 def confused(task: Task, model: Model) -> Collision | None:
