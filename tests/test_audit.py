@@ -77,7 +77,7 @@ def test_a_field_that_the_type_has_not_is_a_remark() -> None:
     found = audit(
         {"model_type": "llama", "favourite_colour": "blue", "rope_theta": 1e4}, "x", Request(context=9)
     )
-    assert found.remarks == ["ignored, llama has no such fields: favourite_colour"]
+    assert found.remarks == ["ignored, because llama has no such fields: favourite_colour"]
 
 
 def test_more_tokens_than_the_model_was_made_for_is_a_remark() -> None:

@@ -215,8 +215,12 @@ def test_the_matrix_of_a_function_is_the_function(file: Path) -> None:
         ("equal", "", "needs --cut T"),
         ("equal", "--cut 8", "the cut must be in 1..7 for 8 tokens, got 8"),
         ("equal", "--cut 0", "the cut must be in 1..7 for 8 tokens, got 0"),
-        ("equal", "--cut 1 --length 1000000", "2^1000000 inputs; at most 1,048,576 are asked for"),
-        ("look_up", "--cut 1 --alphabet 3", "length is None; it takes --length"),
+        ("equal", "--cut 1 --length 1000000", "2^1000000 inputs; at most 1,048,576 are tried"),
+        (
+            "look_up",
+            "--cut 1 --alphabet 3",
+            "length is None; expected an integer of at least 2, given by --length",
+        ),
         ("look_up", "--cut 1 --alphabet -3 --length 4", "alphabet is -3"),
     ],
 )

@@ -45,7 +45,9 @@ def test_a_run_over_every_input_is_robust_and_a_sample_never_is(folder: Path) ->
     found = judged(folder, run())
     assert found["valid"] and found["robust"] and found["kind"] == "run"
     sampled = judged(folder, run(exhaustive=False, tried=8))
-    assert sampled["valid"] and not sampled["robust"] and "drawn from seed 0" in sampled["reason"]
+    assert (
+        sampled["valid"] and not sampled["robust"] and "half of them hard, from seed 0" in sampled["reason"]
+    )
     assert not judged(folder, run(margin="1000000"))["robust"]
 
 
@@ -81,7 +83,7 @@ def test_what_a_run_says_must_be_seen_again(folder: Path, changed: dict[str, Any
         ({"tried": 10**15, "exhaustive": False}, "16777216 are tried"),
         ({"tried": 7, "exhaustive": False}, "even and at least 2, because half of them are hard; got 7"),
         ({"tried": 0, "exhaustive": False}, "even and at least 2, because half of them are hard; got 0"),
-        ({"task": f"eva(n={10**300})"}, "inputs of at most 16777216 tokens are drawn"),
+        ({"task": f"eva(n={10**300})"}, "inputs of at most 16777216 tokens can be drawn"),
         ({"task": "eva(n=5)"}, "the model has 4 answers"),
         (
             {"task": "dyck(n=4000000,k=1,D=1)", "exhaustive": False},
@@ -104,7 +106,7 @@ def test_a_counterexample_is_checked_by_running_the_model(tmp_path: Path) -> Non
     said = {"precision": "bf16", "steps": 0, "weights": digest(BROKEN)}
     wrong = WrongAnswer(task=str(TASK), tokens=(3, 2, 1, 0, 1), answer=2, given=0, **said)
     found = judged(tmp_path, wrong)
-    assert found["valid"] and found["robust"] and "0 given, 2 is right" in found["reason"]
+    assert found["valid"] and found["robust"] and "the model answers 0, right is 2" in found["reason"]
     for changed, reason in [
         ({"answer": 3}, "answer is [2]"),
         ({"given": 1}, "given is [0]"),

@@ -322,7 +322,7 @@ def test_constructions_stand_beside_trained_models_and_apart_from_them() -> None
     assert all(
         row.works <= row.predicted for one in found.built for row in one.rows if row.works and row.predicted
     )
-    written = page([found], shipped_runs()).split("weights written by hand")[1]
+    written = page([found], shipped_runs()).split("| weights written by hand")[1]
     assert written.count("index_by_softmax") == 4 and "LEARNED" not in written
 
 

@@ -128,7 +128,7 @@ def test_weights_of_boxes_hold_the_weights_of_what_is_in_them(mixer: Softmax | L
 @pytest.mark.parametrize(
     ("architecture", "why"),
     [
-        ("softmax(h=1,d=2)", "there is the exact search"),
+        ("softmax(h=1,d=2)", "which the exact search covers"),
         ("softmax(h=1,d=2),delta(h=1,d=2)", "no interval is known for delta"),
         ("softmax(h=1,d=2,bidirectional=true),softmax(h=1,d=2)", "no interval is known for softmax"),
     ],

@@ -23,7 +23,9 @@ HUGE = 2**50
 def test_what_solve_needs_is_known_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     task = Task.parse("counting(n=4096,S=5)")
     monkeypatch.setattr(memory, "free", lambda: 50_000)
-    with pytest.raises(BadInput, match=r"at least \d+ bytes of memory, 50000 bytes are free") as refusal:
+    with pytest.raises(
+        BadInput, match=r"at least \d+ bytes of memory, but only 50000 bytes is free"
+    ) as refusal:
         solve(construct(task), Precision.parse("float32"), how=1)
     length = re.search(r"inputs of (\d+) tokens would fit", str(refusal.value))
     assert length and 0 < int(length[1]) < task.length
@@ -44,7 +46,7 @@ def test_a_request_refused_while_running_is_one_line(ask: object, monkeypatch: p
     task = Task.parse("eva(n=5)")
     monkeypatch.setattr(running, "logits", lambda *_: ask())  # type: ignore[operator]
     with pytest.raises(
-        BadInput, match=r"eva\(n=5\): not enough memory: \d+\.\d GB asked for at once, .* fit"
+        BadInput, match=r"eva\(n=5\): not enough memory: \d+\.\d GB was requested at once, .* fit"
     ):
         solve(construct(task), Precision.parse("float32"), how=1)
 
@@ -63,7 +65,7 @@ def test_the_command_line_says_it_in_one_line_too(
     with pytest.raises(SystemExit) as stopped:
         cli.main()
     [line] = capsys.readouterr().err.splitlines()
-    assert stopped.value.code == 2 and line.startswith("limen: not enough memory: 4503599.6 GB asked for")
+    assert stopped.value.code == 2 and line.startswith("limen: not enough memory: 4503599.6 GB was requested")
 
 
 def test_more_than_is_free_is_refused_and_nobody_is_killed() -> None:

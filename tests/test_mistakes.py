@@ -23,7 +23,7 @@ MISTAKES = {
     ("table", "--column", "evva"): "no column named 'evva'; did you mean 'eva'?",
     ("train", "depht"): "no experiment or task named 'depht'; did you mean 'depth'?",
     ("solve", "eva", "--precision", "float7"): "no precision named 'float7'",
-    ("solve", "eva", "--by", "magic"): "no construction for eva named 'magic'. Known: eva_by_linear",
+    ("solve", "eva", "--by", "magic"): "no construction for eva named 'magic'. Known: eva_by_block_sparse",
     ("audit", CONFIG, "--engine", "vlm"): "no engine named 'vlm'; did you mean 'vllm'?",
     ("schema", "decid"): "did you mean 'decide'?",
     ("decide", "eva", "linear", "--expect", "maybe"): "no verdict named 'maybe'. Known: can, cannot",

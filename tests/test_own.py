@@ -53,7 +53,7 @@ def test_a_model_with_a_mixer_of_ones_own_is_said_to_need_a_factory_and_does(min
     trained = limen("train", task, f"{mine}:Total(d=1)", "--steps", "2", "--save", "learned")
     assert trained.returncode == 0 and "hand the model in as file.py:factory" in trained.stderr
     refused = limen("fool", "learned", task)
-    assert refused.returncode == 2 and "only what is in the catalogue" in refused.stderr
+    assert refused.returncode == 2 and "only entries of the catalogue are allowed" in refused.stderr
 
 
 def test_what_is_saved_of_yours_is_said_to_be_refused_and_is(mine: str) -> None:

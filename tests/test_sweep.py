@@ -94,7 +94,7 @@ def test_no_scheduler_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
 
     with pytest.raises(BadInput, match=r"no Dask scheduler responds at tcp://127\.0\.0\.1:1"):
         cluster("tcp://127.0.0.1:1")(SPECS[:1], lambda one: None)
-    with pytest.raises(BadInput, match="no Dask scheduler answers at nobody: missing port"):
+    with pytest.raises(BadInput, match="no Dask scheduler responds at nobody: missing port"):
         cluster("nobody")(SPECS[:1], lambda one: None)
     gc.collect()  # a client that was never connected would complain now
     assert "Traceback" not in capfd.readouterr().err

@@ -139,7 +139,7 @@ def test_orders_are_read_off_values() -> None:
 def test_a_wrong_constant_of_a_construction_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores with the wrong sign: the right position gets the least weight."""
     forget()
-    monkeypatch.setattr(lookup_constants, "C", -lookup_constants.C)
+    monkeypatch.setattr(lookup_constants, "contrast", lambda n: -lookup_constants.C)
     try:
         with pytest.raises(EvidenceError, match="eva_by_softmax"):
             build(["full"], ["eva"])
@@ -203,7 +203,7 @@ def test_the_terminal_table_keeps_to_its_width(whole: EvidenceTable, width: int)
 
 def test_an_encoder_can_what_the_kernel_derives_of_it_and_runs_on_every_input(whole: EvidenceTable) -> None:
     for column in ("eva", "two_sum"):
-        fits, every, _drawn = (found.certificate for found in whole["encoder", column].evidence)
+        fits, every, *_drawn = (found.certificate for found in whole["encoder", column].evidence)
         assert isinstance(fits, Fits) and "bidirectional=true" in fits.architecture
         assert isinstance(every, Run) and every.exhaustive
 

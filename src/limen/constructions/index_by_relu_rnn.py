@@ -45,6 +45,7 @@ from limen.model.readout import Binary
 from limen.tasks.index import Index
 
 INNER, READS = 4, 2  # ReLUs inside the recurrence, and behind it
+_LONGEST = 50  # bits of a string that is one number, with room for what is computed with it
 
 
 def pieces(n: int, relus: Iterable[int]) -> int:
@@ -61,6 +62,10 @@ class IndexByReluRnn(Construction):
     def __post_init__(self) -> None:
         if self.task.S != 2:
             raise BadInput(f"index_by_relu_rnn writes bits: it needs S=2, got S={self.task.S}")
+        if self.task.n > _LONGEST:
+            raise BadInput(
+                f"index_by_relu_rnn: one float64 holds at most {_LONGEST} bits, got n={self.task.n}"
+            )
 
     @property
     def steps(self) -> int:

@@ -56,7 +56,7 @@ def lines_of(said: TableReport, width: int, colour: bool) -> list[str]:
     titles = [_SHORT.get(column.column, column.title) for column in said.columns]
     console.print(_grid("All of it", titles, [(row.name, row.cells) for row in said.rows], _marked))
     console.print(_legend(said))
-    console.print(_stacks(said), soft_wrap=True)
+    console.print(_stacks(said))
     return [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
 
 
