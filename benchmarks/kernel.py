@@ -91,7 +91,8 @@ def show(c: Construction, run_all: bool) -> None:
 def small(name: str) -> Construction:
     """The example with the most inputs, of those with few enough to be run here."""
     examples = lookup("constructions", name, Construction).examples()
-    return max((c for c in examples if count(c.task) <= MOST), key=lambda c: count(c.task))
+    fewest = min(examples, key=lambda c: count(c.task))
+    return max((c for c in examples if count(c.task) <= MOST), key=lambda c: count(c.task), default=fewest)
 
 
 def main() -> None:

@@ -210,7 +210,7 @@ def test_what_does_not_fit_is_explained(tmp_path: Path) -> None:
         Model(model.frame, w | {"extra": w["0.0.Q"]})
     with pytest.raises(BadInput, match=r"weight '0\.0\.Q': expected shape \(6, 4\), got \(4, 6\)"):
         Model(model.frame, w | {"0.0.Q": w["0.0.Q"].T})
-    with pytest.raises(BadInput, match=r"tokens from 9 to 9: this model knows 0\.\.8"):
+    with pytest.raises(BadInput, match=r"the tokens go from 9 to 9, but this model knows 0\.\.8"):
         model.logits(torch.tensor([9]))
     with pytest.raises(BadInput, match="51 tokens are given, but this model has positions for 50"):
         model.logits(some_tokens(51))
