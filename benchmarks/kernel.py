@@ -48,7 +48,7 @@ LARGE = (
     ("retrieval(n=4000,D=12,V=12)", "random_signs"),
 )
 FORMATS = ("bfloat16", "float32")
-MOST = 1 << 13  # inputs that are all run
+MOST = 1 << 15  # inputs that are all run
 
 
 def derived(c: Construction, precision: str) -> str:

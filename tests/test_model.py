@@ -216,7 +216,7 @@ def test_what_does_not_fit_is_explained(tmp_path: Path) -> None:
         model.logits(some_tokens(51))
     with pytest.raises(BadInput, match="cannot be run one token at a time"):
         random_model("softmax(h=1,d=4,bidirectional=true)").start()
-    with pytest.raises(BadInput, match=r"there is no model\.json"):
+    with pytest.raises(BadInput, match=r"is not a saved model: it has no model\.json"):
         load(tmp_path)
 
 
