@@ -1,10 +1,10 @@
 """The road of a command through the house: which files of limen it enters, in the order of first entry.
 
-    python benchmarks/roads.py [--source /tmp/before/src]           decide, solve, audit, and a table of 2 × 2
+    python benchmarks/roads.py [--source BEFORE/src]      decide, solve, audit, and a table of 2 × 2
     python benchmarks/roads.py [--source …] decide "eva(n=488)" "linear(h=1,d=16,p=16)"
 
 A file is entered when a function of it is called; loading it does not count.  `--source` traces another
-commit, as `git worktree add /tmp/before COMMIT` lays it out.
+commit, as `git worktree add BEFORE COMMIT` lays it out.
 """
 
 from __future__ import annotations

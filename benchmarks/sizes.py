@@ -1,4 +1,4 @@
-"""Files, lines, and how long functions are, by package: python benchmarks/sizes.py [/tmp/before/src]."""
+"""Files, lines, and how long functions are, by package: python benchmarks/sizes.py [BEFORE/src]."""
 
 from __future__ import annotations
 

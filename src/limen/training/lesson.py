@@ -13,6 +13,7 @@ equal to the key that it asks for; after that every table is trained by itself.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -143,12 +144,12 @@ def asked(tokens: Tokens, questions: Tokens) -> Tokens:
 
 
 @dataclass(frozen=True)
-class Questions(Lesson):
+class Questions(Lesson, ABC):
     """Several questions after one text: the prefix before the cut, then `queries` endings, each answered."""
 
+    @abstractmethod
     def questions(self, rng: Generator, tokens: Tokens, hard: bool) -> Tokens:
         """(rows, length) inputs -> (rows, queries, length - cut): their own ending, then others."""
-        raise NotImplementedError
 
     def batch(self, rng: Generator, count: int, hard: bool) -> Batch:
         tokens, _ = self.task.sample(rng, count, hard)

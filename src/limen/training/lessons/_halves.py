@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from limen.training.lesson import Batch, Lesson, Written, halves
 
 
 @dataclass(frozen=True)
-class TwoHalves(Lesson):
+class TwoHalves(Lesson, ABC):
     """a_i is found by its place and tells its bit; b_i asks for that place; then the answer so far is due."""
 
     lookups = 1  # the second layer looks for a place that differs, not for an address
@@ -25,9 +26,9 @@ class TwoHalves(Lesson):
         b = [Written("place.query", n, "place"), Written("b.key", 2)]
         return halves(width, [(n, a), (n, b)])
 
+    @abstractmethod
     def refuted(self, a: Tokens, b: Tokens) -> NDArray[np.bool_]:
         """(rows, n): whether place i alone makes the answer no."""
-        raise NotImplementedError
 
     def batch(self, rng: Generator, count: int, hard: bool) -> Batch:
         tokens, _ = self.task.sample(rng, count, hard)
