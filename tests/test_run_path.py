@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from limen.core.construction import construct
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import tensors
-from limen.model.embedding import Codes
+from limen.model.embedding import Code, Codes
+from limen.model.exact import exact_keys_and_values
 from limen.model.last import last_logits, reads_only_the_embedding
 from limen.model.model import Model
 from limen.model.readout import Binary
@@ -73,3 +75,67 @@ def test_an_answer_in_binary_is_read_off_its_digits(bits: int, answers: int) -> 
     assert whole.dtype == torch.int64 and whole[0].tolist() == [
         sum(column) for column in zip(*signs, strict=True)
     ]
+
+
+def _with_cancelling_keys(task: Task, B: float, dtype: torch.dtype) -> Model:
+    """The lookup, where each key is also B times one constant less B times another: exactly what it was."""
+    c = construct(task)
+    frame, w = c.frame(), tensors(c.weights())
+    assert isinstance(frame.embedding, Codes)
+    two = tuple(Code("place", 1, "constant", frame.width + i) for i in (0, 1))
+    codes = replace(
+        frame.embedding,
+        width=frame.width + 2,
+        tables=(*frame.embedding.tables, ("constant", 1, 1)),
+        segments=tuple(replace(s, codes=(*s.codes, *two)) for s in frame.embedding.segments),
+    )
+    wide = {name: w[f"0.0.{name}"] for name in "QKV"}
+    w |= {
+        f"0.0.{name}": torch.cat([W, torch.zeros(2, W.shape[1], dtype=W.dtype)]) for name, W in wide.items()
+    }
+    w["0.0.O"] = torch.cat([w["0.0.O"], torch.zeros(w["0.0.O"].shape[0], 2, dtype=torch.float64)], -1)
+    w["embedding.constant"] = torch.ones(1, 1, dtype=torch.float64)
+    w["0.0.K"][-2:] = torch.tensor([[B], [-B]], dtype=torch.float64)
+    return Model(
+        replace(frame, width=frame.width + 2, embedding=codes), {k: v.to(dtype) for k, v in w.items()}
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bits"), [(torch.bfloat16, 6), (torch.bfloat16, 23), (torch.float32, 23), (torch.float64, 52)]
+)
+def test_keys_that_are_small_differences_are_read_as_the_whole_model_reads_them(
+    dtype: torch.dtype, bits: int
+) -> None:
+    """A reader forged them: right where keys are computed first, wrong where W_K is absorbed in few bits."""
+    task = Task.parse("eva(n=256)")
+    model = _with_cancelling_keys(task, 2.0**bits - 2.0 ** (bits - 5), dtype)
+    tokens, _ = task.sample(np.random.default_rng(0), 32)
+    tokens[:, -1] = 0  # all signs of the query are alike, so that what it multiplies adds up
+    answers = task.answer(tokens)
+    assert reads_only_the_embedding(model)
+    for logits in (model.logits(torch.as_tensor(tokens))[:, -1], last_logits(model, torch.as_tensor(tokens))):
+        assert (logits.argmax(-1).numpy() == answers).all()
+
+
+def test_products_are_called_exact_only_if_they_are() -> None:
+    """Of random tables and weights with a few bits: a key that is called exact is the one of float64."""
+    generator, called = torch.Generator().manual_seed(0), 0
+    task = Task.parse("eva(n=4)")
+    frame = construct(task).frame()
+    tokens = torch.cartesian_prod(*[torch.arange(4)] * 5)
+    for _ in range(300):
+        shapes = frame.shapes().items()
+        few = {name: torch.randint(-40, 41, shape, generator=generator) / 64 for name, shape in shapes}
+        kept = {name: w * (torch.rand(w.shape, generator=generator) < 0.2) for name, w in few.items()}
+        model = Model(frame, {name: w.to(torch.bfloat16) for name, w in kept.items()})
+        if not exact_keys_and_values(model):
+            continue
+        called += 1
+        x, true = model.embedded(tokens, 0), model.to(Precision.parse("float64")).embedded(tokens, 0)
+        for name in ("0.0.K", "0.0.V"):
+            W = kept[name].to(torch.bfloat16)
+            read = (W != 0).any(-1)
+            assert torch.equal(x[..., read].double(), true[..., read])
+            assert torch.equal((x @ W).double(), true @ W.double())
+    assert 30 < called < 270, "both happen"

@@ -30,19 +30,18 @@ def scores(
     w: Mapping[str, torch.Tensor],
     tokens: jt.Int[torch.Tensor, "batch n"],
     start: int,
-    query: jt.Float[torch.Tensor, "batch h width"],
-) -> jt.Float[torch.Tensor, "batch h n"]:
-    """⟨query, x_j⟩ for the tokens from position `start` on, accumulated as a matrix product would."""
-    wide = torch.promote_types(query.dtype, torch.float32)
-    found = query.new_zeros((*query.shape[:-1], tokens.shape[-1]), dtype=wide)
+    query: jt.Float64[torch.Tensor, "batch h width"],
+) -> jt.Float64[torch.Tensor, "batch h n"]:
+    """⟨query, x_j⟩ for the tokens from position `start` on."""
+    found = query.new_zeros((*query.shape[:-1], tokens.shape[-1]))
     for code, here, row in codes.written(tokens, start, (query != 0).flatten(0, -2).any(0)):
-        table = w[code.table].to(wide)  # (rows, columns)
-        part = query[..., code.column : code.column + table.shape[1]].to(wide)
+        table = w[code.table].to(query.dtype)  # (rows, columns)
+        part = query[..., code.column : code.column + table.shape[1]]
         if len(table) > row.shape[-1]:
             found[..., here] += part @ table[row].mT
         else:
             found[..., here] += (part @ table.mT).gather(-1, _for_each_head(row, query))
-    return found.to(query.dtype)
+    return found
 
 
 def averaged(

@@ -6,13 +6,17 @@ position's query,
 
     ⟨q, x_j W_K⟩ = ⟨q W_Kᵀ, x_j⟩,        Σ_j α_j (x_j W_V) = (Σ_j α_j x_j) W_V
 
-so W_K goes into the query, W_V comes after the sum, and the tokens are embedded chunk by chunk, or not at all
-where they are written by codes (`coded.py`).  A model that cannot be read this way is run whole.
+so where tokens are written by codes, W_K goes into the query, W_V comes after the sum, and no vector is made
+(`coded.py`).  That is done only where x_j W_K and x_j W_V are exact (`exact.py`).  Otherwise they are
+rounded, or a key is a small difference of large products, of which this order loses more.  It is done in
+float64: the products of one key sum up to at most 2^24 times its last bit, and 2^-53 of that is nothing.
+
+Otherwise keys and values are made chunk by chunk.  A model that cannot be read this way is run whole.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
@@ -20,6 +24,7 @@ from limen.mixers.softmax import Softmax
 from limen.model import coded
 from limen.model.arithmetic import rounds_each_operation
 from limen.model.embedding import Codes
+from limen.model.exact import exact_keys_and_values
 from limen.model.model import Model, Place
 
 if TYPE_CHECKING:
@@ -33,6 +38,14 @@ CHUNK = 2**15  # tokens embedded at once
 CODED = 2**17  # tokens whose codes are looked up at once
 
 
+class LastQuery(NamedTuple):
+    """The queries of the last position, and where keys and values come from; shared ones once a head."""
+
+    q: jt.Float[torch.Tensor, "batch h d_k"]
+    K: jt.Float[torch.Tensor, "width h d_k"]
+    V: jt.Float[torch.Tensor, "width h d"]
+
+
 def last_logits(
     model: Model, tokens: jt.Int[torch.Tensor, "batch n"]
 ) -> jt.Num[torch.Tensor, "batch answers"]:
@@ -40,48 +53,59 @@ def last_logits(
     if not reads_only_the_embedding(model):
         return model.logits(tokens)[..., -1, :]
 
+    coded_keys = _by_codes(model)
+
     def mix(place: Place, x: torch.Tensor) -> torch.Tensor:
         w, mixer = place.weights, place.mixer
         assert isinstance(mixer, Softmax)
-        Q = w["Q"].unflatten(-1, (mixer.h, -1))  # (width, h, d_k)
+        q = (x @ w["Q"]).unflatten(-1, (mixer.h, -1))  # (batch, h, d_k)
         K, V = (w[name].unflatten(-1, (mixer.kv_sets, -1)) for name in "KV")
         K, V = (part.repeat_interleave(mixer.group, dim=-2) for part in (K, V))  # (width, h, d)
-        q = torch.einsum("bw,whd->bhd", x, Q)
-        query = torch.einsum("bhd,whd->bhw", q, K)  # W_K absorbed
-        seen = _attended(model, tokens, query, (w["V"] != 0).any(-1))  # (batch, h, width)
-        return torch.einsum("bhw,whd->bhd", seen, V).flatten(-2) @ w["O"]
+        attended = _absorbed if coded_keys else _chunk_by_chunk
+        return attended(model, tokens, LastQuery(q, K, V)).flatten(-2) @ w["O"]
 
     x = model.embedded(tokens[..., -1:], tokens.shape[-1] - 1).squeeze(-2)  # (batch, width)
     return model.read(model.through(x, mix))
 
 
-def _attended(
-    model: Model,
-    tokens: jt.Int[torch.Tensor, "batch n"],
-    query: jt.Float[torch.Tensor, "batch h width"],
-    read: jt.Bool[torch.Tensor, " width"],
-) -> jt.Float[torch.Tensor, "batch h width"]:
-    """Σ_j softmax(⟨query, x_j⟩) x_j over all tokens, in the columns that are read; two passes of chunks."""
+def _by_codes(model: Model) -> bool:
+    """Whether no vector need be made; a precision that rounds each operation wants a sum to be one."""
+    coded_tokens = isinstance(model.frame.embedding, Codes) and not rounds_each_operation()
+    return coded_tokens and exact_keys_and_values(model)
+
+
+def _absorbed(
+    model: Model, tokens: jt.Int[torch.Tensor, "batch n"], asked: LastQuery
+) -> jt.Float[torch.Tensor, "batch h d"]:
+    """Σ_j softmax(⟨q W_Kᵀ, x_j⟩) x_j over all tokens, then times W_V; two passes of chunks."""
+    (q, K, V), wide = asked, torch.float64
     embedding, w = model.frame.embedding, model.parts["embedding"]
-    if not isinstance(embedding, Codes) or rounds_each_operation():  # then a sum must be one operation
-        return _by_vectors(model, tokens, query)
-    chunks = _chunks(tokens, CODED)
-    scores = [coded.scores(embedding, w, tokens[..., c], c.start, query) for c in chunks]
+    assert isinstance(embedding, Codes)
+    query = torch.einsum("bhd,whd->bhw", q.to(wide), K.to(wide))
+    chunks, read = _chunks(tokens, CODED), (V != 0).flatten(1).any(-1)
+    scores = [coded.scores(embedding, w, tokens[..., c], c.start, query).to(q.dtype) for c in chunks]
     α = torch.cat(scores, -1).softmax(-1)  # (batch, h, n)
     sums = [coded.averaged(embedding, w, tokens[..., c], c.start, α[..., c], read) for c in chunks]
-    return torch.stack(sums).sum(0).to(query.dtype)
+    return torch.einsum("bhw,whd->bhd", torch.stack(sums).sum(0), V.to(wide)).to(q.dtype)
 
 
-def _by_vectors(
-    model: Model, tokens: jt.Int[torch.Tensor, "batch n"], query: jt.Float[torch.Tensor, "batch h width"]
-) -> jt.Float[torch.Tensor, "batch h width"]:
+def _chunk_by_chunk(
+    model: Model, tokens: jt.Int[torch.Tensor, "batch n"], asked: LastQuery
+) -> jt.Float[torch.Tensor, "batch h d"]:
+    """Σ_j softmax(⟨q, x_j W_K⟩) x_j W_V over all tokens; two passes of chunks."""
+    q, K, V = asked
+
+    def made(c: slice, W: torch.Tensor) -> torch.Tensor:
+        x = model.embedded(tokens[..., c], c.start)  # (batch, chunk, width)
+        return torch.einsum("bcw,whd->bhcd", x, W)
+
     chunks = _chunks(tokens, CHUNK)
-    scores = [query @ model.embedded(tokens[..., c], c.start).mT for c in chunks]
+    scores = [(q.unsqueeze(-2) @ made(c, K).mT).squeeze(-2) for c in chunks]
     α = torch.cat(scores, -1).softmax(-1)  # (batch, h, n)
-    total = torch.zeros_like(query, dtype=torch.promote_types(query.dtype, torch.float32))
+    total = torch.zeros((), dtype=torch.promote_types(q.dtype, torch.float32))
     for c in chunks:  # a matrix product in 16 bits accumulates in float32, so the sum of products does too
-        total = total + α[..., c] @ model.embedded(tokens[..., c], c.start)
-    return total.to(query.dtype)
+        total = total + (α[..., c].unsqueeze(-2) @ made(c, V)).squeeze(-2)
+    return total.to(q.dtype)
 
 
 def _chunks(tokens: jt.Int[torch.Tensor, "batch n"], size: int) -> list[slice]:
