@@ -6,24 +6,23 @@ r"""Sparse averages with every token asking, by one self-attention unit: `limen 
     key of place j    φ(j) = (1, t, …, t^{2q}),  t = j - (N-1)/2
     query of a set    the coefficients of -c·Π_{j∈y} (t - t_j)²:  0 on y, at most -c·g elsewhere
 
-One softmax unit with m = 2q + 1 then averages over y, up to e^{-cg}, g = (⌊q/2⌋!⌈q/2⌉!)² ≥ 1.  The error is
-bounded for every set of places and all z: scores from the very floats in rational numbers, the rounding of a
-dot product of m by its usual bound, weights in balls.  A recurrence that is asked behind the z must remember
-them: N bits for z = ±1.
+One softmax unit with m = 2q + 1 then averages over y, up to e^{-cg}, g = (⌊q/2⌋!⌈q/2⌉!)² ≥ 1.  The kernel
+bounds the error for every set of places and all z, from the very floats in rational numbers (R29).  A
+recurrence that is asked behind the z must remember them: N bits for z = ±1.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from itertools import combinations
-from math import comb, log
+from math import comb, inf, log, nextafter
 from typing import TYPE_CHECKING
 
 import lazy_loader
-from flint import arb, ctx, fmpq, fmpz
 
 from limen.core.arrays import NDArray, np
 from limen.core.errors import BadInput
+from limen.core.kernel import averaging_error
 from limen.core.report import Report
 from limen.core.task import distinct
 from limen.mixers.softmax import Softmax
@@ -36,7 +35,6 @@ else:
 
 _SETS = 2**12  # whose error is bounded one by one
 _LOST = 2.0**-40  # of the weight that may go elsewhere
-_U = Fraction(1, 2**53)
 
 
 class AverageReport(Report, frozen=True, kw_only=True, tag="limen/average/1"):
@@ -48,17 +46,18 @@ class AverageReport(Report, frozen=True, kw_only=True, tag="limen/average/1"):
     embedding: int  # m
     scale: float  # c
     sets: int
-    error: float  # at most, for all sets and all z in [-1, 1], in float64
+    error: float | None  # at most, for all sets and all z in [-1, 1], in float64; None: nothing is derived
     seen: float
     recurrent_bits: int
 
     @property
     def headline(self) -> str:
-        return f"averages over {self.q} of {self.tokens} tokens: error at most {self.error:.3g}"
+        most = "not bounded" if self.error is None else f"at most {self.error:.3g}"
+        return f"averages over {self.q} of {self.tokens} tokens: error {most}"
 
     @property
     def holds(self) -> bool:
-        return self.seen <= self.error < 1
+        return self.error is not None and self.seen <= self.error < 1
 
 
 def average(N: int, q: int, size: int, seed: int) -> AverageReport:
@@ -70,7 +69,10 @@ def average(N: int, q: int, size: int, seed: int) -> AverageReport:
         )
     keys, c = _keys(N, q), log(N / _LOST)
     queries = {y: _query(keys, y, c) for y in combinations(range(N), q)}
-    rows = task.rows(task.cut)
+    rows, error = (
+        task.rows(task.cut),
+        averaging_error(keys.tolist(), [a.tolist() for a in queries.values()], q),
+    )
     return AverageReport(
         tokens=N,
         q=q,
@@ -78,10 +80,16 @@ def average(N: int, q: int, size: int, seed: int) -> AverageReport:
         embedding=2 * q + 1,
         scale=c,
         sets=sets,
-        error=max(_error(keys, queries[y], y) for y in queries),
+        error=None if error is None else _above(error),
         seen=_seen(keys, queries, size, seed),
         recurrent_bits=rows.bits,
     )
+
+
+def _above(x: Fraction) -> float:
+    """A float that is not below x."""
+    near = float(x)
+    return near if near >= x else nextafter(near, inf)
 
 
 def _keys(N: int, q: int) -> NDArray[np.float64]:
@@ -94,29 +102,6 @@ def _query(keys: NDArray[np.float64], y: tuple[int, ...], c: float) -> NDArray[n
     """(2q+1,): the coefficients of -c·Π (t - t_j)², lowest first."""
     roots = keys[list(y), 1].repeat(2)
     return np.asarray(-c * np.poly(roots)[::-1], dtype=np.float64)
-
-
-def _error(keys: NDArray[np.float64], a: NDArray[np.float64], y: tuple[int, ...]) -> float:
-    """Σ_{j∈y} |α_j - 1/q| + Σ_{j∉y} α_j, each score anywhere in its interval, plus softmax's rounding."""
-    m, N, q = len(a), len(keys), len(y)
-    with ctx.workprec(128):
-        weights = [_weight(a, row, m) for row in keys]
-        total = sum(weights, arb(0))
-        error = sum((abs(weights[j] / total - arb(1) / q) for j in y), arb(0))
-        error += sum((weights[j] / total for j in set(range(N)) - set(y)), arb(0))
-        return float((error + (2 * N + 16) * arb(2) ** -52).upper())
-
-
-def _weight(a: NDArray[np.float64], row: NDArray[np.float64], m: int) -> arb:
-    """e^s as a ball: s in rational numbers, and around it the error of a sum of m rounded products."""
-    products = [Fraction(float(x)) * Fraction(float(k)) for x, k in zip(a, row, strict=True)]
-    s, off = sum(products), sum(map(abs, products)) * m * _U / (1 - m * _U)
-    return arb(_rational(s), _rational(off)).exp()
-
-
-def _rational(x: Fraction | int) -> arb:
-    whole = Fraction(x)
-    return arb(fmpq(fmpz(whole.numerator), fmpz(whole.denominator)))
 
 
 def _seen(

@@ -6,6 +6,7 @@
     bound depth             CANNOT: every theorem and route, with rows, architecture, logs
     weights fits            CAN: the rules that follow saved weights; a model's layers in an architecture
     tasks                   what a task asks, for these rules; rules.md says why they are sound
+    averages                how far a unit is from the averages that it is asked for
     worst                   RIGHT EVERYWHERE: one trained layer on all inputs, with one_layer, rounding, balls
 
 Whoever believes this package and the theorems that it names needs to believe no other line of the project.

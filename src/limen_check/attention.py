@@ -13,9 +13,25 @@ from limen_check.files import expect, need
 from limen_check.scores import Gain, Match, Scores, Table, matched
 from limen_check.state import State
 from limen_check.tasks import NO_FACTS, PLACE, TOKEN, Class, Facts, Line, Listed, Number, Read
-from limen_check.vectors import ONE, ZERO, Form, Joint, Matrix, Vec, above, exp_above, power
+from limen_check.vectors import ONE, ZERO, Form, Format, Joint, Matrix, Vec, above, exp_above, power
 
 Digits = list[tuple[Number, Number, dict[Any, Any]]]  # of the key, of the query, which one is asked for
+
+
+def weight(f: Format, length: int, n: int, gap: Fraction) -> Fraction:
+    """At least the computed weight of n tokens that score `gap` less than another, relative to it."""
+    if n == 0:
+        return ZERO
+    need(gap > 0, "another token may score as much")
+    each = exp_above(-gap * (1 - 2 * f.acc))
+    return n * each * (4 if each < power(f.least + 2) * length else 1 + power(-12))
+
+
+def blur(f: Format, grown: Fraction, stray: Fraction) -> Fraction:
+    """L3: how far what is read is from the value of the token that is ahead, in parts of the largest."""
+    stray = stray * (1 + f.u) ** 4 * grown
+    need(stray < Fraction(1, 64), "too much weight elsewhere")
+    return 4 * stray + (0 if 4 * stray < f.u else (1 + f.u) ** 2 * (1 + 4 * f.acc) - 1)
 
 
 @dataclass(eq=False)
@@ -64,19 +80,11 @@ class Ask:
         return Vec.of({}, err)
 
     def weight(self, n: int, gap: Fraction) -> Fraction:
-        """At least the computed weight of n tokens that score `gap` less than another, relative to it."""
-        if n == 0:
-            return ZERO
-        need(gap > 0, "another token may score as much")
-        each = exp_above(-gap * (1 - 2 * self.f.acc))
-        return n * each * (4 if each < power(self.f.least + 2) * self.state.length else 1 + power(-12))
+        return weight(self.f, self.state.length, n, gap)
 
     def blurred(self, v: Vec, stray: Fraction) -> Vec:
         """L3: what is read, unrounded, where the token with the highest score has the value v."""
-        u, acc = self.f.u, self.f.acc
-        stray = stray * (1 + u) ** 4 * self.state.grown
-        need(stray < Fraction(1, 64), "too much weight elsewhere")
-        share = 4 * stray + (0 if 4 * stray < u else (1 + u) ** 2 * (1 + 4 * acc) - 1)
+        share = blur(self.f, self.state.grown, stray)
         reach = {c: above(share * self.cap(c)) + (self.dust(c) if stray else 0) for c in self.columns}
         return v.plus(Vec.of({}, {c: (-e, e) for c, e in reach.items()}))
 

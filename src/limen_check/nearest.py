@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import groupby, pairwise
+from math import lcm
 from typing import Any
 
 from limen_check.attention import Ask
@@ -22,16 +23,19 @@ def nearest(ask: Ask, d: Class) -> Vec:
     need(not more and _told(ask, d, x, y), "not one point is compared with another")
     by_place = _places(scores, d, y)
     falls = min((a - b for a, b in pairwise(by_place)), default=ZERO)
-    gaps, least = [], []
-    inner, points = scores.S[x, y].fractions(), scores.k.keys[y]
-    for asker in scores.q.keys[x]:
-        each = [(point, b + next(inner)) for point, b in zip(points, scores.B[y].rows(), strict=True)]
-        told = sorted((near(asker, point), score) for point, score in each)  # type: ignore[misc]
+    table, points, wide = scores.S[x, y], scores.k.keys[y], max(by_place) - min(by_place)
+    add, gaps, least = scores.B[y], list[Fraction](), list[Fraction]()
+    scale = lcm(*(v.denominator for v in add.levels))
+    added, den = [int(v * scale) * table.den for v in add.rows()], scale * table.den  # all in whole numbers
+    for asker, row in zip(scores.q.keys[x], table.all(), strict=True):
+        how_near = near(asker)  # type: ignore[misc]
+        each = [v * scale + b for v, b in zip(row, added, strict=True)]
+        told = sorted(zip(map(how_near.__getitem__, points), each, strict=True))
         groups = [[score for _, score in group] for _, group in groupby(told, lambda pair: pair[0])]
-        gaps += [falls - (max(group) - min(group)) for group in groups]
-        wide = max(by_place) - min(by_place)
-        gaps += [min(b) - max(a) - wide for a, b in pairwise(groups)]
-        least.append(min(map(min, groups)))
+        gaps.append(falls - Fraction(max(group[-1] - group[0] for group in groups), den))
+        ahead = [b[0] - a[-1] for a, b in pairwise(groups)]
+        gaps += [Fraction(min(ahead), den) - wide] if ahead else []
+        least.append(Fraction(min(group[0] for group in groups), den))
     gain = scores.A | {x: scores.A[x].plus(Column.of(least))}
     stray = ask.others([d], scores.s + min(by_place), gain, scores.err)
     stray += ask.weight(d.count - 1, min(gaps) - 2 * scores.err)

@@ -10,7 +10,7 @@ from limen_check.attention import Ask, moved
 from limen_check.files import Refused, need
 from limen_check.scores import Scores, matched
 from limen_check.tasks import NO_FACTS, OTHER, PLACE, TOKEN, Class, Facts, Listed, Number, Read, listed
-from limen_check.vectors import ONE, ZERO, Column, Form, Vec, above, level, power
+from limen_check.vectors import ONE, ZERO, Column, Form, Format, Vec, above, level, power
 
 # Who satisfies the facts scores gain + low or more, any other token of the class gain + off or less; `even`:
 # those that satisfy the facts score the same, exactly.
@@ -152,28 +152,40 @@ def share(ask: Ask, d: Class) -> Vec:
     """R10: tokens with exactly the highest score, all of some classes and κ of d, share the weight alike."""
     scores, value = ask.scores(d), ask.value[d.name]
     m = matched(scores)
-    need(ask.state.short and d.count <= 1 << 20, "the input is too long for sums in this precision")
     need(scores.err == 0 and m.low == m.high and ask.before(d), "scores that vary, or later")
     base, facts = scores.s + m.low, ask.relation(m, d)
     on = [e for e in ask.seen if e != d and ask.before(e) and ask.scores(e).exactly(base, m.gain)]
     stray = ask.others([d, *on], base, m.gain, ZERO)
     stray += ZERO if m.cost is None else ask.weight(d.count, m.cost)
-    need(stray < Fraction(1, 64) and (not m.pairs or bool(on)), "too much weight elsewhere, or nobody shares")
+    need(not m.pairs or bool(on), "nobody shares")
     facts, low, high = (facts, {}, _fixed(value)) if facts else two_values(ask, value, d)
     rest, fixed = 0 if m.pairs else 1, sum(e.count for e in on)
-    valued = sum(e.count for e in ask.seen if any(v.cap for v in ask.value[e.name].forms.values()))
-    uneven = 0 if 16 * stray < ask.f.acc else 2 * stray + 2 * (fixed + d.count) * ask.f.acc
-    uneven += ask.state.length * power(ask.f.least - ask.f.t)  # weights that are subnormal
-    slack = (1 + ask.f.u) ** 2 / (1 - (valued + 8) * ask.f.acc - uneven) - 1
+    valued = sum(e.count for e in (d, *on) if any(v.cap for v in ask.value[e.name].forms.values()))
+    need(d.count <= 1 << 20, "too many tokens share")
+    stray *= (1 + ask.f.u) ** 4 * ask.state.grown
+    uneven = evenly(ask.f, fixed + d.count, valued, stray, ask.state.length)
     columns, err, counts = {}, {}, tuple(range(d.count + 1))
     for c in ask.columns:
         always = sum((e.count * _fixed(ask.value[e.name]).get(c, ZERO) for e in on), ZERO)
         one, two, all_of = high.get(c, ZERO), low.get(c, ZERO), fixed + rest * d.count
         sums = [always + κ * one + rest * (d.count - κ) * two for κ in counts]
         columns[c] = Column.of([v / (all_of + (1 - rest) * κ) for κ, v in enumerate(sums)])
-        off, (lo, hi) = above((slack + 2 * stray) * ask.cap(c)) + ask.dust(c), value[c].err
+        off, (lo, hi) = above(uneven * ask.cap(c)) + ask.dust(c), value[c].err
         err[c] = min(ZERO, lo) - off, max(ZERO, hi) + off
     return Vec.table(Number(Read("count", d.name, facts)), counts, columns).plus(Vec.of({}, err))
+
+
+def evenly(f: Format, sharers: int, valued: int, stray: Fraction, length: int) -> Fraction:
+    """R10: how far what is read is from the mean of those that share, in sizes of the largest value.
+
+    So many share, so many of them have a value that is not 0; all others of the text weigh `stray`.
+    """
+    need(8 * sharers * f.acc <= 1, "the input is too long for sums in this precision")
+    need(stray < Fraction(1, 64), "too much weight elsewhere")
+    normaliser = 0 if 16 * stray < f.acc else 4 * stray + 2 * sharers * f.acc
+    normaliser += length * power(f.least - f.t)  # weights that are subnormal
+    need(normaliser < Fraction(1, 2), "too many weights are subnormal")
+    return (1 + f.u) ** 2 / (1 - (valued + 8) * f.acc - normaliser) - 1 + 4 * stray
 
 
 def two_values(ask: Ask, v: Vec, d: Class) -> tuple[Facts, dict[int, Fraction], dict[int, Fraction]]:

@@ -48,10 +48,10 @@ def _ahead(scores: Scores, x: Any, y: Any, π: Mapping[Any, Any], B: int) -> lis
     A digit below B is 0 at all first tokens.  Of one that B divides first tokens have some rows alone.
     """
     need(isinstance(y, Number) and y.of == PLACE, "no place is asked for")
-    top = y.div * (y.mod or 1 << 62)
-    if B % top == 0:
+    top = y.div * y.mod  # 0: a digit without an end
+    if top and B % top == 0:
         return []
-    need((B % y.div == 0 or y.div % B == 0) and (y.mod == 0 or top % B == 0), "blocks across digits")
+    need((B % y.div == 0 or y.div % B == 0) and top % B == 0, "blocks across digits")
     size, keys = max(1, B // y.div), scores.k.keys[y]
     inner, add, found = scores.S[x, y].fractions(), scores.B[y].rows(), list[Fraction]()
     for a in scores.q.keys[x]:

@@ -1,6 +1,6 @@
 """What is known of every class of tokens while a model runs: its vector, and what its fields may be (R0)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
@@ -15,6 +15,22 @@ from limen_check.vectors import Column, Format, Matrix, Vec, exp_above
 _ROWS = 1 << 21  # of a table
 
 
+def rounded(model: Model, name: str, number: Callable[[float], Fraction]) -> Matrix:
+    """A weight as it is used, rounded: column -> row -> what is not 0.  A vector is row 0."""
+    found, (shape, numbers) = dict[int, dict[int, Fraction]](), model.weights[name]
+    for i, v in enumerate(numbers):
+        if v and number(v):
+            found.setdefault(i % shape[-1], {})[i // shape[-1]] = number(v)
+    return found
+
+
+def growth(f: Format, length: int) -> tuple[bool, Fraction]:
+    """Whether sums of so many numbers ≥ 0 are within 1/8, and the factor that they are within."""
+    room, n, log = length * f.acc, Fraction(length), length.bit_length()  # e^log > n
+    short = room * 8 <= 1
+    return short, 1 / (1 - room) if short else min(n, exp_above(min(room, Fraction(log))))
+
+
 class State:
     """`x` holds the vector of each class after the layers so far; hints, untrusted, say where classes look.
 
@@ -27,13 +43,10 @@ class State:
         self.classes = {c.name: c for c in spec.classes}
         self.text = [c for c in spec.classes if not c.view]  # each token once
         self.length = sum(c.count for c in self.text)
-        room = self.length * f.acc
-        self.short = room * 8 <= 1  # then sums of n numbers ≥ 0 are within 1/8
         need(self.length > 0, "an empty input")
-        n, log = Fraction(self.length), self.length.bit_length()  # e^log > n
-        self.grown = 1 / (1 - room) if self.short else min(n, exp_above(min(room, Fraction(log))))
+        self.short, self.grown = growth(f, self.length)
         self.number = lru_cache(None)(lambda v: f.rn(Fraction(v)))
-        self.matrix, self._table = lru_cache(None)(self._rounded), lru_cache(64)(self._columns)
+        self.matrix, self._table = lru_cache(None)(self._matrix), lru_cache(64)(self._columns)
         looks, self.recode = hints.get("looks", []), hints.get("recode", {})
         typed(looks, [[int | str]], "hints: looks")
         typed(self.recode, {str: [int]}, "hints: recode")
@@ -44,13 +57,8 @@ class State:
         self.looks = {(f"{look[0]}.{look[1]}", *look[2:4]): look[4:] for look in looks}
         self.x = self._embedded()
 
-    def _rounded(self, name: str) -> Matrix:
-        """A weight as it is used, rounded: column -> row -> what is not 0.  A vector is row 0."""
-        found, (shape, numbers) = dict[int, dict[int, Fraction]](), self.model.weights[name]
-        for i, v in enumerate(numbers):
-            if v and self.number(v):
-                found.setdefault(i % shape[-1], {})[i // shape[-1]] = self.number(v)
-        return found
+    def _matrix(self, name: str) -> Matrix:
+        return rounded(self.model, name, self.number)
 
     def vector(self, name: str) -> Vec:
         return Vec.of({c: column[0] for c, column in self.matrix(name).items()})

@@ -16,7 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 from limen_check.files import Refused, need
 from limen_check.tasks import TOKEN, Class, Number, Steps
-from limen_check.vectors import NONE, ONE, ZERO, Column, Form, Format, Interval, Vec, exponent, grain, power
+from limen_check.vectors import (
+    NONE,
+    ONE,
+    ZERO,
+    Column,
+    Form,
+    Format,
+    Interval,
+    Vec,
+    exp_above,
+    exponent,
+    grain,
+    power,
+)
 
 if TYPE_CHECKING:
     from limen_check.memory import Memory
@@ -226,6 +239,11 @@ class Followed:
         adds = self.s.length * max(sum(map(abs, part), ZERO) for part in parts)
         return total, adds, min((grain(v) for part in parts for v in part), default=ONE)
 
+    def _orders(self) -> Fraction:
+        """How far a quotient of sums of weights ≥ 0 may be off, each added up in an order of its own."""
+        n, u = Fraction(self.s.length), self.f.u
+        return min(4 * n * n, exp_above(min(4 * n * u, Fraction(4 * self.s.length.bit_length()))))
+
     def _wild(self, name: str, b: int) -> Interval:
         """What tokens behind the first strange step may read in column b.
 
@@ -253,7 +271,7 @@ class Followed:
                 dust = 16 * self.s.length * power(f.least - f.t + 1) * sum(x.cap for x in q.forms.values())
                 surely = self._first(q) >= max(_WEIGHT, dust)
                 need(weighs and surely, "negative features, or nothing is surely read")
-                top = 2 * power(max(0, exponent(cap) + 1)) if cap else ZERO
+                top = 2 * self._orders() * power(max(0, exponent(cap) + 1)) if cap else ZERO
         strange = [
             self._dot(q.const, {a: v for (a, at), v in self.add[c.name, i].items() if at == b})
             for c in self.classes

@@ -23,11 +23,10 @@ A sceptic reads here whether this is the task; everything else is derived from t
 """
 
 from collections import namedtuple
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from itertools import product
-from math import prod
+from math import lcm, prod
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -124,7 +123,7 @@ class Spec:
     sums: tuple[int, ...] = ()
     machine: Machine | None = None
     steps: Steps | None = None
-    nearness: Callable[[int, int], Any] | None = None  # of a query's id and a point's: larger is nearer
+    nearness: Callable[[int], Sequence[int]] | None = None  # of a query's id, of all points: more is nearer
     wrong: tuple[str, ...] = ()  # of those that ask: who must say 0, whatever else is known
     ids: Mapping[str, frozenset[int]] = field(default_factory=dict)
     written: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
@@ -278,17 +277,18 @@ def _sparse_average(n: int, q: int) -> Spec:
 def _nearest_neighbor(n: int, D: int, g: int) -> Spec:
     """Points in {-g..g}^D without 0 and their labels in turn, then a point: the label of the nearest?
 
-    A cosine s/(|q||v|) rises with s|s|/|v|².  Labels are the ids behind those of points.
+    A cosine s/(|q||v|) rises with s|s|/|v|², a whole number of parts of 1 if all |v|² divide their number.
+    Labels are the ids behind those of points.
     """
-    need(D <= 8 and g <= 8 and (2 * g + 1) ** D <= 1 << 8, "too many points to look at")
+    need(D <= 10 and g <= 15 and (2 * g + 1) ** D <= 1 << 10, "too many points to look at")
     base, points = 2 * g + 1, (2 * g + 1) ** D
+    vectors = [[i // base**j % base - g for j in range(D)] for i in range(points)]
+    squares = [sum(map(mul, v, v)) for v in vectors]
+    parts = lcm(*filter(None, squares))
 
-    def vector(i: int) -> list[int]:
-        return [i // base**j % base - g for j in range(D)]
-
-    def nearness(q: int, i: int) -> Fraction:
-        v, s = vector(i), sum(map(mul, vector(q), vector(i)))
-        return Fraction(s * abs(s), sum(map(mul, v, v)))
+    def nearness(q: int) -> list[int]:
+        inner = (sum(map(mul, vectors[q], v)) for v in vectors)
+        return [s * abs(s) * (parts // max(1, square)) for s, square in zip(inner, squares, strict=True)]
 
     classes = Class("points", 0, 0, 2, n, 0, points), Class("labels", 0, 1, 2, n, points, points + 2)
     found = Number(Read("nearest", "points", NO_FACTS, PLACE), 2)
@@ -327,7 +327,7 @@ def _dyck(n: int, k: int, D: int) -> Spec:
 
 def _dyck_by_steps(n: int, k: int, D: int, segments: int) -> Spec:
     """The same: a state is the first bracket's kind and those that are open; behind a fault all is wrong."""
-    need(D <= 64 and k ** (D + 1) * k <= 1 << 10 and segments <= 2, "a stack too deep to be followed")
+    need(D <= 64 and k ** (D + 1) * k <= 1 << 10, "a stack too deep to be followed")
     stacks = [stack for h in range(D + 1) for stack in product(range(k), repeat=h)]
     states: list[Any] = [None, *((kind, stack) for kind in range(k) for stack in stacks)]
 
@@ -339,11 +339,12 @@ def _dyck_by_steps(n: int, k: int, D: int, segments: int) -> Spec:
 
     pairs = [(state, read) for state in states for read in range(2 * k)]
     field = Number(Cell("step", len(pairs)))
-    classes = text(
-        *([("first", 1, 0, 2 * k), ("rest", n - 1, 0, 2 * k)] if segments == 2 else [("text", n, 0, 2 * k)]),
-        last="last",
-    )
-    wild = [replace(c, name=c.name + "~", view=True) for c in classes if c.count > 1 or c.view]
+    cuts = {1: {"text": n}, 2: {"first": 1, "rest": n - 1}, 3: {"first": 1, "rest": n - 2, "last": 1}}
+    need(segments in cuts and min(cuts[segments].values()) >= 0, "a text that is cut otherwise")
+    parts = [(name, count, 0, 2 * k) for name, count in cuts[segments].items()]
+    classes = text(*parts, last="" if segments == 3 else "last")
+    behind = [c for c in classes if c.count > 1 or c.view or (segments == 3 and c.first > 0)]
+    wild = [replace(c, name=c.name + "~", view=True) for c in behind]
 
     def right(row: tuple[Any, ...]) -> int:
         after = turn(*pairs[row[0]])
@@ -372,8 +373,9 @@ def spec(task: str, segments: int = 0, how: Any = None) -> Spec:
     need(known in _SPECS, "no rule speaks of this task")
     sizes = rows.read(task).sizes
     expect(max(sizes.values()) < 1 << 256, f"{known}: a size is too large")
-    if (known, how) == ("dyck", "steps"):
-        return _dyck_by_steps(segments=segments, **sizes)
+    if (known, how) in (("dyck", "steps"), ("dyck", "shares")):
+        need(how == "shares" or segments <= 2, "a text that is cut otherwise")
+        return _dyck_by_steps(segments=3 if how == "shares" else segments, **sizes)
     if (known, how) == ("recall", "pairs"):
         return _recall_in_pairs(**sizes)
     return _SPECS[known](**sizes)

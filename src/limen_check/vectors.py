@@ -29,8 +29,9 @@ def power(e: int) -> Fraction:
 
 def exponent(x: Fraction) -> int:
     """e with 2^e ≤ |x| < 2^(e+1)."""
-    e = abs(x.numerator).bit_length() - x.denominator.bit_length()
-    return e - (abs(x) < power(e))
+    n, d = abs(x.numerator), x.denominator
+    e = n.bit_length() - d.bit_length()
+    return e - (n < d << e if e >= 0 else n << -e < d)
 
 
 def above(x: Fraction) -> Fraction:
@@ -78,8 +79,11 @@ class Format(NamedTuple):
         n, d, short = x.numerator.bit_length(), x.denominator.bit_length(), x.denominator.bit_count() == 1
         if short and n <= self.t and d <= self.t - self.least and n - d <= 1 - self.least:
             return x  # it is one
-        unit = power(max(exponent(x), self.least) - self.t + 1)
-        y = round(x / unit) * unit
+        e = max(exponent(x), self.least) - self.t + 1  # a multiple of 2^e
+        n, d = x.numerator << max(0, -e), x.denominator << max(0, e)
+        whole, rest = divmod(n, d)
+        whole += 2 * rest > d or (2 * rest == d and whole & 1)
+        y = Fraction(whole << max(0, e), 1 << max(0, -e))
         need(abs(y) <= self.largest, "a number overflows")
         return y
 
@@ -181,18 +185,28 @@ class Form:
 
     @cached_property
     def step(self) -> Fraction | None:
-        """A power of two of which it is surely a multiple; None if its values are not known exactly."""
-        if self.err != NONE or self.many:
+        """A power of two of which it is surely a multiple; None if its values are not known exactly.
+
+        Of `many` values one that divides every part: so it divides every sum of parts.
+        """
+        if self.err != NONE:
             return None
+        if self.many:
+            parts = [v for v in (self.const, *chain(*(x.levels for x in self.terms.values()))) if v]
+            return min(map(grain, parts)) if all(v.denominator.bit_count() == 1 for v in parts) else None
         need(all(v.denominator.bit_count() == 1 for v in self.values), "a number that no format has")
         return min((grain(v) for v in self.values if v), default=ONE)
 
     def rounded(self, f: Format) -> "Form":
-        """Rounding to the nearest is monotone: the ends of an interval go to the ends of its image."""
+        """Rounding to the nearest is monotone: the ends of an interval go to the ends of its image.
+
+        Multiples of a step, at most 2^t of them on either side of 0, are numbers of the format.
+        """
         low = min(f.rn(v + self.err[0]) - v for v in self.values)
         high = max(f.rn(v + self.err[1]) - v for v in self.values)
         if self.many:
-            slack = above(f.u * self.cap) + f.tiny + power(f.least - f.t)
+            held = self.step is not None and f.u * self.cap <= self.step >= power(f.least - f.t + 1)
+            slack = ZERO if held else above(f.u * self.cap) + f.tiny + power(f.least - f.t)
             low, high = self.err[0] - slack, self.err[1] + slack
         return self if (low, high) == self.err else Form(self.const, self.terms, (low, high))
 

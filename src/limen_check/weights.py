@@ -1,12 +1,14 @@
 """CAN: a positive margin on EVERY input, from a model's files, its task and untrusted hints; or a refusal.
 
 The arithmetic: every operation's result is rounded to the nearest number of the format; sums inside one
-operation are accumulated with 24 bits (53 in float64), in any order; an exponential errs by less than 2^-16.
+operation are accumulated with 24 bits (53 in float64), in any order; an exponential errs by less than 2^-16,
+that of 0 by nothing.
 """
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -20,6 +22,7 @@ from limen_check import (
     pooling,
     readout,
     recurrent,
+    shares,
     sparse,
     steps,
 )
@@ -73,7 +76,8 @@ def _softmax(state: State, at: str, call: Call) -> dict[str, Vec]:
                 got = _in_blocks(ask, look, call.number("B"))
             else:
                 if call.name == "hard":
-                    need(look[0] in ("one", "back", "average"), "hard attention reads one token, or no claim")
+                    sure = look[0] in ("one", "found", "back", "average")
+                    need(sure, "hard attention reads one token, or no claim")
                 elif call.name != "softmax":
                     _in_sight(ask, look, call.number("W", default=call.arguments.get("last", "")))
                 got = _read(ask, look)
@@ -141,8 +145,12 @@ def margin(model: Model, task: str, precision: str, thoughts: int, hints: Mappin
     need(not header["norm"] and header["residual"], "norms, or no residual sums")
     layers, locals_ = parse_stack(header["architecture"]), header["locals"]
     expect(len(locals_) in (0, len(layers)), "locals: none, or one a layer")
-    hidden = [0 if local is None else _hidden(local) for local in locals_ or [None] * len(layers)]
+    hidden = [() if local is None else _hidden(local) for local in locals_ or [None] * len(layers)]
     _all_weights(model, layers, hidden)
+    if hints.get("how") == "shares":
+        need(not thoughts, "a chain of thought")
+        return shares.margin(model, spec(task, how="shares"), f, layers, hidden)
+    need(all(len(many) < 2 for many in hidden), "a function of two hidden layers")
     followed = {call.name for layer in layers for call in layer} <= _FOLLOWED
     need(followed or hints.get("how") != "steps", "a mixer that is not followed along a machine")
 
@@ -169,14 +177,15 @@ def margin(model: Model, task: str, precision: str, thoughts: int, hints: Mappin
     return least
 
 
-def _hidden(local: str) -> int:
-    """The units of a position-wise function."""
+def _hidden(local: str) -> tuple[int, ...]:
+    """The units of a position-wise function, one or two layers of them."""
     call = parse_call(local)
-    need(call.name == "mlp" and call.arguments.keys() == {"hidden"}, "a function that is no ReLU layer")
-    return call.number("hidden")
+    known = call.arguments.keys() in ({"hidden"}, {"hidden", "hidden2"})
+    need(call.name == "mlp" and known, "a function that is no ReLU layer")
+    return tuple(call.number(name) for name in ("hidden", "hidden2") if name in call.arguments)
 
 
-def _all_weights(model: Model, layers: list[tuple[Call, ...]], hidden: list[int]) -> None:
+def _all_weights(model: Model, layers: list[tuple[Call, ...]], hidden: list[tuple[int, ...]]) -> None:
     """Every weight is there, with its shape, and no other."""
     header, width = model.header, model.header["width"]
     expect(width >= 1 and header["answers"] >= 1, "width and answers are at least 1")
@@ -187,8 +196,8 @@ def _all_weights(model: Model, layers: list[tuple[Call, ...]], hidden: list[int]
             need(call.name in _MIXERS, f"no rule speaks of {call.name}")
             need(call.number("h", default=1) <= _HEADS, "too many heads to look at")
             shapes |= {f"{i}.{j}.{w}": shape for w, shape in _MIXERS[call.name][0](call, width).items()}
-        local = {"W1": (width, many), "b1": (many,), "W2": (many, width), "b2": (width,)}
-        shapes |= {f"{i}.local.{w}": shape for w, shape in local.items() if many}
+        for j, (into, out) in enumerate(pairwise((width, *many, width)) if many else (), 1):
+            shapes |= {f"{i}.local.W{j}": (into, out), f"{i}.local.b{j}": (out,)}
     if header["readout"] == "linear":
         shapes |= {"readout.U": (width, header["answers"]), "readout.u": (header["answers"],)}
     need(sum(map(prod, shapes.values())) <= 1 << 23, "too large")

@@ -23,10 +23,14 @@ from limen_check.balls import ONE, PLACES, Ball, Vec, dot, root, vec
 from limen_check.files import Model, expect, need, rational
 from limen_check.one_layer import EPSILON, Head, Layer, Table, read
 from limen_check.rounding import error
-from limen_check.text import Call, parse_call
+from limen_check.text import Call, parse_call, parse_stack
 
-_GRID, _DEEPEST, _LARGEST, _QUESTIONS = 16, 4096, 1 << 56, 1 << 20
+_GRID, _DEEPEST, _LARGEST, _QUESTIONS, _MASKS = 16, 4096, 1 << 56, 1 << 20, 1 << 22
 _PASSES, _CLOSE = 8, 1 << 24  # of Dinkelbach's iteration, and where it may stop; any are sound
+_WORK, _FUNCTION = (
+    1 << 30,
+    1 << 7,
+)  # whole numbers computed, in a minute or two; an exp takes as long as these
 Mask = tuple[tuple[int, ...], ...]  # the tokens that may stand at each position
 
 
@@ -64,15 +68,16 @@ def promise(text: str) -> Promise:
     return made(call)
 
 
-def _some(count: int, numbers: int) -> None:
-    need(0 < count * numbers <= _QUESTIONS, "too large")
+def _some(count: int, numbers: int, masks: int) -> None:
+    """So many cases with so many answers each; all masks together hold no more than `read` allows."""
+    need(0 < count * numbers <= _QUESTIONS and masks <= _MASKS, "too large")
 
 
 def _table(call: Call) -> Promise:
     """eva, index: values f(0) … f(n-1) below S, then x; f(x) = a."""
     n = call.number("n", most=1 << 10)
     S = n if call.name == "eva" else call.number("S", 2, 1 << 10)
-    _some(n * S, S)
+    _some(n * S, S, n * n * max(n, S))
     every, cases = tuple(range(S)), []
     for x in range(n):
         for a in range(S):
@@ -87,7 +92,7 @@ def _retrieval(call: Call) -> Promise:
     expect(
         type(absent) is bool and n + bool(absent) <= keys, "retrieval: absent is true or false, n at most 2^D"
     )
-    _some(keys * (n * V + 1), V + 1)
+    _some(keys * (n * V + 1), V + 1, n * keys * keys * (V + 1))
     need(keys * keys * V <= _QUESTIONS, "too large")  # tokens of the masks: each key's others are listed
     cases = []
     for key in range(keys):
@@ -106,7 +111,7 @@ def _recall(call: Call) -> Promise:
     n, V = call.number("n", most=1 << 10), call.number("V", 2, 1 << 10)
     need(call.number("q", default=1) == 1, "several answers")
     expect(2 * n <= V, "recall: V is at least 2n")
-    _some(V * n * V, V)
+    _some(V * n * V, V, n * V * V)
     cases, every = [], tuple(range(V))
     for key in range(V):
         others = tuple(t for t in every if t != key)
@@ -124,10 +129,40 @@ _TASKS: dict[str, tuple[set[str], Callable[[Call], Promise]]] = {
 }  # fmt: skip
 
 
+def work(model: Model, text: Promise, proof: list[list[list[int]]]) -> tuple[int, int]:
+    """About how many whole numbers a check computes, for its tables and for the proof; known beforehand.
+
+    A leaf goes through the table of all tokens at all positions, once a pass and head.  Ranges of ReLUs, and
+    of the numbers behind a norm, are found again where the mask changes: with s splits by tokens at most
+    1 + 5s times a case; see rules.md.
+    """
+    h, steps = model.header, [step[:1] for tree in proof for step in tree]
+    leaves, splits = steps.count([0]), steps.count([2])
+    local, norm, D = (h["locals"] or [None])[0], h["norm"], h["width"]
+    hidden = 0 if local is None else parse_call(local).number("hidden", 0, 1 << 12, 0)
+    table, asked, cases = text.length * text.vocab, len({x for x, _, _ in text.cases}), len(text.cases)
+    heads = keys = values = passes = 0
+    for call in parse_stack(h["architecture"])[0]:
+        many, d = call.number("h", 1, 1 << 10, 1), call.number("d", 1, 1 << 12, 1)
+        d_k = call.number("d_k", 1, 1 << 12, d)
+        heads, keys, values = heads + many, keys + many * d_k, values + many * d
+        passes += _PASSES * many * (2 * d_k if call.name in ("delta", "gated_delta") else 1)
+    read = table * (2 * D * (keys + values) + asked * (keys + _FUNCTION * heads) + _FUNCTION * keys)
+    read += _PASSES * sum(len(w.numbers) for w in model.weights.values())
+    made = (text.answers + hidden + norm * (D + asked * D)) * (table + D) * values
+    made += (text.answers + asked) * hidden * D
+    masks = (cases + 5 * splits) * table * (4 * (hidden + norm * D) * passes + values)
+    each = table * (passes + bool(hidden) * values) + 4 * D + hidden * (values + _FUNCTION) + 4 * _FUNCTION
+    trees = len(steps) * (hidden + _FUNCTION) + (len(proof) + 2 * splits) * table * (1 + len(text.keys))
+    return read + made, masks + leaves * each + trees
+
+
 def check_everywhere(c: dict[str, Any], model: Model) -> str:
     """Refused unless the margin is at least the one claimed on every input, and that beats all rounding."""
     need(c["weights"] == model.digest, "these are other weights")
     text = promise(c["task"])
+    numbers = sum(work(model, text, c["proof"]))
+    expect(numbers <= _WORK, f"the check would compute {numbers:,} numbers; at most {_WORK:,} are computed")
     layer = read(model, text.length, text.vocab, text.answers, sorted({asked for asked, _, _ in text.cases}))
     least = rational(c["margin"])
     need(0 < least < 1 << 32, "no positive margin")

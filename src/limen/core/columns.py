@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 
 from limen.core.errors import unknown
 
@@ -27,13 +29,15 @@ class Columns:
     def width(self) -> int:
         return sum(size for _, size in self.sizes)
 
+    @cached_property  # asked for once for every unit of a large function
+    def _places(self) -> dict[str, slice]:
+        stops = accumulate(size for _, size in self.sizes)
+        return {name: slice(stop - size, stop) for (name, size), stop in zip(self.sizes, stops, strict=True)}
+
     def __getitem__(self, name: str) -> slice:
-        first = 0
-        for other, size in self.sizes:
-            if other == name:
-                return slice(first, first + size)
-            first += size
-        raise unknown("part of the residual stream", name, [n for n, _ in self.sizes])
+        if name not in self._places:
+            raise unknown("part of the residual stream", name, [*self])
+        return self._places[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(name for name, _ in self.sizes)

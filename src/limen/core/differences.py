@@ -61,6 +61,7 @@ def _softmax(stack: Architecture) -> bool:
 
 STACKS: dict[str, Callable[[Architecture], bool]] = {
     "any": lambda stack: True,
+    "full layers": _softmax,
     "one full layer": lambda stack: _softmax(stack) and len(stack.layers) == 1,
     "several full layers": lambda stack: _softmax(stack) and len(stack.layers) > 1,
     "a recurrence": lambda stack: _kinds(stack) == {False} and not _mixer("log_linear")(stack),
@@ -118,6 +119,16 @@ DIFFERENCES = (
         "n log n bits.",
         ("two_sum_any",),
         "one full layer",
+    ),
+    Difference(
+        Relation.CORRECTED,
+        "sanford2023",
+        "slide “Theorem (Sanford et al. 2023)” on that task",
+        "single-layer full attention … can solve 2-Sum",
+        "The slides ask for any pair. There, with H = 1, d = 3, p = O(log n), one layer CANNOT: limen decide "
+        "two_sum_any. The theorem holds for the form here, in which the last token asks.",
+        ("two_sum",),
+        "full layers",
     ),
     Difference(
         Relation.EQUAL,

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import limen_check
@@ -13,6 +15,7 @@ from limen.core.certificate import Proof, decode, encode
 from limen.core.errors import BadInput
 
 Files = tuple[bytes, bytes]  # model.json, model.safetensors
+Rows = Sequence[Sequence[float]]
 
 _REMEMBERED = 4096  # certificates that are not derived twice
 
@@ -57,6 +60,16 @@ def check(content: bytes, files: Files | None) -> limen_check.Checked:
         return _checked(content, files)
     except limen_check.Malformed as error:
         raise BadInput(str(error)) from error
+
+
+def averaging_error(keys: Rows, queries: Rows, q: int) -> Fraction | None:
+    """What the kernel derives of a unit that averages over sets (R29); None where it derives nothing."""
+    from limen_check.averages import averaging_error  # loaded by those who ask about averages alone
+
+    try:
+        return averaging_error(keys, queries, q)
+    except limen_check.Refused:
+        return None
 
 
 @lru_cache(maxsize=_REMEMBERED)
