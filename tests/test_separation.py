@@ -103,6 +103,8 @@ def test_what_is_counted_is_not_run_nor_named_by_its_place() -> None:
     [
         ("eva(n=16)", "hard(h=1,d=4)"),
         ("index(n=2^20,S=16)", "hard(h=1,d=4,d_k=20)"),
+        ("retrieval(n=1048576,D=30,V=12)", "hard(h=1,d=4,d_k=30)"),
+        ("retrieval(n=1000,D=12,V=12,absent=true)", "hard(h=1,d=4,d_k=13)"),
         ("composition(m=4,n1=2)", "3*hard(h=1,d=8)"),
     ],
 )
@@ -120,6 +122,17 @@ def test_the_kernel_reads_hard_attention_by_one_token_alone() -> None:
     w["0.0.Q"][:, 0] = 0
     with pytest.raises(Refused):
         derived(read(*written(c.frame(), w)), "eva(n=16)", "float32", 0, hints or {})
+
+
+@pytest.mark.parametrize("own", [0, 2])
+def test_hard_attention_says_absent_by_a_strict_lead_alone(own: int) -> None:
+    """On itself the asking token scores C·own, as much as a near miss, or as a match: a tie is refused."""
+    c = construct(Task.parse("retrieval(n=3,D=2,V=3,absent=true)"), "hard")
+    w, task, hints = c.weights(), "retrieval(n=3,D=2,V=3,absent=true)", c.hints() or {}
+    assert derived(read(*written(c.frame(), w)), task, "float32", 0, hints) == 2
+    w["0.0.K"][c.columns["asks"], 2] = own
+    with pytest.raises(Refused, match="as much"):
+        derived(read(*written(c.frame(), w)), task, "float32", 0, hints)
 
 
 def test_log_linear_reads_texts_longer_than_its_default_levels() -> None:

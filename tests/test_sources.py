@@ -146,6 +146,11 @@ def test_the_conjecture_and_the_correction_stand_where_they_are_met() -> None:
     )
     assert kinds["two_sum_any(n=8)", "softmax"] == [Relation.CORRECTED]
     assert kinds["two_sum_any(n=8)", "2*softmax"] == []
+    for stack in ("softmax(h=1,d=3)", "3*softmax"):  # the table's row of full attention has three layers
+        said = differences(Task.parse("two_sum(n=8)"), Architecture.parse(stack))
+        assert any(
+            d.kind is Relation.CORRECTED and "CANNOT: limen decide two_sum_any" in d.here for d in said
+        )
 
 
 def test_which_precision_would_do_is_said() -> None:

@@ -123,6 +123,7 @@ def ruled_out(
     task: Task, architecture: Architecture, steps: int = 0, by: Iterable[str] | None = None
 ) -> Accepted | None:
     """The evidence of CANNOT alone, by any theorem, or by one of those that are named by their ids."""
+    architecture = architecture.reaching(task.length + steps)
     if by is not None:
         known = dict(theorems())
         return Known({name: said_by(known[name], task, architecture, steps) for name in by}, {}).cannot
@@ -132,7 +133,7 @@ def ruled_out(
 
 def built(task: Task, architecture: Architecture, steps: int = 0) -> Accepted | None:
     """The evidence of CAN alone: the first construction that does it, or the machine that counting gives."""
-    found = Known({}, _ways(task, architecture, steps)).can
+    found = Known({}, _ways(task, architecture.reaching(task.length + steps), steps)).can
     return found and found[1]
 
 

@@ -54,7 +54,7 @@ def offer(construction: Construction, architecture: Architecture, steps: int) ->
     counted(steps)
     if construction.steps > steps:
         return f"needs {plural(construction.steps, 'step')} of chain of thought; given: {steps}"
-    frame, encoder = construction.frame(), False
+    frame, encoder = _frame(construction), False
     used = _used(frame, architecture)
     if used is None and not construction.steps and (seeing := as_encoder(frame)) is not None:
         used, encoder = _used(seeing, architecture), True
@@ -65,6 +65,11 @@ def offer(construction: Construction, architecture: Architecture, steps: int) ->
     if name is None:
         return f"margins are certified for formats of at least 16 bits, not for p={least}"
     return Offer(construction, encoder, name)
+
+
+@lru_cache(maxsize=_KEPT)  # with 131,072 levels of brackets it takes a second, and every step of thought asks
+def _frame(construction: Construction) -> Frame:
+    return construction.frame()
 
 
 def evidence(offered: Offer, architecture: Architecture) -> Accepted | Argued | str:
@@ -109,7 +114,9 @@ def solves(offered: Offer) -> Solves | str:
     if count > _LOOKED_AT:
         return f"{count:,} weights are too many for the kernel, which is asked about at most {_LOOKED_AT:,}"
     predicted = construction.margin(Precision.parse(offered.precision))
-    if predicted is not None and predicted < _LEAST:
+    if predicted is None:  # who knows no proof offers none; the kernel is not there to look for one
+        return f"its own proof gives no margin in {offered.precision}"
+    if predicted < _LEAST:
         return f"a margin of {predicted:.3g} is too small for the kernel's rules, so it was not asked"
     from limen_check.fits import derived  # loaded by those who ask about weights alone
 
@@ -138,7 +145,7 @@ def files_of(offered: Offer) -> Files:
 
 def frame_of(offered: Offer) -> Frame:
     """The construction's own frame, or the same as an encoder."""
-    frame = offered.construction.frame()
+    frame = _frame(offered.construction)
     if not offered.encoder:
         return frame
     seeing = as_encoder(frame)

@@ -1,15 +1,16 @@
 r"""Looking up in block-sparse attention: a block is found by the place of its first token.
 
-    K_i = T(i), the place in k signs;   message of a block: the key of its first token;   Q = 16·T(x)
+    K_i = T(i), the place in k signs;   message of a block: the key of its first token;   Q = C·T(x)
 
 Why it works.  B is a power of two, so all places of a block share their high signs, and those of its first
 token are the low ones -1: the messages differ in the high signs alone, and the low signs of x add the same
-to all of them.  The block of x scores 32 more than any other, so it is among those that are opened.  Inside
+to all of them.  The block of x scores 2C more than any other, so it is among those that are opened.  Inside
 the opened blocks and the own one it is a lookup among (k + 1)B tokens (_lookup.py): the right token scores
-32 more than any other.  λ = σ(-200) = 0 shuts the messages' own values out, in float64 up to 10^-87.
+2C more than any other, and C grows with log n as there.  λ = σ(-1024) = 0 in every format: it shuts the
+messages' own values out.
 
-Scores are 16 times whole numbers up to k: exact in every format with k ≤ 2^t, so no tie is broken by
-rounding.
+Scores are C, a power of two, times whole numbers up to k: exact in every format with k ≤ 2^t, so no tie is
+broken by rounding.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from flint import arb
 
 from limen.constructions._addresses import BinaryWords
 from limen.constructions._features import found
-from limen.constructions._lookup import C, blur, digits_margin, roundoff, stray
+from limen.constructions._lookup import blur, contrast, digits_margin, roundoff, stray
 from limen.constructions._margins import certified, holds, in_balls
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
@@ -37,6 +38,8 @@ from limen.model.model import Frame
 from limen.model.readout import Binary
 from limen.tasks.eva import Eva
 from limen.tasks.index import Index
+
+SHUT = -1024  # σ of it is 0 in every format: e^1024 overflows
 
 
 @dataclass(frozen=True)
@@ -89,20 +92,20 @@ class BlockLookup(Construction):
         fill_tables(w, frame)
         self.words.fill(w)
         identity(w["0.0.K"], at["key"], slice(0, k))
-        identity(w["0.0.Q"], at["query"], slice(0, k), C)
+        identity(w["0.0.Q"], at["query"], slice(0, k), contrast(self.task.n))
         identity(w["0.0.V"], at["value"], slice(0, b))
         identity(w["0.0.O"], slice(0, b), at["answer"])
         w["0.0.PK"][:, 0] = 1
-        w["0.0.g"][:] = -200
+        w["0.0.g"][:] = SHUT
         return w
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        k, n = self.words.k, min(self.task.length, (self.k + 1) * self.B)
-        r = roundoff(precision, C * k)
+        k, n, c = self.words.k, min(self.task.length, (self.k + 1) * self.B), contrast(self.task.n)
+        r = roundoff(precision, c * k)
         if r is None or not holds(precision, k, 1):
             return None
-        off = stray(n - 1, 2 * C, arb(0)) + stray(1, C * k, arb(0)) + (-arb(200)).exp()
+        off = stray(n - 1, 2 * c, arb(0)) + stray(1, c * k, arb(0))
         return certified(digits_margin(blur(off, n, r), bits_for(self.task.answers), r))
 
     def hints(self) -> dict[str, Any]:

@@ -5,15 +5,15 @@ r"""Counting by a share: weight spread evenly over the copies of a symbol says h
 e tokens with key 0 score 0 as the copies do: e = 1 if the token of s asks itself, 2 if the one behind it
 asks.  The weights before they are divided sum up to count + e, a whole number, exactly.  count ≥ k iff the
 share is at most 1/(k + e); the threshold 1/(k + e - 1/2) is 1/(2n + 2e) of itself or more from both sides.
+c grows with log n, so that all others vanish beside 1 for every n (`vanishing` in _lookup.py).
 """
 
 from __future__ import annotations
 
 from flint import arb
 
+from limen.constructions._lookup import vanishing
 from limen.constructions._margins import Roundoff, certified
-
-C = 64  # what one wrong bit costs; e^-64 ≈ 1.6e-28, which float64 does not see beside 1
 
 
 def share_margin(n: int, e: int, r: Roundoff) -> float | None:
@@ -21,7 +21,7 @@ def share_margin(n: int, e: int, r: Roundoff) -> float | None:
 
     The share is one weight: at most four operations inside, then rounded at most twice.
     """
-    if not (n + e) * r.acc <= 1 or not 8 * n * arb(-C).exp() < r.acc:
+    if not (n + e) * r.acc <= 1 or not 8 * n * arb(-vanishing(n)).exp() < r.acc:
         return None
     share, threshold = (1 + r.u) ** 2 * (1 + r.sums(4)) - 1, r.u
     more = arb(n + e) - arb(1) / 2

@@ -17,9 +17,9 @@ are exactly 0 or 1, however large S·(…) is; f says what the token is:
 A level below 1 or above D is a fault; if token 1 closes, that is one, too.  Counts are what they are,
 whatever was wrong before.
 
-A last head finds out whether there is a flag: every token scores 80·flag and has the value 1; the last one
-has 40 more, and the value 0.  Flags are never negative, so what holds garbage can only add to what is
-found.
+A last head finds out whether there is a flag: every token scores 80·flag and has the value 1; one token
+has 40 more, and the value 0: token 1, unless it closes, or in an encoder the last one.  Flags are never
+negative, so what holds garbage can only add to what is found.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SoftmaxDyck(Construction):
         """Columns of the embedding; those that begin with k_ are 0 at token 1."""
         own = {"one": 1, "first": 1, "last": 1, "opens": 1, "closes": 1, "odd": 1, "even": 1, "bit": self.b}
         keys = {"k_opens": 1, "k_closes": 1, "k_odd": 1, "k_even": 1, "k_bit": self.b, "k_not": self.b}
-        return own | keys | {"kind1": self.b, "fault": 1, "place": 1}
+        return own | keys | {"kind1": self.b, "closed1": 1, "fault": 1, "place": 1}
 
     def laid(self, told: int | None = None) -> tuple[tuple[tuple[str, int, int], ...], tuple[Segment, ...]]:
         """Tables, of `told` columns, and segments: token 1, those between, the last one."""
@@ -108,7 +108,11 @@ class SoftmaxDyck(Construction):
             table[:, at["one"]], table[:, at["opens"]], table[:, at["closes"]] = 1, opens, 1 - opens
             table[:, at["bit"]] = kind
             if first:
-                table[:, at["first"]], table[:, at["fault"]] = 1, 1 - opens
+                table[:, at["first"]], table[:, at["fault"]], table[:, at["closed1"]] = (
+                    1,
+                    1 - opens,
+                    1 - opens,
+                )
                 table[:, at["kind1"]] = kind
             else:
                 table[:, at["k_opens"]], table[:, at["k_closes"]] = opens, 1 - opens
@@ -200,6 +204,16 @@ class SoftmaxDyck(Construction):
         K[at["flag"]], K[at["last"]], V[at["last"]] = FOUND, BLANK, -1
         w["readout.U"][[at["any"].start, at["flag"].start, at["rest"].start], 0] = 2
         w["readout.u"][1] = 1
+
+    def any_fault(self, w: Weights, layer: int) -> None:
+        """The same where token 1 is the blank: what it scores is known, whatever was wrong before.
+
+        Its value is 0 if it opens, 1 if it closes.
+        """
+        self.any_flag(w, layer)
+        at, K, V = self.columns, w[f"{layer}.0.K"], w[f"{layer}.0.V"]
+        K[at["last"]], K[at["first"]] = 0, BLANK
+        V[at["last"]], V[at["first"]], V[at["closed1"]] = 0, -1, 1
 
     def latest(self, r: Roundoff) -> arb | None:
         """How far what is read is from what the latest token of a class has; scores are multiples of 16."""

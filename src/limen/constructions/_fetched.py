@@ -2,18 +2,20 @@ r"""Sparse averaging, first layer: each query token fetches its z, ±1; what is 
 
     score_j = c(Σ_b (2y_b - 1)·j_b + [j is a position])              value: z_j = ±1
 
-The right position scores c more than any other, and c more than the query tokens, whose keys are 0.
+The right position scores c more than any other, and c more than the query tokens, whose keys are 0; c grows
+with log n, so that what is fetched is ±1 up to a rounding for every n (_lookup.py).  Each z_j asks for
+itself, by the same scores: what it holds is known, too.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from flint import arb
 
-from limen.constructions._lookup import blur, rounded, stray
+from limen.constructions._lookup import blur, rounded, stray, vanishing
 from limen.constructions._margins import Roundoff
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
@@ -31,7 +33,11 @@ class Fetched(Construction):
     """One softmax head; the second layer is left open."""
 
     task: SparseAverage
-    C: ClassVar[int] = 64  # what a wrong bit of a position costs: e^-64 ≈ 1.6e-28
+
+    @property
+    def C(self) -> int:
+        """What a wrong bit of a position costs."""
+        return vanishing(self.task.length)
 
     @property
     def P(self) -> int:
@@ -72,9 +78,10 @@ class Fetched(Construction):
         w["embedding.one"][:] = 1
         w["embedding.sign"][:, 0] = np.array([-1.0, 1.0])
         bits, data = slice(0, P), P
-        identity(w["0.0.Q"], at["y"], bits, 2 * c)
-        w["0.0.Q"][at["asks"], bits] = -c
-        w["0.0.Q"][at["asks"], data] = c
+        for asked, asks in (("y", "asks"), ("position", "data")):
+            identity(w["0.0.Q"], at[asked], bits, 2 * c)
+            w["0.0.Q"][at[asks], bits] = -c
+            w["0.0.Q"][at[asks], data] = c
         identity(w["0.0.K"], at["position"], bits)
         w["0.0.K"][at["data"], data] = 1
         w["0.0.V"][at["z"]] = w["0.0.O"][:, at["fetched"]] = 1
@@ -89,5 +96,5 @@ class Fetched(Construction):
 
     @property
     def looks(self) -> list[list[Any]]:
-        """Each question looks at its place."""
-        return [[0, 0, 0, asker, "one", "z"] for asker in ("y", "last")]
+        """Each question looks at its place, each z at itself."""
+        return [[0, 0, 0, asker, "one", "z"] for asker in ("z", "y", "last")]

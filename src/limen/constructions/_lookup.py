@@ -60,6 +60,11 @@ def contrast(n: int) -> int:
     return 1 << (7 + bits_for(n)).bit_length()
 
 
+def vanishing(n: int) -> int:
+    """A gap of scores by which n tokens weigh nothing beside 1, also in 53 bits: e^-4C·n ≤ e^-32·n^-4.7."""
+    return 4 * contrast(n)
+
+
 def roundoff(precision: Precision, largest: int) -> Roundoff | None:
     """The errors of a precision; None if a score is too large for it, or if its errors are not relative."""
     if isinstance(precision, Float) and largest > precision.largest:

@@ -18,7 +18,8 @@ from typing import Any
 
 from limen.constructions._addresses import BinaryWords
 from limen.constructions._carries import Carry, Trip, carry_of, plain
-from limen.constructions._copies import C, share_margin
+from limen.constructions._copies import share_margin
+from limen.constructions._lookup import vanishing
 from limen.constructions._margins import Roundoff, holds, in_balls
 from limen.constructions._weights import identity, zeros
 from limen.core.architecture import Architecture
@@ -93,8 +94,8 @@ class CountingByCarry(Construction):
         marks = (at[name].start for name in ("symbol", "asks", "data"))
         self.carrier.write(part, Trip(at["s"], at["wanted"], *marks))
         identity(w["1.0.K"], at["word"], slice(0, D))
-        identity(w["1.0.Q"], at["wanted"], slice(0, D), C)
-        w["1.0.K"][at["data"], D], w["1.0.Q"][at["asks"], D] = 1, -C * D
+        identity(w["1.0.Q"], at["wanted"], slice(0, D), vanishing(self.task.n))
+        w["1.0.K"][at["data"], D], w["1.0.Q"][at["asks"], D] = 1, -vanishing(self.task.n) * D
         w["1.0.V"][at["symbol"]] = w["1.0.O"][:, at["share"]] = 1
         w["readout.U"][at["threshold"]] = np.array([-1, 1])
         w["readout.U"][at["share"]] = np.array([1, -1])

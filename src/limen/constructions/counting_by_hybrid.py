@@ -15,7 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from limen.constructions._copies import C, share_margin
+from limen.constructions._copies import share_margin
+from limen.constructions._lookup import vanishing
 from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._weights import bits_for, identity, zeros
 from limen.constructions._words import fill_words, oppose, word, word_tables
@@ -68,7 +69,7 @@ class CountingByHybrid(Construction):
         w["embedding.one"][:] = 1
         w["embedding.threshold"][:, 0] = 1 / (np.arange(self.task.n + 1) + 0.5)
         identity(w["0.0.K"], at["word"], slice(0, 2 * D))
-        oppose(w["0.0.Q"], at["s"], slice(0, 2 * D), -C)
+        oppose(w["0.0.Q"], at["s"], slice(0, 2 * D), -vanishing(self.task.n))
         w["0.0.V"][at["symbol"]] = w["0.0.O"][:, at["share"]] = 1
         kept, new = 0, 1
         w["1.0.W1"][0, kept] = w["1.0.U"][at["share"], new] = 1

@@ -6,11 +6,15 @@ r"""Counting by two softmax layers: the last token learns the symbol, then sprea
 
 Two layers and not one: the token that asks holds k, and must know s before it can compare it with the x_j.
 
-Why it works.  s is read up to n·e^-64, too little for 53 bits to see, so that ReLU(1 - 2·bit) is exactly 1
-or 0.  Then the x_j equal to s score exactly 0 as s and k do, all others -64 or less, and the weights before
+Why it works.  s is read up to n·e^-c, too little for 53 bits to see, so that ReLU(1 - 2·bit) is exactly 1
+or 0.  Then the x_j equal to s score exactly 0 as s and k do, all others -c or less, and the weights before
 they are divided sum to exactly count + 2, as long as that has 24 bits.  The share is at most 1/(k + 2) if
 count ≥ k and at least 1/(k + 1) if not.  The threshold between is 1/(2n + 4) of itself or more from both,
 and roundings move them by some 3·2^-t: n may be about 2^t/6.
+
+How far it goes.  c, 64 or more, grows with log n (_copies.py), so the count ends the range, not the gap.  The
+kernel keeps one error for all shares, that of the largest, where the smallest are 1/n² apart: it certifies
+n = 2^2 in bfloat16, 2^9 in float32 and 2^19 in float64.
 
 One head a layer, keys of size 1 and 2D, values of size D and 1, D = ⌈log₂S⌉; D ReLUs; width 6D + 4;
 precision log₂n + 3 bits.  A recurrence must carry log₂C(n+S-1, S-1) bits instead [wen2025].
@@ -21,7 +25,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from limen.constructions._copies import C, share_margin
+from limen.constructions._copies import share_margin
+from limen.constructions._lookup import vanishing
 from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._weights import binary, bits_for, identity, zeros
 from limen.constructions._words import fill_words, oppose, word, word_tables
@@ -79,7 +84,7 @@ class CountingBySoftmax(Construction):
         w["embedding.one"][:] = 1
         w["embedding.threshold"][:, 0] = 1 / (np.arange(self.task.n + 1) + 1.5)
         w["0.0.K"][at["symbol"]] = 1
-        w["0.0.Q"][at["asks"]] = C
+        w["0.0.Q"][at["asks"]] = vanishing(self.task.n)
         identity(w["0.0.V"], at["s"], slice(0, D))
         identity(w["0.0.O"], slice(0, D), at["heard"])
         bit = slice(at["wanted"].start, at["wanted"].start + D)
@@ -90,7 +95,7 @@ class CountingBySoftmax(Construction):
         identity(w["0.local.W2"], slice(0, D), bit, -1)
         w["0.local.b2"][bit] = 1
         identity(w["1.0.K"], at["word"], slice(0, 2 * D))
-        oppose(w["1.0.Q"], at["wanted"], slice(0, 2 * D), -C)
+        oppose(w["1.0.Q"], at["wanted"], slice(0, 2 * D), -vanishing(self.task.n))
         w["1.0.V"][at["symbol"]] = 1
         w["1.0.O"][:, at["share"]] = 1
         w["readout.U"][at["threshold"]] = np.array([-1, 1])

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from limen.constructions._depths import STEP, SoftmaxDyck
 from limen.constructions._margins import Roundoff, in_balls
@@ -94,8 +95,12 @@ class DyckBySoftmax(SoftmaxDyck):
             W1[at["opens"], units], b1[units] = -4, -2
         W1[at["fault"], 2 * b] = 1
         W2[:, at["flag"]] = 1
-        self.any_flag(w, 2)
+        self.any_fault(w, 2)
         return w
+
+    def hints(self) -> dict[str, Any]:
+        """Tokens are followed by the brackets that are open."""
+        return {"how": "shares"}
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:

@@ -26,8 +26,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from limen.constructions._depths import C, SoftmaxDyck
+from limen.constructions._depths import KINDS, C, SoftmaxDyck
 from limen.constructions._margins import Roundoff, in_balls
 from limen.constructions._net import Net
 from limen.constructions._weights import zeros
@@ -83,24 +84,37 @@ class DyckByTwoSoftmax(SoftmaxDyck):
     @property
     def net(self) -> Net:
         """A fault becomes a flag at once; the checks count at closing brackets, by their level."""
-        net, at = Net(), self.columns
-        self.levels(net, at["flag"].start)
-        fault = net.unit({at["fault"].start: 1})
-        net.gate({fault: 1}, {at["flag"].start: 1})
-        share, threshold = at["share"].start, at["threshold"].start + 1
-        closes, high = net.unit({at["closes"].start: 1}), self.deep(net, 1)
-        low = net.unit({threshold: self.S, share: -self.S}, 1)  # 0 iff the level is 1 or 2
+        net, at, share = Net(), self.columns, self.columns["share"].start
+        flag = {at["flag"].start: 1.0}
+        self._out_of_range(net, flag)
+        net.gate({net.unit({at["fault"].start: 1}): 1}, flag)
+        closes, high, low = net.unit({at["closes"].start: 1}), self.deep(net, 1), self._flat(net, 1)
         for i in range(self.b):
             bit, held, mine = (at[name].start + i for name in ("bit", "held", "mine"))
             for sign in (4, -4):
                 other = net.unit({bit: -sign, held: sign}, 3)  # 0 iff the latest one has the other bit
-                net.gate({closes: 1, high: -1, other: -1}, {at["flag"].start: 1})
+                net.gate({closes: 1, high: -1, other: -1}, flag)
             is_zero = net.unit({mine: self.S, share: -self.S / 2}, 1)  # 0 iff token 1 has the bit 0
             is_one = net.unit({mine: -self.S, share: self.S / 2}, 1)
             for name, known in (("ones", is_zero), ("zeros", is_one)):
                 for uneven in self._uneven(net, at[name].start + 2 * i):
-                    net.gate({closes: 1, low: -1, known: -1, uneven: -1}, {at["flag"].start: 1})
+                    net.gate({closes: 1, low: -1, known: -1, uneven: -1}, flag)
         return net
+
+    def _flat(self, net: Net, t: int) -> int:
+        """0 iff N < B + t; else 1 or more."""
+        at = self.columns
+        return net.unit({at["threshold"].start + t: self.S, at["share"].start: -self.S}, 1)
+
+    def _out_of_range(self, net: Net, flag: dict[int, float]) -> None:
+        """A level 2t + shift below 1 or above D is a flag; whether brackets are open at an even place."""
+        at, D = self.columns, self.task.D
+        for does, place, shift in KINDS:
+            is_one = net.unit({at[does].start: 1, at[place].start: 1}, -1)
+            least, beyond = -(-(1 - shift) // 2), (D - shift) // 2 + 1  # t from the one, below the other
+            net.gate({is_one: 1, self._flat(net, least): -1}, flag)
+            net.gate({is_one: 1, self.deep(net, beyond): -1}, flag)
+        net.gate({net.unit({at["even"].start: 1}): 1, self.deep(net, 1): -1}, {at["rest"].start: 1})
 
     def _uneven(self, net: Net, first: int) -> tuple[int, int]:
         """0 iff share A is surely above B, or below: ±(A - B) > (A + B)/(2n)."""
@@ -125,7 +139,7 @@ class DyckByTwoSoftmax(SoftmaxDyck):
                     self._count(w, head, at[key].start + i, closing)
                     w["0.0.O"][head * (b + 1), at[name].start + 2 * i + closing] = 1
         self.net.write(w, 0)
-        self.any_flag(w, 1)
+        self.any_fault(w, 1)
         return w
 
     def _count(self, w: Weights, head: int, other_bit: int, closing: int) -> None:
@@ -139,6 +153,10 @@ class DyckByTwoSoftmax(SoftmaxDyck):
         K[at["k_opens" if closing else "k_closes"], first + 2] -= 1
         K[other_bit, first + 2] -= 1
         w["0.0.V"][at["first"], head * (self.b + 1)] = 1
+
+    def hints(self) -> dict[str, Any]:
+        """Tokens are followed by the brackets that are open."""
+        return {"how": "shares"}
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:

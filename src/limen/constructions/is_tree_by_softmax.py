@@ -15,7 +15,7 @@ seen' = min(1, seen + zero).  At the last token the answer is ReLU(1 - seen - ze
 
 Two layers, one head, (n-1)² steps.  With P = ⌈log₂n⌉, D = ⌈2log₂n⌉, T = ⌈log₂(n-1)⌉: width 5P + 2T + D + 9,
 keys of size T + 1, values of size 2P, 4P + 1 and 5P + 3 ReLUs.  A recurrence alone needs Ω(n log n) bits,
-whatever the number of steps [denes1959] [wen2025].
+whatever the number of steps [denes1959] [wen2025].  c, the unit of the scores, grows with log n.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
+from limen.constructions._lookup import contrast
 from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
@@ -38,8 +39,6 @@ from limen.model.model import Frame
 from limen.model.readout import Binary
 from limen.tasks.is_tree import IsTree
 
-C = 32  # scores are multiples of it; e^-32 ≈ 1.3e-14
-
 
 @dataclass(frozen=True)
 class IsTreeBySoftmax(Construction):
@@ -50,6 +49,11 @@ class IsTreeBySoftmax(Construction):
     @property
     def steps(self) -> int:
         return (self.task.n - 1) ** 2
+
+    @property
+    def c(self) -> int:
+        """Scores are multiples of it; it grows with log n (_lookup.py)."""
+        return 2 * contrast(self.task.length + self.steps)
 
     @property
     def P(self) -> int:
@@ -115,9 +119,11 @@ class IsTreeBySoftmax(Construction):
         Q, K, place, data = w["0.0.Q"], w["0.0.K"], slice(0, T), T
         identity(K, at["position"], place)
         K[at["data"], data] = 1
-        identity(Q, at["next"], place, 2 * C)  # c(1 - H) = c(Σ(2ν - 1)k + 1 - Σν), ν the position asked for
-        Q[at["asks"], place] = Q[at["next"], data] = -C
-        Q[at["asks"], data] = C
+        identity(
+            Q, at["next"], place, 2 * self.c
+        )  # c(1 - H) = c(Σ(2ν - 1)k + 1 - Σν), ν the position asked for
+        Q[at["asks"], place] = Q[at["next"], data] = -self.c
+        Q[at["asks"], data] = self.c
         for i, end in enumerate("ab"):
             identity(w["0.0.V"], at[end], slice(i * P, (i + 1) * P))
             identity(w["0.0.O"], slice(i * P, (i + 1) * P), at[f"end_{end}"])
@@ -162,9 +168,9 @@ class IsTreeBySoftmax(Construction):
     def margin(self, precision: Precision) -> float | None:
         """Of every step: an edge's bits are read up to T·e^-c, distances and bits are near integers."""
         r, P, D, T = Roundoff.of(precision), self.P, self.D, self.task.length + self.steps
-        if r is None or not holds(precision, max(2 * P + 2, D, self.T), C * (self.T + 1)):
+        if r is None or not holds(precision, max(2 * P + 2, D, self.T), self.c * (self.T + 1)):
             return None
-        read = copied(T * (-arb(C)).exp(), 1, r)
+        read = copied(T * (-arb(self.c)).exp(), 1, r)
         unit = settled(read + 2 * r.sums(2), 1, r)
         far = settled(settled(2 * P * (unit + r.sums(2 * P)), P, r), P, r)
         term = settled(read + far + (P + 2) * r.sums(3), P + 2, r)

@@ -1,12 +1,13 @@
 r"""Sparse averaging by two softmax layers: each query token fetches its z, then the last one averages them.
 
     layer 1   score_j = c(Σ_b (2y_b - 1)·j_b + [j is a position])        value: z_j = ±1
-    layer 2   score_i = 32·[i is a query token]                          value: what it fetched
+    layer 2   score_i = c·[i is a query token]                           value: what it fetched
 
 Why it works.  In this task the q positions are tokens of their own, so each can ask for itself; layer 1 is
-the retrieval of `eva_by_softmax`, and the mean over the query tokens needs no code at all.  Where one token
-holds all of y, one query vector must stand for the set [sanford2023]: `sparse_average_by_random_keys` and
-`sparse_average_by_polytope`.
+the retrieval of `eva_by_softmax`, and the mean over the query tokens needs no code at all.  c grows with
+log n, so n tokens weigh nothing beside the q: certified for q = 2 to n = 2^62 in bfloat16 and float32, 2^255
+in float64 (_lookup.py).  Where one token holds all of y, one query vector must stand for the set
+[sanford2023]: `sparse_average_by_random_keys` and `sparse_average_by_polytope`.
 
 Width 2P + 5, P = ⌈log₂n⌉, whatever q; two layers of one head, keys of size P+1 and 1.  Logits are as large
 as q² and 1 apart: t significant bits reach about q = 2^{t/2 - 1}.
@@ -15,13 +16,14 @@ as q² and 1 apart: t significant bits reach about q = 2^{t/2 - 1}.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from flint import arb
 
 from limen.constructions._fetched import Fetched
-from limen.constructions._margins import Roundoff, in_balls, off_mass
-from limen.constructions._sparse_average import FLAG, mean_error, mean_margin, read_mean
+from limen.constructions._lookup import blur, roundoff, stray
+from limen.constructions._margins import in_balls
+from limen.constructions._sparse_average import mean_error, mean_margin, read_mean
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
 from limen.tasks.sparse_average import SparseAverage
@@ -32,7 +34,6 @@ class SparseAverageBySoftmax(Fetched):
     """Two layers of one head."""
 
     task: SparseAverage = SparseAverage()
-    C: ClassVar[int] = 16  # the score of one matching bit, as in eva_by_softmax
 
     @property
     def second(self) -> str:
@@ -40,20 +41,18 @@ class SparseAverageBySoftmax(Fetched):
 
     def add(self, w: Weights) -> None:
         at = self.columns
-        w["1.0.Q"][at["asks"]] = FLAG
+        w["1.0.Q"][at["asks"]] = self.C
         w["1.0.K"][at["asks"]] = w["1.0.V"][at["fetched"]] = w["1.0.O"][:, at["answer"]] = 1
         read_mean(w, self.task.q, at["answer"])
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        r, n, q, P = Roundoff.of(precision), self.task.n, self.task.q, self.P
+        q, r = self.task.q, roundoff(precision, self.C * (self.P + 1))
         if r is None:
             return None
-        # scores are C·k with |k| ≤ P + 1, exact when that fits in t bits
-        noise = arb(0) if (P + 1) * r.u <= 1 else r.u * self.C * (P + 1)
-        off = off_mass(n, P, arb(self.C), noise) + q * (2 * noise - self.C).exp()  # query tokens have key 0
-        fetched = mean_error(off, arb(0), n + q, r)
-        mean = mean_error(n * arb(-FLAG).exp() / q, arb(0), n + q, r)
+        fetched = self.fetching(r)
+        others = blur(stray(self.task.n, self.C, arb(0)), self.task.length, r)
+        mean = mean_error(others, arb(0), q, r)  # of q numbers: what the others change stands in `others`
         return mean_margin(fetched + mean * (1 + fetched), q, r)
 
     def hints(self) -> dict[str, Any]:

@@ -16,6 +16,9 @@ blocks of 7 bits, where p < 2^8 is exact in bfloat16; from block to block the em
 
 One layer, two heads, n steps.  With D = ⌈log₂M⌉, P = ⌈log₂n⌉, B = ⌈D/7⌉: width 4D + 3P + B + 4, keys of size
 D + P + 2, 2D + 1 ReLUs, 2^{D+B+1} tokens.  Without the steps one layer needs Ω(n) bits [sanford2023].
+
+c grows with log n, so no gap ends the range.  The kernel does: it looks at places and sums one by one, of at
+most n = 2^13 and M = 2^8.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from typing import Any
 from flint import arb
 
 from limen.constructions._adders import carry
+from limen.constructions._lookup import contrast
 from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, retrieved, settled
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
 from limen.core.architecture import Architecture
@@ -40,8 +44,6 @@ from limen.model.local import Mlp
 from limen.model.model import Frame
 from limen.model.readout import Binary
 from limen.tasks.three_sum import ThreeSum
-
-C = 32  # scores are multiples of it; e^-32 ≈ 1.3e-14
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,11 @@ class ThreeSumByChainOfThought(Construction):
     @property
     def steps(self) -> int:
         return self.task.n
+
+    @property
+    def c(self) -> int:
+        """Scores are multiples of it; it grows with log n (_lookup.py)."""
+        return 2 * contrast(2 * self.task.n + 1)
 
     @property
     def D(self) -> int:
@@ -127,12 +134,12 @@ class ThreeSumByChainOfThought(Construction):
         identity(K, at["position"], position)
         K[at["data"], on_x] = K[at["query"], on_q] = 1
         identity(
-            Q, at["next"], position, 2 * C
+            Q, at["next"], position, 2 * self.c
         )  # c(1 - H) = c(Σ(2ν - 1)k + 1 - Σν), ν the position asked for
-        Q[at["next"], on_x] = -C
+        Q[at["next"], on_x] = -self.c
         for asks in ("query", "chain"):
-            Q[at[asks], position] = -C
-            Q[at[asks], on_x] = Q[at[asks], on_q] = C
+            Q[at[asks], position] = -self.c
+            Q[at[asks], on_x] = Q[at[asks], on_q] = self.c
         identity(w["0.0.V"], at["value"], slice(0, D), 2)
         identity(w["0.0.V"], at["q"], slice(0, D), 2)
         for i, b in enumerate(self.blocks):
@@ -148,13 +155,13 @@ class ThreeSumByChainOfThought(Construction):
         identity(K, at["value"], value)
         identity(K, at["position"], position)
         K[at["data"], [far, near]] = 1
-        identity(Q, at["partner"], value, 4 * A * C)  # -2AcH = 2Ac(Σ(2r - 1)x - Σr), r the partner
-        Q[at["chain"], value] = -2 * A * C
-        Q[at["partner"], far] = -2 * A * C
-        identity(Q, at["excluded"], position, -4 * C)  # c(2h - 1) = 2c(Σ(1 - 2t)k + Σt) - c
-        Q[at["chain"], position] = 2 * C
-        Q[at["excluded"], near] = 2 * C
-        Q[at["chain"], near] = Q[at["query"], near] = -C
+        identity(Q, at["partner"], value, 4 * A * self.c)  # -2AcH = 2Ac(Σ(2r - 1)x - Σr), r the partner
+        Q[at["chain"], value] = -2 * A * self.c
+        Q[at["partner"], far] = -2 * A * self.c
+        identity(Q, at["excluded"], position, -4 * self.c)  # c(2h - 1) = 2c(Σ(1 - 2t)k + Σt) - c
+        Q[at["chain"], position] = 2 * self.c
+        Q[at["excluded"], near] = 2 * self.c
+        Q[at["chain"], near] = Q[at["query"], near] = -self.c
         w["0.1.V"][at["data"], 0] = 1
         w["0.1.O"][0, at["token"].start] = 1
 
@@ -173,9 +180,9 @@ class ThreeSumByChainOfThought(Construction):
         """Of every step: sums are near integers < 2^{g+1}, the flag is cut at 1, tokens differ in a digit."""
         r, D, P, n = Roundoff.of(precision), self.D, self.P, self.task.n
         g, B = len(self.blocks[0]), 1 + D + len(self.blocks)
-        if r is None or not holds(precision, max(2 << g, 2 * P, B), 4 * C * (D + 1) << bits_for(P)):
+        if r is None or not holds(precision, max(2 << g, 2 * P, B), 4 * self.c * (D + 1) << bits_for(P)):
             return None
-        off = (2 * n + 1) * (-arb(C)).exp()
+        off = (2 * n + 1) * (-arb(self.c)).exp()
         y = copied(off, 2, r)
         p = settled((1 << g) * y + r.sums(g) * (2 << g), 2 << g, r)
         unit = settled(p, 2 << g, r)

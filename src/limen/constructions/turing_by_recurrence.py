@@ -19,7 +19,8 @@ all cells that nobody wrote.  Only weights of e^-c are lost, and the next token 
 
 Two layers, T = n + steps tokens after the first.  With P = ⌈log₂(n+2)⌉, S = ⌈log₂ states⌉: state of 2P bits,
 4P inner ReLUs, keys of size P + 2, 3·states ReLUs, width 12 + 2S + 2P + ⌈log₂T⌉.  Integers up to T and to
-2^{P+1} must be exact: bfloat16 runs T = 256 [wen2025].
+2^{P+1} must be exact: bfloat16 runs T = 256 [wen2025].  c grows with log T, so no gap ends the range; the
+kernel, which follows every state of the counters, certifies words of 2^6 digits, palindromes in bfloat16 2^4.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from typing import Any
 from flint import arb
 
 from limen.constructions._adders import carry
+from limen.constructions._lookup import contrast
 from limen.constructions._machines import MACHINES, TIMES
 from limen.constructions._margins import Roundoff, certified, copied, holds, in_balls, settled
 from limen.constructions._weights import binary, binary_tables, bits_for, digits, fill_tables, identity, zeros
@@ -46,8 +48,6 @@ from limen.model.local import Mlp
 from limen.model.model import Frame
 from limen.model.readout import Binary
 from limen.tasks.turing import Turing
-
-C = 32  # scores are multiples of it; e^-32 ≈ 1.3e-14
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,11 @@ class TuringByRecurrence(Construction):
     def T(self) -> int:
         """The tokens after the first."""
         return self.task.n + self.steps
+
+    @property
+    def c(self) -> int:
+        """Scores are multiples of it; it grows with log n (_lookup.py)."""
+        return 2 * contrast(self.T)
 
     @property
     def P(self) -> int:
@@ -139,10 +144,12 @@ class TuringByRecurrence(Construction):
         identity(K, at["wrote"], cell)
         K[at["later"], written] = K[at["later"], age] = 1
         K[at["time"], age] = 2.0 ** np.arange(bits_for(self.T))
-        identity(Q, at["head"], cell, 2 * A * C)  # -H = Σ(2a - 1)w - Σa, a the head's cell, w the token's
-        Q[at["one"], cell] = -A * C
-        Q[at["head"], written] = -A * C
-        Q[at["one"], age] = C
+        identity(
+            Q, at["head"], cell, 2 * A * self.c
+        )  # -H = Σ(2a - 1)w - Σa, a the head's cell, w the token's
+        Q[at["one"], cell] = -A * self.c
+        Q[at["head"], written] = -A * self.c
+        Q[at["one"], age] = self.c
         identity(w["1.0.V"], self._bits("symbol"), slice(0, 2))
         identity(w["1.0.O"], slice(0, 2), at["read"])
 
@@ -170,10 +177,10 @@ class TuringByRecurrence(Construction):
         """Of every step: counters are exact, the symbol's bits are read up to T·e^-c, one ReLU is then 1."""
         r, T, token = Roundoff.of(precision), self.T, self.token.width
         units = len(self.machine.states) * len(SYMBOLS)
-        largest = C * (2 * self.P + 1) << T.bit_length()
+        largest = self.c * (2 * self.P + 1) << T.bit_length()
         if r is None or not holds(precision, max(T, 2 << self.P, token + 2), largest):
             return None
-        read = copied(T * (-arb(C)).exp(), 1, r)
+        read = copied(T * (-arb(self.c)).exp(), 1, r)
         unit = settled(settled(2 * read + r.sums(token + 2) * (token + 2), token + 2, r), token + 2, r)
         bit = settled(units * (unit + r.sums(units)), 1, r)
         digit = 2 * bit + r.u
