@@ -340,7 +340,7 @@ def test_the_table_says_what_training_found_apart_from_what_is_proved() -> None:
     assert (full.answer, delta.answer) == (Answer.CAN, Answer.CANNOT)
     assert full.trained is not None and full.trained.outcome is Outcome.LEARNED
     assert delta.trained is not None and delta.trained.outcome is Outcome.NOT_LEARNED
-    assert "NOT LEARNED (in this budget): index(n=100,S=32) by gated_delta" in str(delta.trained)
+    assert "NOT LEARNED (in this budget): index(n=200,S=32) by gated_delta" in str(delta.trained)
     said = "\n".join(lines_of(table.report, 112, False))
     assert "✗∎ᴺ" in said and "ᴸ learned (1)   ᴺ not learned (1)" in said and "measured by training" in said
     shown = [cell.trained and cell.trained.outcome for cell in table.report.cells]

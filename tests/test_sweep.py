@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -141,6 +142,10 @@ def test_shipped_lines_are_read_back_and_a_changed_one_is_refused(whole: Path, t
     path = tmp_path / "runs.jsonl"
     write_lines(path, results(whole))
     assert read_lines(path) == results(whole)
-    path.write_bytes(path.read_bytes().replace(b'"steps":60', b'"steps":61', 1))
+    written = path.read_bytes()
+    path.write_bytes(written.replace(b'"steps":60', b'"steps":61', 1))
     with pytest.raises(BadInput, match=r"runs.jsonl, line 1: its spec has the digest"):
+        read_lines(path)
+    path.write_bytes(re.sub(rb'"accuracy":[0-9.]+', b'"accuracy":7.5', written, count=1))
+    with pytest.raises(BadInput, match=r"runs.jsonl, line 1: accuracy, best, chance and floor are between"):
         read_lines(path)

@@ -50,9 +50,9 @@ def _cells(L: int, m: int, seeds: int, steps: int, small: tuple[int, ...]) -> tu
 EXPERIMENT = Experiment(
     title="Chains of thought, full and hybrid",
     shows=(
-        "One full layer that thinks aloud learns three hops, and so do hybrids with one full layer. "
-        "Without thinking the same stacks do not learn them. Linear layers alone learn three hops with a "
-        "large state, but not with a small one."
+        "One full layer that thinks aloud learns three hops and five, and so do hybrids with one full "
+        "layer. Without thinking the same stacks do not learn them. Linear layers alone learn three hops "
+        "with a large state, but not with a small one."
     ),
     silent=(
         "Each step of the chain is a single lookup here (W = 1), because the next hop depends only on "

@@ -122,7 +122,8 @@ EXPERIMENT = Experiment(
         "two hops from three layers on, and three hops with four layers; one, two and three layers stay "
         "at chance there. One full layer followed by a small state learns one hop, because the state "
         "carries the answer one token further, but it does not learn two. A large state before or after "
-        "one full layer learns both, since 20 tokens fit into 1,024 numbers."
+        "one full layer learns both, since 20 tokens fit into 1,024 numbers. Three hops were learned by "
+        "four full layers alone: no stack of fewer full layers and recurrences of either size learned them."
     ),
     silent=(
         "No cell lies below a proved bound: float32 states of these sizes have enough bits in theory. "

@@ -58,9 +58,9 @@ def _cells(stacks: dict[str, str]) -> tuple[ExperimentCell, ...]:
 EXPERIMENT = Experiment(
     title="Bounded Dyck words by recurrences and by layers of attention",
     shows=(
-        "The LSTM learns words of 16 brackets. Two layers of attention learn six brackets, but not "
-        "sixteen in this budget. One layer does not learn six brackets either, so no statement is made "
-        "about it."
+        "The LSTM learns words of 16 brackets. Two layers, of attention or of recurrences, learn six "
+        "brackets, but not sixteen in this budget. One layer does not learn six brackets either, so no "
+        "statement is made about it."
     ),
     silent=(
         "The theorem rules out one small softmax layer for long texts, but not at these lengths and "

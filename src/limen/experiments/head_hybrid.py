@@ -40,8 +40,9 @@ def _cells(d: int, seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
 EXPERIMENT = Experiment(
     title="Heads side by side against layers in series",
     shows=(
-        "Two head-wise layers learn two hops, as two full layers do. The same mixers in series do not, "
-        "and neither does one head-wise layer."
+        "Two head-wise layers learn two hops, as two full layers do, and one head-wise layer does not. In "
+        "series, the full layer must come first, and then only a large state learns them, because the "
+        "whole table fits into it."
     ),
     silent=(
         "Two head-wise layers contain two softmax heads in series, so the depth rule predicts that they "

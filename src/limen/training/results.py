@@ -87,4 +87,7 @@ def _read(content: bytes, what: str) -> RunResult:
         raise BadInput(f"{what}: {error}") from error
     if result.digest != result.spec.digest:
         raise BadInput(f"{what}: its spec has the digest {result.spec.digest}, it says {result.digest}")
+    found = result.measurement
+    if not all(0 <= share <= 1 for share in (found.accuracy, found.best, found.chance, found.floor)):
+        raise BadInput(f"{what}: accuracy, best, chance and floor are between 0 and 1")
     return result
