@@ -85,7 +85,7 @@ CASES = (
     Case("delta", "eva(n=16)", "significand(t=5)"),
     Case("mamba2", "eva(n=16)"),
     Case("log_linear", "eva(n=16)"),
-    Case("hybrid", "composition(m=8,n1=1)"),
+    Case("hybrid", "composition(m=16,n1=1)"),
     Case("mamba2_hf", "recall(n=8,V=16)"),  # nobody here wrote them
     Case("qwen3_next", "recall(n=8,V=16)"),
     Case("olmo_hybrid", "recall(n=8,V=16)"),

@@ -423,6 +423,27 @@ def test_trained_models_of_transformers_are_fooled_by_texts_of_one_value(name: s
         checked(path, str(MODELS / "llama"))
 
 
+def test_a_hybrid_that_composes_two_tables_is_fooled_in_a_hundredth_of_what_random_texts_would_take(
+    tmp_path: Path,
+) -> None:
+    task, folder = Task.parse("composition(m=16,n1=1)"), MODELS / "hybrid"
+    model, forwards = load(folder), 0
+    assert (
+        not Target(task, model).ask(task.sample(np.random.default_rng(7), 256)[0][:, : task.cut]).wrong.any()
+    )
+    for seed in range(3):
+        target = Target(task, model, None, seed)
+        found = Jumps(4096).search(target).witness
+        assert isinstance(found, WrongAnswer)
+        forwards += target.forwards
+        (tmp_path / "found.json").write_bytes(encode(found))
+        seen = checked(tmp_path / "found.json", folder)
+        assert seen.valid and seen.robust
+    assert forwards / 3 < 211  # 1 failure in 100,000 random texts: a rate of at most 4.74e-5, at 95 %
+    shipped = checked(folder / "wrong_answer.json", folder)
+    assert shipped.valid and shipped.robust
+
+
 @pytest.mark.hf
 def test_a_trained_llama_is_not_fooled_and_that_is_no_proof() -> None:
     said = api.fool(str(MODELS / "llama"), "eva(n=8)", 3.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import lazy_loader
 
@@ -13,11 +13,11 @@ from limen.core.arrays import np
 from limen.core.certificate import Collision, StateCollision
 from limen.core.errors import BadInput
 from limen.core.mixer import Streaming
+from limen.core.numbers import Fixed
 from limen.core.task import Task, Tokens
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, State
 from limen.model.run import payable, runnable
-from limen.model.target import tensors
 
 if TYPE_CHECKING:
     import torch
@@ -32,8 +32,10 @@ def check_collision(certificate: Collision, model: object) -> str | None:
     inputs, due, reason = _different(certificate, model)
     if reason is not None:
         return reason
-    outputs = [outputs_of(model, tokens, due, certificate.arithmetic) for tokens in inputs]
-    return None if torch.equal(*outputs) else "the model tells the inputs apart: its logits differ"
+    how = certificate.arithmetic
+    one, other = (outputs_of(model, tokens, due, how) for tokens in inputs)
+    fixed = how.startswith("integers") or isinstance(runnable(how), Fixed)
+    return None if _same(one, other, fixed) else "the model tells the inputs apart: its logits differ"
 
 
 def check_state_collision(certificate: StateCollision, model: object) -> str | None:
@@ -53,10 +55,28 @@ def check_state_collision(certificate: StateCollision, model: object) -> str | N
     with torch.no_grad(), computing_in(precision):
         left, right = (_after(rounded, rounded.start((1,)), prefix)[0] for prefix in prefixes)
         for i, (one, other) in enumerate(zip(left.layers, right.layers, strict=True)):
-            if not all(torch.equal(*pair) for pair in zip(tensors(one), tensors(other), strict=True)):
+            if not _same(one, other, isinstance(precision, Fixed)):
                 return f"the states of layer {i} differ"
-        outputs = [_after(rounded, state, certificate.suffix)[1][-due:] for state in (left, right)]
-    return None if torch.equal(*outputs) else "the model tells the inputs apart: its logits differ"
+        given, told = (_after(rounded, state, certificate.suffix)[1][-due:] for state in (left, right))
+    same = _same(given, told, isinstance(precision, Fixed))
+    return None if same else "the model tells the inputs apart: its logits differ"
+
+
+def _same(one: Any, other: Any, fixed: bool) -> bool:
+    """Whether two states, or outputs, are the same bit by bit; a fixed point has one 0, whatever its sign.
+
+    Whatever may carry something is compared; what cannot be is refused, since a mixer may be anybody's.
+    """
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other) and (fixed or torch.equal(one.signbit(), other.signbit()))
+    if isinstance(one, tuple | list):
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(_same(a, b, fixed) for a, b in pairs)
+    if one is None or isinstance(one, int | float | str):
+        return bool(one == other)
+    raise BadInput(f"a state that holds a {type(one).__name__} cannot be compared bit by bit")
 
 
 def _different(certificate: Collision, model: Model) -> tuple[list[Tokens], int, str | None]:

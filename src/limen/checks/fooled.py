@@ -13,6 +13,7 @@ from limen.core.arrays import np
 from limen.core.certificate import SameAnswer, WrongAnswer
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
+from limen.core.quantities import thought
 from limen.core.task import Task, Tokens
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model
@@ -60,7 +61,8 @@ def check_wrong_answer(certificate: WrongAnswer, model: object) -> Recheck:
     runs = _others(model, task, tokens, certificate.precision, steps)
     robust, seen = _every(model, runs, lambda found: found[0] != right)
     said = f"the model answers {spoken(given)}, right is {spoken(right)}; {seen}"
-    return Recheck(None, robust, f"{task} in {_whose(certificate.precision, model)}: {said}")
+    how = f"{_whose(certificate.precision, model)}{thought(steps)}"
+    return Recheck(None, robust, f"{task} in {how}: {said}")
 
 
 def check_same_answer(certificate: SameAnswer, model: object) -> Recheck:

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from limen.checks.tried import same_weights
-from limen.conversation.transcript import transcript
+from limen.conversation.transcript import arithmetic, transcript
 from limen.core.arrays import np
 from limen.core.certificate import Transcript
+from limen.core.errors import BadInput
 from limen.core.protocol import shares
 from limen.core.task import Player, Task
+from limen.mixers.block_sparse import BlockSparse
+from limen.mixers.softmax import Softmax
 from limen.model.model import Model
+from limen.model.run import payable
+
+_BITS = 1 << 30  # that are told, about: some ten seconds
+_MESSAGE, _STEP = 1 << 16, 1 << 17  # a message or a token's step of a memory takes as long as so many bits
 
 
 def check_transcript(certificate: Transcript, model: Model) -> str | None:
     """None if the same is said again, bit by bit; otherwise the first difference."""
     same_weights(certificate.weights, model)
     task = Task.parse(certificate.task)
+    bits = work(model, task, len(certificate.players), certificate.arithmetic)
+    if bits > _BITS:
+        raise BadInput(f"such a conversation takes about {bits:,} bits; at most {_BITS:,} are told again")
+    payable(model, task, 0, 1)
     tokens = task.checked(np.array(certificate.tokens))
     players = _named(shares(task, certificate.players), certificate)
     again, _ = transcript(model, task, tokens, players, certificate.arithmetic)
@@ -30,6 +43,24 @@ def check_transcript(certificate: Transcript, model: Model) -> str | None:
             if found != said:
                 return f"message {i}: {name} is {found}, the certificate says {said}"
     return None
+
+
+def work(model: Model, task: Task, players: int, how: str) -> int:
+    """About how many bits a conversation tells and computes; known from sizes, before it starts.
+
+    A token of n asks for h(d + 2) sums of every player before it, each over that player's tokens; a sum that
+    stays where it is made costs an eighth of one that is told.
+    """
+    rule, n, bits = arithmetic(how), task.length, 0
+    for layer in model.frame.architecture.layers:
+        for part in layer.parts:
+            mixer: Any = part.mixer
+            if isinstance(mixer, Softmax | BlockSparse):
+                each = mixer.h * (mixer.d + 2) * rule.most(n)
+                bits += n * each * (players + n // 8) + players * players * _MESSAGE
+            else:
+                bits += n * _STEP + players * (mixer.state_bits(n, rule.most(n)) or 0)
+    return bits
 
 
 def _named(players: tuple[Player, ...], certificate: Transcript) -> tuple[Player, ...]:
