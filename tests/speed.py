@@ -27,7 +27,7 @@ def loops(work: Callable[[], object]) -> float:
     return taken / max(before, after)
 
 
-def seconds(*arguments: str, runs: int = 3) -> tuple[float, float]:
+def seconds(*arguments: str, runs: int = 5) -> tuple[float, float]:
     """CPU time, the least of some runs, of the command and of importing its libraries, taken in turn.
 
     The modules are compiled before, as an installation does.

@@ -34,6 +34,14 @@ def test_the_first_chain_that_parts_them_is_decided_as_decide_says() -> None:
     assert limen.decide(chain.task, SIX, steps=chain.answers[1].thinking or 0).answer is Answer.CAN
 
 
+@pytest.mark.parametrize("task", ["eva(n=2^20)", "dyck(n=2^20,k=2,D=4)", "eva(n=64)"])
+def test_sizes_that_follow_the_text_do_so_wherever_a_verdict_is_asked_for(task: str) -> None:
+    """The levels of log_linear, if not given: else they end before the text, and nothing is known of it."""
+    stacks = ["3*log_linear(h=4,d=64)", "log_linear(h=4,d=64),softmax(h=8,d=64)"]
+    said = compare(stacks, 1 << 20, [task]).tasks[0]
+    assert [one.verdict for one in said.answers] == [limen.decide(task, stack).answer for stack in stacks]
+
+
 def test_a_stack_without_full_layers_is_bought_back_by_nothing() -> None:
     said = compare(["3*softmax(h=1,d=64)", "linear(h=1,d=16)"], 1 << 16, ["eva"])
     assert [one.verdict for one in said.tasks[0].answers] == [Answer.CAN, Answer.CANNOT]

@@ -3,8 +3,13 @@
 import base64
 import json
 import re
+import signal
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,7 +28,7 @@ from limen.tables import evidence, formula, growth, weights
 from limen.tables.build import build, write
 from limen.tables.cell import EvidenceError, EvidenceTable
 from limen.tables.formula import corrected
-from limen.tables.papers import CLAIMS
+from limen.tables.papers import CLAIMS, Exempt, Fails
 from limen.tables.rows import ROWS
 from limen.tasks.eva import Eva
 
@@ -32,6 +37,15 @@ def forget() -> None:
     """What a table keeps between its cells."""
     for kept in (evidence.test_of, formula._order, weights.ran):
         kept.cache_clear()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Looks again for some minutes, then fails."""
+    for _ in range(3000):
+        if holds():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it never came to hold")
 
 
 def test_every_cell_has_a_verdict_with_its_evidence(whole: EvidenceTable) -> None:
@@ -76,6 +90,8 @@ def test_every_claim_of_the_papers_is_confirmed_sharpened_or_corrected(whole: Ev
     assert orders["log_linear", "eva"] == "Ω(n log n)" and marks["log_linear", "eva"] == "sharper"
     assert marks["linear", "two_sum"] == "corrected" and marks["hybrid", "composition"] == "confirmed"
     assert "M = O(n)" in whole["linear", "two_sum"].formula.note  # type: ignore[union-attr]
+    assert marks["full", "two_sum"] == "corrected"
+    assert "any pair" in whole["full", "two_sum"].formula.note  # type: ignore[union-attr]
 
 
 def test_decide_says_of_every_cell_what_the_table_says(whole: EvidenceTable) -> None:
@@ -114,11 +130,19 @@ def test_an_order_is_compared_with_the_papers_in_both_directions(ours: str, pape
 def test_a_correction_is_computed_in_both_directions() -> None:
     """Corrected: cases that the claim rules out are done with fewer bits.  Not, if it asks for no more."""
     exempt = CLAIMS["linear", "two_sum"].exempt
-    assert exempt is not None
+    assert isinstance(exempt, Exempt)
     assert corrected("Ω(n log n)", exempt) and not corrected("Ω(n)", exempt)
     too_small = replace(exempt, stack=lambda k: f"lstm(state_bits={2**k // 4})")
     with pytest.raises(EvidenceError, match="nothing shows it"):
         corrected("Ω(n log n)", too_small)
+
+
+def test_a_claim_that_something_can_be_corrected_by_what_is_ruled_out_alone() -> None:
+    """In the form of the slides, any pair, it is ruled out; where the last token asks it is not: an error."""
+    fails = CLAIMS["full", "two_sum"].exempt
+    assert isinstance(fails, Fails) and corrected("O(log n)", fails)
+    with pytest.raises(EvidenceError, match="nothing shows it"):
+        corrected("O(log n)", replace(fails, task=lambda k: f"two_sum(n=2^{k})"))
 
 
 def test_orders_that_are_not_of_one_kind_are_not_compared() -> None:
@@ -163,6 +187,29 @@ def test_a_claim_that_the_evidence_contradicts_is_an_error(monkeypatch: pytest.M
     monkeypatch.setitem(CLAIMS, ("full_1", "index"), claim)
     with pytest.raises(EvidenceError, match="the evidence says can"):
         build(["full_1"], ["index"])
+
+
+def test_two_processes_make_the_same_table_as_one() -> None:
+    asked = (["linear", "full_1"], ["equality", "two_sum"])
+    alone, shared = (build(*asked, cores=cores) for cores in (1, 2))
+    assert list(alone.cells) == list(shared.cells)
+    for at, cell in alone.cells.items():
+        assert replace(shared[at], seconds=cell.seconds) == cell
+        pairs = zip(cell.evidence, shared[at].evidence, strict=True)
+        assert all(a.files == b.files for a, b in pairs), "equality leaves the weights out"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_the_processes_of_a_table_end_with_the_command(tmp_path: Path, sent: signal.Signals) -> None:
+    command = [sys.executable, "-m", "limen", "table", "--cores", "2", "--out", str(tmp_path / "out")]
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a job in the background ignores it
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, preexec_fn=heard) as table:
+        children = Path(f"/proc/{table.pid}/task/{table.pid}/children")
+        until(lambda: len(children.read_text().split()) > 2)  # two, and the one that counts resources
+        found = children.read_text().split()
+        table.send_signal(sent)
+    until(lambda: not any(Path(f"/proc/{child}").exists() for child in found))
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_error_while_writing_leaves_nothing(

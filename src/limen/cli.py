@@ -878,6 +878,9 @@ def table(
             autocompletion=completions.of("markdown", "latex", "csv"),
         ),
     ] = None,
+    cores: Annotated[
+        int | None, typer.Option(help="Number of processes. Default: one per core.", min=1)
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make the table of architectures × tasks, with evidence.
@@ -891,7 +894,7 @@ def table(
 
     _known(form, FORMATS)
     try:
-        said = _tabled(row or [], column or [], full, out)
+        said = _tabled(row or [], column or [], full, out, cores)
     except EvidenceError as error:
         typer.echo(f"limen: the evidence does not hold: {error}", err=True)
         raise typer.Exit(1) from error
@@ -899,7 +902,7 @@ def table(
     _print(said, lines, as_json)
 
 
-def _tabled(rows: list[str], columns: list[str], full: bool, out: Path) -> TableReport:
+def _tabled(rows: list[str], columns: list[str], full: bool, out: Path, cores: int | None) -> TableReport:
     """Builds the table and writes the folder, once everything has been checked."""
     import msgspec
     from msgspec.structs import replace
@@ -911,7 +914,7 @@ def _tabled(rows: list[str], columns: list[str], full: bool, out: Path) -> Table
 
     refuse(out)
     with cells_bar() as progress:
-        table = build(rows, columns, full, progress)
+        table = build(rows, columns, full, progress, _processes(cores))
     said = table.report
     content = msgspec.json.format(said.to_json().encode(), indent=1)
     write(table, out, {REPORT: content, PAGE: page(said, curves(table.columns))})
@@ -1079,7 +1082,13 @@ def _runs(cores: int | None, scheduler: str | None) -> Runs:
         return cluster(scheduler)
     from limen.training.local import local
 
-    return local(cores or len(os.sched_getaffinity(0)))
+    return local(_processes(cores))
+
+
+def _processes(cores: int | None) -> int:
+    """As many as were asked for, or one per core that may be used; not every system tells which those are."""
+    usable = getattr(os, "sched_getaffinity", None)
+    return cores or (len(usable(0)) if usable else os.cpu_count() or 1)
 
 
 @app.command("results")

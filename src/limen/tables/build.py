@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from itertools import chain
 from pathlib import Path
 
 from limen.core.certificate import encode
-from limen.core.errors import unknown
+from limen.core.errors import BadInput, unknown
 from limen.core.folder import ready_folder, refuse_foreign, write_folder
 from limen.core.verdict import Answer
 from limen.model.files import HEADER, WEIGHTS, model_files
@@ -25,17 +31,57 @@ def build(
     columns: Iterable[str] = (),
     full: bool = False,
     progress: Callable[[str, Answer, int, int], None] = lambda name, answer, done, total: None,
+    cores: int = 1,
 ) -> EvidenceTable:
-    """All rows and columns unless some are named; column by column, since a column shares its runs."""
+    """All rows and columns unless some are named; on several cores a column a process."""
     start = time.perf_counter()
     chosen = tuple(_named("row", rows, ROWS)), tuple(_named("column", columns, COLUMNS))
     cells: dict[tuple[str, str], Cell] = {}
     total = len(chosen[0]) * len(chosen[1])
-    for column in chosen[1]:
-        for row in chosen[0]:
-            made = cells[row, column] = cell(ROWS[row], COLUMNS[column], full)
-            progress(f"{ROWS[row].name} · {COLUMNS[column].title}", made.answer, len(cells), total)
-    return EvidenceTable(*chosen, cells, full, time.perf_counter() - start)
+    several = cores > 1 and len(chosen[1]) > 1
+    for made in _at_once(*chosen, full, cores) if several else _one_by_one(*chosen, full):
+        cells[made.row, made.column] = made
+        progress(f"{ROWS[made.row].name} · {COLUMNS[made.column].title}", made.answer, len(cells), total)
+    ordered = {(row, column): cells[row, column] for column in chosen[1] for row in chosen[0]}
+    return EvidenceTable(*chosen, ordered, full, time.perf_counter() - start)
+
+
+def _one_by_one(rows: Sequence[str], columns: Sequence[str], full: bool) -> Iterator[Cell]:
+    """Column by column, since a column shares its runs."""
+    for column in columns:
+        yield from (cell(ROWS[row], COLUMNS[column], full) for row in rows)
+
+
+def _at_once(rows: Sequence[str], columns: Sequence[str], full: bool, cores: int) -> Iterator[Cell]:
+    """As they get ready.  What is wrong in one column ends the others, and so does an interruption."""
+    spawn = multiprocessing.get_context("spawn")  # a fork would inherit torch's threads
+    with ProcessPoolExecutor(min(cores, len(columns)), spawn, _ends_with_its_parent) as pool:
+        try:
+            for ready in as_completed([pool.submit(_column, rows, column, full) for column in columns]):
+                yield from ready.result()
+        except BrokenProcessPool as error:
+            raise BadInput("a process of the table was ended from outside; try fewer --cores") from error
+        finally:  # after an error or an interruption nobody waits for the other columns
+            for process in multiprocessing.active_children():
+                process.terminate()
+
+
+def _column(rows: Sequence[str], column: str, full: bool) -> list[Cell]:
+    return list(_one_by_one(rows, [column], full))
+
+
+def _ends_with_its_parent() -> None:
+    """A process of the pool would wait for work for ever if the command were killed; one who interrupts it
+    is answered by the command alone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _named(what: str, names: Iterable[str], known: Iterable[str]) -> list[str]:

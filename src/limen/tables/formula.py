@@ -11,12 +11,13 @@ from limen.core.certificate import Bound
 from limen.core.construction import Construction
 from limen.core.task import Task
 from limen.core.theorem import Theorem
-from limen.decisions import built
+from limen.core.verdict import Answer
+from limen.decisions import built, decide
 from limen.placement import Offer, offer
 from limen.tables import growth
 from limen.tables.cell import EvidenceError, Formula
 from limen.tables.columns import Column
-from limen.tables.papers import CLAIMS, Exempt
+from limen.tables.papers import CLAIMS, Exempt, Fails
 from limen.tables.rows import Row
 from limen.tables.weights import ways
 from limen.tasks.composition import Composition
@@ -97,8 +98,10 @@ def _compared(row: Row, column: Column, formula: Formula) -> Formula:
 
 
 @cache
-def corrected(order: str, exempt: Exempt) -> bool:
-    """Whether all the cases are done, with bits that grow more slowly than the papers' order asks."""
+def corrected(order: str, exempt: Exempt | Fails) -> bool:
+    """Whether all the cases are ruled out; or done, with bits that grow more slowly than the order asks."""
+    if isinstance(exempt, Fails):
+        return _fails(exempt)
     bits: dict[float, int] = {}
     for k in exempt.scales:
         task, stack = Task.parse(exempt.task(k)), Architecture.parse(exempt.stack(k))
@@ -109,6 +112,14 @@ def corrected(order: str, exempt: Exempt) -> bool:
         bits[float(k)] = _held(stack, task.length)
     enough = growth.grows_no_faster_than(bits)
     return enough is not None and growth.compared(f"Ω({enough})", order) == "weaker"
+
+
+def _fails(claimed: Fails) -> bool:
+    for k in claimed.scales:
+        task, stack = Task.parse(claimed.task(k)), Architecture.parse(claimed.stack(k))
+        if decide(task, stack).answer is not Answer.CANNOT:
+            raise EvidenceError(f"{task} by {stack} is claimed to be impossible; nothing shows it")
+    return True
 
 
 def _held(architecture: Architecture, n: int) -> int:

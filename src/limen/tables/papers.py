@@ -23,17 +23,27 @@ class Exempt:
 
 
 @dataclass(frozen=True)
+class Fails:
+    """Cases that a claim says can be done, in the source's own form of the task, and that are ruled out."""
+
+    task: Callable[[int], str]
+    stack: Callable[[int], str]
+    scales: tuple[int, ...]
+    says: str
+
+
+@dataclass(frozen=True)
 class PaperClaim:
     """The verdict, who says so, the order if one is given, and what is to be said of it.
 
-    How our order compares with theirs is computed; corrected is a claim some cases are exempt from, as was
-    checked.
+    How our order compares with theirs is computed; corrected is a claim that some cases are exempt from, or
+    that fails in some, as was checked.
     """
 
     answer: Answer
     cite: str
     order: str = ""
-    exempt: Exempt | None = None
+    exempt: Exempt | Fails | None = None
     note: str = ""
 
 
@@ -45,7 +55,19 @@ _LEVELS = (
 
 CLAIMS: dict[tuple[str, str], PaperClaim] = {
     ("full", "eva"): PaperClaim(CAN, "[bhattamishra2024] [wen2025]", "O(poly log n)"),
-    ("full", "two_sum"): PaperClaim(CAN, "[sanford2023]", "O(log n)"),
+    ("full", "two_sum"): PaperClaim(
+        CAN,
+        "[sanford2023]",
+        "O(log n)",
+        Fails(
+            lambda k: f"two_sum_any(n=2^{k})",
+            lambda k: f"softmax(h=1,d=3,p={8 * k})",
+            (6, 8, 10, 20),
+            "Corrected: the slides ask for any pair, i ≠ j. Over any pair one layer with H = 1, d = 3 and "
+            "p = O(log n) CANNOT do it (limen decide two_sum_any). It holds where the last token asks, as "
+            "here.",
+        ),
+    ),
     ("full", "composition"): PaperClaim(CAN, "[chen2025]", "O(poly log n)"),
     ("linear", "eva"): PaperClaim(CANNOT, "[bhattamishra2024] [wen2025]", "Ω(n log n)"),
     ("linear", "two_sum"): PaperClaim(

@@ -11,7 +11,7 @@ from limen.core.construction import Construction, construct, constructions_for
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
-from limen.decisions import decide
+from limen.decisions import ruled_out
 from limen.model.model import Model
 from limen.solutions import Solution, certificate, solve
 from limen.tables.cell import EvidenceError
@@ -65,11 +65,8 @@ def ways(task: Task, more: tuple[str, ...] = ()) -> list[Construction]:
 
 def agrees_with_the_theorems(construction: Construction) -> None:
     """No theorem excludes the construction's own architecture: bounds may meet but never cross."""
-    try:
-        verdict = decide(construction.task, construction.frame().architecture, construction.steps)
-    except AssertionError as error:
-        raise EvidenceError(str(error)) from error
-    if verdict.answer == "cannot":
+    found = ruled_out(construction.task, construction.frame().architecture, construction.steps)
+    if found is not None:
         raise EvidenceError(
-            f"{construction} does {construction.task}, as a run of every input shows, but {verdict.reason}"
+            f"{construction} does {construction.task}, as a run of every input shows, but {found.says}"
         )
