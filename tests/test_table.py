@@ -30,6 +30,7 @@ from limen.tables.cell import EvidenceError, EvidenceTable
 from limen.tables.formula import corrected
 from limen.tables.papers import CLAIMS, Exempt, Fails
 from limen.tables.rows import ROWS
+from limen.tables.workers import workers
 from limen.tasks.eva import Eva
 
 
@@ -191,7 +192,9 @@ def test_a_claim_that_the_evidence_contradicts_is_an_error(monkeypatch: pytest.M
 
 def test_two_processes_make_the_same_table_as_one() -> None:
     asked = (["linear", "full_1"], ["equality", "two_sum"])
-    alone, shared = (build(*asked, cores=cores) for cores in (1, 2))
+    alone = build(*asked)
+    with workers(2) as pool:
+        shared = build(*asked, pool=pool)
     assert list(alone.cells) == list(shared.cells)
     for at, cell in alone.cells.items():
         assert replace(shared[at], seconds=cell.seconds) == cell

@@ -909,15 +909,20 @@ def _tabled(rows: list[str], columns: list[str], full: bool, out: Path, cores: i
 
     from limen.render.page.page import page
     from limen.render.progress import cells_bar
-    from limen.tables.build import PAGE, REPORT, build, refuse, write
+    from limen.tables.build import PAGE, REPORT, build, named_columns, refuse, write
     from limen.tables.curves import curves
+    from limen.tables.workers import workers
 
     refuse(out)
-    with cells_bar() as progress:
-        table = build(rows, columns, full, progress, _processes(cores))
+    named = named_columns(columns)
+    with workers(_processes(cores) if len(named) > 1 else 1) as pool:
+        charts = None if pool is None else pool.submit(curves, named)
+        with cells_bar() as progress:
+            table = build(rows, named, full, progress, pool)
+        drawn = curves(named) if charts is None else charts.result()
     said = table.report
     content = msgspec.json.format(said.to_json().encode(), indent=1)
-    write(table, out, {REPORT: content, PAGE: page(said, curves(table.columns))})
+    write(table, out, {REPORT: content, PAGE: page(said, drawn)})
     return replace(said, page=str(out / PAGE))
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Executor, as_completed
 from itertools import chain
 from pathlib import Path
 
 from limen.core.certificate import encode
-from limen.core.errors import BadInput, unknown
+from limen.core.errors import unknown
 from limen.core.folder import ready_folder, refuse_foreign, write_folder
 from limen.core.verdict import Answer
 from limen.model.files import HEADER, WEIGHTS, model_files
@@ -24,6 +19,7 @@ from limen.tables.evidence import cell
 from limen.tables.rows import ROWS
 
 REPORT, PAGE = "report.json", "report.html"
+_LONG = "dyck", "composition", "counting", "eva"  # columns that begin first, so that none is waited for
 
 
 def build(
@@ -31,15 +27,14 @@ def build(
     columns: Iterable[str] = (),
     full: bool = False,
     progress: Callable[[str, Answer, int, int], None] = lambda name, answer, done, total: None,
-    cores: int = 1,
+    pool: Executor | None = None,
 ) -> EvidenceTable:
-    """All rows and columns unless some are named; on several cores a column a process."""
+    """All rows and columns unless some are named; with a pool, a column a process."""
     start = time.perf_counter()
-    chosen = tuple(_named("row", rows, ROWS)), tuple(_named("column", columns, COLUMNS))
+    chosen = tuple(_named("row", rows, ROWS)), named_columns(columns)
     cells: dict[tuple[str, str], Cell] = {}
     total = len(chosen[0]) * len(chosen[1])
-    several = cores > 1 and len(chosen[1]) > 1
-    for made in _at_once(*chosen, full, cores) if several else _one_by_one(*chosen, full):
+    for made in _one_by_one(*chosen, full) if pool is None else _at_once(*chosen, full, pool):
         cells[made.row, made.column] = made
         progress(f"{ROWS[made.row].name} · {COLUMNS[made.column].title}", made.answer, len(cells), total)
     ordered = {(row, column): cells[row, column] for column in chosen[1] for row in chosen[0]}
@@ -52,36 +47,20 @@ def _one_by_one(rows: Sequence[str], columns: Sequence[str], full: bool) -> Iter
         yield from (cell(ROWS[row], COLUMNS[column], full) for row in rows)
 
 
-def _at_once(rows: Sequence[str], columns: Sequence[str], full: bool, cores: int) -> Iterator[Cell]:
-    """As they get ready.  What is wrong in one column ends the others, and so does an interruption."""
-    spawn = multiprocessing.get_context("spawn")  # a fork would inherit torch's threads
-    with ProcessPoolExecutor(min(cores, len(columns)), spawn, _ends_with_its_parent) as pool:
-        try:
-            for ready in as_completed([pool.submit(_column, rows, column, full) for column in columns]):
-                yield from ready.result()
-        except BrokenProcessPool as error:
-            raise BadInput("a process of the table was ended from outside; try fewer --cores") from error
-        finally:  # after an error or an interruption nobody waits for the other columns
-            for process in multiprocessing.active_children():
-                process.terminate()
+def _at_once(rows: Sequence[str], columns: Sequence[str], full: bool, pool: Executor) -> Iterator[Cell]:
+    """As they get ready."""
+    longest_first = sorted(columns, key=lambda column: column not in _LONG)
+    for ready in as_completed([pool.submit(_column, rows, column, full) for column in longest_first]):
+        yield from ready.result()
 
 
 def _column(rows: Sequence[str], column: str, full: bool) -> list[Cell]:
     return list(_one_by_one(rows, [column], full))
 
 
-def _ends_with_its_parent() -> None:
-    """A process of the pool would wait for work for ever if the command were killed; one who interrupts it
-    is answered by the command alone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def wait() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
+def named_columns(names: Iterable[str]) -> tuple[str, ...]:
+    """Those that are named, or all."""
+    return tuple(_named("column", names, COLUMNS))
 
 
 def _named(what: str, names: Iterable[str], known: Iterable[str]) -> list[str]:

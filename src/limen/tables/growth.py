@@ -175,13 +175,13 @@ def depth(architecture: Architecture, hops: int, steps: int) -> float | None:
     """c of b = n^c: bits of every state and reply against the fewest tokens at which they are ruled out."""
     if any(p.full and not p.mixer.reply_is_all for layer in architecture.layers for p in layer.parts):
         return None  # bits alone do not say what such a mixer tells
-    points = []
-    for e in _BITS:
+    points = list[tuple[float, int]]()  # the last two; fewer bits need not be asked about
+    for e in reversed(_BITS):
         parts = (tuple(Part(p.mixer, bits=2**e) for p in layer.parts) for layer in architecture.layers)
         found = smallest(Architecture(tuple(map(Layer, parts))), hops, steps)
         if found is not None and found.n is not None:
             points.append((found.log2_n, e))
-    if len(points) < 2:
-        return None
-    (x0, e0), (x1, e1) = points[-2:]
-    return (e1 - e0) / (x1 - x0)
+        if len(points) == 2:
+            (x1, e1), (x0, e0) = points
+            return (e1 - e0) / (x1 - x0)
+    return None

@@ -1,0 +1,58 @@
+"""Processes that share the work of a table."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+
+from limen.core.errors import BadInput
+
+# One thread each: two of them would wait for each other's cores.  And memory that was freed stays with the
+# process, which would else ask the system for each tensor anew: an eighth of the table's CPU time.
+_SETTINGS = {
+    "OMP_NUM_THREADS": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(2**32),
+    "MALLOC_TRIM_THRESHOLD_": str(2**33),
+}
+
+
+@contextmanager
+def workers(count: int) -> Iterator[Executor | None]:
+    """So many processes; None where one would do, since that is this one.
+
+    What is wrong in one job ends the others, and so does an interruption.
+    """
+    if count < 2:
+        yield None
+        return
+    spawn = multiprocessing.get_context("spawn")  # a fork would inherit torch's threads
+    for name, value in _SETTINGS.items():  # they are read when a process starts
+        os.environ.setdefault(name, value)
+    with ProcessPoolExecutor(count, spawn, _ends_with_its_parent) as pool:
+        try:
+            yield pool
+        except BrokenProcessPool as error:
+            raise BadInput("a process of the table was ended from outside; try fewer --cores") from error
+        finally:  # after an error or an interruption nobody waits for the other jobs
+            for process in multiprocessing.active_children():
+                process.terminate()
+
+
+def _ends_with_its_parent() -> None:
+    """A process of the pool would wait for work for ever if the command were killed; one who interrupts it
+    is answered by the command alone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
