@@ -36,7 +36,7 @@ from limen.tasks.eva import Eva
 
 def forget() -> None:
     """What a table keeps between its cells."""
-    for kept in (evidence.test_of, formula._order, weights.ran):
+    for kept in (evidence.test_of, formula._order, weights.ran, weights.right):
         kept.cache_clear()
 
 
