@@ -155,8 +155,10 @@ class Form:
         """
         const, (lo, hi), found = ZERO, err, dict[Hashable, list[tuple[Column, Fraction]]]()
         for form, w in parts:
-            a, b = sorted((form.err[0] * w, form.err[1] * w))
-            const, lo, hi = const + form.const * w, lo + a, hi + b
+            const += form.const * w
+            if form.err != NONE:
+                a, b = sorted((form.err[0] * w, form.err[1] * w))
+                lo, hi = lo + a, hi + b
             for name, column in form.terms.items():
                 found.setdefault(name, []).append((column, w))
         terms = {name: Column.sum(columns) for name, columns in found.items()}
@@ -178,7 +180,7 @@ class Form:
         """The least and the largest value, error included."""
         return min(self.values) + self.err[0], max(self.values) + self.err[1]
 
-    @property
+    @cached_property
     def cap(self) -> Fraction:
         """The largest size, error included: 0 if an error takes all of it away."""
         return max(map(abs, self.ends))
@@ -202,6 +204,8 @@ class Form:
 
         Multiples of a step, at most 2^t of them on either side of 0, are numbers of the format.
         """
+        if self.err == NONE and all(f.rn(v) == v for v in self.values) and not self.many:
+            return self
         low = min(f.rn(v + self.err[0]) - v for v in self.values)
         high = max(f.rn(v + self.err[1]) - v for v in self.values)
         if self.many:
@@ -221,6 +225,15 @@ def _one_hot(parts: Sequence[tuple[Form, Fraction]]) -> bool:
     columns = [form.terms[name] for form, _ in parts]
     ones = all({*column.levels} <= {ZERO, ONE} for column in columns)
     return ones and all(sum(row) <= 1 for row in zip(*(column.rows() for column in columns), strict=True))
+
+
+def _at_least_one(made: Form, parts: Sequence[tuple[Form, Fraction]], f: Format) -> Form:
+    """A sum, of which more is known if its parts are ≥ 0: none of them is above it."""
+    lows = [min(w * end for end in form.ends) for form, w in parts]
+    if min(lows, default=ZERO) < 0:
+        return made
+    least = f.rn(max(ZERO, max(lows) * (1 - 2 * f.acc) - f.tiny))
+    return Form(made.const, {}, (max(least - made.const, made.err[0]), made.err[1]))
 
 
 class Vec:
@@ -277,13 +290,7 @@ class Vec:
                 e = f.inside(sizes, len(used), step)
             need(sizes + e <= f.largest, "a sum overflows")  # nor does a part of it
             made = Form.sum(parts, (-e, e)).rounded(f)
-            lows = [min(w * end for end in form.ends) for form, w in parts]
-            if made.err != NONE and not made.terms and min(lows, default=ZERO) >= 0:
-                least = f.rn(
-                    max(ZERO, max(lows) * (1 - 2 * f.acc) - f.tiny)
-                )  # none of numbers ≥ 0 is above their sum
-                made = Form(made.const, {}, (max(least - made.const, made.err[0]), made.err[1]))
-            forms[c] = made
+            forms[c] = made if made.err == NONE or made.terms else _at_least_one(made, parts, f)
         return Vec(forms, self.keys)
 
     def plus(self, other: "Vec", f: Format | None = None) -> "Vec":

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from itertools import takewhile
 from math import log2
 
 import numpy as np
@@ -165,10 +166,11 @@ def _numbers(architecture: Architecture) -> Iterator[int]:
 
 def _fewest_bits(construction: Construction) -> int | None:
     """Significant bits from which on every input is certified; of a format, where overflow matters."""
-    good = [t for t in range(_MOST_BITS, 0, -1) if construction.margin(Significand(t)) is not None]
+    down = range(_MOST_BITS, 0, -1)
+    good = [*takewhile(lambda t: construction.margin(Significand(t)) is not None, down)]
     formats = (Precision.parse(name) for name in ("bfloat16", "float32", "float64"))
     real = (f.t for f in formats if isinstance(f, Float) and construction.margin(f) is not None)
-    return min(good) if good else min(real, default=None)
+    return good[-1] if good else min(real, default=None)
 
 
 def depth(architecture: Architecture, hops: int, steps: int) -> float | None:

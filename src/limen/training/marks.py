@@ -25,12 +25,12 @@ def trained(stack: Architecture, task: str, thinks: bool = False) -> Trained | N
     """By a stack and the id of a task; None where no experiment covers them."""
     row = kinds(stack)
     found = []
-    for name, one in _statements():
-        asked, cell = Task.parse(one.cell.task), kinds(Architecture.parse(one.cell.architecture))
+    for name, asked, one in _statements():
         thought = bool(one.cell.settings.get("thought", False))
         learned = one.outcome is Outcome.LEARNED
         if identifier(asked) != task or (thought and not thinks):
             continue
+        cell = kinds(Architecture.parse(one.cell.architecture))
         if (learned and _within(cell, row)) or (not learned and cell == row and thought == thinks):
             found.append((asked.length, learned, one.best.mean, name, one))
     if not found:
@@ -61,10 +61,10 @@ def _within(part: Kinds, whole: Kinds) -> bool:
 
 
 @cache
-def _statements() -> tuple[tuple[str, JudgedCell], ...]:
+def _statements() -> tuple[tuple[str, Task, JudgedCell], ...]:
     """Every cell of every experiment, at every size, whose shipped results say something."""
     return tuple(
-        (name, one)
+        (name, Task.parse(one.cell.task), one)
         for name in ids("experiments")
         for size in SIZES
         for one in judged(experiment(name), size, kept_in(None, name))
