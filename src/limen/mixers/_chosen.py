@@ -43,12 +43,12 @@ def attend_chosen(
 
 
 def attend_blocks(
-    q: jt.Float[torch.Tensor, "*batch n d_k"],
+    q: jt.Float[torch.Tensor, "*batch r d_k"],
     k: jt.Float[torch.Tensor, "*batch n d_k"],
     v: jt.Float[torch.Tensor, "*batch n d"],
-    blocks: jt.Int64[torch.Tensor, "*batch n s"],
-    valid: jt.Bool[torch.Tensor, "*batch n s B"],
-) -> jt.Float[torch.Tensor, "*batch n d"]:
+    blocks: jt.Int64[torch.Tensor, "*batch r s"],
+    valid: jt.Bool[torch.Tensor, "*batch r s B"],
+) -> jt.Float[torch.Tensor, "*batch r d"]:
     """The same for whole blocks of B tokens, of which only the valid ones count."""
     (n, d), B = v.shape[-2:], valid.shape[-1]
     k, v = (torch.nn.functional.pad(x, (0, 0, 0, -n % B)).unflatten(-2, (-1, B)) for x in (k, v))
