@@ -99,11 +99,12 @@ class TopK(Headed):
         # made before the scores, which grow: kept among them it would leave holes too small for the next ones
         places = torch.empty(*x.shape[:-1], self.k, dtype=torch.int64)
         valid = torch.empty_like(places, dtype=torch.bool)
-        rows = max(_HELD // math.prod(x.shape[:-1]), 1)
-        for i in torch.arange(n, device=x.device).unsqueeze(-1).split(rows):
-            at = slice(int(i[0]), int(i[-1]) + 1)
+        rows = min(max(_HELD // math.prod(x.shape[:-1]), 1), n)
+        later = torch.ones(rows, rows, dtype=torch.bool, device=x.device).triu_(1)
+        for start in range(0, n, rows):
+            at = slice(start, min(start + rows, n))
             scores = self._scores(q[..., at, :], weight[..., at, :], keys[..., : at.stop, :])
-            scores[..., at].masked_fill_(i.mT > i, -math.inf)  # what comes later, among these tokens
+            scores[..., at].masked_fill_(later[: at.stop - start, : at.stop - start], -math.inf)
             places[..., at, :], valid[..., at, :] = leading(scores, self.k)
         return places, valid
 
@@ -133,9 +134,10 @@ class TopK(Headed):
     ) -> jt.Float[torch.Tensor, "*batch r n"]:
         """I_ts; no gradient is wanted of it."""
         with torch.no_grad():
-            scores = keys.new_zeros((*q.shape[:-3], q.shape[-2], keys.shape[-2]))
-            for q_j, w_j in zip(q.unbind(-3), weight.unbind(-3), strict=True):
-                scores.addcmul_((q_j @ keys.mT).relu_(), w_j)  # (*batch, r, n)
+            first, *others = zip(q.unbind(-3), weight.unbind(-3), strict=True)
+            scores = (first[0] @ keys.mT).relu_().mul_(first[1])  # (*batch, r, n)
+            for q_j, w_j in others:
+                scores.addcmul_((q_j @ keys.mT).relu_(), w_j)
             return scores
 
     def state_bits(self, n: int, p: int) -> int | None:
