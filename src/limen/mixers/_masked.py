@@ -111,7 +111,7 @@ def attend_ends(
         if alike not in seen:
             seen[alike] = _near_or_first(q, *alike, far, last)
         y.append(fused(q_i, k_j, v_j, seen[alike]))
-    tokens = torch.cat([part.transpose(1, 2) for part in y], 1)  # as the kernel lays them: heads join for nothing
+    tokens = torch.cat([part.transpose(1, 2) for part in y], 1)  # as the kernel lays them, for `join`
     return tokens.transpose(1, 2).reshape(*q.shape[:-1], v.shape[-1])
 
 
