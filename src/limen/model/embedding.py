@@ -164,7 +164,7 @@ class Codes(Embedding):
     def _written_once(
         self, token: jt.Int[torch.Tensor, "*batch 1"], at: int
     ) -> Iterator[tuple[Code, slice, torch.Tensor | int]]:
-        """`written` for one token, of whose place a number says the row: decoding takes half the time."""
+        """`written` for one token, whose place is a number: decoding would spend its time on tiny tensors."""
         self._lays_out(at + 1)
         sizes = {name: rows for name, rows, _ in self.tables}
         for segment in self.segments:
