@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from limen.core.construction import construct
+from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import tensors
@@ -63,6 +64,17 @@ def test_the_last_position_read_by_codes_is_the_whole_model_there(text: str, dty
     near = {torch.float64: 1e-12, torch.float32: 1e-4, torch.bfloat16: 0.2}[dtype]
     whole = model.logits(tokens)[:, -1]
     torch.testing.assert_close(last_logits(model, tokens), whole, rtol=0, atol=near)
+
+
+@pytest.mark.parametrize("text", [*LONG, "turing(n=9)"])
+def test_codes_write_a_token_alone_as_among_all_others(text: str) -> None:
+    task = Task.parse(text)
+    model = Model.of(construct(task))
+    tokens = torch.as_tensor(task.sample(np.random.default_rng(0), 3)[0])
+    alone = [model.embedded(tokens[:, at : at + 1], at) for at in range(task.length)]
+    assert torch.equal(torch.cat(alone, -2), model.embedded(tokens))
+    with pytest.raises(BadInput, match="positions for"):
+        model.embedded(tokens[:, :1], model.frame.embedding.positions or 0)
 
 
 @pytest.mark.parametrize(("bits", "answers"), [(3, 5), (10, 1024), (12, 3000), (14, 1025), (60, 7)])

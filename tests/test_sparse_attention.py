@@ -28,8 +28,9 @@ def test_what_is_gathered_is_what_is_masked(
 ) -> None:
     w, x = generic(mixer), inputs(*batch, n)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (block_sparse, top_k):
-            patch.setattr(module, "_ROWS", rows)
+        patch.setattr(block_sparse, "_ROWS", rows)
+        patch.setattr(top_k, "_HELD", rows * math.prod(batch) * n)
+        patch.setattr(top_k, "_READ", rows)
         found = mixer.gathered(w, x)
     torch.testing.assert_close(found, mixer.mix(w, x), rtol=0, atol=1e-10)
 
@@ -38,7 +39,9 @@ def test_what_is_gathered_is_what_is_masked(
 def test_so_are_the_gradients(mixer: BlockSparse | TopK, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (block_sparse, top_k):
         monkeypatch.setattr(module, "_GATHER", 0)
-        monkeypatch.setattr(module, "_ROWS", 16)
+    monkeypatch.setattr(block_sparse, "_ROWS", 16)
+    monkeypatch.setattr(top_k, "_HELD", 16)
+    monkeypatch.setattr(top_k, "_READ", 4)
     gradients_of_the_fast_form_are_those_of_the_definition(mixer)
 
 
@@ -50,17 +53,17 @@ def test_gathering_takes_any_float_type(mixer: BlockSparse | TopK, dtype: torch.
     assert y.dtype == dtype and bool(y.isfinite().all())
 
 
-@given(
-    st.lists(st.lists(st.sampled_from([-math.inf, 0.0, 1.0, 2.0]), min_size=6, max_size=6), min_size=1),
-    st.integers(1, 8),
-)
-def test_of_equals_the_leftmost_lead(rows: list[list[float]], k: int) -> None:
+@given(st.data(), st.integers(1, 100), st.integers(1, 8))
+def test_of_equals_the_leftmost_lead(data: st.DataObject, m: int, k: int) -> None:
+    """In rows of every length: long ones are searched by groups."""
+    row = st.lists(st.sampled_from([-math.inf, 0.0, 1.0, 2.0]), min_size=m, max_size=m)
+    rows = data.draw(st.lists(row, min_size=1, max_size=4))
     scores = torch.tensor(rows, dtype=F64)
     places, valid = leading(scores, k)
-    for row, where, counts in zip(rows, places.tolist(), valid.tolist(), strict=True):
-        best = sorted(range(6), key=lambda j: (-row[j], j))[:k]
+    for row_, where, counts in zip(rows, places.tolist(), valid.tolist(), strict=True):
+        best = sorted(range(m), key=lambda j: (-row_[j], j))[:k]
         chosen = [j for j, counted in zip(where, counts, strict=True) if counted]
-        assert len(where) == k and chosen == sorted(j for j in best if row[j] > -math.inf)
+        assert len(where) == k and chosen == sorted(j for j in best if row_[j] > -math.inf)
     allowed = scores.isfinite()
     shown = torch.zeros_like(scores).scatter_add_(-1, places, valid.double()) > 0
     assert torch.equal(shown, highest(scores, k, among=allowed.new_ones(allowed.shape)) & allowed)
@@ -73,6 +76,13 @@ def test_a_row_with_a_score_that_is_no_number_leads_nowhere_and_its_output_is_no
     q, k, v = (torch.randn(n, 2, dtype=F64, generator=torch.Generator().manual_seed(0)) for n in (2, 3, 3))
     y = attend_chosen(q, k, v, places, valid)
     assert bool(y[0].isnan().all()) and bool(y[1].isfinite().all())
+
+
+@pytest.mark.parametrize("at", [0, 41, 99])
+def test_nor_does_a_long_one(at: int) -> None:
+    scores = torch.zeros(2, 100, dtype=F64)
+    scores[0, at], scores[0, 7:12] = math.nan, math.inf
+    assert leading(scores, 2)[1].tolist() == [[False, False], [True, True]]
 
 
 @given(st.integers(1, 9), st.integers(1, 5), st.integers(1, 40), st.integers(0, 99))

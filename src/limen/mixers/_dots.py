@@ -1,30 +1,29 @@
-"""Dot products with some rows of a table: forward slice by slice, backward by `embedding_bag`."""
+"""Dot products with some rows of a table, not copied: forward a sparse matrix, backward `embedding_bag`."""
 
+import warnings
 from typing import Any
 
 import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import embedding_bag
 
-_SLICE = 2**17  # numbers that are copied out of the table at a time; measured: what the second cache holds
-
 
 class Dots(torch.autograd.Function):
     """⟨q_i, table[rows_is]⟩: (r, d), (rows, d), (r, s) -> (r, s).
 
-    Kept for the way back are q, the table and the rows, none of the copies.
+    Kept for the way back are q, the table and the rows.
     """
 
     @staticmethod
     def forward(ctx: Any, q: torch.Tensor, table: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         ctx.save_for_backward(q, table, rows)
-        at_once = max(1, _SLICE // max(1, rows.shape[-1] * q.shape[-1]))
         wide = torch.promote_types(q.dtype, torch.float32)  # as a matrix product accumulates
-        found = []
-        for q_i, some in zip(q.to(wide).split(at_once), rows.split(at_once), strict=True):
-            copied = table.index_select(0, some.reshape(-1)).reshape(*some.shape, -1).to(wide)
-            found.append(copied.mul_(q_i.unsqueeze(1)).sum(-1))
-        return torch.cat(found).to(q.dtype)
+        q_, keys = q.to(wide), table.to(wide).mT
+        if rows.shape[-1] > len(table):  # more than a sparse matrix holds: some are alike
+            return (q_ @ keys).gather(-1, rows).to(q.dtype)
+        found = _pattern(rows, len(table), wide)
+        torch.sparse.sampled_addmm(found, q_, keys, beta=0.0, out=found)
+        return found.values().reshape(rows.shape).to(q.dtype)
 
     @staticmethod
     @once_differentiable
@@ -35,3 +34,13 @@ class Dots(torch.autograd.Function):
             T = table.detach().requires_grad_()
             bags = embedding_bag(rows, T, per_sample_weights=g, mode="sum")
             return bags.detach(), torch.autograd.grad(bags, T, q)[0], None
+
+
+def _pattern(rows: torch.Tensor, n: int, dtype: torch.dtype) -> torch.Tensor:
+    """Which products are wanted, as a sparse matrix: (r, n).  Nothing asks for sorted or distinct columns."""
+    r, s = rows.shape
+    starts = torch.arange(0, r * s + 1, s, device=rows.device)
+    zeros = torch.zeros(r * s, dtype=dtype, device=rows.device)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
+        return torch.sparse_csr_tensor(starts, rows.reshape(-1), zeros, (r, n), check_invariants=False)

@@ -17,6 +17,7 @@ else:
 # Queries taken together. Measured: fewer cost more in overhead than they save in work.
 _ROWS = 128  # in `attend_fused`
 _NEAR = 64  # in `attend_ends`
+_EVEN = 16  # its keys come in so many: the kernel takes 128 in 5/6 of the time of 127
 
 
 def attend(
@@ -94,22 +95,24 @@ def attend_ends(
 ) -> jt.Float[torch.Tensor, "*batch h n d"]:
     """`attend` through `ends` in O(n·(first + last)): some queries at a time, with the tokens they see.
 
-    All stretches of queries but the first ones see alike: what they see is worked out once.
+    The first `last` tokens see all before them.  All stretches of queries after them see alike, if not the
+    `first`: what they see is worked out once.
     """
     q_, k_, v_ = (x.reshape(-1, *x.shape[-3:]) for x in (q, k, v))
-    y: list[torch.Tensor] = []
+    n, full = q.shape[-2], min(last // _NEAR * _NEAR, q.shape[-2])
+    y = [fused(*(x[..., :full, :] for x in (q_, k_, v_)), causal=True)] if full else []
     seen: dict[tuple[int, int, int], torch.Tensor] = {}
-    for q_i in q_.split(_NEAR, -2):
-        at, low = len(y) * _NEAR, max(len(y) * _NEAR - last + 1, 0)
-        stop = at + q_i.shape[-2]
-        k_j, v_j = k_.narrow(-2, low, stop - low), v_.narrow(-2, low, stop - low)
+    for at in range(full, n, _NEAR):
+        stop, low = min(at + _NEAR, n), max((at - last + 1) // _EVEN * _EVEN, 0)
+        q_i, k_j, v_j = (x.narrow(-2, i, stop - i) for x, i in ((q_, at), (k_, low), (v_, low)))
         if far := min(first, low):
             k_j, v_j = (torch.cat([x[..., :far, :], near], -2) for x, near in ((k_, k_j), (v_, v_j)))
         alike = stop - at, at - low, max(first - low, 0)
         if alike not in seen:
             seen[alike] = _near_or_first(q, *alike, far, last)
         y.append(fused(q_i, k_j, v_j, seen[alike]))
-    return torch.cat(y, -2).reshape(*q.shape[:-1], v.shape[-1])
+    tokens = torch.cat([part.transpose(1, 2) for part in y], 1)  # as the kernel lays them, for `join`
+    return tokens.transpose(1, 2).reshape(*q.shape[:-1], v.shape[-1])
 
 
 def _near_or_first(

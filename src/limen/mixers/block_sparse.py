@@ -39,6 +39,7 @@ else:
 
 _GATHER = 512  # tokens from which on reading the selected blocks alone is quicker; measured
 _ROWS = 512  # tokens whose scores are held at a time
+_READ = 2**13  # tokens that read what they have selected at a time
 
 
 class Blocked(NamedTuple):
@@ -95,13 +96,24 @@ class BlockSparse(Headed):
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         """Only selected blocks are read: O(n·(n/B + k·B)), and some rows of scores held at a time."""
         q, k, v = (split(x @ w[name], self.h) for name in "QKV")
-        messages, seen = self.messages(w, k, v), []
+        messages = self.messages(w, k, v)
+        # made before the scores, which grow: kept among them it would leave holes too small for the next ones
+        compressed = v.new_empty(v.shape)
+        blocks = torch.empty(*v.shape[:-1], self.k + 1, dtype=torch.int64)
+        valid = torch.empty(*blocks.shape, self.B, dtype=torch.bool)
         for i in torch.arange(x.shape[-2], device=x.device).unsqueeze(-1).split(_ROWS):
-            complete = Cache(*(part[..., : (int(i[-1]) + 1) // self.B, :] for part in messages))
-            compressed, scores, earlier = self._look(q[..., i[:, 0], :], complete, i)
-            seen.append((compressed, *self._selected(scores.masked_fill(~earlier, -math.inf), i)))
-        compressed, blocks, valid = (torch.cat(parts, x.ndim - 1) for parts in zip(*seen, strict=True))
-        return self.gate(w, x, compressed, attend_blocks(q, k, v, blocks, valid))
+            at = slice(int(i[0]), int(i[-1]) + 1)
+            complete = Cache(*(part[..., : at.stop // self.B, :] for part in messages))
+            compressed[..., at, :], scores, earlier = self._look(q[..., at, :], complete, i)
+            scores = scores.detach().masked_fill_(~earlier, -math.inf)
+            blocks[..., at, :], valid[..., at, :, :] = self._selected(scores, i)
+        selected = [
+            attend_blocks(q_i, k, v, blocks_i, valid_i)
+            for q_i, blocks_i, valid_i in zip(
+                q.split(_READ, -2), blocks.split(_READ, -2), valid.split(_READ, -3), strict=True
+            )
+        ]
+        return self.gate(w, x, compressed, torch.cat(selected, -2))
 
     def messages(
         self,

@@ -34,7 +34,8 @@ else:
     torch = lazy_loader.load("torch")
 
 _GATHER = 512  # tokens from which on reading the chosen ones alone is quicker; measured
-_ROWS = 128  # tokens whose index scores are held at a time
+_HELD = 2**19  # index scores that are held at a time; measured: as many as the caches hold
+_READ = 512  # tokens that read what they have chosen at a time
 
 
 class Indexed(NamedTuple):
@@ -83,15 +84,29 @@ class TopK(Headed):
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         """Only the chosen tokens are read, and some rows of index scores held at a time."""
         q, k, v = (split(x @ w[name], self.h).contiguous() for name in "QKV")
-        keys, y = x @ w["IK"], []
-        for i in torch.arange(x.shape[-2], device=x.device).unsqueeze(-1).split(_ROWS):
-            at = slice(int(i[0]), int(i[-1]) + 1)
-            scores = self._scores(w, x[..., at, :], keys[..., : at.stop, :])  # (*batch, r, n)
-            scores[..., at].masked_fill_(i.mT > i, -math.inf)  # what comes later, among these tokens
-            places, valid = leading(scores, self.k)
-            alike = (part.unsqueeze(-3).expand(*q.shape[:-2], *part.shape[-2:]) for part in (places, valid))
-            y.append(attend_chosen(q[..., at, :], k, v, *alike))
+        chosen = [part.unsqueeze(-3).expand(*q.shape[:-1], self.k) for part in self._leading(w, x)]
+        y = [
+            attend_chosen(q_i, k, v, places, valid)
+            for q_i, places, valid in zip(*(part.split(_READ, -2) for part in (q, *chosen)), strict=True)
+        ]
         return join(torch.cat(y, -2)) @ w["O"]
+
+    def _leading(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
+    ) -> tuple[jt.Int64[torch.Tensor, "*batch n k"], jt.Bool[torch.Tensor, "*batch n k"]]:
+        """The places of the tokens that each token reads, and which of these count."""
+        (q, weight), keys, n = self._asked(w, x), x @ w["IK"], x.shape[-2]
+        # made before the scores, which grow: kept among them it would leave holes too small for the next ones
+        places = torch.empty(*x.shape[:-1], self.k, dtype=torch.int64)
+        valid = torch.empty_like(places, dtype=torch.bool)
+        rows = min(max(_HELD // math.prod(x.shape[:-1]), 1), n)
+        later = torch.ones(rows, rows, dtype=torch.bool, device=x.device).triu_(1)
+        for start in range(0, n, rows):
+            at = slice(start, min(start + rows, n))
+            scores = self._scores(q[..., at, :], weight[..., at, :], keys[..., : at.stop, :])
+            scores[..., at].masked_fill_(later[: at.stop - start, : at.stop - start], -math.inf)
+            places[..., at, :], valid[..., at, :] = leading(scores, self.k)
+        return places, valid
 
     def _chosen(
         self,
@@ -102,21 +117,27 @@ class TopK(Headed):
         """Which tokens the last r of n tokens read."""
         n, r = keys.shape[-2], x.shape[-2]
         past = torch.ones(r, n, dtype=torch.bool, device=x.device).tril(n - r)
-        return highest(self._scores(w, x, keys), self.k, among=past).unsqueeze(-3)
+        return highest(self._scores(*self._asked(w, x), keys), self.k, among=past).unsqueeze(-3)
 
+    def _asked(
+        self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch r width"]
+    ) -> tuple[jt.Float[torch.Tensor, "*batch h_i r d_i"], jt.Float[torch.Tensor, "*batch h_i r 1"]]:
+        """q^I and w of each index head; no gradient is wanted of them."""
+        with torch.no_grad():
+            return split(x @ w["IQ"], self.h_i), split(x @ w["IW"], self.h_i)
+
+    @staticmethod
     def _scores(
-        self,
-        w: Mapping[str, torch.Tensor],
-        x: jt.Float[torch.Tensor, "*batch r width"],
+        q: jt.Float[torch.Tensor, "*batch h_i r d_i"],
+        weight: jt.Float[torch.Tensor, "*batch h_i r 1"],
         keys: jt.Float[torch.Tensor, "*batch n d_i"],
     ) -> jt.Float[torch.Tensor, "*batch r n"]:
         """I_ts; no gradient is wanted of it."""
         with torch.no_grad():
-            scores = x.new_zeros((*x.shape[:-1], keys.shape[-2]))
-            for q, weight in zip(
-                *(split(x @ w[name], self.h_i).unbind(-3) for name in ("IQ", "IW")), strict=True
-            ):
-                scores.addcmul_((q @ keys.mT).relu_(), weight)  # (*batch, r, n)
+            first, *others = zip(q.unbind(-3), weight.unbind(-3), strict=True)
+            scores = (first[0] @ keys.mT).relu_().mul_(first[1])  # (*batch, r, n)
+            for q_j, w_j in others:
+                scores.addcmul_((q_j @ keys.mT).relu_(), w_j)
             return scores
 
     def state_bits(self, n: int, p: int) -> int | None:

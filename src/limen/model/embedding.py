@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import lazy_loader
 
@@ -21,6 +21,7 @@ else:
     torch = lazy_loader.load("torch")
 
 
+Value = TypeVar("Value", "torch.Tensor", int)
 _LONGEST = 2**1024  # positions; a run, whose places are int64, is stopped long before by its memory
 
 
@@ -154,10 +155,25 @@ class Codes(Embedding):
         self, w: Mapping[str, torch.Tensor], tokens: jt.Int[torch.Tensor, "*batch n"], start: int
     ) -> jt.Num[torch.Tensor, "*batch n width"]:
         x = w[self.tables[0][0]].new_zeros((*tokens.shape, self.width))
-        for code, here, row in self.written(tokens, start):
+        one = tokens.shape[-1] == 1
+        for code, here, row in self._written_once(tokens, start) if one else self.written(tokens, start):
             table = w[code.table]  # (rows, columns)
-            x[..., here, code.column : code.column + table.shape[1]] += table[row]
+            x[..., here, code.column : code.column + table.shape[1]].add_(table[row])
         return x
+
+    def _written_once(
+        self, token: jt.Int[torch.Tensor, "*batch 1"], at: int
+    ) -> Iterator[tuple[Code, slice, torch.Tensor | int]]:
+        """`written` for one token, whose place is a number: decoding would spend its time on tiny tensors."""
+        self._lays_out(at + 1)
+        sizes = {name: rows for name, rows, _ in self.tables}
+        for segment in self.segments:
+            if at < segment.count:
+                for code in segment.codes:
+                    how = code.div, sizes[code.table]
+                    yield code, slice(None), _row(token, *how) if code.of == "token" else _row(at, *how)
+                return
+            at -= segment.count
 
     def written(
         self, tokens: jt.Int[torch.Tensor, "*batch n"], start: int, read: torch.Tensor | None = None
@@ -167,8 +183,7 @@ class Codes(Embedding):
         Codes that write no column of those that are `read` are left out.
         """
         n, first = tokens.shape[-1], 0
-        if start + n > self.length:
-            raise BadInput(f"{start + n} tokens are given, but this model has positions for {self.length}")
+        self._lays_out(start + n)
         sizes = {name: (rows, columns) for name, rows, columns in self.tables}
         for segment in self.segments:
             low, high = max(first, start), min(first + segment.count, start + n)
@@ -185,8 +200,12 @@ class Codes(Embedding):
                 yield code, here, _row(value, code.div, rows)
             first += segment.count
 
+    def _lays_out(self, end: int) -> None:
+        if end > self.length:
+            raise BadInput(f"{end} tokens are given, but this model has positions for {self.length}")
 
-def _row(value: jt.Int[torch.Tensor, "*n"], div: int, rows: int) -> jt.Int[torch.Tensor, "*n"]:
+
+def _row(value: Value, div: int, rows: int) -> Value:
     """value // div % rows; a shift and a mask, where they do, take a third of the time."""
     if div.bit_count() == rows.bit_count() == 1:
         return value >> div.bit_length() - 1 & rows - 1

@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import lazy_loader
 
+from limen.core.arrays import NDArray, np
 from limen.core.errors import at_least, unknown
 from limen.core.text import build, parse_call, spell
 from limen.core.weights import Shapes
@@ -88,9 +90,13 @@ class Binary(Readout):
 
 def _sums(y: jt.Num[torch.Tensor, "*batch bits"], numbers: int) -> jt.Num[torch.Tensor, "*batch {numbers}"]:
     """Σ_b (2a_b - 1)y_b for a = 0 … numbers-1."""
-    a = torch.arange(numbers, device=y.device)
-    digits = torch.arange(y.shape[-1], device=y.device).unsqueeze(-1)
-    return y @ (2 * (a >> digits & 1) - 1).to(y.dtype)
+    return y @ torch.from_numpy(_signs(y.shape[-1], numbers)).to(y)
+
+
+@lru_cache(maxsize=4)  # decoding asks for them at each token
+def _signs(bits: int, numbers: int) -> NDArray[np.int8]:
+    """2a_b - 1 for a = 0 … numbers-1: (bits, numbers)."""
+    return (2 * (np.arange(numbers) >> np.arange(bits)[:, None] & 1) - 1).astype(np.int8)
 
 
 def parse_readout(text: str) -> Readout:
