@@ -53,8 +53,8 @@ def rules(n: int) -> dict[str, Rule]:
         **ours("linear", lambda: Tokens(q, k, v)),
         **ours("gated_linear", lambda: Tokens(q, k, v, g=rows)),
         **ours("mamba2", lambda: Tokens(C, B, one(Δ) * v, g=one(A * Δ))),
-        **ours("delta", lambda: Tokens(q, one(β) * k, v, e=k)),
-        **ours("gated_delta", lambda: Tokens(q, one(β) * k, v, e=k, g=one(g))),
+        **ours("delta", lambda: Tokens(q, k, v, one(β))),
+        **ours("gated_delta", lambda: Tokens(q, k, v, one(β), one(g))),
         "log_linear torch": lambda: PLAIN.levels(
             Tokens(q, k, v, g=one(g)).each(heads_first), heads_first(levels)
         ),

@@ -61,7 +61,7 @@ def test_every_size_and_kind_of_rule_has_the_values_and_gradients_of_torch(
 
     q, k, v = draw(3, 1, 37, d_k), draw(3, 1, 37, d_k) / d_k, draw(3, 2, d, 37).mT
     g = [None, -draw(3, 2, 37, 1).square(), -draw(3, 2, 37, d_k).square()][gates]
-    parts = [q, k, v, draw(3, 1, 37, d_k) / d_k if erases else None, g]
+    parts = [q, k, v, draw(3, 2, 37, 1) if erases else None, g]
     leaves = [part.detach().requires_grad_() for part in parts if part is not None]
     given = iter(leaves)
     tokens = Tokens(*(None if part is None else next(given) for part in parts))  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,9 @@ class _Part(ctypes.Structure):
 class _Sequence(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("heads", "n", "d_k", "d", "gates")),
-        *((name, _Part) for name in ("q", "k", "v", "e", "a", "y")),
+        *((name, _Part) for name in ("q", "k", "v", "b", "a", "y")),
         *((name, ctypes.c_void_p) for name in ("kept", "u")),
-        *((name, _Part) for name in ("dq", "dk", "dv", "de", "da")),
+        *((name, _Part) for name in ("dq", "dk", "dv", "db", "da")),
     ]
 
 
@@ -51,18 +52,17 @@ def rule(tokens: Tokens) -> torch.Tensor:
     v = tokens.v
     if not v.is_floating_point() or v.device.type != "cpu" or not v.numel():
         return chunked(tokens)
-    q, k, wide, e, g = tokens.each(widened)
-    y: torch.Tensor = _Rule.apply(q, k, wide, e, g)  # type: ignore[no-untyped-call]
+    y: torch.Tensor = _Rule.apply(*tokens.each(widened))  # type: ignore[no-untyped-call]
     return y.to(v.dtype)
 
 
 class _Rule(torch.autograd.Function):
-    """(q, k, v, e, g) -> y, each of (*batch, n, ·); q, k, e and g may serve several heads."""
+    """(q, k, v, β, g) -> y, each of (*batch, n, ·); all but v may serve several heads."""
 
     @staticmethod
     def forward(ctx: Any, *given: torch.Tensor | None) -> torch.Tensor:
         parts = [x if x is None or x.stride(-1) == 1 else x.contiguous() for x in given]
-        q, _, v, e, g = parts
+        q, _, v, β, g = parts
         assert q is not None and v is not None
         parts[4] = None if g is None else g.exp()
         y = torch.empty_like(v)
@@ -72,7 +72,7 @@ class _Rule(torch.autograd.Function):
             stretches = -(-v.shape[-2] // (_STRIDE if _by_rows(parts) else _CHUNK))
             whole = rows == q.shape[-1] and columns == v.shape[-1]  # else zeros fill up vectors
             kept = (v.new_empty if whole else v.new_zeros)((*v.shape[:-2], stretches, rows, columns))
-            u = None if e is None else v.new_empty(v.shape)
+            u = None if β is None else v.new_empty(v.shape)
         _call("rule_forward", parts, y, kept, u, [])
         ctx.save_for_backward(*parts, kept, u)
         return y
@@ -115,15 +115,15 @@ def _call(
     u: torch.Tensor | None,
     gradients: list[torch.Tensor | None],
 ) -> None:
-    """Runs one function of the library; `held` keeps alive what it points to."""
+    """Runs one function of the library."""
     q, _, v, _, a = parts
     assert q is not None and v is not None
-    batch, held = tuple(v.shape[:-2]), []
+    batch = tuple(v.shape[:-2])
 
     def part(x: torch.Tensor | None) -> _Part:
         if x is None:
             return _Part()
-        held.append(first := _firsts(x.expand(*batch, *x.shape[-2:])))
+        first = _firsts(batch, x.expand(*batch, *x.shape[-2:]).stride()[:-2])
         return _Part(x.data_ptr(), first.data_ptr(), x.stride(-2), tuple(x.shape[:-2]) != batch)
 
     sequence = _Sequence(
@@ -142,9 +142,10 @@ def _call(
         raise MemoryError
 
 
-def _firsts(x: torch.Tensor) -> torch.Tensor:
+@lru_cache(maxsize=64)  # more than one call has parts: none is let go while C reads it
+def _firsts(sizes: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
     """Where each sequence of the batch begins, in numbers from the first one's beginning."""
     at = torch.zeros(1, dtype=torch.int64)
-    for size, stride in zip(x.shape[:-2], x.stride()[:-2], strict=True):
+    for size, stride in zip(sizes, strides, strict=True):
         at = (at[:, None] + stride * torch.arange(size)).reshape(-1)
     return at
