@@ -102,8 +102,12 @@ def _fading(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor) 
 def _erasing(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, β: torch.Tensor, g: torch.Tensor | None
 ) -> torch.Tensor:
-    M, N, Q, Φ = chunk_maps(q, k, β, g)
-    return (M @ v).add_(Q @ carry(torch.matmul, Φ, N @ v))
+    from limen.recurrence.erasing import Erasing  # it needs torch when it is loaded
+
+    batch = v.shape[:-2]
+    parts = (None if part is None else part.expand(*batch, *part.shape[-2:]) for part in (q, k, v, β, g))
+    y: torch.Tensor = Erasing.apply(*parts)  # type: ignore[no-untyped-call]
+    return y
 
 
 def chunk_maps(
