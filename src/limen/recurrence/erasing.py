@@ -24,6 +24,9 @@ from torch.autograd.function import once_differentiable
 from limen.recurrence.decay import LOWEST, Decay, decay
 
 
+_NO_DECAY = (None,) * len(Decay._fields)
+
+
 class ErasingChunks(NamedTuple):
     """What the way back needs; N is all chunks of all sequences."""
 
@@ -35,6 +38,9 @@ class ErasingChunks(NamedTuple):
     T: torch.Tensor  # (N, C, C)
     u: torch.Tensor  # (N, C, d)
     S: torch.Tensor  # (N, d_k, d): before each chunk
+    Q: torch.Tensor  # (N, C, d_k)
+    E: torch.Tensor  # (N, C, d_k)
+    K: torch.Tensor  # (N, C, d_k)
     g: torch.Tensor | None  # (N, C, 1)
 
 
@@ -47,22 +53,21 @@ class Erasing(torch.autograd.Function):
         assert q is not None and k is not None and v is not None and β is not None and given[2] is not None
         ctx.shape = given[2].shape
         left = None if g is None else decay(g)
-        P, A = q @ k.mT, k @ k.mT
-        P.mul_(_lower(P) if left is None else left.pairs)
-        A.mul_(_lower(P, -1) if left is None else left.pairs * _lower(P, -1))
+        P, A = _decayed_pairs(q @ k.mT, k @ k.mT, left)
         eye = torch.eye(len(P[0]), dtype=v.dtype, device=v.device).expand_as(P)
         T = torch.linalg.solve_triangular(A * β.mT, eye, upper=False, unitriangular=True).contiguous()
         Q, E, K = _decayed(q, k, β, left)
         u, S = _carried(T @ v, T @ E, K, left, ctx.shape[-3])
-        ctx.save_for_backward(*ErasingChunks(q, k, β, P, A, T, u, S, g))
+        ctx.save_for_backward(*(left or _NO_DECAY), *ErasingChunks(q, k, β, P, A, T, u, S, Q, E, K, g))
         return _last(torch.baddbmm((P * β.mT) @ u, Q, S), ctx.shape)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        of, dy = ErasingChunks(*ctx.saved_tensors), _first(dy)
+        saved, dy = ctx.saved_tensors, _first(dy)
+        of = ErasingChunks(*saved[len(_NO_DECAY) :])
+        left = None if of.g is None else Decay(*saved[: len(_NO_DECAY)])
         q, k, β = of.q, of.k, of.β
-        left = None if of.g is None else decay(of.g)
         r, dS = _carried_back(of, dy, left, ctx.shape[-3])
         X, Z, written = dy @ of.u.mT, r @ of.u.mT, of.u @ dS.mT  # (N, C, C) (N, C, C) (N, C, d_k)
         if left is not None:
@@ -70,8 +75,7 @@ class Erasing(torch.autograd.Function):
         shares = (X * of.P).addcmul_(Z, of.A)  # of the gates between two tokens, but for β
         until = (written * k).sum(-1, keepdim=True)
         dβ = shares.sum(-2).unsqueeze(-1) + until
-        X.mul_((_lower(X) if left is None else left.pairs) * β.mT)
-        Z.mul_((_lower(X, -1) if left is None else left.pairs * _lower(X, -1)) * β.mT)
+        X, Z = (x.mul_(β.mT) for x in _decayed_pairs(X, Z, left))
         dq, dk, dg = dy @ of.S.mT, r @ of.S.mT, None
         if of.g is not None and left is not None:
             dq.mul_(left.since_start), dk.mul_(left.since_start)
@@ -95,6 +99,16 @@ def _last(x: torch.Tensor, shape: torch.Size) -> torch.Tensor:
 def _lower(like: torch.Tensor, diagonal: int = 0) -> torch.Tensor:
     """(C, C): 1 where j ≤ i, or j < i."""
     return like.new_ones(like.shape[-2:]).tril(diagonal)
+
+
+def _decayed_pairs(
+    P: torch.Tensor, A: torch.Tensor, left: Decay | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """In place: the first for tokens j ≤ i, the second for j < i."""
+    if left is None:
+        return P.mul_(_lower(P)), A.mul_(_lower(A, -1))
+    A.mul_(left.pairs).diagonal(dim1=-2, dim2=-1).zero_()
+    return P.mul_(left.pairs), A
 
 
 def _decayed(
@@ -125,11 +139,10 @@ def _carried_back(
     of: ErasingChunks, dy: torch.Tensor, left: Decay | None, chunks: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """r, and the gradients of the states behind the chunks: (N, C, d), (N, d_k, d)."""
-    Q, E, K = _decayed(of.q, of.k, of.β, left)
-    r, read = of.T.mT @ (of.β * (of.P.mT @ dy)), Q.mT @ dy
+    r, read = of.T.mT @ (of.P.mT @ dy).mul_(of.β), of.Q.mT @ dy
     dS = torch.zeros_like(read)
     whole = None if left is None else left.whole.chunk(chunks)
-    rs, TKs, Es, reads, dSs = (x.chunk(chunks) for x in (r, of.T.mT @ K, E, read, dS))
+    rs, TKs, Es, reads, dSs = (x.chunk(chunks) for x in (r, of.T.mT @ of.K, of.E, read, dS))
     for t in reversed(range(chunks)):
         rs[t].baddbmm_(TKs[t], dSs[t], beta=-1, alpha=-1)
         if t:
