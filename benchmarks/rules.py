@@ -55,9 +55,12 @@ def rules(n: int) -> dict[str, Rule]:
         **ours("mamba2", lambda: Tokens(C, B, one(Δ) * v, g=one(A * Δ))),
         **ours("delta", lambda: Tokens(q, k, v, one(β))),
         **ours("gated_delta", lambda: Tokens(q, k, v, one(β), one(g))),
-        "log_linear torch": lambda: PLAIN.levels(
-            Tokens(q, k, v, g=one(g)).each(heads_first), heads_first(levels)
-        ),
+        **{
+            f"log_linear {by}": lambda run=run: run.levels(
+                Tokens(q, k, v, g=one(g)).each(heads_first), heads_first(levels)
+            )
+            for by, run in loops.items()
+        },
     }
     from transformers.models.mamba2 import modeling_mamba2
     from transformers.models.qwen3_next import modeling_qwen3_next

@@ -33,10 +33,10 @@ class _Part(ctypes.Structure):
 
 class _Sequence(ctypes.Structure):
     _fields_ = [
-        *((name, ctypes.c_int64) for name in ("heads", "n", "d_k", "d", "gates")),
-        *((name, _Part) for name in ("q", "k", "v", "b", "a", "y")),
+        *((name, ctypes.c_int64) for name in ("heads", "n", "d_k", "d", "gates", "levels")),
+        *((name, _Part) for name in ("q", "k", "v", "b", "a", "l", "y")),
         *((name, ctypes.c_void_p) for name in ("kept", "u")),
-        *((name, _Part) for name in ("dq", "dk", "dv", "db", "da")),
+        *((name, _Part) for name in ("dq", "dk", "dv", "db", "da", "dl")),
     ]
 
 
@@ -44,25 +44,36 @@ def compiled_loops() -> Loops:
     """The loops in C; those by torch where the machine has no compiler."""
     if any(library(_SOURCE, real) is None for real in _REAL.values()):
         return PLAIN
-    return Loops(rule, levelled)
+    return Loops(rule, levels)
 
 
 def rule(tokens: Tokens) -> torch.Tensor:
     """As `chunked`; integers, other devices and empty texts are left to it."""
-    v = tokens.v
-    if not v.is_floating_point() or v.device.type != "cpu" or not v.numel():
-        return chunked(tokens)
-    y: torch.Tensor = _Rule.apply(*tokens.each(widened))  # type: ignore[no-untyped-call]
-    return y.to(v.dtype)
+    return _run(tokens, None) if _here(tokens.v) else chunked(tokens)
+
+
+def levels(tokens: Tokens, λ: torch.Tensor) -> torch.Tensor:
+    """As `levelled`; rules that erase are left to it, too."""
+    return _run(tokens, λ) if _here(tokens.v) and tokens.β is None else levelled(tokens, λ)
+
+
+def _here(v: torch.Tensor) -> bool:
+    return v.is_floating_point() and v.device.type == "cpu" and v.numel() > 0
+
+
+def _run(tokens: Tokens, λ: torch.Tensor | None) -> torch.Tensor:
+    wide = tokens.each(widened)
+    y: torch.Tensor = _Rule.apply(*wide, None if λ is None else widened(λ))  # type: ignore[no-untyped-call]
+    return y.to(tokens.v.dtype)
 
 
 class _Rule(torch.autograd.Function):
-    """(q, k, v, β, g) -> y, each of (*batch, n, ·); all but v may serve several heads."""
+    """(q, k, v, β, g, λ) -> y, each of (*batch, n, ·); all but v may serve several heads."""
 
     @staticmethod
     def forward(ctx: Any, *given: torch.Tensor | None) -> torch.Tensor:
         parts = [x if x is None or x.stride(-1) == 1 else x.contiguous() for x in given]
-        q, _, v, β, g = parts
+        q, _, v, β, g, _ = parts
         assert q is not None and v is not None
         parts[4] = None if g is None else g.exp()
         y = torch.empty_like(v)
@@ -73,7 +84,7 @@ class _Rule(torch.autograd.Function):
             whole = rows == q.shape[-1] and columns == v.shape[-1]  # else zeros fill up vectors
             kept = (v.new_empty if whole else v.new_zeros)((*v.shape[:-2], stretches, rows, columns))
             u = None if β is None else v.new_empty(v.shape)
-        _call("rule_forward", parts, y, kept, u, [])
+        _call("forward", parts, y, kept, u, [])
         ctx.save_for_backward(*parts, kept, u)
         return y
 
@@ -86,11 +97,11 @@ class _Rule(torch.autograd.Function):
             None
             if x is None
             else torch.zeros_like(x)
-            if added or x.shape[:-2] != batch
+            if added or x.shape[:-2] != batch or x is parts[5]
             else torch.empty_like(x)
             for x in parts
         ]
-        _call("rule_backward", parts, dy if dy.stride(-1) == 1 else dy.contiguous(), kept, u, gradients)
+        _call("backward", parts, dy if dy.stride(-1) == 1 else dy.contiguous(), kept, u, gradients)
         if added:  # the loop over tokens gives the derivative by α = exp(g)
             gradients[4] = gradients[4] * parts[4]
         return tuple(gradients)
@@ -115,8 +126,8 @@ def _call(
     u: torch.Tensor | None,
     gradients: list[torch.Tensor | None],
 ) -> None:
-    """Runs one function of the library."""
-    q, _, v, _, a = parts
+    """Runs one function of the library: that of the rule, or with levels."""
+    q, _, v, _, a, λ = parts
     assert q is not None and v is not None
     batch = tuple(v.shape[:-2])
 
@@ -131,14 +142,14 @@ def _call(
         v.shape[-2],
         q.shape[-1],
         v.shape[-1],
-        0 if a is None else a.shape[-1],
+        *(0 if x is None else x.shape[-1] for x in (a, λ)),
         *map(part, (*parts, y)),
         *(None if x is None else x.data_ptr() for x in (kept, u)),
         *map(part, gradients),
     )
     run = library(_SOURCE, _REAL[v.dtype])
     assert run is not None
-    if run[name](ctypes.byref(sequence)):
+    if run[f"{'rule' if λ is None else 'levels'}_{name}"](ctypes.byref(sequence)):
         raise MemoryError
 
 

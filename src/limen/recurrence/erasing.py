@@ -101,9 +101,7 @@ def _lower(like: torch.Tensor, diagonal: int = 0) -> torch.Tensor:
     return like.new_ones(like.shape[-2:]).tril(diagonal)
 
 
-def _decayed_pairs(
-    P: torch.Tensor, A: torch.Tensor, left: Decay | None
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _decayed_pairs(P: torch.Tensor, A: torch.Tensor, left: Decay | None) -> tuple[torch.Tensor, torch.Tensor]:
     """In place: the first for tokens j ≤ i, the second for j < i."""
     if left is None:
         return P.mul_(_lower(P)), A.mul_(_lower(A, -1))

@@ -39,11 +39,11 @@ typedef struct {
 } part;
 
 typedef struct {
-    int64_t heads, n, d_k, d, gates; /* gates: numbers a_t has, 0, 1 or d_k */
-    part q, k, v, b, a, y;
+    int64_t heads, n, d_k, d, gates, levels; /* gates: numbers a_t has, 0, 1 or d_k; levels: those of lambda */
+    part q, k, v, b, a, l, y; /* l: lambda, where the rule has levels */
     REAL *kept; /* the states before every STRIDE-th or CHUNK-th token, or NULL */
     REAL *u;    /* (heads, n, d), where something is erased */
-    part dq, dk, dv, db, da;
+    part dq, dk, dv, db, da, dl;
 } sequence;
 
 ALWAYS int whole(int64_t d) { return (int)((d + LANES - 1) / LANES); }
@@ -324,6 +324,7 @@ typedef struct {
     REAL *dS, *ST;                    /* K x D, D x K: S or dS turned */
     REAL *u, *w, *dw;                 /* CHUNK x D */
     REAL *dyr, *dqk;                  /* 2 CHUNK x D, 2 CHUNK x K */
+    REAL *N, *dN, *NT, *level, *f;    /* of levels: nodes, their gradients, turned; weights of pairs; fadings */
     REAL a[CHUNK], b[CHUNK], c[CHUNK], dg[CHUNK];
 } desk;
 
@@ -537,6 +538,13 @@ ALWAYS void faded_between(desk *m, const REAL *weight) {
     }
 }
 
+/* What was read of the state before the chunk, left to the state behind it, and passed through. */
+ALWAYS void faded_around(desk *m, const REAL *since, const REAL *until, REAL through) {
+    REAL later = 0;
+    for (int i = CHUNK - 1; i >= 0; i--) m->dg[i] += later += since[i];
+    for (int i = 0; i < CHUNK; i++) m->dg[i] += through, through += until[i];
+}
+
 ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int fades) {
     const int64_t K = m->K, D = m->D, chunks = (s->n + CHUNK - 1) / CHUNK, pairs = CHUNK * CHUNK;
     const int both = 1 + erases;
@@ -600,11 +608,9 @@ ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int
 
         if (fades) {
             const REAL all = m->c[CHUNK - 1];
-            REAL later = 0, earlier = all * inner(m->dS, S, K * D);
             memset(m->dg, 0, sizeof m->dg);
             faded_between(m, m->PL);
-            for (int i = CHUNK - 1; i >= 0; i--) m->dg[i] += later += since[i];
-            for (int i = 0; i < CHUNK; i++) m->dg[i] += earlier, earlier += until[i];
+            faded_around(m, since, until, all * inner(m->dS, S, K * D));
             numbers_back(&s->da, h, t, tokens, m->dg);
             for (int64_t c = 0; c < K * D; c += LANES) put(m->dS + c, all * load(m->dS + c));
         }
@@ -612,17 +618,183 @@ ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int
     }
 }
 
-static int chunks_back(const sequence *s) {
+/* ---- With a weight for each level of the past, where nothing is erased (levels.py) ----
+
+       y_t = sum over j <= t of lambda_t^(bit length of t xor j) M_tj v_j,       M v the outputs of the rule above
+
+   Inside a chunk lambda multiplies P.  Behind chunk c - 1 the chunks that the lowest bit of c counts become one node,
+   the state N_c that they leave.  Chunk t reads one node for each bit of t, the one at t with all lower bits cleared,
+   faded by f since then.  So
+
+       N_{t+1} = (G_last k)^T v + sum of f N over the nodes that the lowest bits of t, all set, name
+       y = (lambda P) v + sum of lambda f c q^T N over all bits of t
+
+   and the way back is that of a chunk, with the gradient of N_{t+1} for dS'; all of f is fading, of ln f the gradient
+   is the sum of what it multiplied, times its derivative. */
+#define INSIDE 5 /* levels inside a chunk: bit lengths 0 to 4 */
+
+ALWAYS int bit_length(int64_t x) { return x ? 64 - __builtin_clzll((unsigned long long)x) : 0; }
+
+/* How many nodes there are at most: the bits of the number of chunks. */
+ALWAYS int nodes_of(const sequence *s) { return s->levels ? bit_length((s->n + CHUNK - 1) / CHUNK) : 0; }
+
+/* f of each node before each chunk. */
+ALWAYS void fadings(const sequence *s, int64_t h, REAL *to, int fades) {
+    REAL f[64];
+    for (int64_t z = 0; z * CHUNK < s->n; z++) {
+        REAL all = 1;
+        for (int64_t t = z * CHUNK; fades && t < s->n && t < (z + 1) * CHUNK; t++) all *= *at(&s->a, h, t);
+        for (int b = 0; z >> b; b++) to[z * nodes_of(s) + b] = f[b], f[b] *= all;
+        f[__builtin_ctzll(~(unsigned long long)z)] = 1;
+    }
+}
+
+/* The weight of a level for each token of a chunk. */
+ALWAYS void weights(const sequence *s, int64_t h, int64_t t, int64_t tokens, int level, REAL *to) {
+    for (int i = 0; i < CHUNK; i++) to[i] = i < tokens && level < s->levels ? at(&s->l, h, t + i)[level] : 0;
+}
+
+/* P and, at m->level, the weights of its pairs. */
+ALWAYS void laid_out_levels(const sequence *s, desk *m, int64_t h, int64_t t, int64_t tokens, int fades) {
+    laid_out(s, m, h, t, tokens, 0, fades);
+    for (int i = 0; i < CHUNK; i++)
+        for (int j = 0; j < CHUNK; j++) {
+            const int level = bit_length(i ^ j);
+            m->level[i * CHUNK + j] = i < tokens && level < s->levels ? at(&s->l, h, t + i)[level] : 0;
+        }
+}
+
+ALWAYS void added_up(REAL *to, REAL by, const REAL *x, int64_t size) {
+    for (int64_t c = 0; c < size; c += LANES) put(to + c, load(to + c) + by * load(x + c));
+}
+
+ONCE void levels_on(const sequence *s, desk *m, int64_t h, int erases, int fades) {
+    (void)erases;
+    const int64_t K = m->K, D = m->D, KD = K * D, chunks = (s->n + CHUNK - 1) / CHUNK;
+    REAL f[64], by[CHUNK];
+    for (int64_t z = 0; z < chunks; z++) {
+        const int64_t t = z * CHUNK, tokens = s->n - t < CHUNK ? s->n - t : CHUNK;
+        soon(&s->y, h, t, s->n, s->d), soon(&s->l, h, t, s->n, s->levels);
+        laid_out_levels(s, m, h, t, tokens, fades);
+        copied(&s->v, h, t, tokens, s->d, D, m->w);
+        for (int at = 0; at < CHUNK * CHUNK; at += LANES) put(m->PL + at, load(m->PL + at) * load(m->level + at));
+        product(CHUNK, D, CHUNK, m->PL, CHUNK, 1, m->w, D, m->dw, D, SET, LOWER);
+        soon(&s->q, h, t + CHUNK, s->n, s->d_k), soon(&s->k, h, t + CHUNK, s->n, s->d_k);
+        for (int b = 0; z >> b; b++) {
+            if (!(z >> b & 1)) continue;
+            weights(s, h, t, tokens, INSIDE + b, by);
+            for (int i = 0; i < CHUNK; i++) by[i] *= f[b];
+            scaled(m->cqk, by, K, m->dqk);
+            product(CHUNK, D, K, m->dqk, K, 1, m->N + b * KD, D, m->dw, D, ADD, FULL);
+        }
+        written_back(&s->y, h, t, tokens, s->d, D, 1, m->dw);
+        soon(&s->v, h, t + CHUNK, s->n, s->d);
+        const REAL all = fades ? m->c[CHUNK - 1] : 1;
+        const int into = __builtin_ctzll(~(unsigned long long)z); /* the bit of the new node */
+        for (int b = 0; z >> b; b++) f[b] *= all;
+        product(K, D, CHUNK, m->kl, 1, K, m->w, D, m->dS, D, SET, FULL);
+        for (int b = 0; b < into; b++) added_up(m->dS, f[b], m->N + b * KD, KD);
+        memcpy(m->N + into * KD, m->dS, sizeof(REAL) * KD), f[into] = 1;
+        if (s->kept) memcpy(s->kept + (h * chunks + z) * KD, m->dS, sizeof(REAL) * KD);
+    }
+}
+
+ONCE void levels_back(const sequence *s, desk *m, int64_t h, int erases, int fades) {
+    (void)erases;
+    const int64_t K = m->K, D = m->D, KD = K * D, chunks = (s->n + CHUNK - 1) / CHUNK, pairs = CHUNK * CHUNK;
+    REAL *k = m->qk + CHUNK * K, *dk = m->dqk + CHUNK * K, *X = m->XZ, df[64] = {0};
+    fadings(s, h, m->f, fades);
+    memset(m->dN, 0, sizeof(REAL) * nodes_of(s) * KD);
+    for (int64_t z = chunks - 1; z >= 0; z--) {
+        const int64_t t = z * CHUNK, tokens = s->n - t < CHUNK ? s->n - t : CHUNK;
+        const int into = __builtin_ctzll(~(unsigned long long)z);
+        const REAL *f = m->f + z * nodes_of(s), *dS = m->dN + into * KD;
+        soon(&s->dq, h, t, s->n, s->d_k), soon(&s->dk, h, t, s->n, s->d_k), soon(&s->dv, h, t, s->n, s->d);
+        laid_out_levels(s, m, h, t, tokens, fades);
+        const REAL all = fades ? m->c[CHUNK - 1] : 1, *last = m->G + pairs - CHUNK;
+        copied(&s->v, h, t, tokens, s->d, D, m->w);
+        copied(&s->y, h, t, tokens, s->d, D, m->dyr);
+        transposed(m->w, CHUNK, D, m->wT);
+
+        REAL since[CHUNK] = {0}, until[CHUNK] = {0}, of_f = 0;
+        for (int b = 0; z >> b; b++) {
+            if (!(z >> b & 1)) continue;
+            const REAL *N = s->kept + (h * chunks + (z >> b << b) - 1) * KD;
+            if (b < into || z == chunks - 1) transposed(N, K, D, m->NT + b * KD);
+            if (b < into) {
+                df[b] = f[b] * all * inner(dS, N, KD);
+                memset(m->dN + b * KD, 0, sizeof(REAL) * KD);
+                added_up(m->dN + b * KD, f[b] * all, dS, KD);
+            }
+            of_f += df[b];
+        }
+        product(CHUNK, D, K, m->kl, K, 1, dS, D, m->dw, D, SET, FULL);
+        inners(m->w, m->dw, D, until);
+        product(CHUNK, CHUNK, D, m->dyr, D, 1, m->wT, CHUNK, X, CHUNK, SET, FULL);
+        for (int i = 0; i < tokens; i++)
+            for (int j = 0; j <= i; j++) {
+                const int level = bit_length(i ^ j);
+                ((REAL *)at(&s->dl, h, t + i))[level] += X[i * CHUNK + j] * m->PL[i * CHUNK + j];
+            }
+        for (int at = 0; at < pairs; at += LANES) {
+            const vec level = load(m->level + at);
+            put(m->PL + at, level * load(m->PL + at));
+            put(m->XZ + pairs + at, load(X + at) * load(m->PL + at));
+            put(X + at, load(m->G + at) * level * load(X + at));
+        }
+        product(CHUNK, D, CHUNK, m->PL, 1, CHUNK, m->dyr, D, m->dw, D, ADD, UPPER);
+        written_back(&s->dv, h, t, tokens, s->d, D, 1, m->dw);
+
+        soon(&s->q, h, t - CHUNK, s->n, s->d_k), soon(&s->k, h, t - CHUNK, s->n, s->d_k);
+        product(CHUNK, K, CHUNK, X, CHUNK, 1, k, K, m->dqk, K, SET, LOWER);
+        for (int b = 0; z >> b; b++) {
+            if (!(z >> b & 1)) continue;
+            REAL weight[CHUNK], read[CHUNK] = {0};
+            weights(s, h, t, tokens, INSIDE + b, weight);
+            product(CHUNK, K, D, m->dyr, D, 1, m->NT + b * KD, K, dk, K, SET, FULL);
+            inners(m->cqk, dk, K, read);
+            for (int i = 0; i < tokens && INSIDE + b < s->levels; i++)
+                ((REAL *)at(&s->dl, h, t + i))[INSIDE + b] += f[b] * read[i];
+            for (int i = 0; i < CHUNK; i++) {
+                weight[i] *= f[b];
+                since[i] += read[i] * weight[i], df[b] += read[i] * weight[i];
+                added_up(m->dqk + i * K, weight[i] * (fades ? m->c[i] : 1), dk + i * K, K);
+            }
+            scaled(m->cqk, weight, K, dk);
+            product(K, D, CHUNK, dk, 1, K, m->dyr, D, m->dN + b * KD, D, ADD, FULL);
+        }
+        written_back(&s->dq, h, t, tokens, s->d_k, K, 1, m->dqk);
+
+        soon(&s->v, h, t - CHUNK, s->n, s->d), soon(&s->y, h, t - CHUNK, s->n, s->d);
+        scaled(m->w, last, D, m->dw);
+        transposed(dS, K, D, m->ST);
+        product(CHUNK, K, D, m->dw, D, 1, m->ST, K, dk, K, SET, FULL);
+        product(CHUNK, K, CHUNK, X, 1, CHUNK, m->qk, K, dk, K, ADD, UPPER);
+        written_back(&s->dk, h, t, tokens, s->d_k, K, 1, dk);
+        if (fades) {
+            memset(m->dg, 0, sizeof m->dg);
+            faded_between(m, m->XZ + pairs);
+            faded_around(m, since, until, of_f);
+            numbers_back(&s->da, h, t, tokens, m->dg);
+        }
+    }
+}
+
+/* Runs all heads, at a desk where everything begins at a whole vector. */
+static int at_a_desk(const sequence *s, void (*run)(const sequence *, desk *, int64_t, int, int)) {
     desk m = {.K = whole(s->d_k) * LANES, .D = whole(s->d) * LANES};
     const int erases = s->b.x != NULL, fades = s->a.x != NULL;
     const int64_t K = CHUNK * m.K, D = CHUNK * m.D, KD = m.K * m.D, pairs = CHUNK * CHUNK;
+    const int64_t nodes = nodes_of(s) * KD;
     struct {
         REAL **to;
         int64_t size;
     } parts[] = {
         {&m.qk, 2 * K}, {&m.cqk, 2 * K}, {&m.kl, K}, {&m.kT, K},  {&m.wT, D},   {&m.PL, 2 * pairs},
         {&m.XZ, 2 * pairs}, {&m.G, pairs}, {&m.below, pairs}, {&m.dS, KD}, {&m.ST, KD},
-        {&m.u, D}, {&m.w, D}, {&m.dw, D}, {&m.dyr, 2 * D}, {&m.dqk, 2 * K}};
+        {&m.u, D}, {&m.w, D}, {&m.dw, D}, {&m.dyr, 2 * D}, {&m.dqk, 2 * K},
+        {&m.N, nodes}, {&m.dN, nodes}, {&m.NT, nodes}, {&m.level, pairs},
+        {&m.f, s->levels ? s->n * nodes_of(s) : 0}};
     int64_t size = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) size += parts[i].size;
     REAL *room = aligned_alloc(64, (sizeof(REAL) * size + 63) / 64 * 64);
@@ -632,9 +804,13 @@ static int chunks_back(const sequence *s) {
     for (int i = 0; i < CHUNK; i++)
         for (int j = 0; j < CHUNK; j++) m.below[i * CHUNK + j] = j < i, m.G[i * CHUNK + j] = j <= i;
     if (!fades) m.cqk = m.qk, m.kl = m.qk + K;
-    for (int64_t h = 0; h < s->heads; h++) chunks_backward(s, &m, h, erases, fades);
+    for (int64_t h = 0; h < s->heads; h++) run(s, &m, h, erases, fades);
     free(room);
     return 0;
 }
 
-int rule_backward(const sequence *s) { return s->gates > 1 ? tokens_back(s) : chunks_back(s); }
+int levels_forward(const sequence *s) { return at_a_desk(s, levels_on); }
+
+int levels_backward(const sequence *s) { return at_a_desk(s, levels_back); }
+
+int rule_backward(const sequence *s) { return s->gates > 1 ? tokens_back(s) : at_a_desk(s, chunks_backward); }
