@@ -23,7 +23,6 @@ from torch.autograd.function import once_differentiable
 
 from limen.recurrence.decay import LOWEST, Decay, decay
 
-
 _NO_DECAY = (None,) * len(Decay._fields)
 
 
