@@ -72,7 +72,7 @@ class _Rule(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *given: torch.Tensor | None) -> torch.Tensor:
-        parts = [x if x is None or x.stride(-1) == 1 else x.contiguous() for x in given]
+        parts = [None if x is None else _in_rows(x) for x in given]
         q, _, v, β, g, _ = parts
         assert q is not None and v is not None
         parts[4] = None if g is None else g.exp()
@@ -101,7 +101,7 @@ class _Rule(torch.autograd.Function):
             else torch.empty_like(x)
             for x in parts
         ]
-        _call("backward", parts, dy if dy.stride(-1) == 1 else dy.contiguous(), kept, u, gradients)
+        _call("backward", parts, _in_rows(dy), kept, u, gradients)
         if added:  # the loop over tokens gives the derivative by α = exp(g)
             gradients[4] = gradients[4] * parts[4]
         return tuple(gradients)
@@ -110,6 +110,14 @@ class _Rule(torch.autograd.Function):
 def _by_rows(parts: list[torch.Tensor | None]) -> bool:
     """Whether rows fade each by itself."""
     return parts[4] is not None and parts[4].shape[-1] > 1
+
+
+def _in_rows(x: torch.Tensor) -> torch.Tensor:
+    """The numbers of a token side by side; what is the same along an axis, as the gradient of a sum, stays one."""
+    if x.stride(-1) == 1:
+        return x
+    once = tuple(slice(1) if stride == 0 else slice(None) for stride in x.stride()[:-1])
+    return x[once].contiguous().expand(x.shape)
 
 
 def _padded(x: torch.Tensor) -> int:

@@ -151,5 +151,5 @@ def _carried_back(
 def _of_gates(pairs: torch.Tensor, since: torch.Tensor, until: torch.Tensor) -> torch.Tensor:
     """dg_s: Σ over i ≥ s > j of pairs_ij, over i ≥ s of since_i, over j < s of until_j: (N, C, 1)."""
     lower, earlier = _lower(pairs), _lower(pairs, -1)  # (i, s): i ≥ s, (s, j): j < s
-    between = ((pairs @ earlier.mT) * lower).sum(-2).unsqueeze(-1)
-    return between + lower.mT @ since + earlier @ until
+    between = ((pairs @ earlier.mT) * lower).sum(-2, keepdim=True)
+    return (between + since.mT @ lower + until.mT @ earlier.mT).mT
