@@ -113,7 +113,7 @@ def _by_rows(parts: list[torch.Tensor | None]) -> bool:
 
 
 def _in_rows(x: torch.Tensor) -> torch.Tensor:
-    """The numbers of a token side by side; what is the same along an axis, as the gradient of a sum, stays one."""
+    """The numbers of a token side by side; what is the same along an axis, is not copied."""
     if x.stride(-1) == 1:
         return x
     once = tuple(slice(1) if stride == 0 else slice(None) for stride in x.stride()[:-1])
@@ -142,8 +142,9 @@ def _call(
     def part(x: torch.Tensor | None) -> _Part:
         if x is None:
             return _Part()
-        first = _firsts(batch, x.expand(*batch, *x.shape[-2:]).stride()[:-2])
-        return _Part(x.data_ptr(), first.data_ptr(), x.stride(-2), tuple(x.shape[:-2]) != batch)
+        shared = tuple(x.shape[:-2]) != batch
+        each = x.expand(*batch, *x.shape[-2:]) if shared else x
+        return _Part(x.data_ptr(), _firsts(batch, each.stride()[:-2]).data_ptr(), x.stride(-2), shared)
 
     sequence = _Sequence(
         math.prod(batch),

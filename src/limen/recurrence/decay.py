@@ -50,6 +50,8 @@ def decay(g: jt.Float[torch.Tensor, "*batch chunk 1"]) -> Decay:
     """From the logarithms g of the gates: pairs[i, j] = exp(g_{j+1} + … + g_i)."""
     g = g.clamp(min=LOWEST)
     causal = g.new_ones(g.shape[-2], g.shape[-2]).tril()
-    pairs = ((causal * g.mT) @ causal.tril(-1)).exp() * causal  # the constant on the right: one product for all
+    pairs = (
+        (causal * g.mT) @ causal.tril(-1)
+    ).exp() * causal  # the constant on the right: one product for all
     since_start = (g.mT @ causal.mT).mT.exp()
     return Decay(pairs, since_start, pairs[..., -1:, :].mT, since_start[..., -1:, :])

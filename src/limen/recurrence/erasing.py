@@ -43,7 +43,7 @@ class ErasingChunks(NamedTuple):
     g: torch.Tensor | None  # (N, C, 1)
 
 
-class Erasing(torch.autograd.Function):
+class ErasingRule(torch.autograd.Function):
     """(q, k, v, β, g) -> y, each of (*batch, chunks, C, ·)."""
 
     @staticmethod
@@ -121,9 +121,10 @@ def _carried(
     Tv: torch.Tensor, TE: torch.Tensor, K: torch.Tensor, left: Decay | None, chunks: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """u, in the place of T v, and the states before the chunks: (N, C, d), (N, d_k, d)."""
-    S = Tv.new_zeros(len(Tv), K.shape[-1], Tv.shape[-1])
+    S = Tv.new_empty(len(Tv), K.shape[-1], Tv.shape[-1])
     whole = None if left is None else left.whole.chunk(chunks)
     us, TEs, Ks, Ss = (x.chunk(chunks) for x in (Tv, TE, K, S))
+    Ss[0].zero_()
     for t, (u, before) in enumerate(zip(us, Ss, strict=True)):
         u.baddbmm_(TEs[t], before, alpha=-1)
         if t + 1 < chunks:
@@ -137,9 +138,10 @@ def _carried_back(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """r, and the gradients of the states behind the chunks: (N, C, d), (N, d_k, d)."""
     r, read = of.T.mT @ (of.P.mT @ dy).mul_(of.β), of.Q.mT @ dy
-    dS = torch.zeros_like(read)
+    dS = torch.empty_like(read)
     whole = None if left is None else left.whole.chunk(chunks)
     rs, TKs, Es, reads, dSs = (x.chunk(chunks) for x in (r, of.T.mT @ of.K, of.E, read, dS))
+    dSs[-1].zero_()
     for t in reversed(range(chunks)):
         rs[t].baddbmm_(TKs[t], dSs[t], beta=-1, alpha=-1)
         if t:

@@ -603,6 +603,7 @@ ONCE void chunks_backward(const sequence *s, desk *m, int64_t h, int erases, int
         product(CHUNK, K, both * CHUNK, m->XZ, 1, CHUNK, m->qk, K, dk, K, ADD, UPPER);
         soon(&s->y, h, t - CHUNK, s->n, s->d);
         if (t) soon_state(S - K * D, K * D);
+        soon(erases ? &u : &s->v, erases ? 0 : h, t - CHUNK, s->n, s->d);
         written_back(&s->dq, h, t, tokens, s->d_k, K, 1, m->dqk);
         written_back(&s->dk, h, t, tokens, s->d_k, K, 1, dk);
 

@@ -102,11 +102,11 @@ def _fading(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor) 
 def _erasing(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, β: torch.Tensor, g: torch.Tensor | None
 ) -> torch.Tensor:
-    from limen.recurrence.erasing import Erasing  # it needs torch when it is loaded
+    from limen.recurrence.erasing import ErasingRule  # it needs torch when it is loaded
 
     batch = v.shape[:-2]
     parts = (None if part is None else part.expand(*batch, *part.shape[-2:]) for part in (q, k, v, β, g))
-    y: torch.Tensor = Erasing.apply(*parts)  # type: ignore[no-untyped-call]
+    y: torch.Tensor = ErasingRule.apply(*parts)  # type: ignore[no-untyped-call]
     return y
 
 
