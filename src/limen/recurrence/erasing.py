@@ -118,15 +118,15 @@ def _decayed(
 
 
 def _carried(
-    Tv: torch.Tensor, TE: torch.Tensor, K: torch.Tensor, left: Decay | None, chunks: int
+    Tv: torch.Tensor, erased: torch.Tensor, K: torch.Tensor, left: Decay | None, chunks: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """u, in the place of T v, and the states before the chunks: (N, C, d), (N, d_k, d)."""
     S = Tv.new_empty(len(Tv), K.shape[-1], Tv.shape[-1])
     whole = None if left is None else left.whole.chunk(chunks)
-    us, TEs, Ks, Ss = (x.chunk(chunks) for x in (Tv, TE, K, S))
+    us, es, Ks, Ss = (x.chunk(chunks) for x in (Tv, erased, K, S))
     Ss[0].zero_()
     for t, (u, before) in enumerate(zip(us, Ss, strict=True)):
-        u.baddbmm_(TEs[t], before, alpha=-1)
+        u.baddbmm_(es[t], before, alpha=-1)
         if t + 1 < chunks:
             faded = before if whole is None else whole[t] * before
             torch.baddbmm(faded, Ks[t].mT, u, out=Ss[t + 1])

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.recurrence.chunks import CHUNK, carry, cut, glue, summed
+from limen.recurrence.chunks import CHUNK, ERASING, carry, cut, glue, summed
 from limen.recurrence.decay import decay
 
 if TYPE_CHECKING:
@@ -82,9 +82,10 @@ def chunked(tokens: Tokens) -> jt.Num[torch.Tensor, "*batch n d"]:
     q, k, v, β, g = tokens.each(widened)
     if β is not None and g is not None and g.shape[-1] > 1:
         return _stepping(q, k, v, β, g).to(dtype)
-    q, k, v, β, g = Tokens(q, k, v, β, g).each(cut)
+    wide = Tokens(q, k, v, β, g)
     if β is not None:
-        return glue(_erasing(q, k, v, β, g), n).to(dtype)
+        return glue(_erasing(*wide.each(lambda part: cut(part, ERASING))), n).to(dtype)
+    q, k, v, _, g = wide.each(cut)
     assert g is not None
     return glue((_fading if g.shape[-1] == 1 else _fading_by_rows)(q, k, v, g), n).to(dtype)
 
@@ -100,7 +101,11 @@ def _fading(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor) 
 
 
 def _erasing(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, β: torch.Tensor, g: torch.Tensor | None
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    β: torch.Tensor | None,
+    g: torch.Tensor | None,
 ) -> torch.Tensor:
     from limen.recurrence.erasing import ErasingRule  # it needs torch when it is loaded
 
