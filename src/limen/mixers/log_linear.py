@@ -80,7 +80,7 @@ def _kept(
 
 def _written(
     k: jt.Float[torch.Tensor, "*batch 1 d_k"],
-    v: jt.Float[torch.Tensor, "*batch 1 m"],
+    v: jt.Float[torch.Tensor, "*#batch 1 m"],
     β: jt.Float[torch.Tensor, "*batch 1 1"] | None,
 ) -> jt.Float[torch.Tensor, "*batch d_k m"]:
     """βkvᵀ: what one token adds."""
