@@ -91,17 +91,18 @@ def goals() -> Iterator[Goal]:
             20,
             ratio("f+b", "gated_linear fla", "gated_linear C", n),
         )
-    yield Goal(
-        "log_linear torch, f+b, n=1024, over fla naive",
-        150,
-        ratio("f+b", "log_linear fla", "log_linear torch", 1024),
-    )
-    yield Goal(
-        "log_linear torch, f+b, exponent",
-        1.25,
-        exponent("f+b", "log_linear torch", 256, 1024, tokens=True),
-        most=True,
-    )
+    for by in ("C", "torch"):
+        yield Goal(
+            f"log_linear {by}, f+b, n=1024, over fla naive",
+            150,
+            ratio("f+b", "log_linear fla", f"log_linear {by}", 1024),
+        )
+        yield Goal(
+            f"log_linear {by}, f+b, exponent",
+            1.25,
+            exponent("f+b", f"log_linear {by}", 256, 1024, tokens=True),
+            most=True,
+        )
     for mixer in ("block_sparse", "top_k"):
         yield Goal(
             f"{mixer}, forward, n=4096, over full attention", 1, ratio("mixer", "softmax", mixer, 4096)

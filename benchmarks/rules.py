@@ -53,11 +53,14 @@ def rules(n: int) -> dict[str, Rule]:
         **ours("linear", lambda: Tokens(q, k, v)),
         **ours("gated_linear", lambda: Tokens(q, k, v, g=rows)),
         **ours("mamba2", lambda: Tokens(C, B, one(Δ) * v, g=one(A * Δ))),
-        **ours("delta", lambda: Tokens(q, one(β) * k, v, e=k)),
-        **ours("gated_delta", lambda: Tokens(q, one(β) * k, v, e=k, g=one(g))),
-        "log_linear torch": lambda: PLAIN.levels(
-            Tokens(q, k, v, g=one(g)).each(heads_first), heads_first(levels)
-        ),
+        **ours("delta", lambda: Tokens(q, k, v, one(β))),
+        **ours("gated_delta", lambda: Tokens(q, k, v, one(β), one(g))),
+        **{
+            f"log_linear {by}": lambda run=run: run.levels(
+                Tokens(q, k, v, g=one(g)).each(heads_first), heads_first(levels)
+            )
+            for by, run in loops.items()
+        },
     }
     from transformers.models.mamba2 import modeling_mamba2
     from transformers.models.qwen3_next import modeling_qwen3_next

@@ -61,7 +61,7 @@ def test_every_size_and_kind_of_rule_has_the_values_and_gradients_of_torch(
 
     q, k, v = draw(3, 1, 37, d_k), draw(3, 1, 37, d_k) / d_k, draw(3, 2, d, 37).mT
     g = [None, -draw(3, 2, 37, 1).square(), -draw(3, 2, 37, d_k).square()][gates]
-    parts = [q, k, v, draw(3, 1, 37, d_k) / d_k if erases else None, g]
+    parts = [q, k, v, draw(3, 2, 37, 1) if erases else None, g]
     leaves = [part.detach().requires_grad_() for part in parts if part is not None]
     given = iter(leaves)
     tokens = Tokens(*(None if part is None else next(given) for part in parts))  # type: ignore[arg-type]
@@ -69,6 +69,26 @@ def test_every_size_and_kind_of_rule_has_the_values_and_gradients_of_torch(
     torch.testing.assert_close(ys[1], ys[0], rtol=1e-10, atol=1e-10)
     direction = draw(*ys[0].shape)
     plain, found = (torch.autograd.grad(y, leaves, direction) for y in ys)
+    torch.testing.assert_close(found, plain, rtol=1e-9, atol=1e-9)
+
+
+@compiled
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 33, 100, 256])
+@pytest.mark.parametrize(("d_k", "d"), [(3, 5), (8, 16), (17, 33)])
+@pytest.mark.parametrize("fades", [False, True], ids=["lasting", "fading"])
+def test_levels_have_the_values_and_gradients_of_torch(n: int, d_k: int, d: int, fades: bool) -> None:
+    rng = torch.Generator().manual_seed(0)
+
+    def draw(*shape: int) -> torch.Tensor:
+        return torch.randn((2, 3, n, *shape), generator=rng, dtype=torch.float64).requires_grad_()
+
+    q, k, v, g, λ = draw(d_k), draw(d_k), draw(d), draw(1), draw((n - 1).bit_length() + 1)
+    leaves = [q, k, v, λ, *([g] if fades else [])]
+    tokens = Tokens(q, k, v, g=-g.square() / 8 if fades else None)
+    ys = [loops.levels(tokens, λ) for loops in (PLAIN, compiled_loops())]
+    torch.testing.assert_close(ys[1], ys[0], rtol=1e-10, atol=1e-10)
+    direction = torch.randn(ys[0].shape, generator=rng, dtype=torch.float64)
+    plain, found = (torch.autograd.grad(y, leaves, direction, retain_graph=True) for y in ys)
     torch.testing.assert_close(found, plain, rtol=1e-9, atol=1e-9)
 
 

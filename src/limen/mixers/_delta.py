@@ -1,6 +1,6 @@
 r"""What the delta rules share: their sizes, their projections, what they carry.
 
-In the terms of `recurrence/rule.py` q and e have length 1, and a token writes under k_t = β_te_t.
+In the terms of `recurrence/rule.py` q and k have length 1.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Delta(DeltaRule):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         _, (q, k, v, β) = projected(w, x, self.h, self.start(w, x.shape[:-2]).seen)
-        return join(loops.rule(Tokens(q, β * k, v, e=k))) @ w["O"]
+        return join(loops.rule(Tokens(q, k, v, β))) @ w["O"]
 
     def step(
         self, w: Mapping[str, torch.Tensor], state: DeltaMemory, x_t: jt.Float[torch.Tensor, "*batch width"]

@@ -59,7 +59,7 @@ class GatedDelta(DeltaRule):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"], loops: Loops
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         _, (q, k, v, β) = projected(w, x, self.h, self.start(w, x.shape[:-2]).seen)
-        return join(loops.rule(Tokens(q, β * k, v, e=k, g=self._log_gate(w, x)))) @ w["O"]
+        return join(loops.rule(Tokens(q, k, v, β, self._log_gate(w, x)))) @ w["O"]
 
     def _log_gate(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]

@@ -70,12 +70,21 @@ def _merged(
 def _kept(
     S: jt.Float[torch.Tensor, "*batch d_k m"],
     k: jt.Float[torch.Tensor, "*batch 1 d_k"],
-    e: jt.Float[torch.Tensor, "*batch 1 d_k"] | None,
+    β: jt.Float[torch.Tensor, "*batch 1 1"] | None,
     g: jt.Float[torch.Tensor, "*batch 1 1"] | None,
 ) -> jt.Float[torch.Tensor, "*batch d_k m"]:
-    """(I - keᵀ)αS: what one token leaves of the state."""
+    """(I - βkkᵀ)αS: what one token leaves of the state."""
     S = S if g is None else g.exp() * S
-    return S if e is None else S - k.mT @ (e @ S)
+    return S if β is None else S - β * k.mT @ (k @ S)
+
+
+def _written(
+    k: jt.Float[torch.Tensor, "*batch 1 d_k"],
+    v: jt.Float[torch.Tensor, "*#batch 1 m"],
+    β: jt.Float[torch.Tensor, "*batch 1 1"] | None,
+) -> jt.Float[torch.Tensor, "*batch d_k m"]:
+    """βkvᵀ: what one token adds."""
+    return (k if β is None else β * k).mT @ v
 
 
 def _weighed(
@@ -141,8 +150,8 @@ class LogLinear(Looped, Headed):
         units = tokens._replace(v=torch.eye(n, dtype=x.dtype, device=x.device))
         S, rows = x.new_zeros((*x.shape[:-2], self.h, self.key_size, n)), []
         for t in range(n):
-            q_t, k_t, unit_t, e_t, g_t = units.at(t)
-            S = _kept(S, k_t, e_t, g_t) + k_t.mT @ unit_t
+            q_t, k_t, unit_t, β_t, g_t = units.at(t)
+            S = _kept(S, k_t, β_t, g_t) + _written(k_t, unit_t, β_t)
             rows.append(q_t @ S)
         M = torch.cat(rows, -2)  # (*batch, h, n, n)
         Λ = λ.gather(-1, level_table(n, x.device).expand(M.shape))
@@ -162,7 +171,7 @@ class LogLinear(Looped, Headed):
         if self.over == "mamba2":
             return Tokens(q, Δ * k, v, g=g)
         q, k, β = unit(q), unit(k), split((x @ w["B"] + w["b"]).sigmoid(), self.h)
-        return Tokens(q, β * k, v, e=k, g=g)
+        return Tokens(q, k, v, β, g)
 
     def _λ(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
@@ -192,10 +201,10 @@ class LogLinear(Looped, Headed):
         t = state.n
         self._check(t + 1)
         x = x_t.unsqueeze(-2)
-        (q, k, v, e, g), λ = self._tokens(w, x), self._λ(w, x)  # (*batch, h, 1, ·)
+        (q, k, v, β, g), λ = self._tokens(w, x), self._λ(w, x)  # (*batch, h, 1, ·)
         S = _merged(state.S, t)
-        S = _kept(S.flatten(-2), k, e, g).unflatten(-1, S.shape[-2:])
-        S = torch.cat([(k.mT @ v).unsqueeze(-2), S], -2)  # (*batch, h, d_k, live, e)
+        S = _kept(S.flatten(-2), k, β, g).unflatten(-1, S.shape[-2:])
+        S = torch.cat([_written(k, v, β).unsqueeze(-2), S], -2)  # (*batch, h, d_k, live, e)
         y = _weighed(λ[..., [0, *_levels(t)]], (q @ S.flatten(-2)).unflatten(-1, S.shape[-2:]))
         return Stretches(S, t + 1), self._output(w, y).squeeze(-2)
 

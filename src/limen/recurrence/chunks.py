@@ -14,14 +14,17 @@ else:
     jt = lazy_loader.load("jaxtyping")
     torch = lazy_loader.load("torch")
 
-CHUNK = 32  # a power of two; best or tied for every mixer when measured on CPU
+CHUNK = 32  # a power of two; best or tied for every mixer when measured on CPU,
+ERASING = 16  # but where something is erased: torch solves triangular systems slowly
 
 
-def cut(x: jt.Num[torch.Tensor, "*batch n m"]) -> jt.Num[torch.Tensor, "*batch chunks chunk m"]:
+def cut(
+    x: jt.Num[torch.Tensor, "*batch n m"], chunk: int = CHUNK
+) -> jt.Num[torch.Tensor, "*batch chunks {chunk} m"]:
     """Zero tokens fill the last chunk: they come last, so in a causal mixer nobody sees them."""
-    missing = -x.shape[-2] % CHUNK
+    missing = -x.shape[-2] % chunk
     filled = torch.nn.functional.pad(x, (0, 0, 0, missing)) if missing else x
-    return filled.reshape(*x.shape[:-2], -1, CHUNK, x.shape[-1])
+    return filled.reshape(*x.shape[:-2], -1, chunk, x.shape[-1])
 
 
 def glue(y: jt.Num[torch.Tensor, "*batch chunks chunk m"], n: int) -> jt.Num[torch.Tensor, "*batch {n} m"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,10 @@ class _Part(ctypes.Structure):
 
 class _Sequence(ctypes.Structure):
     _fields_ = [
-        *((name, ctypes.c_int64) for name in ("heads", "n", "d_k", "d", "gates")),
-        *((name, _Part) for name in ("q", "k", "v", "e", "a", "y")),
+        *((name, ctypes.c_int64) for name in ("heads", "n", "d_k", "d", "gates", "levels")),
+        *((name, _Part) for name in ("q", "k", "v", "b", "a", "l", "y")),
         *((name, ctypes.c_void_p) for name in ("kept", "u")),
-        *((name, _Part) for name in ("dq", "dk", "dv", "de", "da")),
+        *((name, _Part) for name in ("dq", "dk", "dv", "db", "da", "dl")),
     ]
 
 
@@ -43,26 +44,36 @@ def compiled_loops() -> Loops:
     """The loops in C; those by torch where the machine has no compiler."""
     if any(library(_SOURCE, real) is None for real in _REAL.values()):
         return PLAIN
-    return Loops(rule, levelled)
+    return Loops(rule, levels)
 
 
 def rule(tokens: Tokens) -> torch.Tensor:
     """As `chunked`; integers, other devices and empty texts are left to it."""
-    v = tokens.v
-    if not v.is_floating_point() or v.device.type != "cpu" or not v.numel():
-        return chunked(tokens)
-    q, k, wide, e, g = tokens.each(widened)
-    y: torch.Tensor = _Rule.apply(q, k, wide, e, g)  # type: ignore[no-untyped-call]
-    return y.to(v.dtype)
+    return _run(tokens, None) if _here(tokens.v) else chunked(tokens)
+
+
+def levels(tokens: Tokens, λ: torch.Tensor) -> torch.Tensor:
+    """As `levelled`; rules that erase are left to it, too."""
+    return _run(tokens, λ) if _here(tokens.v) and tokens.β is None else levelled(tokens, λ)
+
+
+def _here(v: torch.Tensor) -> bool:
+    return v.is_floating_point() and v.device.type == "cpu" and v.numel() > 0
+
+
+def _run(tokens: Tokens, λ: torch.Tensor | None) -> torch.Tensor:
+    wide = tokens.each(widened)
+    y: torch.Tensor = _Rule.apply(*wide, None if λ is None else widened(λ))  # type: ignore[no-untyped-call]
+    return y.to(tokens.v.dtype)
 
 
 class _Rule(torch.autograd.Function):
-    """(q, k, v, e, g) -> y, each of (*batch, n, ·); q, k, e and g may serve several heads."""
+    """(q, k, v, β, g, λ) -> y, each of (*batch, n, ·); all but v may serve several heads."""
 
     @staticmethod
     def forward(ctx: Any, *given: torch.Tensor | None) -> torch.Tensor:
-        parts = [x if x is None or x.stride(-1) == 1 else x.contiguous() for x in given]
-        q, _, v, e, g = parts
+        parts = [None if x is None else _in_rows(x) for x in given]
+        q, _, v, β, g, _ = parts
         assert q is not None and v is not None
         parts[4] = None if g is None else g.exp()
         y = torch.empty_like(v)
@@ -72,8 +83,8 @@ class _Rule(torch.autograd.Function):
             stretches = -(-v.shape[-2] // (_STRIDE if _by_rows(parts) else _CHUNK))
             whole = rows == q.shape[-1] and columns == v.shape[-1]  # else zeros fill up vectors
             kept = (v.new_empty if whole else v.new_zeros)((*v.shape[:-2], stretches, rows, columns))
-            u = None if e is None else v.new_empty(v.shape)
-        _call("rule_forward", parts, y, kept, u, [])
+            u = None if β is None else v.new_empty(v.shape)
+        _call("forward", parts, y, kept, u, [])
         ctx.save_for_backward(*parts, kept, u)
         return y
 
@@ -86,11 +97,11 @@ class _Rule(torch.autograd.Function):
             None
             if x is None
             else torch.zeros_like(x)
-            if added or x.shape[:-2] != batch
+            if added or x.shape[:-2] != batch or x is parts[5]
             else torch.empty_like(x)
             for x in parts
         ]
-        _call("rule_backward", parts, dy if dy.stride(-1) == 1 else dy.contiguous(), kept, u, gradients)
+        _call("backward", parts, _in_rows(dy), kept, u, gradients)
         if added:  # the loop over tokens gives the derivative by α = exp(g)
             gradients[4] = gradients[4] * parts[4]
         return tuple(gradients)
@@ -99,6 +110,14 @@ class _Rule(torch.autograd.Function):
 def _by_rows(parts: list[torch.Tensor | None]) -> bool:
     """Whether rows fade each by itself."""
     return parts[4] is not None and parts[4].shape[-1] > 1
+
+
+def _in_rows(x: torch.Tensor) -> torch.Tensor:
+    """The numbers of a token side by side; what is the same along an axis, is not copied."""
+    if x.stride(-1) == 1:
+        return x
+    once = tuple(slice(1) if stride == 0 else slice(None) for stride in x.stride()[:-1])
+    return x[once].contiguous().expand(x.shape)
 
 
 def _padded(x: torch.Tensor) -> int:
@@ -115,36 +134,38 @@ def _call(
     u: torch.Tensor | None,
     gradients: list[torch.Tensor | None],
 ) -> None:
-    """Runs one function of the library; `held` keeps alive what it points to."""
-    q, _, v, _, a = parts
+    """Runs one function of the library: that of the rule, or with levels."""
+    q, _, v, _, a, λ = parts
     assert q is not None and v is not None
-    batch, held = tuple(v.shape[:-2]), []
+    batch = tuple(v.shape[:-2])
 
     def part(x: torch.Tensor | None) -> _Part:
         if x is None:
             return _Part()
-        held.append(first := _firsts(x.expand(*batch, *x.shape[-2:])))
-        return _Part(x.data_ptr(), first.data_ptr(), x.stride(-2), tuple(x.shape[:-2]) != batch)
+        shared = tuple(x.shape[:-2]) != batch
+        each = x.expand(*batch, *x.shape[-2:]) if shared else x
+        return _Part(x.data_ptr(), _firsts(batch, each.stride()[:-2]).data_ptr(), x.stride(-2), shared)
 
     sequence = _Sequence(
         math.prod(batch),
         v.shape[-2],
         q.shape[-1],
         v.shape[-1],
-        0 if a is None else a.shape[-1],
+        *(0 if x is None else x.shape[-1] for x in (a, λ)),
         *map(part, (*parts, y)),
         *(None if x is None else x.data_ptr() for x in (kept, u)),
         *map(part, gradients),
     )
     run = library(_SOURCE, _REAL[v.dtype])
     assert run is not None
-    if run[name](ctypes.byref(sequence)):
+    if run[f"{'rule' if λ is None else 'levels'}_{name}"](ctypes.byref(sequence)):
         raise MemoryError
 
 
-def _firsts(x: torch.Tensor) -> torch.Tensor:
+@lru_cache(maxsize=64)  # more than one call has parts: none is let go while C reads it
+def _firsts(sizes: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
     """Where each sequence of the batch begins, in numbers from the first one's beginning."""
     at = torch.zeros(1, dtype=torch.int64)
-    for size, stride in zip(x.shape[:-2], x.stride()[:-2], strict=True):
+    for size, stride in zip(sizes, strides, strict=True):
         at = (at[:, None] + stride * torch.arange(size)).reshape(-1)
     return at

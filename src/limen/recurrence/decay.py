@@ -18,7 +18,7 @@ else:
     jt = lazy_loader.load("jaxtyping")
     torch = lazy_loader.load("torch")
 
-_LOWEST = -1e4  # its exponential is 0 in every precision; -∞ itself would meet a 0 and give NaN
+LOWEST = -1e4  # its exponential is 0 in every precision; -∞ itself would meet a 0 and give NaN
 
 
 def time_step(
@@ -48,8 +48,10 @@ class Decay(NamedTuple):
 
 def decay(g: jt.Float[torch.Tensor, "*batch chunk 1"]) -> Decay:
     """From the logarithms g of the gates: pairs[i, j] = exp(g_{j+1} + … + g_i)."""
-    g = g.clamp(min=_LOWEST)
+    g = g.clamp(min=LOWEST)
     causal = g.new_ones(g.shape[-2], g.shape[-2]).tril()
-    pairs = (causal @ (g * causal.tril(-1))).exp() * causal
-    since_start = (causal @ g).exp()
+    pairs = (
+        (causal * g.mT) @ causal.tril(-1)
+    ).exp() * causal  # the constant on the right: one product for all
+    since_start = (g.mT @ causal.mT).mT.exp()
     return Decay(pairs, since_start, pairs[..., -1:, :].mT, since_start[..., -1:, :])

@@ -40,9 +40,9 @@ def levelled(
 ) -> jt.Float[torch.Tensor, "*batch n d"]:
     """The outputs y.  n is at most 2^(levels - 1)."""
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
-    q, k, v, e, g = tokens.each(lambda part: cut(widened(part)))
+    q, k, v, β, g = tokens.each(lambda part: cut(widened(part)))
     λ = cut(widened(λ))
-    M, N, Q, Φ = chunk_maps(q, k, e, g)
+    M, N, Q, Φ = chunk_maps(q, k, β, g)
     table = level_table(CHUNK, v.device).clamp(max=λ.shape[-1] - 1)  # higher ones are of padding only
     y = (λ.gather(-1, table.expand(M.shape)) * M) @ v
     blocks, tail = LevelBlocks(Q, y, N @ v, Φ.expand(*v.shape[:-2], *Φ.shape[-2:])), None

@@ -1,17 +1,18 @@
 r"""The rule that all memories in the form of a matrix follow, and its chunked forms.
 
-    S_t = (I - k_te_tᵀ)diag(α_t)S_{t-1} + k_tv_tᵀ,     y_t = q_tᵀS_t,     α_t = exp(g_t)
+    S_t = (I - β_tk_tk_tᵀ)diag(α_t)S_{t-1} + β_tk_tv_tᵀ,     y_t = q_tᵀS_t,     α_t = exp(g_t)
 
-A token lets the memory fade, erases what it held under the key e_t and writes v_t under the key k_t.
+A token lets the memory fade, erases a part β_t of what it held under the key k_t and writes as much of v_t
+there; where nothing is erased it only adds k_tv_tᵀ.
 
     fades      not at all      by a number a token      by a number a row
     adds       linear          mamba2                   gated_linear
     erases     delta           gated_delta              kda
 
-Over a chunk the rule is linear in the values v and in the state S before the chunk.  What token i really
-writes is u_i = v_i - e_iᵀα_iS_{i-1}, and S_{i-1} holds the earlier u_j, decayed: (I + A)u = v - E S with
-A_ij = ⟨e_i,k_j⟩ decayed, j < i.  So, with P_ij = ⟨q_i,k_j⟩ decayed, j ≤ i, with Q and E the q and e decayed
-since the chunk's start, K the k decayed to its end and α the decay of the whole chunk,
+Over a chunk the rule is linear in the values v and in the state S before the chunk.  What is new about token
+i is u_i = v_i - k_iᵀα_iS_{i-1}, and S_{i-1} holds the earlier β_ju_j, decayed: (I + A)u = v - E S with
+A_ij = β_j⟨k_i,k_j⟩ decayed, j < i.  So, with P_ij = β_j⟨q_i,k_j⟩ decayed, j ≤ i, with Q and E the q and k
+decayed since the chunk's start, K the βk decayed to its end and α the decay of the whole chunk,
 
     y  = P u + Q S = M v + (Q - M E)S          M = P (I + A)⁻¹
     S' = Kᵀu + α S = N v + (αI - N E)S         N = Kᵀ(I + A)⁻¹
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.recurrence.chunks import CHUNK, carry, cut, glue, summed
+from limen.recurrence.chunks import CHUNK, ERASING, carry, cut, glue, summed
 from limen.recurrence.decay import decay
 
 if TYPE_CHECKING:
@@ -38,21 +39,21 @@ else:
 
 
 class Tokens(NamedTuple):
-    """A sequence as the rule reads it; without e nothing is erased, without g nothing fades.
+    """A sequence as the rule reads it; without β nothing is erased, without g nothing fades.
 
-    q, k and e may serve several heads: then their batch axes are those of v, or 1.
+    q and k may serve several heads: then their batch axes are those of v, or 1.
     """
 
     q: jt.Num[torch.Tensor, "*#batch n d_k"]
     k: jt.Num[torch.Tensor, "*#batch n d_k"]
     v: jt.Num[torch.Tensor, "*batch n d"]
-    e: jt.Float[torch.Tensor, "*#batch n d_k"] | None = None
+    β: jt.Float[torch.Tensor, "*batch n 1"] | None = None
     g: jt.Float[torch.Tensor, "*batch n _"] | None = None  # one number a token, or one a row
 
     def each(self, of: Callable[[torch.Tensor], torch.Tensor]) -> Tokens:
         """The same function of every part that there is."""
-        e, g = (None if part is None else of(part) for part in (self.e, self.g))
-        return Tokens(of(self.q), of(self.k), of(self.v), e, g)
+        β, g = (None if part is None else of(part) for part in (self.β, self.g))
+        return Tokens(of(self.q), of(self.k), of(self.v), β, g)
 
     def at(self, t: int) -> Tokens:
         """Token t alone."""
@@ -76,14 +77,15 @@ def widened(x: jt.Float[torch.Tensor, "*shape"]) -> jt.Float[torch.Tensor, "*sha
 def chunked(tokens: Tokens) -> jt.Num[torch.Tensor, "*batch n d"]:
     """The outputs y of the rule: chunk by chunk, but where rows are erased that fade each by itself."""
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
-    if tokens.e is None and tokens.g is None:
+    if tokens.β is None and tokens.g is None:
         return glue(_adding(*tokens.each(cut)[:3]), n)  # integers stay integers
-    q, k, v, e, g = tokens.each(widened)
-    if e is not None and g is not None and g.shape[-1] > 1:
-        return _stepping(q, k, v, e, g).to(dtype)
-    q, k, v, e, g = Tokens(q, k, v, e, g).each(cut)
-    if e is not None:
-        return glue(_erasing(q, k, v, e, g), n).to(dtype)
+    q, k, v, β, g = tokens.each(widened)
+    if β is not None and g is not None and g.shape[-1] > 1:
+        return _stepping(q, k, v, β, g).to(dtype)
+    wide = Tokens(q, k, v, β, g)
+    if β is not None:
+        return glue(_erasing(*wide.each(lambda part: cut(part, ERASING))), n).to(dtype)
+    q, k, v, _, g = wide.each(cut)
     assert g is not None
     return glue((_fading if g.shape[-1] == 1 else _fading_by_rows)(q, k, v, g), n).to(dtype)
 
@@ -99,27 +101,36 @@ def _fading(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor) 
 
 
 def _erasing(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, e: torch.Tensor, g: torch.Tensor | None
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    β: torch.Tensor | None,
+    g: torch.Tensor | None,
 ) -> torch.Tensor:
-    M, N, Q, Φ = chunk_maps(q, k, e, g)
-    return (M @ v).add_(Q @ carry(torch.matmul, Φ, N @ v))
+    from limen.recurrence.erasing import ErasingRule  # it needs torch when it is loaded
+
+    batch = v.shape[:-2]
+    parts = (None if part is None else part.expand(*batch, *part.shape[-2:]) for part in (q, k, v, β, g))
+    y: torch.Tensor = ErasingRule.apply(*parts)  # type: ignore[no-untyped-call]
+    return y
 
 
 def chunk_maps(
     q: jt.Num[torch.Tensor, "*#batch chunks chunk d_k"],
     k: jt.Num[torch.Tensor, "*#batch chunks chunk d_k"],
-    e: jt.Float[torch.Tensor, "*#batch chunks chunk d_k"] | None,
+    β: jt.Float[torch.Tensor, "*batch chunks chunk 1"] | None,
     g: jt.Float[torch.Tensor, "*batch chunks chunk 1"] | None,
 ) -> Chunks:
-    """The maps of all chunks from their queries, keys, erasing keys and logarithms of gates."""
-    unchanged = torch.eye(1 if e is None else k.shape[-1], dtype=k.dtype, device=k.device)
+    """The maps of all chunks from their queries, keys, β and logarithms of gates."""
+    e, k = k, k if β is None else β * k
+    unchanged = torch.eye(1 if β is None else k.shape[-1], dtype=k.dtype, device=k.device)
     if g is None:
         M, N, Q, Φ = (q @ k.mT).tril_(), k.mT, q, unchanged
     else:
         left = decay(g)
         M, N = (q @ k.mT) * left.pairs, (k * left.to_end).mT
         Q, Φ = q * left.since_start, left.whole * unchanged
-    if e is None:
+    if β is None:
         return Chunks(M, N, Q, Φ)
     A = e @ k.mT if g is None else (e @ k.mT) * left.pairs  # the solve takes what is below the diagonal
     both = torch.linalg.solve_triangular(
@@ -171,12 +182,12 @@ def _doubled(blocks: RuleBlocks) -> RuleBlocks:
 
 
 def _stepping(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, e: torch.Tensor, g: torch.Tensor
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, β: torch.Tensor, g: torch.Tensor
 ) -> torch.Tensor:
     """One token at a time."""
     S, y = torch.zeros_like(k[..., :1, :].mT * v[..., :1, :]), []
-    for q_t, k_t, v_t, e_t, α_t in zip(*(part.split(1, -2) for part in (q, k, v, e, g.exp())), strict=True):
+    for q_t, k_t, v_t, β_t, α_t in zip(*(part.split(1, -2) for part in (q, k, v, β, g.exp())), strict=True):
         S = α_t.mT * S
-        S = S + k_t.mT @ (v_t - e_t @ S)
+        S = S + β_t * k_t.mT @ (v_t - k_t @ S)
         y.append(q_t @ S)
     return torch.cat(y, -2)
