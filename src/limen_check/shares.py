@@ -30,7 +30,7 @@ Kind = tuple[str, Any]  # a class and a step, (the state before it, its id); or 
 Box = dict[int, Interval]  # of a token: between which ends a number is that is not surely 0
 Boxes = dict[Kind, Box]
 Keys = frozenset[int]  # names of equal ones
-_STATES, _PLACES, _WORK = 1 << 10, 1 << 21, 1 << 23
+_STATES, _PLACES, _WORK = 1 << 10, 1 << 21, 3 << 22
 _NOTHING: Interval = (ZERO, ZERO)
 _HALF, _NORMAL = Fraction(1, 2), power(-60)
 
@@ -151,7 +151,13 @@ class Run:
         self.keys: dict[tuple[int, int], dict[Kind, int]] = {}
         self.sums, self.both = lru_cache(None)(self._sums), lru_cache(None)(self._both)
         self.room = (1 + f.acc / 16) * (1 + f.acc) * (1 + f.u)  # of a share: what vanishes, 1/N, its rounding
-        self.work, self.x = 0, self._embedded()
+        self.work = 0
+        self.x = self._embedded()
+
+    def spend(self, work: int) -> None:
+        """What is looked at, kind by kind, is counted: so much and no more."""
+        self.work += work
+        need(self.work <= _WORK, "too many kinds of tokens to look at")
 
     def matrix(self, name: str) -> Matrix:
         return rounded(self.model, name, self.number)
@@ -187,6 +193,7 @@ class Run:
         )
         count = c.count if code["of"] == "place" else self.walk.steps.ids
         needed = min(rows, (count - 1) // div + 1)  # rows 0, 1, … that occur
+        self.spend(4 * len(self.kinds) + (needed >> 3))
         column = array("d", numbers[j : needed * columns : columns])
         ends = self.number(min(column)), self.number(max(column))
         halves = code["of"] == "place" and (div, rows) == (1, 2)
@@ -245,13 +252,14 @@ class Run:
 
     def all_times(self, boxes: Boxes, W: Matrix) -> Boxes:
         names, all_of = _named(boxes)
-        self.work += len(all_of) * sum(map(len, W.values()))
-        need(self.work <= _WORK, "too many kinds of tokens to look at")
+        each = sum(map(len, boxes.values())) >> 2
+        self.spend(len(boxes) + each + len(all_of) * sum(map(len, W.values())))
         made = [self.times(x, W) for x in all_of]
         return {kind: made[name] for kind, name in names.items()}
 
     def plus(self, x: Box, y: Box) -> Box:
         """Rounded where both have the column."""
+        self.spend(2 * (len(x) + len(y)))
         out = x | y
         for c in x.keys() & y.keys():
             out[c] = self.f.rn(x[c][0] + y[c][0]), self.f.rn(x[c][1] + y[c][1])
@@ -279,6 +287,7 @@ class Run:
                     read[kind][head * d + c] = self.f.rn(lo), self.f.rn(hi)
                 found[kind] |= {head * d + c: share for c, share in claimed.items()}
         alone = {c: row for c, column in O.items() for row, w in column.items() if w == 1 == len(column)}
+        self.spend(len(alone) * len(self.kinds) >> 2)
         kept = {
             kind: {
                 c: found[kind][row]
@@ -297,6 +306,7 @@ class Run:
         """R5: ReLU(x W₁ + b₁) …, each operation as it is rounded; R26 where a unit compares."""
         y = {kind: self.plus(x, b[0]) for kind, x in self.all_times(self.x, W[0]).items()}
         for kind, x in self.x.items():
+            self.spend(sum(map(len, W[0].values())) if self.shares[kind] else 0)
             for unit, column in W[0].items() if self.shares[kind] else ():
                 used = {c: w for c, w in column.items() if c in x}
                 if used.keys() & self.shares[kind].keys():
@@ -309,6 +319,7 @@ class Run:
 
     def compared(self, kind: Kind, used: dict[int, Fraction], b: Fraction, plain: Interval) -> Interval:
         """R26: Σ + b, of which surely Σ ≤ -b, or Σ ≥ b; else what is known of it anyway."""
+        self.spend(1 << 4)
         (lo, hi), most = plain, max(b, ZERO)
         sign = self._sign(kind, used, most)
         if sign < 0:
@@ -353,6 +364,7 @@ class Run:
         self, head: tuple[int, int], counted: Keys, minus: tuple[Any, ...], each: Fraction
     ) -> dict[Any, Fraction] | None:
         """Of each token 1 if it is counted, less 1 if it is in the other head, less `each`."""
+        self.spend(len(self.walk.edges))
         keys, others = self.keys[head], self.keys[minus[0]] if minus else {}
 
         def w(kind: Kind) -> Fraction:
@@ -364,6 +376,7 @@ class Run:
         self, head: tuple[int, int], counted: Keys, other: tuple[int, int], counted_there: Keys
     ) -> bool:
         """Whether a token between the first and the last may be counted by both."""
+        self.spend(len(self.good))
         here, there = self.keys[head], self.keys[other]
         between = (kind for kind in self.good if kind[0] not in (self.first, self.last))
         return any(here[kind] in counted and there[kind] in counted_there for kind in between)
@@ -407,6 +420,7 @@ class Run:
         ):
             return None
         if name not in self.products:
+            self.spend(many >> 5)
             numbers = codes[0].numbers[at - c.first + 2 * skip :: 2]
             need(min(numbers) > _NORMAL and max(numbers) < 1 / _NORMAL, "a table by place that is not normal")
             made = [*map(mul, numbers, range(int(start), int(last) + 1))]
@@ -425,6 +439,7 @@ class Run:
         values, most = list[int](), power(self.f.t)
         for c in self.walk.classes:
             codes = self.placed.get((c.name, column), [])
+            self.spend(len(self.kinds) + (len(codes) * c.count >> 3))
             kinds = [kind for kind in self.walk.kinds if kind[0] == c.name]
             told, *more = {tuple(self.told.get((kind, column), [])) for kind in kinds}
             size = sum(map(abs, told)) + sum(max(map(abs, code.numbers)) for code in codes)
@@ -471,6 +486,7 @@ class Head:
         top = sum((cap * _caps(k.values()).get(a, ZERO) for a, cap in _caps(q.values()).items()), ZERO)
         need(2 * (top + self.f.inside(top, max(1, len(K)), None)) <= self.f.largest, "a score overflows")
         self.caps = _caps(v.values())
+        run.spend(len(v) * (1 + len(self.caps)))
         largest = max(self.caps.values(), default=ZERO)
         need(2 * run.n * run.grown * largest <= self.f.most, "a sum of values overflows")
         (self.query, self.queries), (self.key, self.keys) = _named(q), _named(k)
@@ -479,7 +495,7 @@ class Head:
         self.moved = {a for a in K if any(len({*box.get(a, _NOTHING)}) > 1 for box in known)}  # by places
         self.score, self.on = lru_cache(None)(self._score), lru_cache(None)(self._on)
         self.ranked = lru_cache(None)(self._ranked)
-        self.held, self.firsts = lru_cache(None)(self._held), lru_cache(None)(self._firsts)
+        self.held, self.told = lru_cache(None)(self._held), lru_cache(None)(self._told)
         between = [kind for kind in run.good if kind[0] not in (run.first, run.last)]
         self.begun = frozenset(self.key[kind] for kind in run.good if kind[0] == run.first)
         self.between = frozenset(self.key[kind] for kind in between)
@@ -500,6 +516,7 @@ class Head:
         """What a kind of token reads, and which numbers of it are shares."""
         if not self.caps:
             return {}, {}
+        self.run.spend(len(self.between) + len(self.caps))
         if kind[1] is None:
             return (self._some(kind) if kind[0] == self.run.last else self.plain), {}
         claimed = self._shares(kind)
@@ -512,6 +529,7 @@ class Head:
     def _score(self, query: int, key: int, skip: int | None) -> Interval:
         """Of a query and a key, without the part of one coordinate: exact, or with its roundings."""
         f, q, k = self.f, self.queries[query], self.keys[key]
+        self.run.spend(1 + len(q))
         products = [[x * y for x in q[a] for y in k[a]] for a in q.keys() & k.keys() if a != skip]
         sizes = sum((max(map(abs, four)) for four in products), ZERO)
         lo, hi = (sum(map(end, products), ZERO) for end in (min, max))
@@ -548,7 +566,7 @@ class Head:
         if on is None:
             return {}
         for c in self.caps.keys() - (() if begins else self.valued | self.v[kind].keys()):
-            (lo, hi), *more = self.firsts(c, kind if begins else kind[1][0])
+            (lo, hi), *more = self._firsts(c, kind if begins else kind[1][0])
             plain = lo == hi and (lo == 0 or _NORMAL <= grain(lo) == abs(lo) <= 1 / _NORMAL)
             if plain and not more:
                 claimed[c] = Share(self.at, on, self.key[kind] in on, lo)
@@ -558,9 +576,15 @@ class Head:
         """The values that the first token may have had, before a state; or a kind of it."""
         if where in self.v:
             return frozenset({self.v[where].get(c, _NOTHING)})
+        return self.told(c)[where]
+
+    def _told(self, c: int) -> dict[Any, frozenset[Interval]]:
         first = self.run.first
-        told = self.run.walk.latest(lambda kind: self.v[kind].get(c, _NOTHING) if kind[0] == first else None)
-        return told[where]
+        return self._walked(lambda kind: self.v[kind].get(c, _NOTHING) if kind[0] == first else None)
+
+    def _walked(self, told: Callable[[Kind], Hashable]) -> dict[Any, frozenset[Any]]:
+        self.run.spend(8 * len(self.run.walk.edges))
+        return self.run.walk.latest(told)
 
     def _latest(self, kind: Kind) -> Box | None:
         """R25: the latest of the tokens that score most but for their place."""
@@ -569,6 +593,7 @@ class Head:
             return None
         on, stray = found
         held = {kind} if self.key[kind] in on else self.held(on)[kind[1][0]]
+        self.run.spend(len(held) * len(self.caps))
         return None if None in held else self._blurred([self.v[k] for k in held], stray)
 
     def _ranked(self, query: int, first: Keys, others: Keys) -> tuple[Keys, Fraction] | None:
@@ -597,7 +622,7 @@ class Head:
         return on, 4 * each / (1 - each) + self._weight(self.run.n, gap)
 
     def _held(self, on: Keys) -> dict[Any, frozenset[Any]]:
-        return self.run.walk.latest(lambda kind: kind if self.key[kind] in on else None)
+        return self._walked(lambda kind: kind if self.key[kind] in on else None)
 
     def _blurred(self, values: list[Box], stray: Fraction) -> Box | None:
         """L3: between the values of those that may be ahead, and what others add."""
@@ -688,8 +713,8 @@ def margin(
     U, u = run.matrix("readout.U"), {c: (column[0],) * 2 for c, column in run.matrix("readout.u").items()}
     (answer,), number, margins = spec.answer, {step: i for i, step in enumerate(run.walk.steps.all)}, []
     assert isinstance(answer, Decision)
-    for kind in (kind for kind in run.kinds if kind[0] == run.last):
-        logits = run.plus(run.times(run.x[kind], U), u)
+    for kind, told in run.all_times({k: x for k, x in run.x.items() if k[0] == run.last}, U).items():
+        logits = run.plus(told, u)
         ends = [logits.get(a, _NOTHING) for a in range(2)]
         right = 0 if kind[1] is None else answer.right((number[kind[1]],))
         margins.append(ends[right][0] - ends[1 - right][1])
