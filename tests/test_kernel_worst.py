@@ -293,6 +293,22 @@ def test_the_bound_holds_where_values_cancel_after_the_sum_over_a_long_text() ->
     assert off < 1e-4 and 1e-3 < float(after.abs().max()) < bound
 
 
+@pytest.mark.parametrize("stack", ["delta(h=1,d=4)", "gated_delta(h=1,d=4)"])
+def test_the_bound_holds_of_memories_that_erase_in_two_chunks(stack: str) -> None:
+    """Torch takes 16 tokens at a time, of 18; keys that are nearly equal erase most."""
+    task = Task.parse("index(n=17,S=2)")
+    for seed in range(6):
+        model = random_model(stack, task, "affine", seed, torch.float32)
+        model.weights["embedding.E"][:, 0] += 8
+        model.weights["0.0.b"].add_(3)  # β near 1
+        tokens = torch.as_tensor(task.sample(np.random.default_rng(seed), 64)[0])
+        wide = Model(model.frame, {name: a.double() for name, a in model.weights.items()})
+        with torch.no_grad():
+            exact = wide.logits(tokens)[:, -1]
+        off, bound = off_and_bound(model, task, tokens, exact)
+        assert 0 < off < bound
+
+
 @pytest.mark.parametrize("stack", ["log_linear(h=1,d=3)", "log_linear(h=1,d=3,over=mamba2)"])
 def test_the_bound_in_float64_knows_that_softplus_ends_at_20(
     stack: str, monkeypatch: pytest.MonkeyPatch

@@ -30,10 +30,8 @@ _FORMATS = {  # u, ε, ε', dust: the least normal number, for chips that take a
 _SOFTPLUS = 2.0**-33  # torch's softplus of x > 20 is x: off by e^-20/20 of itself, more than float64 rounds
 _LARGEST = 2.0**50  # of a number: no square of it overflows
 _PRODUCT = 2.0**100  # of all factors of a term, and of a sum of them, in any order
-_BLOCKS, _CHUNK = (
-    32,
-    32,
-)  # tokens of attention that are summed apart at least; of a memory that are solved at once
+_BLOCKS = 32  # tokens of attention that are summed apart at least
+_ERASED = 32  # tokens of a memory that erases: one chunk of them, or two of 16
 Floats = list[float]
 
 
@@ -261,7 +259,7 @@ class Run:
         """(n+1)² times what a key, its strength and its gate may be off, as a share of n values."""
         assert head.erased is not None
         n, r, short = self.n, len(off_q[0]), head.erased.short / ONE
-        need(n <= _CHUNK, "a text too long for a bound on its rounding")
+        need(n <= _ERASED, "a text too long for a bound on its rounding")
         lengths = [sqrt(_times(off, off)) for row in [off_q, *off_k] for off in row]
         unit = 2 * max(lengths) / short + self.γ(r + 8)
         blur = self.gate(j, "B", "b", range(i, i + 1))
