@@ -25,8 +25,8 @@ def trained(stack: Architecture, task: str, thinks: bool = False) -> Trained | N
     """By a stack and the id of a task; None where no experiment covers them."""
     row = kinds(stack)
     found = []
-    for name, asked, one in _statements():
-        thought = bool(one.cell.settings.get("thought", False))
+    for name, one in _statements():
+        asked, thought = Task.parse(one.cell.task), bool(one.cell.settings.get("thought", False))
         learned = one.outcome is Outcome.LEARNED
         if identifier(asked) != task or (thought and not thinks):
             continue
@@ -61,10 +61,10 @@ def _within(part: Kinds, whole: Kinds) -> bool:
 
 
 @cache
-def _statements() -> tuple[tuple[str, Task, JudgedCell], ...]:
+def _statements() -> tuple[tuple[str, JudgedCell], ...]:
     """Every cell of every experiment, at every size, whose shipped results say something."""
     return tuple(
-        (name, Task.parse(one.cell.task), one)
+        (name, one)
         for name in ids("experiments")
         for size in SIZES
         for one in judged(experiment(name), size, kept_in(None, name))
