@@ -15,8 +15,8 @@ from array import array
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
-from operator import mul
+from itertools import chain, cycle, repeat
+from operator import add, mul, sub
 from typing import Any, NamedTuple
 
 from limen_check.attention import blur, weight
@@ -450,12 +450,13 @@ class Run:
                 or not (whole and all(all(map(float.is_integer, code.numbers)) for code in codes))
             ):
                 return None
-            made = [int(sum(told))] * c.count
+            made: Iterable[int] = repeat(int(sum(told)), c.count)
             for code in codes:
-                row = [int(v) for v in code.numbers]
-                made = [v + row[p // code.div % code.rows] for p, v in enumerate(made)]
+                # row (place // div) % rows: each row `div` times, again and again
+                rows = map(repeat, cycle(map(int, code.numbers)), repeat(code.div))
+                made = map(add, made, chain.from_iterable(rows))
             values += made
-        step = min(b - a for a, b in pairwise(values))
+        step = min(map(sub, values[1:], values))
         return (Fraction(step), Fraction(values[-1] - values[0])) if step > 0 else None
 
     def layer(self, i: int, call: Call, hidden: tuple[int, ...]) -> None:

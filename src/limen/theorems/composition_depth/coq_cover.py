@@ -10,6 +10,7 @@ The fractions a/b, e/c and p/q stand for the three logarithms, p/q for log₂(n_
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from math import floor, inf, log1p, log2
 
@@ -102,15 +103,24 @@ def _whole(task: Composition, found: Sandwich, at: Point, digits: int) -> dict[s
 
 def below(x: int, y: int, digits: int) -> tuple[int, int]:
     """a/b ≤ log₂(x/y), the nearest whose powers have no more digits."""
-    fractions = (((x**b // y**b).bit_length() - 1, b) for b in _exponents(x, digits))
-    return max(fractions, key=lambda f: Fraction(*f))
+    return max(((_log(p, q), b) for b, p, q in _powers(x, y, digits)), key=lambda f: Fraction(*f))
 
 
 def above(x: int, y: int, digits: int) -> tuple[int, int]:
     """e/c ≥ log₂(x/y)."""
-    fractions = (((-(-(x**c) // y**c) - 1).bit_length(), c) for c in _exponents(x, digits))
-    return min(fractions, key=lambda f: Fraction(*f))
+    logs = ((_log(p, q), p, q, c) for c, p, q in _powers(x, y, digits))
+    return min(((e + (p != q << e), c) for e, p, q, c in logs), key=lambda f: Fraction(*f))
 
 
-def _exponents(x: int, digits: int) -> range:
-    return range(1, 1 + max(1, digits // x.bit_length()))
+def _log(p: int, q: int) -> int:
+    """⌊log₂(p/q)⌋ for p ≥ q, without a division."""
+    e = p.bit_length() - q.bit_length()
+    return e - (p < q << e)
+
+
+def _powers(x: int, y: int, digits: int) -> Iterator[tuple[int, int, int]]:
+    """b, x^b, y^b as long as these have no more digits."""
+    p, q = 1, 1
+    for b in range(1, 1 + max(1, digits // x.bit_length())):
+        p, q = p * x, q * y
+        yield b, p, q
