@@ -134,17 +134,18 @@ def _call(
     u: torch.Tensor | None,
     gradients: list[torch.Tensor | None],
 ) -> None:
-    """Runs one function of the library: that of the rule, or with levels."""
+    """Runs one function of the library: that of the rule, or with levels; `held` keeps what C reads."""
     q, _, v, _, a, λ = parts
     assert q is not None and v is not None
-    batch = tuple(v.shape[:-2])
+    batch, held = tuple(v.shape[:-2]), []
 
     def part(x: torch.Tensor | None) -> _Part:
         if x is None:
             return _Part()
         shared = tuple(x.shape[:-2]) != batch
         each = x.expand(*batch, *x.shape[-2:]) if shared else x
-        return _Part(x.data_ptr(), _firsts(batch, each.stride()[:-2]).data_ptr(), x.stride(-2), shared)
+        held.append(first := _firsts(batch, each.stride()[:-2]))
+        return _Part(x.data_ptr(), first.data_ptr(), x.stride(-2), shared)
 
     sequence = _Sequence(
         math.prod(batch),
@@ -162,7 +163,7 @@ def _call(
         raise MemoryError
 
 
-@lru_cache(maxsize=64)  # more than one call has parts: none is let go while C reads it
+@lru_cache(maxsize=64)
 def _firsts(sizes: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
     """Where each sequence of the batch begins, in numbers from the first one's beginning."""
     at = torch.zeros(1, dtype=torch.int64)
