@@ -99,7 +99,7 @@ class TopK(Headed):
         # made before the scores, which grow: kept among them it would leave holes too small for the next ones
         places = torch.empty(*x.shape[:-1], self.k, dtype=torch.int64)
         valid = torch.empty_like(places, dtype=torch.bool)
-        rows = min(max(_HELD // math.prod(x.shape[:-1]), 1), n)
+        rows = min(max(_HELD // max(math.prod(x.shape[:-1]), 1), 1), n)
         later = torch.ones(rows, rows, dtype=torch.bool, device=x.device).triu_(1)
         for start in range(0, n, rows):
             at = slice(start, min(start + rows, n))
