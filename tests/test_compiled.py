@@ -1,5 +1,7 @@
 """The loops in C keep the laws that those by torch keep; without a compiler there is nothing to test."""
 
+import weakref
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from limen.laws.mixer import (
 )
 from limen.mixers.gated_delta import GatedDelta
 from limen.recurrence import build
+from limen.recurrence import compiled as module
 from limen.recurrence.compiled import compiled_loops
 from limen.recurrence.loops import PLAIN, Looped, running_by
 from limen.recurrence.rule import Tokens
@@ -130,3 +133,61 @@ def test_the_loops_are_those_that_were_asked_for_and_only_inside() -> None:
         mixer.fast(w, x)
     mixer.fast(w, x)
     assert len(asked) == 1
+
+
+@compiled
+@pytest.mark.parametrize("gates", [1, 3], ids=["fading", "fading by rows"])
+def test_windows_that_lie_over_each_other_are_read_as_they_are(gates: int) -> None:
+    """What is like a tensor whose tokens share numbers has other strides than it."""
+
+    def windows(size: int) -> torch.Tensor:
+        return torch.linspace(-1, 1, 2 * (8 + size), dtype=torch.float64).reshape(2, -1).unfold(-1, size, 1)
+
+    parts = windows(3), windows(3), windows(12), windows(1).sigmoid(), -windows(gates).square()
+    dy = windows(12)  # more numbers than tokens
+
+    def values_and_gradients(parts: Iterable[torch.Tensor], dy: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        leaves = [part.detach().requires_grad_() for part in parts]
+        y = compiled_loops().rule(Tokens(*leaves))
+        return y, *torch.autograd.grad(y, leaves, dy)
+
+    copied = values_and_gradients((part.contiguous() for part in parts), dy.contiguous())
+    torch.testing.assert_close(values_and_gradients(parts, dy), copied, rtol=0, atol=0)
+
+
+@compiled
+@pytest.mark.parametrize("part", ["q", "k", "v", "β", "g"])
+def test_parts_of_several_types_are_read_as_the_widest(part: str) -> None:
+    """C knows one type of numbers; it would take those of another for what they are not."""
+    rng = torch.Generator().manual_seed(0)
+    tokens = Tokens(*(-torch.rand(2, 9, size, generator=rng) for size in (3, 3, 5, 1, 1)))
+    mixed = tokens._replace(**{part: getattr(tokens, part).double()})
+    torch.testing.assert_close(compiled_loops().rule(mixed).float(), PLAIN.rule(tokens))
+
+
+@compiled
+def test_what_c_reads_outlives_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of another thread may push it out while C runs."""
+    firsts, read = module._firsts, list[weakref.ref[torch.Tensor]]()
+
+    def noted(*of: tuple[int, ...]) -> torch.Tensor:
+        found = firsts(*of)
+        read.append(weakref.ref(found))
+        return found
+
+    def forward(sequence: object) -> int:
+        firsts.cache_clear()
+        assert read and all(first() is not None for first in read)
+        return 0
+
+    monkeypatch.setattr(module, "_firsts", noted)
+    monkeypatch.setattr(module, "library", lambda source, real: {"rule_forward": forward})
+    module.rule(Tokens(*torch.zeros(3, 2, 5, 4)))
+
+
+@pytest.mark.parametrize("mixer", ["linear", "delta", "gated_delta", "mamba2", "top_k", "block_sparse"])
+@pytest.mark.parametrize("n", [5, 600])
+def test_of_no_texts_there_are_no_outputs(mixer: str, n: int) -> None:
+    first = lookup("mixers", mixer, Mixer).examples()[0]
+    w, x = generic(first), inputs(0, n)
+    assert first.fast(w, x).shape == first.mix(w, x).shape == x.shape

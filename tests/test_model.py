@@ -201,6 +201,19 @@ def test_exact_integers_run_through_a_whole_model() -> None:
     assert torch.equal(floats, logits.double())
 
 
+@pytest.mark.parametrize("kind", [torch.uint8, torch.int8, torch.int16, torch.int32], ids=str)
+def test_tokens_may_be_short_integers(kind: torch.dtype) -> None:
+    """Torch takes bytes for a mask, and no other short ones for rows."""
+    codes = Codes(
+        4, (("bits", 2, 2),), (Segment(2, (Code("token", 1, "bits", 0), Code("token", 1000, "bits", 2))),)
+    )
+    for embedding in (codes, Table(2)):
+        frame = Frame(Architecture.parse("linear(h=1,d=2)"), 4, 2, embedding)
+        model = frame.random(torch.Generator().manual_seed(0), torch.float64)
+        tokens = torch.tensor([1, 1])
+        assert torch.equal(model.logits(tokens.to(kind)), model.logits(tokens))
+
+
 def test_what_does_not_fit_is_explained(tmp_path: Path) -> None:
     model = random_model("softmax(h=1,d=4)")
     w = dict(model.weights)

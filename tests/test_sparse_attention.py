@@ -109,3 +109,16 @@ def test_a_chosen_token_is_attended_to_as_through_a_mask() -> None:
     visible = torch.zeros(2, 7, 7, dtype=torch.bool).scatter_(-1, places, True)
     everything = torch.ones_like(places, dtype=torch.bool)
     torch.testing.assert_close(attend_chosen(q, k, v, places, everything), attend(q, k, v, visible))
+
+
+@pytest.mark.parametrize("k", [1, 2, 50])
+@pytest.mark.parametrize("damage", [math.inf, 1e300], ids=["infinite", "too large"])
+def test_an_index_that_is_no_number_is_seen_in_every_form(k: int, damage: float) -> None:
+    """∞ - ∞: the kernel of torch gives 0 where nothing is chosen, and 0 looks like an answer."""
+    mixer = TopK(h=2, d=3, k=k, h_i=2)
+    w, x = generic(mixer), inputs(40)
+    w = w | {"IK": w["IK"] * damage, "IQ": w["IQ"] * damage}
+    defined = mixer.mix(w, x)
+    assert defined.isnan().any()
+    for form in (mixer.masked, mixer.gathered):
+        torch.testing.assert_close(form(w, x), defined, rtol=0, atol=1e-10, equal_nan=True)

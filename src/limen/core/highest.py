@@ -22,9 +22,11 @@ def highest(
 
     `topk` alone breaks ties as it likes, and differently for other m: then a token would read
     other tokens in a longer text.
+    A score of -∞ is none, and of a row with a NaN no token is chosen.
     """
     scores = scores.masked_fill(~among, -math.inf)
-    level = scores.topk(min(k, scores.shape[-1]), dim=-1).values[..., -1:]
+    best = scores.topk(min(k, scores.shape[-1]), dim=-1).values  # a NaN comes first
+    level = best[..., -1:].masked_fill(best[..., :1].isnan(), math.nan)
     above, tied = scores > level, scores == level
     room = k - above.sum(-1, keepdim=True)
-    return (above | (tied & (tied.cumsum(-1) <= room))) & among
+    return (above | (tied & (tied.cumsum(-1) <= room))) & (scores > -math.inf)

@@ -81,7 +81,7 @@ def block_dots(
     query[slot] = torch.arange(len(flat), device=q.device) // block.shape[-1]
     tiled = q.index_select(0, query).unflatten(0, (-1, _TILE))
     products: torch.Tensor = tiled @ table.index_select(0, of).mT  # (tiles, _TILE, B)
-    return products.flatten(0, 1).index_select(0, slot).reshape(*block.shape, -1)
+    return products.flatten(0, 1).index_select(0, slot).reshape(*block.shape, table.shape[1])
 
 
 def weighed(
@@ -113,7 +113,7 @@ def leading(
     Those above -∞ do, but none of a row with a NaN.
     """
     found = scores.detach().to(torch.promote_types(scores.dtype, torch.float32))
-    long = found.shape[-1] >= _LONG * k
+    long = found.shape[-1] >= _LONG * k and found.numel() > 0  # of no texts torch makes no maxima
     if missing := -found.shape[-1] % _GROUP if long else max(k - found.shape[-1], 0):
         found = torch.nn.functional.pad(found, (0, missing), value=-math.inf)  # by nothing it would copy all
     rows = found.flatten(0, -2).numpy()

@@ -77,7 +77,9 @@ class TopK(Headed):
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         """All tokens are compared, and those not chosen are masked: the quicker way for short texts."""
         q, k, v = (split(x @ w[name], self.h) for name in "QKV")
-        return join(attend_fused(q, k, v, self._chosen(w, x, x @ w["IK"]))) @ w["O"]
+        chosen = self._chosen(w, x, x @ w["IK"])
+        y = attend_fused(q, k, v, chosen)  # 0 where nothing is chosen, since a score is NaN
+        return join(y.masked_fill(~chosen.any(-1, keepdim=True), math.nan)) @ w["O"]
 
     def gathered(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
@@ -99,7 +101,7 @@ class TopK(Headed):
         # made before the scores, which grow: kept among them it would leave holes too small for the next ones
         places = torch.empty(*x.shape[:-1], self.k, dtype=torch.int64)
         valid = torch.empty_like(places, dtype=torch.bool)
-        rows = min(max(_HELD // math.prod(x.shape[:-1]), 1), n)
+        rows = min(max(_HELD // max(math.prod(x.shape[:-1]), 1), 1), n)
         later = torch.ones(rows, rows, dtype=torch.bool, device=x.device).triu_(1)
         for start in range(0, n, rows):
             at = slice(start, min(start + rows, n))

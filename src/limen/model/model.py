@@ -188,7 +188,7 @@ class Model:
 
     def embedded(self, tokens: jt.Int[torch.Tensor, "*batch n"], at: int = 0) -> torch.Tensor:
         """The vectors of tokens that stand at position `at` and after: (*batch, n, width)."""
-        return self.frame.embedding.embed(self.parts["embedding"], tokens, at)
+        return self.frame.embedding.embed(self.parts["embedding"], tokens.long(), at)  # shorter are no rows
 
     def through(self, x: torch.Tensor, mix: Mix) -> torch.Tensor:
         """The vectors after all layers."""

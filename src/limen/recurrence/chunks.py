@@ -24,7 +24,7 @@ def cut(
     """Zero tokens fill the last chunk: they come last, so in a causal mixer nobody sees them."""
     missing = -x.shape[-2] % chunk
     filled = torch.nn.functional.pad(x, (0, 0, 0, missing)) if missing else x
-    return filled.reshape(*x.shape[:-2], -1, chunk, x.shape[-1])
+    return filled.reshape(*x.shape[:-2], filled.shape[-2] // chunk, chunk, x.shape[-1])
 
 
 def glue(y: jt.Num[torch.Tensor, "*batch chunks chunk m"], n: int) -> jt.Num[torch.Tensor, "*batch {n} m"]:

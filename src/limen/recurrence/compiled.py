@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from functools import lru_cache
+from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +62,10 @@ def _here(v: torch.Tensor) -> bool:
 
 
 def _run(tokens: Tokens, λ: torch.Tensor | None) -> torch.Tensor:
-    wide = tokens.each(widened)
-    y: torch.Tensor = _Rule.apply(*wide, None if λ is None else widened(λ))  # type: ignore[no-untyped-call]
+    """By numbers of one type, the widest of its parts."""
+    given = [None if part is None else widened(part) for part in (*tokens, λ)]
+    real = reduce(torch.promote_types, (part.dtype for part in given if part is not None))
+    y: torch.Tensor = _Rule.apply(*(part if part is None else part.to(real) for part in given))  # type: ignore[no-untyped-call]
     return y.to(tokens.v.dtype)
 
 
@@ -113,8 +115,10 @@ def _by_rows(parts: list[torch.Tensor | None]) -> bool:
 
 
 def _in_rows(x: torch.Tensor) -> torch.Tensor:
-    """The numbers of a token side by side; what is the same along an axis, is not copied."""
-    if x.stride(-1) == 1:
+    """The numbers of a token side by side and its own; what is the same along an axis, is not copied."""
+    steps = zip(x.shape[:-1], x.stride()[:-1], strict=True)
+    own = all(stride == 0 or stride >= x.shape[-1] for size, stride in steps if size > 1)
+    if x.stride(-1) == 1 and own:  # else the like of it may have others: those of windows lie over each other
         return x
     once = tuple(slice(1) if stride == 0 else slice(None) for stride in x.stride()[:-1])
     return x[once].contiguous().expand(x.shape)
@@ -134,18 +138,18 @@ def _call(
     u: torch.Tensor | None,
     gradients: list[torch.Tensor | None],
 ) -> None:
-    """Runs one function of the library: that of the rule, or with levels; `held` keeps what C reads."""
+    """Runs one function of the library: that of the rule, or with levels."""
     q, _, v, _, a, λ = parts
     assert q is not None and v is not None
-    batch, held = tuple(v.shape[:-2]), []
+    batch, read = tuple(v.shape[:-2]), []  # kept while C reads it: calls of other threads may empty the cache
 
     def part(x: torch.Tensor | None) -> _Part:
         if x is None:
             return _Part()
         shared = tuple(x.shape[:-2]) != batch
         each = x.expand(*batch, *x.shape[-2:]) if shared else x
-        held.append(first := _firsts(batch, each.stride()[:-2]))
-        return _Part(x.data_ptr(), first.data_ptr(), x.stride(-2), shared)
+        read.append(_firsts(batch, each.stride()[:-2]))
+        return _Part(x.data_ptr(), read[-1].data_ptr(), x.stride(-2), shared)
 
     sequence = _Sequence(
         math.prod(batch),

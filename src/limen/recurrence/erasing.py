@@ -53,7 +53,7 @@ class ErasingRule(torch.autograd.Function):
         ctx.shape = given[2].shape
         left = None if g is None else decay(g)
         P, A = _decayed_pairs(q @ k.mT, k @ k.mT, left)
-        eye = torch.eye(len(P[0]), dtype=v.dtype, device=v.device).expand_as(P)
+        eye = torch.eye(P.shape[-1], dtype=v.dtype, device=v.device).expand_as(P)
         T = torch.linalg.solve_triangular(A * β.mT, eye, upper=False, unitriangular=True).contiguous()
         Q, E, K = _decayed(q, k, β, left)
         u, S = _carried(T @ v, T @ E, K, left, ctx.shape[-3])
