@@ -29,4 +29,5 @@ def highest(
     level = best[..., -1:].masked_fill(best[..., :1].isnan(), math.nan)
     above, tied = scores > level, scores == level
     room = k - above.sum(-1, keepdim=True)
-    return (above | (tied & (tied.cumsum(-1) <= room))) & (scores > -math.inf)
+    chosen = above | (tied & (tied.cumsum(-1) <= room))
+    return chosen & among & (scores > -math.inf)  # a simulated format may have no -∞, but a lowest number
