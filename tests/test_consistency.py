@@ -12,18 +12,15 @@ from limen.core.construction import Construction
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.decisions import theorems
-from limen.tasks.dyck import Dyck
 
 GROWTH = (1, 2, 3, 5, 8, 16, 37, 64, 256, 1000, 4096, 2**14, 2**20)
-DEEP = 2**16  # levels of brackets; to lay out millions takes minutes
 
 
 def at(construction: Construction, size: str, factor: int) -> Construction | None:
     """The construction for a task of which one size is so much larger, if there is one."""
     try:
         task = construction.task.resized(size, construction.task.sizes[size] * factor)
-        deep = isinstance(task, Dyck) and task.D > DEEP
-        return None if deep else replace(construction, task=task)
+        return replace(construction, task=task)
     except BadInput:
         return None
 

@@ -36,6 +36,7 @@ from limen.core.arrays import np
 from limen.core.construction import Construction
 from limen.core.weights import Array, Weights
 from limen.model.embedding import Code, Segment
+from limen.model.local import Mlp
 from limen.tasks.dyck import Dyck
 
 C = 64  # what a token that does not count loses; e^-64 ≈ 1.6e-28
@@ -160,6 +161,11 @@ class SoftmaxDyck(Construction):
         """0 iff N ≥ B + t; else 1 or more."""
         at = self.columns
         return net.unit({at["share"].start: self.S, at["threshold"].start + t: -self.S}, 1)
+
+    @property
+    def levels_mlp(self) -> Mlp:
+        """As large as what `levels` writes, which need not be written to be counted."""
+        return Mlp(self.T + 1 + len(KINDS), hidden2=len(KINDS) * (self.T + 1))
 
     def levels(self, net: Net, fault: int) -> None:
         """1 in column `fault` unless the level is 1 … D; whether brackets are open; and on_level."""

@@ -32,6 +32,7 @@ class Net:
 
     def write(self, w: Weights, layer: int) -> None:
         W1, b1, W2, b2, W3, b3 = (w[f"{layer}.local.{name}{i}"] for i in (1, 2, 3) for name in "Wb")
+        assert (len(b1), len(b2)) == (len(self.units), len(self.gates)), "a frame of another size"
         for u, (of, bias) in enumerate(self.units):
             b1[u] = bias
             for column, factor in of.items():

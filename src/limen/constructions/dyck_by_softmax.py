@@ -72,7 +72,7 @@ class DyckBySoftmax(SoftmaxDyck):
         D, at = self.task.D, self.columns
         tables, segments = self.laid_with_thresholds()
         stack = f"softmax(h=1,d=1),softmax(h=1,d={self.b},d_k={D + 1}),softmax(h=1,d=1)"
-        locals_ = self.net.mlp, Mlp(2 * self.b + 1), None
+        locals_ = self.levels_mlp, Mlp(2 * self.b + 1), None
         return Frame(Architecture.parse(stack), at.width, 2, Codes(at.width, tables, segments), locals_)
 
     def weights(self) -> Weights:
