@@ -19,10 +19,10 @@ from limen.constructions.dyck_by_softmax import DyckBySoftmax
 from limen.constructions.dyck_by_two_softmax import DyckByTwoSoftmax
 from limen.tasks.dyck import Dyck
 from limen_check.files import Refused
-from limen_check.shares import Walk
 from limen_check.steps import Followed
 from limen_check.tasks import spec
 from limen_check.vectors import Format
+from limen_check.walk import Walk
 from limen_check.weights import margin
 
 BY = {"two": DyckByTwoSoftmax, "three": DyckBySoftmax}

@@ -93,7 +93,7 @@ class Solution(Result):
     head_dim: int
     steps: int
     seconds: float
-    proof: Accepted | None = None  # that it is right on every input
+    proof: Accepted | None  # that it is right on every input
 
     @property
     def certified(self) -> float | None:
@@ -126,25 +126,6 @@ class Solution(Result):
 
 
 def solve(
-    construction: Construction,
-    precision: Precision,
-    how: int | None = None,
-    *,
-    every: bool = False,
-    seed: int = 0,
-    encoder: bool = False,
-    progress: Callable[[int, int], None] = lambda more, total: None,
-) -> tuple[Solution, Model]:
-    """What a run shows, and what the kernel derives."""
-    start = time.perf_counter()
-    seen, model = shown(
-        construction, precision, how, every=every, seed=seed, encoder=encoder, progress=progress
-    )
-    proof = proved(construction, str(precision), encoder)
-    return replace(seen, proof=proof, seconds=time.perf_counter() - start), model
-
-
-def shown(
     construction: Construction,
     precision: Precision,
     how: int | None = None,
@@ -189,6 +170,7 @@ def shown(
         width=model.frame.width,
         head_dim=max(max(getattr(m, "d", 0), getattr(m, "d_k", None) or 0) for m in mixers),
         steps=construction.steps,
+        proof=proved(construction, str(precision), encoder),
         seconds=time.perf_counter() - start,
     )
     return solution, model

@@ -1,46 +1,30 @@
 """R24–R27: softmax heads along a machine of few states, up to the first step that it does not know.
 
 As in R21 a token is known by its STEP, the machine's state before it and its id; the first strange step is
-known, too, and tokens behind it are WILD.  What a known token reads depends on known tokens alone:
+known, too, and tokens behind it are WILD.  What a known token reads depends on known tokens alone (`heads`).
 
-    R24   a share v/N: the first token, whose value is v, and N - 1 others score the same, exactly
-    R25   the latest of some tokens: places count, and less than what makes a token one of these
     R26   two shares, or a share and a number that stands in a table by place, are compared by a ReLU
-    R27   the first token, if no other is ahead of it; else an average of those that are no blank
 
 The text is cut into the first token, those between, the last one.
 """
 
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, cycle, repeat
 from operator import add, mul, sub
 from typing import Any, NamedTuple
 
-from limen_check.attention import blur, weight
-from limen_check.files import Model, Refused, expect, need
+from limen_check.files import Model, expect, need
+from limen_check.heads import HALF, NORMAL, NOTHING, Box, Boxes, Head, Keys, Share, named
 from limen_check.state import growth, rounded
-from limen_check.tasks import Class, Decision, Spec, Steps
+from limen_check.tasks import Class, Decision, Spec
 from limen_check.text import Call
-from limen_check.vectors import ONE, ZERO, Format, Interval, Matrix, above, exp_above, grain, power
+from limen_check.vectors import ONE, ZERO, Format, Interval, Matrix, grain, power
+from limen_check.walk import Kind, Walk
 
-Kind = tuple[str, Any]  # a class and a step, (the state before it, its id); or None: behind a strange one
-Box = dict[int, Interval]  # of a token: between which ends a number is that is not surely 0
-Boxes = dict[Kind, Box]
-Keys = frozenset[int]  # names of equal ones
-_STATES, _PLACES, _WORK = 1 << 10, 1 << 21, 3 << 22
-_NOTHING: Interval = (ZERO, ZERO)
-_HALF, _NORMAL = Fraction(1, 2), power(-60)
-
-
-class Share(NamedTuple):
-    # v/N up to roundings: N tokens have a key of `counted` (whether it has one itself), the first has v
-    head: tuple[int, int]
-    counted: Keys
-    own: bool
-    v: Fraction
+_PLACES, _WORK = 1 << 21, 3 << 22
 
 
 class Code(NamedTuple):
@@ -49,83 +33,6 @@ class Code(NamedTuple):
     div: int
     rows: int
     numbers: Sequence[float]
-
-
-class Walk:
-    """The steps of all classes of tokens: all that occur, perhaps more."""
-
-    def __init__(self, spec: Spec) -> None:
-        if spec.steps is None:
-            raise Refused("no machine of few states is known for this task")
-        self.steps: Steps = spec.steps
-        self.classes = [c for c in spec.classes if c.count and not c.view]
-        self.n = sum(c.count for c in self.classes)
-        self.parity, now = {self.steps.start: 0}, {self.steps.start}  # of the number of tokens before
-        self.kinds, self.edges = list[Kind](), list[tuple[Any, Kind, Any]]()
-        for c in self.classes:
-            here, now = self._met(now, c.count)
-            here = [state for state in here if c.count > 1 or self.parity[state] == c.first % 2]
-            self.kinds += [(c.name, (state, a)) for state in here for a in range(self.steps.ids)]
-        for kind in self.kinds:
-            if self.good(kind) and kind[0] != self.classes[-1].name:
-                self.edges.append((kind[1][0], kind, self.steps.turn(*kind[1])))
-
-    def good(self, kind: Kind) -> bool:
-        return kind[1] is not None and self.steps.turn(*kind[1]) is not None
-
-    def _after(self, states: Iterable[Any]) -> set[Any]:
-        """The states that a step leads to; the parity of the number of tokens is known in each."""
-        found = set()
-        for state in states:
-            for new in (self.steps.turn(state, a) for a in range(self.steps.ids)):
-                if new is not None:
-                    odd = 1 - self.parity[state]
-                    need(self.parity.setdefault(new, odd) == odd, "a state after odd and even numbers")
-                    found.add(new)
-        need(len(self.parity) <= _STATES, "too many states to follow")
-        return found
-
-    def _met(self, now: set[Any], count: int) -> tuple[list[Any], set[Any]]:
-        """The states before the tokens of a class, and behind them."""
-        met, layer = dict.fromkeys(sorted(now, key=repr)), now
-        for left in range(count - 1, 0, -1):
-            layer = self._after(layer)
-            fresh = layer - met.keys()
-            met |= dict.fromkeys(sorted(fresh, key=repr))
-            if left > _STATES:  # further steps than there are states: all that can be met
-                while fresh:
-                    fresh = self._after(met) - met.keys()
-                    met |= dict.fromkeys(sorted(fresh, key=repr))
-                return list(met), self._after(met)
-        return list(met), self._after(layer)
-
-    def sums(self, w: Callable[[Kind], Fraction]) -> dict[Any, Fraction] | None:
-        """Σ w over the tokens before a state, if that is a function of it."""
-        found, fresh = {self.steps.start: ZERO}, [self.steps.start]
-        out: dict[Any, list[tuple[Kind, Any]]] = {}
-        for state, kind, new in self.edges:
-            out.setdefault(state, []).append((kind, new))
-        while fresh:
-            state = fresh.pop()
-            for kind, new in out.get(state, []):
-                total = found[state] + w(kind)
-                if new not in found:
-                    fresh.append(new)
-                if found.setdefault(new, total) != total:
-                    return None
-        return found
-
-    def latest(self, told: Callable[[Kind], Hashable]) -> dict[Any, frozenset[Any]]:
-        """What the latest of the tokens before a state told that told something: all it may be."""
-        found: dict[Any, frozenset[Any]] = {self.steps.start: frozenset({None})}
-        changed = True
-        while changed:
-            changed = False
-            for state, kind, new in self.edges:
-                here, old = told(kind), found.get(new, frozenset())
-                new_set = old | (found.get(state, frozenset()) if here is None else {here})
-                changed, found[new] = changed or new_set != old, new_set
-        return found
 
 
 class Run:
@@ -197,7 +104,7 @@ class Run:
         column = array("d", numbers[j : needed * columns : columns])
         ends = self.number(min(column)), self.number(max(column))
         halves = code["of"] == "place" and (div, rows) == (1, 2)
-        if code["of"] == "place" and not halves and needed > 1 and ends != _NOTHING:
+        if code["of"] == "place" and not halves and needed > 1 and ends != NOTHING:
             self.placed.setdefault((c.name, at), []).append(Code(at, div, rows, column))
         for kind in (kind for kind in self.kinds if kind[0] == c.name):
             known = kind[1] is not None and (code["of"] == "token" or halves)
@@ -212,11 +119,11 @@ class Run:
             else:
                 row = None
             lo, hi = ends if row is None else (self.number(column[row]),) * 2
-            if (lo, hi) == _NOTHING:
+            if (lo, hi) == NOTHING:
                 continue
             if row is not None:
                 self.told.setdefault((kind, at), []).append(lo)
-            a, b = x[kind].get(at, _NOTHING)
+            a, b = x[kind].get(at, NOTHING)
             x[kind][at] = self.f.rn(a + lo), self.f.rn(b + hi)
 
     # Products, heads
@@ -251,7 +158,7 @@ class Run:
         return _used(out)
 
     def all_times(self, boxes: Boxes, W: Matrix) -> Boxes:
-        names, all_of = _named(boxes)
+        names, all_of = named(boxes)
         each = sum(map(len, boxes.values())) >> 2
         self.spend(len(boxes) + each + len(all_of) * sum(map(len, W.values())))
         made = [self.times(x, W) for x in all_of]
@@ -267,7 +174,6 @@ class Run:
 
     def mix(self, i: int, call: Call) -> None:
         """All heads side by side, times W_O; where one head alone writes a share, it is one."""
-        need(call.name == "softmax" and not call.arguments.get("bidirectional", False), "no causal softmax")
         d = call.number("d")
         sizes = {"Q": call.number("d_k", default=d), "K": call.number("d_k", default=d), "V": d}
         O, read = self.matrix(f"{i}.0.O"), {kind: Box() for kind in self.kinds}
@@ -310,8 +216,8 @@ class Run:
             for unit, column in W[0].items() if self.shares[kind] else ():
                 used = {c: w for c, w in column.items() if c in x}
                 if used.keys() & self.shares[kind].keys():
-                    plain = y[kind].get(unit, _NOTHING)
-                    y[kind][unit] = self.compared(kind, used, b[0].get(unit, _NOTHING)[0], plain)
+                    plain = y[kind].get(unit, NOTHING)
+                    y[kind][unit] = self.compared(kind, used, b[0].get(unit, NOTHING)[0], plain)
         for into, bias in zip(W[1:], b[1:], strict=True):
             y = self.all_times({kind: _relu(x) for kind, x in y.items()}, into)
             y = {kind: self.plus(x, bias) for kind, x in y.items()}
@@ -398,20 +304,20 @@ class Run:
 
         N is half the number of tokens and something that the state knows.
         """
-        total, c = self.sums(share.head, share.counted, (), _HALF), self.classes[kind[0]]
+        total, c = self.sums(share.head, share.counted, (), HALF), self.classes[kind[0]]
         if total is None:
             return None
-        more, parity = total[kind[1][0]] + share.own - _HALF, self.walk.parity[kind[1][0]]
+        more, parity = total[kind[1][0]] + share.own - HALF, self.walk.parity[kind[1][0]]
         at = c.first + (parity - c.first) % 2  # the first position of the class with this parity
         start = Fraction(at + 1, 2) + more
         many = (c.first + c.count - 1 - at) // 2 + 1
         skip = max(0, int(1 - start))  # the first token is counted: N ≥ 1
-        lo, hi = self.x[kind].get(column, _NOTHING)
+        lo, hi = self.x[kind].get(column, NOTHING)
         if start.denominator > 1 or many <= skip:
             return None
         start, last = start + skip, start + many - 1
         if lo == hi:
-            return (lo * start, lo * last, last) if lo >= _NORMAL else None
+            return (lo * start, lo * last, last) if lo >= NORMAL else None
         codes, name = self.placed.get((c.name, column), []), (c.name, column, at, start, skip)
         if (
             len(codes) != 1
@@ -422,7 +328,7 @@ class Run:
         if name not in self.products:
             self.spend(many >> 5)
             numbers = codes[0].numbers[at - c.first + 2 * skip :: 2]
-            need(min(numbers) > _NORMAL and max(numbers) < 1 / _NORMAL, "a table by place that is not normal")
+            need(min(numbers) > NORMAL and max(numbers) < 1 / NORMAL, "a table by place that is not normal")
             made = [*map(mul, numbers, range(int(start), int(last) + 1))]
             need(len(made) == len(numbers) == many - skip, "a table by place that is too short")
             room = self.f.u + power(-48)  # the table is rounded, and so are these products, to 53 bits
@@ -479,193 +385,6 @@ class Run:
         self.x = {kind: self.plus(x, more[kind]) for kind, x in self.x.items()}
 
 
-class Head:
-    """One softmax head: queries, keys and values of all kinds of tokens; equal ones have one name."""
-
-    def __init__(self, run: "Run", at: tuple[int, int], K: Matrix, q: Boxes, k: Boxes, v: Boxes) -> None:
-        self.run, self.f, self.at, self.K, self.v = run, run.f, at, K, v
-        top = sum((cap * _caps(k.values()).get(a, ZERO) for a, cap in _caps(q.values()).items()), ZERO)
-        need(2 * (top + self.f.inside(top, max(1, len(K)), None)) <= self.f.largest, "a score overflows")
-        self.caps = _caps(v.values())
-        run.spend(len(v) * (1 + len(self.caps)))
-        largest = max(self.caps.values(), default=ZERO)
-        need(2 * run.n * run.grown * largest <= self.f.most, "a sum of values overflows")
-        (self.query, self.queries), (self.key, self.keys) = _named(q), _named(k)
-        run.keys[at] = self.key
-        known = [self.keys[self.key[kind]] for kind in run.walk.kinds]
-        self.moved = {a for a in K if any(len({*box.get(a, _NOTHING)}) > 1 for box in known)}  # by places
-        self.score, self.on = lru_cache(None)(self._score), lru_cache(None)(self._on)
-        self.ranked = lru_cache(None)(self._ranked)
-        self.held, self.told = lru_cache(None)(self._held), lru_cache(None)(self._told)
-        between = [kind for kind in run.good if kind[0] not in (run.first, run.last)]
-        self.begun = frozenset(self.key[kind] for kind in run.good if kind[0] == run.first)
-        self.between = frozenset(self.key[kind] for kind in between)
-        self.valued = {c for kind in between for c in v[kind]}
-        self.dust = {c: above(2 * run.n * run.grown * self.f.tiny) for c in self.caps}
-        self.plain = self._average()
-
-    def _average(self) -> Box:
-        """R3: no claim."""
-        out = Box()
-        for c in self.caps:
-            ends = [box.get(c, _NOTHING) for box in self.v.values()]
-            low, high = min(ZERO, *(lo for lo, _ in ends)), max(ZERO, *(hi for _, hi in ends))
-            out[c] = 2 * low - (self.dust[c] if low else 0), 2 * high + (self.dust[c] if high else 0)
-        return out
-
-    def read(self, kind: Kind) -> tuple[Box, dict[int, Share]]:
-        """What a kind of token reads, and which numbers of it are shares."""
-        if not self.caps:
-            return {}, {}
-        self.run.spend(len(self.between) + len(self.caps))
-        if kind[1] is None:
-            return (self._some(kind) if kind[0] == self.run.last else self.plain), {}
-        claimed = self._shares(kind)
-        if not claimed:
-            return self._latest(kind) or self._ahead(kind) or self.plain, {}
-        room = self.run.room
-        ends = {c: sorted((share.v / self.run.n / room, share.v * room)) for c, share in claimed.items()}
-        return self.plain | {c: (lo, hi) for c, (lo, hi) in ends.items()}, claimed
-
-    def _score(self, query: int, key: int, skip: int | None) -> Interval:
-        """Of a query and a key, without the part of one coordinate: exact, or with its roundings."""
-        f, q, k = self.f, self.queries[query], self.keys[key]
-        self.run.spend(1 + len(q))
-        products = [[x * y for x in q[a] for y in k[a]] for a in q.keys() & k.keys() if a != skip]
-        sizes = sum((max(map(abs, four)) for four in products), ZERO)
-        lo, hi = (sum(map(end, products), ZERO) for end in (min, max))
-        if lo == hi:
-            step = min((grain(four[0]) for four in products if four[0]), default=ONE)
-            if sizes <= step * power(f.t) and step >= power(f.least):
-                return lo, hi
-        e = f.inside(sizes, len(products), None)
-        e = above(e + f.u * (sizes + e)) + power(f.least - f.t)
-        return lo - e, hi + e
-
-    def _seen(self, kind: Kind) -> tuple[Keys, Keys]:
-        """The keys that a known token may see: of the first token, and of others, its own among them."""
-        own = frozenset({self.key[kind]})
-        return (own, frozenset()) if kind[0] == self.run.first else (self.begun, self.between | own)
-
-    def _weight(self, n: int, gap: Fraction) -> Fraction:
-        return weight(self.f, self.run.n, n, gap)
-
-    def _on(self, query: int, first: Keys, others: Keys) -> Keys | None:
-        """R24: the keys that score as the first token does, exactly, if all others vanish beside them."""
-        scores = {key: self.score(query, key, None) for key in first | others}
-        (low, high), *more = {scores[key] for key in first}
-        on = frozenset(key for key, ends in scores.items() if ends == (low, low))
-        off = max((hi for key, (_, hi) in scores.items() if key not in on), default=None)
-        if more or low != high or (off is not None and off >= low):
-            return None
-        stray = ZERO if off is None else self._weight(self.run.n, low - off)
-        return on if 16 * stray < self.f.acc else None
-
-    def _shares(self, kind: Kind) -> dict[int, Share]:
-        """R24: columns in which the first token alone has a value, which is 0 or a power of two."""
-        on, claimed, begins = self.on(self.query[kind], *self._seen(kind)), {}, kind[0] == self.run.first
-        if on is None:
-            return {}
-        for c in self.caps.keys() - (() if begins else self.valued | self.v[kind].keys()):
-            (lo, hi), *more = self._firsts(c, kind if begins else kind[1][0])
-            plain = lo == hi and (lo == 0 or _NORMAL <= grain(lo) == abs(lo) <= 1 / _NORMAL)
-            if plain and not more:
-                claimed[c] = Share(self.at, on, self.key[kind] in on, lo)
-        return claimed
-
-    def _firsts(self, c: int, where: Any) -> frozenset[Interval]:
-        """The values that the first token may have had, before a state; or a kind of it."""
-        if where in self.v:
-            return frozenset({self.v[where].get(c, _NOTHING)})
-        return self.told(c)[where]
-
-    def _told(self, c: int) -> dict[Any, frozenset[Interval]]:
-        first = self.run.first
-        return self._walked(lambda kind: self.v[kind].get(c, _NOTHING) if kind[0] == first else None)
-
-    def _walked(self, told: Callable[[Kind], Hashable]) -> dict[Any, frozenset[Any]]:
-        self.run.spend(8 * len(self.run.walk.edges))
-        return self.run.walk.latest(told)
-
-    def _latest(self, kind: Kind) -> Box | None:
-        """R25: the latest of the tokens that score most but for their place."""
-        found = self.ranked(self.query[kind], *self._seen(kind))
-        if found is None:
-            return None
-        on, stray = found
-        held = {kind} if self.key[kind] in on else self.held(on)[kind[1][0]]
-        self.run.spend(len(held) * len(self.caps))
-        return None if None in held else self._blurred([self.v[k] for k in held], stray)
-
-    def _ranked(self, query: int, first: Keys, others: Keys) -> tuple[Keys, Fraction] | None:
-        """The keys that score most, and the weight of all tokens but the latest that has one of them."""
-        f, q, seen = self.f, self.queries[query], first | others
-        places = [a for a in self.moved if a in q]
-        if len(places) != 1 or any(lo != hi for lo, hi in q.values()):
-            return None
-        a = places[0]
-        (column, w), *more = self.K[a].items()
-        rank, worth = self.run.rank(column), q[a][0] * w
-        scores = {key: self.score(query, key, a) for key in seen}
-        if more or rank is None or grain(w) != w or worth <= 0 or any(lo != hi for lo, hi in scores.values()):
-            return None
-        rises, wide = rank
-        caps = _caps(self.keys[key] for key in seen)
-        sizes = sum((abs(x) * caps.get(i, ZERO) for i, (x, _) in q.items()), ZERO)
-        products = [q[i][0] * y for key in seen for i, (y, _) in self.keys[key].items() if i in q and i != a]
-        step = min(grain(v) for v in (worth, *products) if v)
-        top = max(lo for lo, _ in scores.values())
-        gap = min((top - lo - worth * wide for lo, _ in scores.values() if lo < top), default=ONE * (1 << 10))
-        each = exp_above(-worth * rises * (1 - 2 * f.acc))
-        if sizes > step * power(f.t) or step < power(f.least) or gap <= 0 or each >= _HALF:
-            return None
-        on = frozenset(key for key, (lo, _) in scores.items() if lo == top)
-        return on, 4 * each / (1 - each) + self._weight(self.run.n, gap)
-
-    def _held(self, on: Keys) -> dict[Any, frozenset[Any]]:
-        return self._walked(lambda kind: kind if self.key[kind] in on else None)
-
-    def _blurred(self, values: list[Box], stray: Fraction) -> Box | None:
-        """L3: between the values of those that may be ahead, and what others add."""
-        if stray * (1 + self.f.u) ** 4 * self.run.grown >= Fraction(1, 64):
-            return None
-        share, out = blur(self.f, self.run.grown, stray), Box()
-        for c, cap in self.caps.items():
-            ends, e = [v.get(c, _NOTHING) for v in values], above(share * cap) + self.dust[c]
-            out[c] = min(lo for lo, _ in ends) - e, max(hi for _, hi in ends) + e
-        return out
-
-    def _ahead(self, kind: Kind) -> Box | None:
-        """R27: the first token is ahead of all others that a known token may see."""
-        (first, others), query, run = self._seen(kind), self.query[kind], self.run
-        low = min(self.score(query, key, None)[0] for key in first)
-        gap = min((low - self.score(query, key, None)[1] for key in others), default=None)
-        if gap is not None and gap <= 0:
-            return None
-        stray = ZERO if gap is None else self._weight(run.n, gap)
-        begun = [kind] if kind[0] == run.first else [k for k in run.good if k[0] == run.first]
-        return self._blurred([self.v[k] for k in begun], stray)
-
-    def _some(self, kind: Kind) -> Box:
-        """R27, behind a strange token, which is ahead of the first or is it: an average of the others."""
-        run, f, out, query = self.run, self.f, dict(self.plain), self.query[kind]
-        blank = max(self.score(query, self.key[k], None)[1] for k in run.good if k[0] == run.first)
-        strange = [k for k in run.strange if k[0] not in (run.first, run.last)]
-        gap = min((self.score(query, self.key[k], None)[0] - blank for k in strange), default=None)
-        if gap is not None and gap <= 0:
-            return out
-        stray = ZERO if gap is None else self._weight(1, gap)
-        lost = max(power(-18), run.n * power(f.least - f.t))  # weights that are subnormal
-        slack = (1 + f.u) ** 4 / (1 - run.n * f.acc - lost) ** 2 * (1 + stray)
-        behind = [k for k in run.kinds if k == kind or k[0] not in (run.first, run.last)]
-        behind += [k for k in run.strange if k[0] == run.first]
-        for c, (low, high) in self.plain.items():
-            least = min(self.v[k].get(c, _NOTHING)[0] for k in behind)
-            if least > 0 and low >= 0:  # no value is negative
-                out[c] = max(ZERO, least / slack - self.dust[c]), high
-        return out
-
-
 def _scaled(ends: Interval, w: Fraction) -> Interval:
     """All of it times a number."""
     lo, hi = ends[0] * w, ends[0] * w if ends[0] == ends[1] else ends[1] * w
@@ -677,25 +396,7 @@ def _relu(x: Box) -> Box:
 
 
 def _used(x: Box) -> Box:
-    return {c: ends for c, ends in x.items() if ends != _NOTHING}
-
-
-def _named(boxes: Boxes) -> tuple[dict[Kind, int], list[Box]]:
-    """Equal ones have one number."""
-    numbers: dict[Hashable, int] = {}
-    names = {
-        kind: numbers.setdefault(tuple(sorted(box.items())), len(numbers)) for kind, box in boxes.items()
-    }
-    return names, [dict(items) for items in numbers]  # type: ignore[call-overload]
-
-
-def _caps(boxes: Iterable[Box]) -> dict[int, Fraction]:
-    """The largest size of each column."""
-    found: dict[int, Fraction] = {}
-    for box in boxes:
-        for c, (lo, hi) in box.items():
-            found[c] = max(found.get(c, ZERO), -lo, hi)
-    return found
+    return {c: ends for c, ends in x.items() if ends != NOTHING}
 
 
 def margin(
@@ -703,10 +404,13 @@ def margin(
 ) -> Fraction:
     """The right logit less the best wrong one, for every kind that the last token may be."""
     need(spec.steps is not None, "a task that is no machine of few states")
-    run = Run(model, spec, f)
-    for i, (layer, many) in enumerate(zip(layers, hidden, strict=True)):
+    for layer in layers:
         need(len(layer) == 1, "several mixers side by side")
-        run.layer(i, layer[0], many)
+        causal = layer[0].name == "softmax" and not layer[0].arguments.get("bidirectional", False)
+        need(causal, "no causal softmax")
+    run = Run(model, spec, f)
+    for i, ((call,), many) in enumerate(zip(layers, hidden, strict=True)):
+        run.layer(i, call, many)
     need(
         model.header["readout"] == "linear" and model.header["answers"] == spec.answers == 2,
         "no such readout",
@@ -716,7 +420,7 @@ def margin(
     assert isinstance(answer, Decision)
     for kind, told in run.all_times({k: x for k, x in run.x.items() if k[0] == run.last}, U).items():
         logits = run.plus(told, u)
-        ends = [logits.get(a, _NOTHING) for a in range(2)]
+        ends = [logits.get(a, NOTHING) for a in range(2)]
         right = 0 if kind[1] is None else answer.right((number[kind[1]],))
         margins.append(ends[right][0] - ends[1 - right][1])
     least = min(margins)

@@ -13,7 +13,7 @@ from limen.core.numbers import Significand
 from limen.core.task import Task
 from limen.decisions import theorems
 from limen.protocols.hand_over import HandOver
-from limen.solutions import shown
+from limen.solutions import solve
 from limen.tables.columns import COLUMNS
 from limen.tables.refutation import small
 from limen.tables.rows import ROWS
@@ -118,7 +118,7 @@ def accuracy_over_precision() -> tuple[PrecisionPoint, ...]:
         construction = construct(Task.parse(text), by)
         name = str(construction).replace("_", " ")
         for t in _PRECISIONS:
-            solution, _ = shown(construction, Significand(t), _TRIED)
+            solution, _ = solve(construction, Significand(t), _TRIED)
             right = 1 - solution.wrong / solution.tried
             found.append(PrecisionPoint(name, text, t, right, solution.predicted is not None))
     return tuple(found)
