@@ -34,8 +34,9 @@ def test_learned_if_some_run_reached_the_threshold() -> None:
         [replace(GOOD, accuracy=0.98)],
         [replace(GOOD, steps=101)],  # it had more time
         [GOOD, replace(RUN, seed=1)],  # a seed of it failed
+        [replace(GOOD, start="lookup")],  # it began elsewhere
     ],
-    ids=["none", "not run", "failed", "longer", "one seed failed"],
+    ids=["none", "not run", "failed", "longer", "one seed failed", "other start"],
 )
 def test_without_a_control_that_passed_there_is_no_statement(control: list[Measurement] | None) -> None:
     assert outcome([RUN], control, 0.99) is Outcome.NO_STATEMENT
@@ -43,8 +44,8 @@ def test_without_a_control_that_passed_there_is_no_statement(control: list[Measu
 
 def test_not_learned_beside_a_control_that_passed() -> None:
     assert outcome([RUN], [GOOD, replace(GOOD, seed=1)], 0.99) is Outcome.NOT_LEARNED
-    other_start = [replace(RUN, start="random"), *(replace(GOOD, start="lookup", seed=s) for s in (0, 1))]
-    assert outcome([RUN], other_start, 0.99) is Outcome.NOT_LEARNED, "one start of the control is enough"
+    both, from_lookup = [RUN, replace(RUN, start="lookup")], replace(GOOD, start="lookup")
+    assert outcome(both, [RUN, from_lookup], 0.99) is Outcome.NOT_LEARNED, "one start of the control is enough"
 
 
 def test_a_run_that_diverged_is_no_evidence() -> None:
@@ -67,4 +68,4 @@ def test_seeds_have_a_mean_and_a_deviation_and_negatives_take_the_best_start() -
 
 
 def test_a_control_has_as_many_steps_as_the_run_it_stands_beside() -> None:
-    assert passes([GOOD], 0.99, 100) and not passes([GOOD], 0.99, 99)
+    assert passes([GOOD], 0.99, 100) and not passes([GOOD], 0.99, 99) and not passes([], 0.99, 100)

@@ -1,8 +1,8 @@
 """What training gives: evidence about one budget, never a proof.
 
 A run that fails says nothing by itself: it may be the optimiser.  So a negative is reported only beside a
-positive control, a run that must succeed, and did so within the same number of steps; of several starts the
-best one counts.
+positive control, a run that must succeed, and did so from the same start within the same number of steps; of
+several starts the best one counts.
 """
 
 from __future__ import annotations
@@ -78,37 +78,43 @@ def best_start(runs: Sequence[Measurement]) -> Spread:
 def outcome(runs: Sequence[Measurement], control: Sequence[Measurement] | None, threshold: float) -> Outcome:
     """Learned if some run reached it; not learned if none did, though the control would have sufficed.
 
-    The control passes if all seeds of one of its starts reached the threshold within the steps that the
-    others had. A run that diverged is no evidence of anything.
+    The control counts from a start that the runs had too: all its seeds reached the threshold within the
+    steps that they had. A run that diverged is no evidence of anything.
     """
     finished = [run for run in runs if run.stop != "diverged"]
     if any(run.accuracy >= threshold for run in finished):
         return Outcome.LEARNED
-    if not finished or not control or not passes(control, threshold, max(run.steps for run in finished)):
-        return Outcome.NO_STATEMENT
-    return Outcome.NOT_LEARNED
+    for start in {run.start for run in finished}:
+        steps = max(run.steps for run in finished if run.start == start)
+        if passes([run for run in control or () if run.start == start], threshold, steps):
+            return Outcome.NOT_LEARNED
+    return Outcome.NO_STATEMENT
 
 
 def passes(control: Sequence[Measurement], threshold: float, steps: int) -> bool:
-    """Whether all seeds of some start reached the threshold in so many steps."""
-    starts = dict.fromkeys(run.start for run in control)
-    return any(
-        all(run.accuracy >= threshold and run.steps <= steps for run in control if run.start == start)
-        for start in starts
-    )
+    """Whether there is a run of it, and all reached the threshold in so many steps."""
+    return bool(control) and all(run.accuracy >= threshold and run.steps <= steps for run in control)
 
 
 @dataclass(frozen=True)
 class Trained:
-    """LEARNED or NOT LEARNED in the budget of one experiment; never a statement about all weights."""
+    """LEARNED or NOT LEARNED in the budget of one cell of an experiment; never said of all weights."""
 
     outcome: Outcome
     experiment: str
+    cell: str
     task: str
+    tokens: int  # of a text that it was judged on
+    verdict_tokens: int  # of a text that the verdict beside it is about
     architecture: str
     accuracy: float
+    seeds: int
+    starts: tuple[str, ...]
+    steps: int  # at most
 
     def __str__(self) -> str:
         word = "LEARNED" if self.outcome is Outcome.LEARNED else "NOT LEARNED"
-        which = f"{self.task} by {self.architecture}"
-        return f"{word} (in this budget): {which}, {self.accuracy:.1%}, experiment {self.experiment}"
+        which = f"{self.task}, {self.tokens:,} tokens, by {self.architecture}"
+        seeds = f"{self.seeds} seed{'s' * (self.seeds > 1)}, start {' or '.join(self.starts)}"
+        where = f"cell “{self.cell}” of experiment {self.experiment}"
+        return f"{word} (in at most {self.steps:,} steps): {which}, {self.accuracy:.1%}, {seeds}; {where}"

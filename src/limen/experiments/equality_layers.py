@@ -15,9 +15,12 @@ _BOTH: tuple[Start, ...] = ("lookup", "random")
 def _cell(
     task: str, stack: str, x: str, seeds: int, steps: int, starts: tuple[Start, ...] = ("lookup",)
 ) -> ExperimentCell:
-    control = None if stack == TWO else f"{task}: {TWO}"
+    """Held against two softmax layers from a start that it has itself."""
+    said = f"{task}: {stack}"
+    where = "" if "lookup" in starts else _RANDOM
+    control = None if stack == TWO else f"{task}: {TWO}{where}"
     return ExperimentCell(
-        f"{task}: {stack}",
+        said + where if stack == TWO else said,
         task,
         stack,
         x,
@@ -29,7 +32,7 @@ def _cell(
     )
 
 
-ONE, TWO = "softmax(h=1,d=32)", "2*softmax(h=1,d=32)"
+ONE, TWO, _RANDOM = "softmax(h=1,d=32)", "2*softmax(h=1,d=32)", ", random start"
 
 
 def _cells(n: int, seeds: int, steps: int, more: tuple[str, ...]) -> tuple[ExperimentCell, ...]:
@@ -37,6 +40,8 @@ def _cells(n: int, seeds: int, steps: int, more: tuple[str, ...]) -> tuple[Exper
     for task in (f"disjointness(n={n})", f"equality(n={n})"):
         cells.append(_cell(task, TWO, "two softmax", seeds, steps))
         cells.append(_cell(task, ONE, "one softmax", 1, steps, _BOTH))
+        if more:
+            cells.append(_cell(task, TWO, f"two softmax{_RANDOM}", 1, steps, ("random",)))
         cells += [_cell(task, stack, stack, 1, steps, ("random",)) for stack in more]
     return tuple(cells)
 

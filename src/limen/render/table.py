@@ -130,12 +130,18 @@ def _legend(said: TableReport) -> str:
 
 
 def _seen(said: TableReport) -> str:
-    """How many cells an experiment covers."""
-    found = [cell.trained.outcome for cell in said.cells if cell.trained]
-    if not found:
+    """How many cells an experiment covers, and why what was learned may stand beside a proof."""
+    marks = [cell.trained for cell in said.cells if cell.trained]
+    if not marks:
         return ""
+    found = [mark.outcome for mark in marks]
     yes, no = (found.count(outcome) for outcome in (Outcome.LEARNED, Outcome.NOT_LEARNED))
-    return f"\nᴸ learned ({yes})   ᴺ not learned ({no}): measured by training on short texts, not proved"
+    longest = max(mark.tokens for mark in marks)
+    return (
+        f"\nᴸ learned ({yes})   ᴺ not learned ({no}): measured by training on short texts, not proved\n"
+        f"ᴸ and ᴺ are about smaller sizes of the same layers and texts of at most {longest:,} tokens, and ✗ is\n"
+        "proved of all weights for texts as long as its cell says, so ᴸ beside ✗ is no contradiction."
+    )
 
 
 def _stacks(said: TableReport) -> str:

@@ -71,7 +71,7 @@ def cell(row: Row, column: Column, full: bool = False) -> Cell:
         raise EvidenceError(
             f"{row.name}, {column.title}: {claim.cite} say {claim.answer}, the evidence says {made.answer}"
         )
-    mark = trained(row.architecture, column.id, thinks=row.steps > 0)
+    mark = trained(row.architecture, found.task, thinks=row.steps > 0)
     fooled, beside = illustration(row.architecture, column.id), found.verdict.differences
     took = time.perf_counter() - start
     return replace(made, trained=mark, fooled=fooled, differences=beside, seconds=took)

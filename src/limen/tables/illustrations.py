@@ -1,5 +1,6 @@
-"""Shipped models that are fooled, beside the cells of their kind: what happens, never what must.
+"""Shipped models that are fooled, beside the cells of the same mixers: what happens, never what must.
 
+A row may have more layers than the model, so the sentence names the model's own stack.
 Each was trained on the task and has a certificate of an input on which it is wrong, in its folder,
 `benchmarks/models/NAME/wrong_answer.json`.  That is a fact about these weights: other weights of the same
 architecture may be right everywhere.
@@ -31,9 +32,9 @@ FOOLED = (
 
 
 def illustration(stack: Architecture, task: str) -> str:
-    """In a sentence; empty where no shipped model of this kind and task was fooled."""
+    """In a sentence; empty where no shipped model of these mixers and this task was fooled."""
     for one in FOOLED:
-        same = kinds(Architecture.parse(one.architecture)) == kinds(stack)
+        same = set(kinds(Architecture.parse(one.architecture))) == set(kinds(stack))
         if same and identifier(Task.parse(one.task)) == task:
             return (
                 f"a trained {one.architecture} is wrong on an input of {one.task} that a search found "

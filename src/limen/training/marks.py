@@ -1,9 +1,14 @@
-"""What training says beside a proof: whether a stack of this kind was seen to learn a task.
+"""What training says beside a proof: whether a stack of the same layers was seen to learn the same task.
 
-A cell of an experiment speaks for a stack if it has the same mixers in the same order, however large and, of
-recurrences, however often in a row.  That a part of a stack learned the task is said of the whole: the rest
-can do nothing.
-Of several sizes of the task the longest counts; of several stacks at that size the one that learned.
+A cell of an experiment speaks for a cell of the table if both have
+
+    the same task, for a composition with as many hops, and the same ones of them depend on the question
+    the same layers: equal mixers in equal order and number, full layers and recurrences alike
+    a chain of thought in both or in neither
+
+Heads, widths and lengths may differ, and the mark names those of the experiment.  A part of a stack does not
+speak for the whole, nor one recurrence for three: no run has shown what training makes of the larger stack.
+Of several lengths the longest counts; at that length one that learned, then the one of most seeds.
 """
 
 from __future__ import annotations
@@ -15,49 +20,63 @@ from limen.core.catalogue import identifier, ids
 from limen.core.measurement import Outcome, Trained
 from limen.core.mixer import Mixer
 from limen.core.task import Task
+from limen.tasks.composition import Composition
 from limen.training.experiment import SIZES, experiment
 from limen.training.judged import JudgedCell, judged, kept_in
 
-Kinds = tuple[tuple[str, ...], ...]  # of each layer its mixers; recurrences that repeat are one
+Kinds = tuple[tuple[str, ...], ...]  # of each layer its mixers
 
 
-def trained(stack: Architecture, task: str, thinks: bool = False) -> Trained | None:
-    """By a stack and the id of a task; None where no experiment covers them."""
-    row = kinds(stack)
+def trained(stack: Architecture, task: Task, thinks: bool = False) -> Trained | None:
+    """The mark of a cell of the table; None where no experiment covers it."""
     found = []
     for name, one in _statements():
-        asked, thought = Task.parse(one.cell.task), bool(one.cell.settings.get("thought", False))
-        learned = one.outcome is Outcome.LEARNED
-        if identifier(asked) != task or (thought and not thinks):
-            continue
-        cell = kinds(Architecture.parse(one.cell.architecture))
-        if (learned and _within(cell, row)) or (not learned and cell == row and thought == thinks):
-            found.append((asked.length, learned, one.best.mean, name, one))
+        asked = Task.parse(one.cell.task)
+        same = kinds(Architecture.parse(one.cell.architecture)) == kinds(stack)
+        thought = bool(one.cell.settings.get("thought", False))
+        if same and thought is thinks and shape(asked) == shape(task):
+            order = asked.length, one.outcome is Outcome.LEARNED, len(one.best.values), one.best.mean
+            found.append((order, name, one))
     if not found:
         return None
-    _, _, accuracy, name, one = max(found, key=lambda item: item[:3])
-    return Trained(one.outcome, name, one.cell.task, one.cell.architecture, accuracy)
+    (tokens, _, seeds, accuracy), name, one = max(found, key=lambda item: item[0])
+    return Trained(
+        outcome=one.outcome,
+        experiment=name,
+        cell=one.cell.name,
+        task=one.cell.task,
+        tokens=tokens,
+        verdict_tokens=task.length,
+        architecture=one.cell.architecture,
+        accuracy=accuracy,
+        seeds=seeds,
+        starts=tuple(one.starts),
+        steps=max(spec.first_steps + spec.steps for spec in one.cell.specs()),
+    )
+
+
+def shape(task: Task) -> tuple[str, tuple[bool, ...]]:
+    """The id of a task, and of a composition for each later hop whether it depends on the question.
+
+    >>> shape(Task.parse("composition(m=2,n1=4,n2=1)"))
+    ('composition', (True, False))
+    """
+    hops = tuple(parts > 1 for parts in task.n) if isinstance(task, Composition) else ()
+    return identifier(task), hops
 
 
 def kinds(stack: Architecture) -> Kinds:
-    """Of each layer the ids of its mixers."""
-    layers = [
-        (tuple(sorted(_kind(part.mixer) for part in layer.parts)), any(part.full for part in layer.parts))
-        for layer in stack.layers
-    ]
-    repeated = [i > 0 and layers[i] == layers[i - 1] and not layers[i][1] for i in range(len(layers))]
-    return tuple(names for (names, _), again in zip(layers, repeated, strict=True) if not again)
+    """Of each layer the ids of its mixers.
+
+    >>> kinds(Architecture.parse("2*linear,softmax|linear"))
+    (('linear',), ('linear',), ('linear', 'softmax'))
+    """
+    return tuple(tuple(sorted(_kind(part.mixer) for part in layer.parts)) for layer in stack.layers)
 
 
 def _kind(mixer: Mixer) -> str:
     """Its id; an encoder is another kind than the decoders that experiments train."""
     return f"{identifier(mixer)}, both ways" if mixer.sees_future else identifier(mixer)
-
-
-def _within(part: Kinds, whole: Kinds) -> bool:
-    """Whether the layers of one stand in the other in the same order, perhaps with more between them."""
-    rest = iter(whole)
-    return all(any(layer == other for other in rest) for layer in part)
 
 
 @cache
