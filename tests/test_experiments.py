@@ -1,10 +1,13 @@
 """The experiments as data, what their results may say, and what the shipped results do say."""
 
 import json
+import re
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from test_cli import limen
 
@@ -18,12 +21,15 @@ from limen.render.experiments import page
 from limen.render.plots import section_chart
 from limen.render.table import lines_of
 from limen.tables.build import build
+from limen.tables.columns import COLUMNS as COLUMNS_OF_THE_TABLE
+from limen.tables.rows import ROWS
 from limen.training import marks
-from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, experiment, named
+from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, Finding, experiment, named
 from limen.training.judged import JudgedCell, judged, kept_in, largest, section
 from limen.training.lesson import lesson_of
-from limen.training.marks import kinds, trained
+from limen.training.marks import kinds, shape, trained
 from limen.training.query import COLUMNS, export, query
+from limen.training.recipes import recipe
 from limen.training.reports import RunReport, run_reports
 from limen.training.run import Made, RunResult, run
 from limen.training.shipped import shipped_runs
@@ -92,7 +98,7 @@ def replace_seed(spec: Spec, seed: int) -> Spec:
 
 SMALL = ExperimentCell("small", "eva(n=4)", "linear(h=1,d=2)", 1, "", "large")
 LARGE = ExperimentCell("large", "eva(n=4)", "linear(h=1,d=32)", 2, "")
-TOY = Experiment("toy", "a", "b", "x", (SMALL, LARGE), (SMALL, LARGE), (SMALL, LARGE))
+TOY = Experiment("toy", (Finding("a"),), "b", "x", (SMALL, LARGE), (SMALL, LARGE), (SMALL, LARGE))
 
 
 def outcomes(*found: RunResult) -> dict[str, Outcome]:
@@ -144,33 +150,64 @@ def test_results_are_queried_and_exported(tmp_path: Path) -> None:
     assert not (tmp_path / "stolen.csv").exists()
 
 
-def test_a_mark_speaks_for_stacks_of_the_same_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mark_speaks_for_the_same_layers_and_the_same_hops_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def cell(
-        stack: str, accuracy: float, outcome: Outcome, n: int = 4, **settings: bool
+        stack: str, accuracy: float, outcome: Outcome, task: str = "eva(n=4)", **settings: bool
     ) -> tuple[str, JudgedCell]:
-        one = ExperimentCell(stack, f"eva(n={n})", stack, 1, "", settings=settings)
+        one = ExperimentCell(f"{task}: {stack}", task, stack, 1, "", settings=settings)
         return "toy", JudgedCell(one, (result(one, accuracy),), outcome, True)
 
     said = (
         cell("softmax(h=1,d=2)", 1.0, Outcome.LEARNED),
         cell("2*linear(h=1,d=2)", 1.0, Outcome.LEARNED),
-        cell("linear(h=1,d=2)", 0.3, Outcome.NOT_LEARNED, n=9),
-        cell("gated_delta(h=1,d=2)", 0.3, Outcome.NOT_LEARNED),
+        cell("2*linear(h=1,d=2)", 0.3, Outcome.NOT_LEARNED, "eva(n=9)"),
+        cell("2*linear(h=1,d=4)", 1.0, Outcome.LEARNED, thought=True),
+        cell("3*softmax(h=1,d=2)", 1.0, Outcome.LEARNED, "composition(m=4,n1=4)"),
+        cell("3*softmax(h=1,d=2)", 0.1, Outcome.NOT_LEARNED, "composition(m=2,n1=4,n2=4)"),
+        cell("2*softmax(h=1,d=2)", 1.0, Outcome.LEARNED, "composition(m=16,n1=1)"),
     )
     monkeypatch.setattr(marks, "_statements", lambda: said)
 
-    def outcome(stack: str, thinks: bool = False) -> Outcome | None:
-        mark = trained(Architecture.parse(stack), "eva", thinks)
+    def outcome(stack: str, task: str = "eva(n=64)", thinks: bool = False) -> Outcome | None:
+        mark = trained(Architecture.parse(stack), Task.parse(task), thinks)
         return None if mark is None else mark.outcome
 
-    assert outcome("3*softmax(h=8,d=128)") is Outcome.LEARNED, "a part of it learned"
-    assert outcome("linear(h=1,d=8),softmax(h=8,d=128),linear(h=1,d=8)") is Outcome.LEARNED
-    assert outcome("3*linear(h=4,d=64)") is Outcome.NOT_LEARNED, "the longest text counts"
-    assert outcome("3*linear(h=4,d=64)", thinks=True) is Outcome.LEARNED, "it failed without thinking"
-    assert outcome("gated_delta(h=1,d=2)") is Outcome.NOT_LEARNED
-    assert outcome("gated_delta(h=1,d=2),lstm(d=4)") is None, "a failure is said of the same kind alone"
-    assert outcome("lstm(d=4)") is None and trained(Architecture.parse("softmax"), "dyck") is None
-    assert kinds(Architecture.parse("2*softmax,3*linear")) == (("softmax",), ("softmax",), ("linear",))
+    assert outcome("softmax(h=8,d=128)") is Outcome.LEARNED, "heads and lengths may differ"
+    assert outcome("3*softmax(h=8,d=128)") is outcome("linear,softmax,linear") is None, "a part of it learned"
+    assert outcome("linear") is outcome("3*linear") is None, "two recurrences are neither one nor three"
+    assert outcome("2*linear(h=4,d=64)") is Outcome.NOT_LEARNED, "the longest text counts"
+    assert outcome("2*linear(h=4,d=64)", thinks=True) is Outcome.LEARNED, "it failed without thinking"
+    assert outcome("2*softmax(bidirectional=true)", "composition(m=4,n1=1)") is None, "an encoder"
+    assert outcome("3*softmax", "composition(m=64,n1=16)") is Outcome.LEARNED, "two hops, not three"
+    assert outcome("3*softmax", "composition(m=64,n1=16,n2=16)") is Outcome.NOT_LEARNED
+    assert outcome("2*softmax", "composition(m=64,n1=16)") is None, "with one part no hop depends on w"
+
+
+def test_every_mark_of_the_table_rests_on_a_cell_of_equal_hops_and_equal_layers() -> None:
+    """All cells: the mark is the outcome of the experiment's cell that it names, and two hops are learned."""
+    found = {}
+    for row, column in product(ROWS.values(), COLUMNS_OF_THE_TABLE.values()):
+        task = Task.parse(column.at[0])
+        mark = trained(row.architecture, task, thinks=row.steps > 0)
+        if mark is None:
+            continue
+        found[row.id, column.id] = mark.outcome
+        cells = [shipped(mark.experiment, size).get(mark.cell) for size in SIZES]
+        one = max((cell for cell in cells if cell), key=lambda cell: len(cell.runs))
+        assert (one.outcome, one.cell.task, one.cell.architecture) == (
+            mark.outcome,
+            mark.task,
+            mark.architecture,
+        )
+        assert one.best.mean == mark.accuracy and mark.tokens == Task.parse(mark.task).length
+        assert kinds(Architecture.parse(mark.architecture)) == kinds(row.architecture), (row.id, mark)
+        assert shape(Task.parse(mark.task)) == shape(task) and mark.verdict_tokens == task.length
+        assert bool(one.cell.settings.get("thought")) is (row.steps > 0)
+    assert found["full", "composition"] is Outcome.LEARNED, "two hops by three layers"
+    assert found["full_2", "composition"] is Outcome.NOT_LEARNED, "two hops by two layers"
+    assert not any(row in ("hybrid", "linear", "delta", "mamba_hybrid") for row, _ in found), (
+        "none was trained"
+    )
 
 
 # One size of each task of the quick runs.
@@ -335,16 +372,93 @@ def test_what_is_proved_impossible_was_not_learned() -> None:
 
 
 def test_the_table_says_what_training_found_apart_from_what_is_proved() -> None:
-    table = build(["full_1", "delta"], ["index"])
-    full, delta = (table[row, "index"] for row in ("full_1", "delta"))
-    assert (full.answer, delta.answer) == (Answer.CAN, Answer.CANNOT)
+    table = build(["full_1", "delta"], ["index", "equality"])
+    full, one, delta = (table[at] for at in (("full_1", "index"), ("full_1", "equality"), ("delta", "index")))
+    assert (full.answer, one.answer, delta.answer) == (Answer.CAN, Answer.CANNOT, Answer.CANNOT)
     assert full.trained is not None and full.trained.outcome is Outcome.LEARNED
-    assert delta.trained is not None and delta.trained.outcome is Outcome.NOT_LEARNED
-    assert "NOT LEARNED (in this budget): index(n=200,S=32) by gated_delta" in str(delta.trained)
+    assert one.trained is not None and one.trained.outcome is Outcome.NOT_LEARNED
+    assert delta.trained is None, "no experiment trains three such layers"
+    assert "NOT LEARNED (in at most 600 steps): equality(n=32), 64 tokens, by softmax" in str(one.trained)
     said = "\n".join(lines_of(table.report, 112, False))
-    assert "✗∎ᴺ" in said and "ᴸ learned (1)   ᴺ not learned (1)" in said and "measured by training" in said
+    assert "✗∎ᴺ" in said and "ᴸ learned (1)   ᴺ not learned (1): measured by training on short texts" in said
+    assert "texts of up to 401 tokens" in said and "so it may stand beside ᴸ" in said
     shown = [cell.trained and cell.trained.outcome for cell in table.report.cells]
-    assert shown == [Outcome.LEARNED, Outcome.NOT_LEARNED]
+    assert shown == [Outcome.LEARNED, Outcome.NOT_LEARNED, None, None]
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_every_conclusion_holds_in_the_shipped_results(name: str) -> None:
+    """No accuracy is typed in: each is read from a cell, and each sentence names the cells it rests on."""
+    found = section(name, None, None)
+    assert len(found.findings) == len(found.experiment.shows), "every cell that is named has a run"
+    for text in (*(finding.says for finding in found.experiment.shows), found.experiment.silent):
+        assert not re.search(r"\d ?%", text), text
+    for finding in found.experiment.shows:
+        assert finding.cells or finding.rising, finding.says
+
+
+def test_a_conclusion_that_the_results_contradict_is_not_printed() -> None:
+    """What the page once said of capacity and structure: masked attention of 1,024 numbers learns it."""
+    found = section("recurrence_ablation", None, None)
+    masked, small = (
+        f"softmax(h=1,d=32),2*{behind}"
+        for behind in ("masked_softmax(h=1,d=32,first=1,last=16)", "gated_delta(h=1,d=8)")
+    )
+    for wrong in (Finding("", learned=(masked,)), Finding("", rising=((small, masked),))):
+        with pytest.raises(BadInput, match="recurrence_ablation: "):
+            _ = found._replace(experiment=replace(found.experiment, shows=(wrong,))).findings
+    with pytest.raises(BadInput, match="has no cell 'nobody'"):
+        found.told("{nobody}")
+
+
+def test_what_is_said_to_be_ruled_out_is_and_what_is_not_is_not() -> None:
+    ruled_out = {name for name, one in shipped("precision", "standard").items() if one.provable}
+    assert ruled_out == {*experiment("precision").shows[0].not_learned}
+    for name in ("depth", "head_hybrid", "hybrid_order", "equality_layers", "index_length"):
+        assert not any(one.provable for one in shipped(name, "standard").values())
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_the_page_says_how_every_cell_was_trained(name: str) -> None:
+    """Start, batch, questions, labels, steps, seeds, rate and growth are those of the runs."""
+    found = section(name, None, None)
+    written = page([found], shipped_runs())
+    rows: dict[str, list[str]] = {}
+    for line in written.splitlines():
+        columns = [column.strip() for column in re.split(r"(?<!\\)\|", line)[1:-1]]
+        rows.setdefault("".join(columns[:1]).strip("`"), columns)
+    for one in found.cells:
+        letter = rows[one.cell.name.replace("|", "\\|")][-1]
+        said, specs = rows[letter][1:], [result.spec for result in one.runs]
+        for spec in specs:
+            assert spec.start in said[0] and int(said[2]) == spec.batch and float(said[7]) == spec.rate
+            assert said[8] == f"≤ {spec.first_steps + spec.steps:,}"
+            assert (spec.first or "–") in said[9] and (said[4] == "hops") is spec.hops
+            others = (spec.judged, spec.warmup, spec.decay, spec.target)
+            assert others == (2048, 40, 0.01, 0.998), "said once, above all tables"
+        assert int(said[1]) == len({spec.seed for spec in specs})
+
+
+def test_the_recipe_of_a_lesson_is_what_the_lesson_asks() -> None:
+    def way(task: str, **settings: Any) -> tuple[int, str]:
+        said = recipe([Spec(task=task, architecture="softmax", **settings)])
+        return said.questions, said.labels
+
+    assert way("index(n=20,S=32)", queries=50) == (50, "final")
+    assert way("equality(n=8)") == way("dyck(n=8,k=2,D=2)") == (1, "dense")
+    assert way("equality(n=8)", dense=False) == (1, "final")
+    assert way("composition(m=4,n1=4)", hops=True, queries=8) == (8, "hops")
+    assert way("composition(m=4,n1=4)", thought=True, queries=8) == (1, "chain")
+    for task in (
+        "equality(n=8)",
+        "disjointness(n=8)",
+        "dyck(n=8,k=2,D=2)",
+        "index(n=8,S=2)",
+        "khop(n=8,k=1,S=4)",
+    ):
+        lesson = lesson_of(Spec(task=task, architecture="softmax"))
+        due = lesson.batch(np.random.default_rng(0), 1, False).labels.shape[1]
+        assert lesson.so_far is (due > recipe([Spec(task=task, architecture="softmax")]).questions), task
 
 
 def test_the_page_is_made_from_the_shipped_files() -> None:

@@ -45,7 +45,9 @@ def test_without_a_control_that_passed_there_is_no_statement(control: list[Measu
 def test_not_learned_beside_a_control_that_passed() -> None:
     assert outcome([RUN], [GOOD, replace(GOOD, seed=1)], 0.99) is Outcome.NOT_LEARNED
     both, from_lookup = [RUN, replace(RUN, start="lookup")], replace(GOOD, start="lookup")
-    assert outcome(both, [RUN, from_lookup], 0.99) is Outcome.NOT_LEARNED, "one start of the control is enough"
+    assert outcome(both, [RUN, from_lookup], 0.99) is Outcome.NOT_LEARNED, (
+        "one start of the control is enough"
+    )
 
 
 def test_a_run_that_diverged_is_no_evidence() -> None:

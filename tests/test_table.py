@@ -275,6 +275,18 @@ def test_every_cell_has_a_panel_and_its_certificates_are_inside(whole: EvidenceT
         decode(base64.b64decode(content))
 
 
+def test_a_panel_says_how_long_the_texts_of_training_were_beside_those_of_the_verdict(
+    whole: EvidenceTable, folder: Path
+) -> None:
+    page, marks = (folder / "report.html").read_text(), [c.trained for c in whole.cells.values() if c.trained]
+    assert marks and page.count("Measured, not proved") == len(marks)
+    for mark in marks:
+        assert f"on texts of {mark.tokens:,} tokens, and the verdict is about texts of" in page
+        assert f"about texts of {mark.verdict_tokens:,} tokens: what is learned on short texts" in page
+    for cell in whole.cells.values():
+        assert cell.trained is None or cell.trained.verdict_tokens == Task.parse(cell.task).length
+
+
 def test_a_table_is_shown_in_a_notebook(whole: EvidenceTable) -> None:
     import limen.api  # noqa: F401  (who returns tables to notebooks registers how they are drawn)
 

@@ -4,20 +4,22 @@ This is the third open question of [ye2026]. The model writes the chain i_0, i_1
 trained with the correct chain as input and tested on the chain that it writes itself.
 """
 
-from limen.training.experiment import Experiment, ExperimentCell
+from limen.training.experiment import Experiment, ExperimentCell, Finding
+
+_FULL = "softmax(h=1,d=64)"
 
 
 def _cells(L: int, m: int, seeds: int, steps: int, small: tuple[int, ...]) -> tuple[ExperimentCell, ...]:
     task = f"composition(m={m}{''.join(f',n{l}=1' for l in range(1, L))})"
     large = "2*linear(h=1,d=64)"
     stacks = {
-        "one full": "softmax(h=1,d=64)",
-        "full, linear": "softmax(h=1,d=64),linear(h=1,d=8)",
-        "linear, full": "linear(h=1,d=8),softmax(h=1,d=64)",
+        "one full": _FULL,
+        "full, linear": f"{_FULL},linear(h=1,d=8)",
+        "linear, full": f"linear(h=1,d=8),{_FULL}",
         **{f"two linear, d = {d}": f"2*linear(h=1,d={d})" for d in small},
         "two linear, d = 64": large,
     }
-    controls = {True: f"L={L}, thinks: {large}", False: f"L={L}, thinks: softmax(h=1,d=64)"}
+    controls = {True: f"L={L}, thinks: {large}", False: f"L={L}, thinks: {_FULL}"}
     cells = []
     for thinks in (True, False):
         for x, stack in stacks.items():
@@ -50,14 +52,39 @@ def _cells(L: int, m: int, seeds: int, steps: int, small: tuple[int, ...]) -> tu
 EXPERIMENT = Experiment(
     title="Chains of thought, full and hybrid",
     shows=(
-        "One full layer that thinks aloud learns three hops and five, and so do hybrids with one full "
-        "layer. Without thinking the same stacks do not learn them. Linear layers alone learn three hops "
-        "with a large state, but not with a small one."
+        Finding(
+            "One full layer that thinks aloud learns three hops and five, and so do hybrids with one full "
+            "layer.",
+            learned=tuple(
+                f"L={L}, thinks: {stack}"
+                for L in (3, 5)
+                for stack in (_FULL, f"{_FULL},linear(h=1,d=8)", f"linear(h=1,d=8),{_FULL}")
+            ),
+        ),
+        Finding(
+            "In one pass the same stacks do not learn them in this budget.",
+            not_learned=tuple(
+                f"L={L}, one pass: {stack}"
+                for L in (3, 5)
+                for stack in (_FULL, f"{_FULL},linear(h=1,d=8)", f"linear(h=1,d=8),{_FULL}")
+            ),
+        ),
+        Finding(
+            "Two linear layers that think aloud learn three hops with d = 64 and not with d = 8 "
+            "({L=3, thinks: 2*linear(h=1,d=8)}).",
+            learned=("L=3, thinks: 2*linear(h=1,d=64)",),
+            not_learned=("L=3, thinks: 2*linear(h=1,d=8)",),
+        ),
+        Finding(
+            "On five hops d = 64 misses the threshold, so nothing is said about d = 8.",
+            no_statement=("L=5, thinks: 2*linear(h=1,d=64)", "L=5, thinks: 2*linear(h=1,d=8)"),
+        ),
     ),
     silent=(
         "Each step of the chain is a single lookup here (W = 1), because the next hop depends only on "
         "the last one. The small linear state is above the proved bound, so no theorem explains its "
-        "failure."
+        "failure. The control of the runs in one pass is the same stack thinking aloud, with other batches "
+        "and labels: no stack was shown to learn these hops in one pass."
     ),
     x="stack",
     quick=_cells(3, 8, 1, 400, (8,)),

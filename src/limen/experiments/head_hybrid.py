@@ -5,7 +5,7 @@ softmax head as a full layer.
 """
 
 from limen.experiments.depth import FULL, PLAIN
-from limen.training.experiment import Experiment, ExperimentCell
+from limen.training.experiment import Experiment, ExperimentCell, Finding
 
 
 def _cells(d: int, seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
@@ -40,13 +40,29 @@ def _cells(d: int, seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
 EXPERIMENT = Experiment(
     title="Heads side by side against layers in series",
     shows=(
-        "Two head-wise layers learn two hops, as two full layers do, and one head-wise layer does not. In "
-        "series, the full layer must come first, and then only a large state learns them, because the "
-        "whole table fits into it."
+        Finding(
+            "Two head-wise layers learn two hops, as two full layers do.",
+            learned=("two full", "two layers, head-wise, d=4", "two layers, head-wise, d=32"),
+        ),
+        Finding(
+            "One head-wise layer does not.",
+            not_learned=("one layer, head-wise, d=4", "one layer, head-wise, d=32"),
+        ),
+        Finding(
+            "In series the full layer followed by a large state learns them; followed by a small state, or "
+            "behind either state, it does not in this budget.",
+            learned=("layer-wise, full first, d=32",),
+            not_learned=(
+                "layer-wise, full first, d=4",
+                "layer-wise, full last, d=4",
+                "layer-wise, full last, d=32",
+            ),
+        ),
     ),
     silent=(
-        "Two head-wise layers contain two softmax heads in series, so the depth rule predicts that they "
-        "learn the task."
+        "Two head-wise layers contain two softmax heads in series, so by the depth rule they have weights "
+        "for the task; that training finds them is the measurement. Each cell is one seed from the lookup "
+        "start. The tables have one part, so none of these stacks is ruled out."
     ),
     x="stack",
     quick=_cells(4, 1, 400),

@@ -1,11 +1,11 @@
 """Does it matter where a hybrid has its full layers: first, last or alternating?
 
-By the depth rule it does. A recurrence before the full layers brings the start of the chain to the last
-token. A recurrence after them brings nothing that a hop needs.
+By the depth rule it does, in long texts. A recurrence before the full layers brings the start of the chain to
+the last token. A recurrence after them brings nothing that a hop needs.
 """
 
 from limen.experiments.depth import PARTS, WIDE
-from limen.training.experiment import Experiment, ExperimentCell
+from limen.training.experiment import Experiment, ExperimentCell, Finding
 
 _STATE = "gated_delta(h=1,d={d})"
 ORDERS = {
@@ -43,14 +43,27 @@ def _cells(
 EXPERIMENT = Experiment(
     title="The order of layers in a hybrid",
     shows=(
-        "Two full layers behind a recurrence learn two question-dependent hops, as three full layers do, "
-        "with a small state and with a large one. With the recurrence between or after them, a small "
-        "state does not learn them and a large one does, since 20 tokens fit into 1,024 numbers."
+        Finding(
+            "Two full layers behind a recurrence learn two question-dependent hops, as three full layers do, "
+            "with a small state and with a large one.",
+            learned=("three full", "recurrence first, d=8", "recurrence first, d=32"),
+        ),
+        Finding(
+            "With the recurrence between or after them, a large state learns them and a small one does not.",
+            learned=("in turn, d=32", "recurrence last, d=32"),
+            not_learned=("in turn, d=8", "recurrence last, d=8"),
+        ),
+        Finding(
+            "With a recurrence first and third the small state learns the task and the large one misses the "
+            "threshold ({first and last, d=32}). A large state can do what a small one does, so this is a "
+            "failure of training.",
+            learned=("first and last, d=8",),
+            not_learned=("first and last, d=32",),
+        ),
     ),
     silent=(
-        "The rule says which stacks have weights for long texts. At 20 tokens it rules out none of these "
-        "stacks. A large recurrence first and last just misses the threshold, although the small one "
-        "learns the task: that is a matter of training, not of capacity."
+        "The rule says which stacks have weights for long texts. At 22 tokens it rules out none of these "
+        "stacks. Each cell is one seed from the lookup start."
     ),
     x="order",
     quick=_cells(8, 1, 600, {name: ORDERS[name] for name in list(ORDERS)[:3]}),

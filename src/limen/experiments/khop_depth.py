@@ -5,7 +5,7 @@ steps. Every position asks a question. Each model is trained on all numbers of h
 number separately.
 """
 
-from limen.training.experiment import Accuracies, Experiment, ExperimentCell, Published
+from limen.training.experiment import Accuracies, Experiment, ExperimentCell, Finding, Published
 
 ERRORS = {  # hops -> error of depth 2, 3, 4
     1: (0.0100, 0.0030, 0.0013),
@@ -53,8 +53,14 @@ def _published(found: Accuracies) -> list[Published]:
 EXPERIMENT = Experiment(
     title="Induction hops against depth",
     shows=(
-        "More layers learn more hops, in the same order as in the published table: two layers stop after "
-        "one hop, three layers after two, and four layers get further."
+        Finding(
+            "More layers answer more hops: in these steps two layers answer {n=32, k=4: depth 2 @ 1 hops} of "
+            "one hop and {n=32, k=4: depth 2 @ 2 hops} of two, three layers {n=32, k=4: depth 3 @ 2 hops} of "
+            "two and {n=32, k=4: depth 3 @ 3 hops} of three, four layers {n=32, k=4: depth 4 @ 3 hops} of "
+            "three and {n=32, k=4: depth 4 @ 4 hops} of four. The published table has the same order.",
+            no_statement=("n=32, k=4: depth 2", "n=32, k=4: depth 3", "n=32, k=4: depth 4"),
+            rising=(("n=32, k=4: depth 2", "n=32, k=4: depth 3", "n=32, k=4: depth 4"),),
+        ),
     ),
     silent=(
         "The accuracies themselves are not comparable with the published ones. No negative result is "

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 from limen.core.catalogue import docstring
 from limen.core.folder import write_whole
-from limen.render.results import bits, each, says, spread
+from limen.render.results import bits, each, says, spread, trained_as
 
 if TYPE_CHECKING:
-    from limen.training.experiment import Experiment
+    from limen.training.experiment import Finding
     from limen.training.judged import JudgedCell, Section
     from limen.training.shipped import ShippedRuns
 
 _HEAD = """# Experiments
 
 What training reaches on two cores. These are measurements, never proofs. `make experiments` writes this page
-from the result files in `src/limen/experiments/results`; every figure in it comes from there.
+from the result files in `src/limen/experiments/results`; every accuracy in it comes from there. Each sentence
+under **Shows** names the cells that it rests on, and the page is not written if one of them says otherwise.
 
 How to read the tables:
 
@@ -27,14 +28,26 @@ How to read the tables:
 * **chance** is the accuracy of always giving the most frequent answer. **floor** is that of the best rule
   that only counts tokens, or what is reached without the part that the experiment is about.
 * **LEARNED**: some run reached the threshold. **NOT LEARNED in this budget**: no run did, although the
-  **control** did, with every seed and in no more steps. A control is the same mixer on a smaller task, with a
-  larger state, or with one more layer. Without such a control a failure is **no statement**.
+  **control** did, from the same start, with every seed and in no more steps. Without such a control a failure
+  is **no statement**. A control is the same mixer on a smaller task or with a larger state, more layers, or
+  another stack on the same task: then it shows that the task can be learned in these steps, not that the
+  stack that failed could.
 * **bits**: what crosses the cut, in the precision of training, against what a theorem requires.
   *Proved impossible*: a theorem rules the cell out, because it has fewer bits or because a window no longer
   sees the token. Only then is the failure an instance of a theorem.
 * **start**: with `lookup`, attention starts by finding the token that is asked for; the accuracy is still
   that of chance. A model that learns from there shows that gradient descent completes such a solution, not
-  that it finds one.
+  that it finds one. Mixers without queries and keys have no such start.
+* **trained**: a letter, explained under each table. **batch**: sequences a step. **questions**: in one
+  sequence, each answered after the same text. **labels**: `final`, the answer to each question; `dense`, also
+  the answer so far after each token; `hops`, also each hop, read after the layer that could know it; `chain`,
+  each step of a chain of thought. **inputs**: `hard` are the task's hard inputs, near-misses and of a
+  composition permutations, in training and in the test. **rate**: the highest; AdamW with a warm-up of
+  {warmup} steps, a cosine and a decay of {decay:g}. **steps**: at most; a run stops once two looks in a row
+  find {target:.1%} right. **growth**: the stack that is trained first, whose steps count in full even if it
+  stops earlier, and what is added to it.
+* Settings were chosen so that controls learn. Stacks that failed had no search for a rate, a batch or a start
+  of their own.
 
 `limen sweep all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here).
 `limen sweep all --size standard` repeats the standard runs, which include the quick ones ({standard} of
@@ -61,8 +74,12 @@ def written(folder: Path, sections: Sequence[Section], tally: ShippedRuns) -> No
 
 def page(sections: Sequence[Section], tally: ShippedRuns) -> str:
     """The text of `experiments.md`."""
+    spec = tally.spec
     head = _HEAD.format(
-        judged=2048,
+        judged=spec.judged,
+        warmup=spec.warmup,
+        decay=spec.decay,
+        target=spec.target,
         quick=tally.done["quick"],
         quick_minutes=tally.minutes["quick"],
         standard=tally.done["standard"],
@@ -82,8 +99,9 @@ def _section(one: Section) -> str:
         return "\n".join([*lines, "No runs yet.", ""])
     planned = len(found.cells(shown))
     lines += [f"![{found.title}](experiments/{name}.svg)", ""]
-    lines += [f"**Shows** ({shown}, {len(cells)} of {planned} cells): {found.shows}", ""]
-    lines += [f"**Does not show:** {found.silent}", "", *_table(found, cells), ""]
+    lines += [f"**Shows** ({shown}, {len(cells)} of {planned} cells):", ""]
+    lines += [*(f"* {finding.says}{_rests_on(finding)}" for finding in one.findings), ""]
+    lines += [f"**Does not show:** {one.told(found.silent)}", "", *_table(one), "", *_recipes(one), ""]
     if found.shifted or any(run.shifts for cell in cells for run in cell.runs):
         lines += [*_shifts(cells), ""]
     if one.built:
@@ -93,7 +111,34 @@ def _section(one: Section) -> str:
     return "\n".join(lines)
 
 
-def _table(found: Experiment, cells: Sequence[JudgedCell]) -> list[str]:
+def _rests_on(finding: Finding) -> str:
+    """The cells behind a sentence, by what they say."""
+    groups = {
+        "LEARNED": finding.learned,
+        "NOT LEARNED in this budget": finding.not_learned,
+        "no statement": finding.no_statement,
+    }
+    said = [f"{word}: {', '.join(map(_code, names))}" for word, names in groups.items() if names]
+    said += [f"rising from {_code(names[0])} to {_code(names[-1])}" for names in finding.rising]
+    return f" ({'; '.join(said)}.)"
+
+
+def _code(name: str) -> str:
+    return f"`{name}`".replace("|", "\\|")
+
+
+def _recipes(one: Section) -> list[str]:
+    """How the cells were trained, by the letter in the table before it."""
+    rows = [(letter, *trained_as(way).values()) for way, letter in one.recipes.items()]
+    names = ("trained", *trained_as(one.cells[0].recipe))
+    return [
+        f"| {' | '.join(names)} |",
+        "|---" * len(names) + "|",
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]
+
+
+def _table(one: Section) -> list[str]:
     names = (
         "cell",
         "right",
@@ -104,22 +149,23 @@ def _table(found: Experiment, cells: Sequence[JudgedCell]) -> list[str]:
         "steps, stop",
         "bits: has / needs",
     )
-    head = f"| {' | '.join((*names, 'control', 'says'))} |"
+    head = f"| {' | '.join((*names, 'control', 'says', 'trained'))} |"
+    letters = one.recipes
     return [
-        f"LEARNED means at least {found.threshold:.0%} right.",
+        f"LEARNED means at least {one.experiment.threshold:.0%} right.",
         "",
         head,
-        "|---" * (len(names) + 2) + "|",
-        *(_row(one) for one in cells),
+        "|---" * (len(names) + 3) + "|",
+        *(_row(cell, letters[cell.recipe]) for cell in one.cells),
     ]
 
 
-def _row(one: JudgedCell) -> str:
+def _row(one: JudgedCell, letter: str) -> str:
     first = one.measurements[0]
     starts = "; ".join(f"{start}: {each(values.values)}" for start, values in one.starts.items())
     stops = ", ".join(dict.fromkeys(f"{m.steps:,} {m.stop}" for m in one.measurements))
     columns = [
-        f"`{one.cell.name}`".replace("|", "\\|"),
+        _code(one.cell.name),
         spread(one.best.values),
         f"{max(m.best for m in one.measurements):.1%}",
         f"{first.chance:.1%}",
@@ -127,8 +173,9 @@ def _row(one: JudgedCell) -> str:
         starts,
         stops,
         bits(first.state_bits, first.needs_bits),
-        "–" if one.cell.control is None else f"`{one.cell.control}`".replace("|", "\\|"),
+        "–" if one.cell.control is None else _code(one.cell.control),
         says(one.outcome, one.provable, one.complete),
+        letter,
     ]
     return f"| {' | '.join(columns)} |"
 

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from limen.core.measurement import Outcome, Spread
 
 if TYPE_CHECKING:
+    from limen.training.recipes import Recipe
     from limen.training.reports import ExperimentReport, ResultsReport
 
 SAYS = {
@@ -41,10 +42,28 @@ def _lines(said: ExperimentReport) -> list[str]:
             "bits/needs": bits(one.state_bits, one.needs_bits),
             "control": one.control or "–",
             "says": says(one.learned, one.provable, one.complete),
+            "trained": one.recipe,
         }
         for one in said.cells
     ]
-    return [f"{said.experiment}, {said.size}: {said.title}", *_aligned(table)]
+    ways = [{"trained": letter, **trained_as(one)} for letter, one in said.recipes.items()]
+    return [f"{said.experiment}, {said.size}: {said.title}", *_aligned(table), "", *_aligned(ways)]
+
+
+def trained_as(one: Recipe) -> dict[str, str]:
+    """A recipe by the names of its columns."""
+    return {
+        "start": " or ".join(one.starts),
+        "seeds": str(one.seeds),
+        "batch": str(one.batch),
+        "questions": str(one.questions),
+        "labels": one.labels,
+        "inputs": one.inputs,
+        "width": one.size,
+        "rate": f"{one.rate:g}",
+        "steps": f"≤ {one.steps:,}",
+        "growth": one.growth or "–",
+    }
 
 
 def says(learned: Outcome, provable: bool, complete: bool) -> str:

@@ -139,8 +139,8 @@ def _seen(said: TableReport) -> str:
     longest = max(mark.tokens for mark in marks)
     return (
         f"\nᴸ learned ({yes})   ᴺ not learned ({no}): measured by training on short texts, not proved\n"
-        f"ᴸ and ᴺ are about smaller sizes of the same layers and texts of at most {longest:,} tokens, and ✗ is\n"
-        "proved of all weights for texts as long as its cell says, so ᴸ beside ✗ is no contradiction."
+        f"ᴸ and ᴺ are about smaller sizes of these layers and texts of up to {longest:,} tokens;\n"
+        "✗ is about all weights at the length of its cell, so it may stand beside ᴸ."
     )
 
 

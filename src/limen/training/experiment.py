@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from limen.core.catalogue import ids
 from limen.core.errors import BadInput, unknown
+from limen.core.measurement import Outcome
 from limen.core.task import Task
 from limen.training.spec import Spec, Start
 
@@ -58,6 +59,29 @@ class Published(NamedTuple):
     at: tuple[str, float] | None = None  # its line in the chart, and where it stands there
 
 
+@dataclass(frozen=True)
+class Finding:
+    """A sentence, and the cells that it rests on, by what each must say for the sentence to be printed.
+
+    `{cell}` in the sentence is that cell's accuracy, `{cell @ word}` the one from a start or on other inputs.
+    """
+
+    says: str
+    learned: tuple[str, ...] = ()
+    not_learned: tuple[str, ...] = ()
+    no_statement: tuple[str, ...] = ()
+    rising: tuple[tuple[str, ...], ...] = ()  # cells in an order in which their accuracy rises
+
+    @property
+    def cells(self) -> dict[str, Outcome]:
+        """What each cell must say."""
+        return {
+            **dict.fromkeys(self.learned, Outcome.LEARNED),
+            **dict.fromkeys(self.not_learned, Outcome.NOT_LEARNED),
+            **dict.fromkeys(self.no_statement, Outcome.NO_STATEMENT),
+        }
+
+
 Accuracies = Mapping[str, Mapping[str, float]]  # by cell: "accuracy", and each other distribution
 
 
@@ -66,8 +90,8 @@ class Experiment:
     """Cells by size, and in words what they show and what they do not."""
 
     title: str
-    shows: str
-    silent: str  # what it does not show
+    shows: tuple[Finding, ...]
+    silent: str  # what it does not show; with figures as in a finding
     x: str  # the title of the axis
     quick: tuple[ExperimentCell, ...]
     standard: tuple[ExperimentCell, ...]

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
+from string import ascii_uppercase
 from typing import NamedTuple
 
 from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome
 from limen.training.built import BuiltLeast, built_beside
-from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, Published, Size, experiment
+from limen.training.experiment import (
+    SHIPPED,
+    SIZES,
+    Experiment,
+    ExperimentCell,
+    Finding,
+    Published,
+    Size,
+    experiment,
+)
+from limen.training.recipes import Recipe, recipe
 from limen.training.results import read_lines, results
 from limen.training.run import RunResult
 
@@ -48,6 +61,11 @@ class JudgedCell:
     @property
     def provable(self) -> bool:
         return self.runs[0].measurement.provable
+
+    @property
+    def recipe(self) -> Recipe:
+        """How it was trained."""
+        return recipe([run.spec for run in self.runs])
 
 
 def judged(found: Experiment, size: Size, kept: Kept) -> list[JudgedCell]:
@@ -114,6 +132,47 @@ class Section(NamedTuple):
             return []
         ours = {one.cell.name: {"accuracy": one.best.mean, **one.runs[0].shifts} for one in self.cells}
         return self.experiment.published(ours)
+
+    @property
+    def recipes(self) -> dict[Recipe, str]:
+        """How the cells were trained, each with a letter, in the order in which they use them."""
+        return dict(zip(dict.fromkeys(one.recipe for one in self.cells), ascii_uppercase, strict=False))
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What may be said, with its figures; of other sizes of the experiment, only what names no cell."""
+        known = {one.cell.name: one for one in self.cells}
+        shown = []
+        for finding in self.experiment.shows:
+            names = {*finding.cells, *(name for names in finding.rising for name in names)}
+            if names <= known.keys():
+                self._holds(finding, known)
+                shown.append(replace(finding, says=self.told(finding.says)))
+        return shown
+
+    def _holds(self, finding: Finding, known: Mapping[str, JudgedCell]) -> None:
+        """Refuses a sentence whose cells say something else."""
+        for name, needed in finding.cells.items():
+            if known[name].outcome is not needed:
+                raise BadInput(f"{self.name}: {name} is {known[name].outcome}, not as in: {finding.says}")
+        for names in finding.rising:
+            if any(known[a].best.mean >= known[b].best.mean for a, b in pairwise(names)):
+                raise BadInput(f"{self.name}: not rising in {', '.join(names)}: {finding.says}")
+
+    def told(self, text: str) -> str:
+        """The text with the figure of each cell that it names in braces."""
+        return re.sub(r"\{([^{}]+)\}", lambda found: f"{self._figure(found[1]):.1%}", text)
+
+    def _figure(self, text: str) -> float:
+        """By `cell`, or `cell @ start` or `cell @ other inputs`."""
+        name, _, where = text.partition(" @ ")
+        found = [one for one in self.cells if one.cell.name == name]
+        if not found:
+            raise BadInput(f"{self.name} has no cell {name!r} with a run")
+        if not where:
+            return found[0].best.mean
+        others = {start: spread.mean for start, spread in found[0].starts.items()} | found[0].runs[0].shifts
+        return others[where]
 
     @property
     def built(self) -> list[BuiltLeast]:

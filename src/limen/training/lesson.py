@@ -55,6 +55,7 @@ class Lesson:
 
     lookups: ClassVar[int | None] = 0  # layers that may begin as a lookup; None: all
     sizes: ClassVar[bool] = False  # whether it can be taught in several sizes at once
+    so_far: ClassVar[bool] = False  # whether answers "so far" are defined, which `dense` asks for
 
     def embedding(self, width: int) -> Embedding:
         """How tokens and places are written."""

@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 from limen.core.measurement import Outcome, outcome
 from limen.core.report import Report
 from limen.training.judged import JudgedCell, Section
+from limen.training.recipes import Recipe
 from limen.training.run import RunResult
 from limen.training.sweep import Swept
 
@@ -62,6 +63,7 @@ class SummaryReport(msgspec.Struct, frozen=True, kw_only=True):
     learned: Outcome
     provable: bool
     complete: bool
+    recipe: str  # its letter
 
 
 class ExperimentReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +73,7 @@ class ExperimentReport(msgspec.Struct, frozen=True, kw_only=True):
     size: str
     title: str
     cells: tuple[SummaryReport, ...]
+    recipes: dict[str, Recipe]  # by letter
 
 
 class TrainReport(Report, frozen=True, kw_only=True, tag="limen/train/1"):
@@ -177,15 +180,17 @@ def sweep_report(names: Iterable[str], size: str, swept: Swept, folder: Path) ->
 
 
 def experiment_report(found: Section) -> ExperimentReport:
+    letters = found.recipes
     return ExperimentReport(
         experiment=found.name,
         size=found.size,
         title=found.experiment.title,
-        cells=tuple(map(_summary, found.cells)),
+        cells=tuple(_summary(one, letters[one.recipe]) for one in found.cells),
+        recipes={letter: one for one, letter in letters.items()},
     )
 
 
-def _summary(one: JudgedCell) -> SummaryReport:
+def _summary(one: JudgedCell, letter: str) -> SummaryReport:
     starts = {start: spread.values for start, spread in one.starts.items()}
     return SummaryReport(
         cell=one.cell.name,
@@ -203,6 +208,7 @@ def _summary(one: JudgedCell) -> SummaryReport:
         learned=one.outcome,
         provable=one.provable,
         complete=one.complete,
+        recipe=letter,
     )
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from limen.core.catalogue import ids
 from limen.training.experiment import SIZES, experiment
 from limen.training.judged import kept_in
+from limen.training.spec import Spec
 
 
 class ShippedRuns(NamedTuple):
@@ -18,6 +19,7 @@ class ShippedRuns(NamedTuple):
     minutes: Mapping[str, float]
     machines: tuple[str, ...]
     dates: tuple[str, ...]
+    spec: Spec  # one of them: what a recipe does not name is the same in all
 
 
 def shipped_runs() -> ShippedRuns:
@@ -34,4 +36,5 @@ def shipped_runs() -> ShippedRuns:
         {size: sum(run.made.cpu_seconds for run in mine[size]) / 60 for size in SIZES},
         tuple(sorted({run.made.machine for run in runs.values()})),
         tuple(sorted({run.made.date[:10] for run in runs.values()})),
+        next(iter(runs.values())).spec,
     )

@@ -17,6 +17,8 @@ from limen.training.lesson import Batch, Lesson
 class Brackets(Lesson):
     """The plain way to write tokens, with answers so far."""
 
+    so_far = True
+
     def batch(self, rng: Generator, count: int, hard: bool) -> Batch:
         tokens, answers = self.task.sample(rng, count, hard)
         n = self.task.length
