@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from test_cli import limen
 
-from limen.core.architecture import Architecture
+from limen.core.architecture import Architecture, Layer
 from limen.core.catalogue import ids
 from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome
@@ -183,6 +183,10 @@ def test_a_mark_speaks_for_the_same_layers_and_the_same_hops_alone(monkeypatch: 
     assert outcome("2*softmax", "composition(m=64,n1=16)") is None, "with one part no hop depends on w"
 
 
+def channels(layer: Layer) -> int:
+    return sum(part.mixer.h * part.mixer.d for part in layer.parts)  # type: ignore[attr-defined]
+
+
 def test_every_mark_of_the_table_rests_on_a_cell_of_equal_hops_and_equal_layers() -> None:
     """All cells: the mark is the outcome of the experiment's cell that it names, and two hops are learned."""
     found = {}
@@ -203,6 +207,10 @@ def test_every_mark_of_the_table_rests_on_a_cell_of_equal_hops_and_equal_layers(
         assert kinds(Architecture.parse(mark.architecture)) == kinds(row.architecture), (row.id, mark)
         assert shape(Task.parse(mark.task)) == shape(task) and mark.verdict_tokens == task.length
         assert bool(one.cell.settings.get("thought")) is (row.steps > 0)
+        smaller, larger = Architecture.parse(mark.architecture).layers, row.architecture.layers
+        assert all(channels(a) < channels(b) for a, b in zip(smaller, larger, strict=True)), (
+            "as its legend says"
+        )
     assert found["full", "composition"] is Outcome.LEARNED, "two hops by three layers"
     assert found["full_2", "composition"] is Outcome.NOT_LEARNED, "two hops by two layers"
     assert not any(row in ("hybrid", "linear", "delta", "mamba_hybrid") for row, _ in found), (

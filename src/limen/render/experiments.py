@@ -37,7 +37,7 @@ How to read the tables:
   sees the token. Only then is the failure an instance of a theorem.
 * **start**: with `lookup`, attention starts by finding the token that is asked for; the accuracy is still
   that of chance. A model that learns from there shows that gradient descent completes such a solution, not
-  that it finds one. Mixers without queries and keys have no such start.
+  that it finds one. Layers without queries and keys begin at random under either name.
 * **trained**: a letter, explained under each table. **batch**: sequences a step. **questions**: in one
   sequence, each answered after the same text. **labels**: `final`, the answer to each question; `dense`, also
   the answer so far after each token; `hops`, also each hop, read after the layer that could know it; `chain`,
