@@ -140,7 +140,7 @@ class Section(NamedTuple):
 
     @property
     def findings(self) -> list[Finding]:
-        """What may be said, with its figures; of other sizes of the experiment, only what names no cell."""
+        """What may be said, with its figures; of another size that alone whose cells it has."""
         known = {one.cell.name: one for one in self.cells}
         shown = []
         for finding in self.experiment.shows:
@@ -161,18 +161,16 @@ class Section(NamedTuple):
 
     def told(self, text: str) -> str:
         """The text with the figure of each cell that it names in braces."""
-        return re.sub(r"\{([^{}]+)\}", lambda found: f"{self._figure(found[1]):.1%}", text)
+        return re.sub(r"\{([^{}]+)\}", lambda found: self._figure(found[1]), text)
 
-    def _figure(self, text: str) -> float:
-        """By `cell`, or `cell @ start` or `cell @ other inputs`."""
+    def _figure(self, text: str) -> str:
+        """By `cell`, or `cell @ start` or `cell @ other inputs`; cells of other sizes were not run here."""
         name, _, where = text.partition(" @ ")
-        found = [one for one in self.cells if one.cell.name == name]
-        if not found:
-            raise BadInput(f"{self.name} has no cell {name!r} with a run")
-        if not where:
-            return found[0].best.mean
-        others = {start: spread.mean for start, spread in found[0].starts.items()} | found[0].runs[0].shifts
-        return others[where]
+        found = next((one for one in self.cells if one.cell.name == name), None)
+        if found is None:
+            return "not run"
+        starts = {start: spread.mean for start, spread in found.starts.items()}
+        return f"{({'': found.best.mean} | starts | found.runs[0].shifts)[where]:.1%}"
 
     @property
     def built(self) -> list[BuiltLeast]:
