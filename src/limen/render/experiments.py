@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from limen.core.catalogue import docstring
 from limen.core.folder import write_whole
-from limen.render.results import bits, each, says, spread, trained_as
+from limen.render.results import bits, drawn_lines, each, says, spread, trained_as
 
 if TYPE_CHECKING:
     from limen.training.experiment import Finding
@@ -101,7 +101,8 @@ def _section(one: Section) -> str:
     lines += [f"![{found.title}](experiments/{name}.svg)", ""]
     lines += [f"**Shows** ({shown}, {len(cells)} of {planned} cells):", ""]
     lines += [*(f"* {finding.says}{_rests_on(finding)}" for finding in one.findings), ""]
-    lines += [f"**Does not show:** {one.told(found.silent)}", "", *_table(one), "", *_recipes(one), ""]
+    lines += [f"**Does not show:** {one.told(found.silent)}", ""]
+    lines += [*(f"* {line}" for line in drawn_lines(one.drawn)), "", *_table(one), "", *_recipes(one), ""]
     if found.shifted or any(run.shifts for cell in cells for run in cell.runs):
         lines += [*_shifts(cells), ""]
     if one.built:

@@ -47,7 +47,8 @@ def _lines(said: ExperimentReport) -> list[str]:
         for one in said.cells
     ]
     ways = [{"trained": letter, **trained_as(one)} for letter, one in said.recipes.items()]
-    return [f"{said.experiment}, {said.size}: {said.title}", *_aligned(table), "", *_aligned(ways)]
+    head = [f"{said.experiment}, {said.size}: {said.title}", *drawn_lines(said.drawn)]
+    return [*head, *_aligned(table), "", *_aligned(ways)]
 
 
 def trained_as(one: Recipe) -> dict[str, str]:
@@ -64,6 +65,11 @@ def trained_as(one: Recipe) -> dict[str, str]:
         "steps": f"≤ {one.steps:,}",
         "growth": one.growth or "–",
     }
+
+
+def drawn_lines(drawn: Mapping[str, Sequence[str]]) -> list[str]:
+    """How the inputs are drawn that the accuracies are about."""
+    return [f"judged on texts of {', '.join(tasks)} {says}" for says, tasks in drawn.items()]
 
 
 def says(learned: Outcome, provable: bool, complete: bool) -> str:

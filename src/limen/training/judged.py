@@ -10,8 +10,10 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import NamedTuple
 
+from limen.core.catalogue import identifier
 from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome
+from limen.core.task import Task
 from limen.training.built import BuiltLeast, built_beside
 from limen.training.experiment import (
     SHIPPED,
@@ -171,6 +173,13 @@ class Section(NamedTuple):
             return "not run"
         starts = {start: spread.mean for start, spread in found.starts.items()}
         return f"{({'': found.best.mean} | starts | found.runs[0].shifts)[where]:.1%}"
+
+    @property
+    def drawn(self) -> dict[str, tuple[str, ...]]:
+        """How the inputs of the runs are drawn, and the tasks whose inputs are drawn so."""
+        runs = [run for cell in self.cells for run in cell.runs]
+        found = dict.fromkeys((run.drawn, identifier(Task.parse(run.spec.task))) for run in runs)
+        return {says: tuple(task for s, task in found if s == says) for says, _ in found}
 
     @property
     def built(self) -> list[BuiltLeast]:

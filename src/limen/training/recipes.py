@@ -55,7 +55,7 @@ def _labels(spec: Spec) -> str:
 
 
 def _inputs(spec: Spec) -> str:
-    drawn = "hard" if spec.hard else "plain"
+    drawn = "hard" if spec.hard else spec.distribution or "plain"
     sizes = ", several sizes" if spec.mixed else ""
     return f"{drawn}{sizes}" + (f", and proposals by `{spec.against}`" if spec.against else "")
 

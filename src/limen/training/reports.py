@@ -30,6 +30,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     steps: int
     accuracy: float
+    drawn: str  # how the inputs are drawn that it is judged on
     best: float
     chance: float
     floor: float
@@ -72,6 +73,7 @@ class ExperimentReport(msgspec.Struct, frozen=True, kw_only=True):
     experiment: str
     size: str
     title: str
+    drawn: dict[str, tuple[str, ...]]  # how inputs are drawn, and of which tasks
     cells: tuple[SummaryReport, ...]
     recipes: dict[str, Recipe]  # by letter
 
@@ -87,6 +89,7 @@ class TrainReport(Report, frozen=True, kw_only=True, tag="limen/train/1"):
     steps: int
     accuracy: float
     judged: int  # fresh inputs
+    drawn: str  # how they are drawn; texts of training may ask more questions
     best: float
     chance: float
     floor: float
@@ -149,6 +152,7 @@ def train_report(result: RunResult, name: str | None, folder: Path | None) -> Tr
         steps=m.steps,
         accuracy=m.accuracy,
         judged=result.spec.judged,
+        drawn=result.drawn,
         best=m.best,
         chance=m.chance,
         floor=m.floor,
@@ -185,6 +189,7 @@ def experiment_report(found: Section) -> ExperimentReport:
         experiment=found.name,
         size=found.size,
         title=found.experiment.title,
+        drawn=found.drawn,
         cells=tuple(_summary(one, letters[one.recipe]) for one in found.cells),
         recipes={letter: one for one, letter in letters.items()},
     )
@@ -227,6 +232,7 @@ def _run(name: str, one: JudgedCell, run: RunResult) -> RunReport:
         seed=m.seed,
         steps=m.steps,
         accuracy=m.accuracy,
+        drawn=run.drawn,
         best=m.best,
         chance=m.chance,
         floor=one.floor,
