@@ -478,6 +478,8 @@ def test_another_python_certifies_the_same_length() -> None:
         f"2*(softmax{SMALL}|linear{SMALL})",
         f"conv_softmax{SMALL}",
         f"top_k(k=2,{SMALL[1:]}",
+        "mamba2(h=2,d=4,p=16),softmax(h=1,d=1,p=4)|hard(h=1,d=1,p=16),window(W=4,h=2,d=1,p=4)",
+        "masked_softmax(first=8,last=9,h=1,d=1,p=8),hard(h=2,d=2,p=8),log_linear(h=2,d=2,p=4)",
         "softmax(reply_bits=19),linear(state_bits=15)",
     ],
 )
@@ -506,3 +508,13 @@ def test_a_length_beyond_all_practice_is_said_as_such() -> None:
         (beyond,) = [line for line in lines if "impossible" in line]
         assert "in the limit" not in beyond and beyond.endswith("; no realistic context is ruled out.")
         assert "2^146.0 tokens on" in beyond or "in texts of about 2^1.274e+08 tokens and more" in beyond
+
+
+def test_a_state_that_grows_with_the_text_is_limited_at_a_length_not_from_it_on() -> None:
+    """A longer text is another stack, so to say; the search alone came to 119,681 tokens here."""
+    stack = "masked_softmax(first=8,last=9,h=1,d=1,p=8),hard(h=2,d=2,p=8),log_linear(h=2,d=2,p=4)"
+    shown, lines = depth(stack, 0)
+    assert shown["certified"]["grows"] and shown["certified"]["n"] == 6212
+    assert any("certified at 6,212 tokens" in line for line in lines)
+    shown, lines = depth(f"log_linear{SMALL}", 0)  # by log_linear_state, which counts one matrix
+    assert not shown["certified"]["grows"] and any("certified from 35 tokens on" in line for line in lines)

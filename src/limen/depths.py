@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
 
@@ -15,7 +15,6 @@ from limen.core.catalogue import identifier
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput, counted
 from limen.core.graph import Component, Graph, Level
-from limen.core.kernel import Accepted
 from limen.core.missing import LeftOut
 from limen.core.quantities import PRACTICAL, plural, thought
 from limen.core.report import Report
@@ -36,7 +35,8 @@ LOSS = "removing it costs one hop"
 INSERTED = "a recurrent layer before it adds one hop"
 MOVED = "moving it before the second softmax layer adds one hop"
 _SILENT = ("block_sparse", "fetch")  # no weights are known that chain hops through these
-_DEPTH = "composition_depth"
+_DEPTH, _MERGED = "composition_depth", "log_linear_state"  # the second counts a state that does not grow
+_PARTS, _FINEST = (1, 2, 8), 10  # parts of tables that are tried; m becomes larger by 2^-10 of it at first
 _NEAR, _LOUD = 2, 2**10  # more hops are certified in no practical text where replies have so many bits
 
 
@@ -71,6 +71,7 @@ class Certified(msgspec.Struct, frozen=True, kw_only=True):
     log2_n: float | None = None
     task: str | UnsetType | None = UNSET
     theorem: str | UnsetType = UNSET  # that rules out the task
+    grows: bool | UnsetType = UNSET  # the state with the text: a longer text may hold more than it needs
     reason: str | UnsetType = UNSET
     heard_bits: int | UnsetType = UNSET  # fewer than an answer has: that alone rules it out, at any depth
     answer_bits: int | UnsetType = UNSET
@@ -252,7 +253,7 @@ def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> 
     near = far or hops <= _NEAR or _whispers(architecture)
     try:
         found = composition_depth.smallest(architecture, hops, steps) if near else None
-        found = _sooner(found, architecture, hops, steps)
+        found = _agreed(found, near, architecture, hops, steps)
     except ModuleNotFoundError as error:
         return Certified(hops=hops, reason=f"incomplete, {LeftOut.of(error)}")
     if found is None:
@@ -274,31 +275,51 @@ def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> 
         log2_n=log2_n,
         task=task,
         theorem=theorem,
+        grows=UNSET if theorem is UNSET else theorem != _MERGED and _grows(architecture),
         heard_bits=heard_bits,
         answer_bits=answer_bits,
     )
 
 
-def _sooner(found: Smallest | None, architecture: Architecture, hops: int, steps: int) -> Smallest | None:
-    """What some other theorem that `decide` asks rules out in fewer tokens; else `found`.
+def _agreed(
+    found: Smallest | None, near: bool, architecture: Architecture, hops: int, steps: int
+) -> Smallest | None:
+    """The fewest tokens that `decide` rules out: near the task found, or in tables of 1, 2 or 8 parts each.
 
-    In tables of one part, n_l = 1: hops·m + 2 tokens.  More parts than one take κ ≥ 1, and there the others
-    say nothing.  A theorem that supposes more than the sizes is not asked.
+    All theorems are asked, but for those that suppose more than the sizes; composition_depth only where it
+    was searched, and did not come to a length that no text has.
     """
-    others = [name for name, theorem in theorems() if name != _DEPTH and not theorem.supposes]
+    near = near and (found is None or (found.n is not None and found.n <= PRACTICAL))
+    by = [name for name, theorem in theorems() if not theorem.supposes and (near or name != _DEPTH)]
 
-    def evidence(task: Task) -> Accepted | None:
-        return ruled_out(task, architecture, steps, by=others)
+    def holds(task: Task) -> bool:
+        return ruled_out(task, architecture, steps, by=by) is not None
 
-    n = PRACTICAL if found is None or found.n is None else min(found.n, PRACTICAL)
-    task = Composition(max(2, (n - 3) // hops), (1,) * (hops - 1))
-    if task.length >= n or evidence(task) is None:
+    best = _upwards(found.bound, holds) if near and found is not None and found.bound is not None else None
+    for parts in dict.fromkeys((part,) * (hops - 1) for part in _PARTS):
+        n = PRACTICAL if best is None else best.length
+        task = Composition(max(1, (n - 3) // (Composition(1, parts).length - 2)), parts)
+        if task.length < n and holds(task):
+            flips = smallest(task, "m", holds, known=True)
+            best = task if flips is None else Composition(flips[0], parts)
+    said = None if best is None else ruled_out(best, architecture, steps, by=by)
+    if said is None or best is None or not isinstance(said.certificate, Bound):
         return found
-    m, _ = smallest(task, "m", lambda t: evidence(t) is not None, known=True) or (task.m, None)
-    sooner = evidence(task.resized("m", m))
-    assert sooner is not None and isinstance(sooner.certificate, Bound)  # it held for this m
-    n = Task.parse(sooner.certificate.task).length
-    return Smallest(hops, math.log2(n), n, sooner.certificate)
+    return Smallest(hops, math.log2(best.length), best.length, said.certificate)
+
+
+def _upwards(bound: Bound, holds: Callable[[Task], bool]) -> Composition | None:
+    """The task of a bound, or the next larger one that is tried and that `decide` rules out."""
+    task = Task.parse(bound.task)
+    assert isinstance(task, Composition)
+    larger = (task.m + max(1, task.m >> i) for i in range(_FINEST, -1, -1))
+    return next((t for m in (task.m, *larger) if holds(t := Composition(m, task.n))), None)
+
+
+def _grows(architecture: Architecture) -> bool:
+    """Whether some state has more bits the longer the text is."""
+    parts = (part for layer in architecture.counted for part in layer.parts)
+    return any(part.bits is None and identifier(part.mixer) == "log_linear" for part in parts)
 
 
 def _whispers(architecture: Architecture) -> bool:

@@ -62,11 +62,14 @@ def _beyond(certified: Certified) -> str:
     """Where one hop more is ruled out: from a length on that texts have, from a larger one, or from some."""
     n, log2_n, many = certified.n, certified.log2_n, certified.hops
     hops = f"{many} question-dependent {'hop is' if many == 1 else 'hops are'}"
-    if n is not None and n <= PRACTICAL:
-        return f"{hops} impossible in long texts: certified from {n:,} tokens on, {certified.task}."
     if n is not None:
-        from_here = f"certified from {_large(n)} tokens on, {certified.task}"
-        return f"{hops} impossible in texts beyond all practice: {from_here}; {UNREAL}."
+        tokens = f"{n:,}" if n <= PRACTICAL else _large(n)
+        here = f"at {tokens} tokens" if certified.grows else f"from {tokens} tokens on"
+        growing = "; the state grows with the text" if certified.grows else ""
+        beyond, unreal = (
+            ("long texts", "") if n <= PRACTICAL else ("texts beyond all practice", f"; {UNREAL}")
+        )
+        return f"{hops} impossible in {beyond}: certified {here}, {certified.task}{growing}{unreal}."
     if log2_n is not None:
         return f"{hops} impossible in texts of about 2^{log2_n:.4g} tokens and more; {UNREAL}."
     return f"{hops} {ASYMPTOTIC}."
