@@ -91,8 +91,8 @@ def test_the_smallest_certified_size_is_where_the_verdict_flips() -> None:
 @pytest.mark.parametrize(("k", "D", "bits"), [(2, 2, 3), (2, 4, 5), (3, 3, 6), (8, 2, 7)])
 def test_a_recurrence_with_a_bit_for_each_doubling_of_its_stacks_does_dyck(k: int, D: int, bits: int) -> None:
     assert bits == sum(k**h for h in range(D + 1)).bit_length()  # ⌈log₂(Σ k^h + 1)⌉
-    assert verdict(f"dyck(n=40,k={k},D={D})", f"lstm(state_bits={bits})").answer is Answer.CAN
-    assert verdict(f"dyck(n=40,k={k},D={D})", f"lstm(state_bits={bits - 2})").answer is Answer.CANNOT
+    assert verdict(f"dyck(n=40,k={k},D={D})", f"relu_rnn(state_bits={bits})").answer is Answer.CAN
+    assert verdict(f"dyck(n=40,k={k},D={D})", f"relu_rnn(state_bits={bits - 2})").answer is Answer.CANNOT
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ def test_a_forged_certificate_is_refused() -> None:
     assert "no such route" in str(refused(Bound(**bound | {"theorem": "one_layer_cut"})))
     with pytest.raises(BadInput, match="no theorem is named 'wishful'"):
         refused(Bound(**bound | {"theorem": "wishful"}))
-    machine = Machine(task="eva(n=8)", architecture="lstm(state_bits=24)", bits=24)
+    machine = Machine(task="eva(n=8)", architecture="relu_rnn(state_bits=24)", bits=24)
     assert refused(machine) is None
-    fewer = Machine(task="eva(n=8)", architecture="lstm(state_bits=23)", bits=24)
+    fewer = Machine(task="eva(n=8)", architecture="relu_rnn(state_bits=23)", bits=24)
     assert "24 bits are needed" in str(refused(fewer))
 
 

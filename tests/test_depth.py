@@ -2,8 +2,16 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from functools import reduce
 from itertools import product
 from math import comb, prod
+from operator import add
+from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
@@ -12,11 +20,14 @@ from hypothesis import strategies as st
 from judged import refused
 from speed import loads_torch, seconds
 
+import limen
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.graph import Component, Graph
+from limen.core.quantities import PRACTICAL
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
+from limen.decisions import ruled_out
 from limen.depths import INSERTED, LOSS, MOVED
 from limen.depths import depth as depth_of
 from limen.render.depth import lines_of
@@ -397,3 +408,113 @@ def test_depth_says_where_so_few_bits_are_heard_that_no_depth_would_do() -> None
         and "this, not depth, is what rules it out" in lines[-1]
     )
     assert "heard_bits" not in depth("2*softmax(h=8,d=64,p=16)", 0)[0]["certified"]
+
+
+def _left_to_right(terms: Iterable[Any], start: Any = 0) -> Any:
+    """`sum` up to Python 3.11."""
+    return reduce(add, terms, start)
+
+
+def _compensated(terms: Iterable[Any], start: Any = 0) -> Any:
+    """`sum` since Python 3.12, or nearly: floats are rounded once."""
+    terms = [start, *terms]
+    return math.fsum(terms) if any(type(term) is float for term in terms) else reduce(add, terms)
+
+
+CHAOTIC = (
+    "3*softmax(h=8,d=128,d_k=256,p=32)"  # by the one `sum` it was 2^145.96 tokens, by the other 2^156.77
+)
+
+
+def test_the_certified_length_does_not_depend_on_how_a_python_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for each in (_left_to_right, _compensated):
+        with monkeypatch.context() as patched:
+            patched.setattr("builtins.sum", each)
+            found.append(smallest(Architecture.parse(CHAOTIC), 3))
+    assert found[0] == found[1] and found[0] is not None and round(found[0].log2_n, 2) == 145.96
+
+
+def _told(python: str, program: str) -> str | None:
+    """What it prints; None where it fails."""
+    paths = os.environ | {"PYTHONPATH": str(Path(limen.__file__).parents[1])}
+    run = subprocess.run([python, "-c", program], env=paths, capture_output=True, text=True, check=False)
+    return None if run.returncode else run.stdout.strip()
+
+
+def test_another_python_certifies_the_same_length() -> None:
+    """Any other one on the path that has the libraries."""
+    named = (which(f"python3.{minor}") for minor in range(11, 16) if minor != sys.version_info.minor)
+    others = [path for path in named if path and _told(path, "import flint, msgspec, numpy") is not None]
+    if not others:
+        pytest.skip("no other Python with the libraries is on the path")
+    asked = f"smallest(Architecture.parse('{CHAOTIC}'), 3).n"
+    imports = "from limen.theorems.composition_depth import *; from limen.core.architecture import *"
+    found = smallest(Architecture.parse(CHAOTIC), 3)
+    assert {_told(path, f"{imports}; print({asked})") for path in others} == {str(found and found.n)}
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [
+        "3*window(h=8,d=128,W=1024)",
+        f"2*masked_softmax(first=2,last=8,{SMALL[1:]}",
+        f"window(W=8,{SMALL[1:]}|linear{SMALL}",
+        f"window(W=8,{SMALL[1:]},softmax{SMALL}",
+        f"softmax{SMALL},window(W=8,{SMALL[1:]}",
+        "window(state_bits=100)",
+        f"linear{SMALL}",
+        f"3*gated_delta{SMALL}",
+        f"log_linear{SMALL}",
+        f"2*log_linear{SMALL},lstm(d=1,p=8)",
+        f"log_linear{SMALL},softmax{SMALL}",
+        f"block_sparse(B=8,k=1,{SMALL[1:]}",
+        f"2*block_sparse(B=8,k=1,{SMALL[1:]}",
+        f"linear{SMALL},block_sparse(B=8,k=1,{SMALL[1:]}",
+        f"softmax{SMALL}",
+        f"2*softmax{SMALL}",
+        f"linear{SMALL},softmax{SMALL}",
+        f"softmax{SMALL}|linear{SMALL}",
+        f"2*(softmax{SMALL}|linear{SMALL})",
+        f"conv_softmax{SMALL}",
+        f"top_k(k=2,{SMALL[1:]}",
+        "mamba2(h=2,d=4,p=16),softmax(h=1,d=1,p=4)|hard(h=1,d=1,p=16),window(W=4,h=2,d=1,p=4)",
+        "masked_softmax(first=8,last=9,h=1,d=1,p=8),hard(h=2,d=2,p=8),log_linear(h=2,d=2,p=4)",
+        "softmax(reply_bits=19),linear(state_bits=15)",
+    ],
+)
+def test_depth_and_decide_agree(stack: str) -> None:
+    """What depth certifies is ruled out by decide; decide rules out none in fewer tokens, of those tried.
+
+    Tried are all n_l = 1, 2 or 8, and the largest m with fewer tokens, half and a third of it.
+    """
+    asked = Architecture.parse(stack)
+    certified = depth_of(asked).certified
+    if certified.n is not None:
+        assert isinstance(certified.task, str) and Task.parse(certified.task).length == certified.n
+        assert ruled_out(Task.parse(certified.task), asked) is not None
+    n, parts = certified.n or PRACTICAL, certified.hops - 1
+    for part in (1, 2, 8) if parts else (1,):
+        each = Composition(1, (part,) * parts).length - 2
+        most = (n - 3) // each
+        for task in (Composition(m, (part,) * parts) for m in (most, most // 2, most // 3) if m > 1):
+            assert task.length < n and ruled_out(task, asked) is None, str(task)
+
+
+def test_a_length_beyond_all_practice_is_said_as_such() -> None:
+    """No sentence says both that something holds only in the limit, and from which length on."""
+    for stack in (CHAOTIC, "12*(3*linear,softmax)"):
+        _, lines = depth(stack, 0)
+        (beyond,) = [line for line in lines if "impossible" in line]
+        assert "in the limit" not in beyond and beyond.endswith("; no realistic context is ruled out.")
+        assert "2^146.0 tokens on" in beyond or "in texts of about 2^1.274e+08 tokens and more" in beyond
+
+
+def test_a_state_that_grows_with_the_text_is_limited_at_a_length_not_from_it_on() -> None:
+    """A longer text is another stack, so to say; the search alone came to 119,681 tokens here."""
+    stack = "masked_softmax(first=8,last=9,h=1,d=1,p=8),hard(h=2,d=2,p=8),log_linear(h=2,d=2,p=4)"
+    shown, lines = depth(stack, 0)
+    assert shown["certified"]["grows"] and shown["certified"]["n"] == 6212
+    assert any("certified at 6,212 tokens" in line for line in lines)
+    shown, lines = depth(f"log_linear{SMALL}", 0)  # by log_linear_state, which counts one matrix
+    assert not shown["certified"]["grows"] and any("certified from 35 tokens on" in line for line in lines)

@@ -64,7 +64,7 @@ def certificates() -> dict[str, tuple[Witness, Model | None]]:
     said, _ = transcript(model, task, np.array([1, 2, 3, 1, 0]), shares(task, (4, 1)), "integers")
     return {
         "bound": (bound.certificate, None),
-        "machine": (Machine(task="eva(n=8)", architecture="lstm(state_bits=24)", bits=24), None),
+        "machine": (Machine(task="eva(n=8)", architecture="relu_rnn(state_bits=24)", bits=24), None),
         "solves": (proof, model),
         "fits": (fits.certificate, model),
         "run": (run, model),
@@ -117,8 +117,8 @@ FORGED: dict[str, list[dict[str, Any]]] = {
     ],
     "machine": [
         {"task": "eva(n=9)"}, {"bits": 23}, {"bits": 25}, {"bits": -24},
-        {"architecture": "lstm(state_bits=23)"},
-        {"architecture": "lstm(d=100,p=16)"}, {"architecture": "softmax(reply_bits=24)"},
+        {"architecture": "relu_rnn(state_bits=23)"}, {"architecture": "lstm(state_bits=24)"},
+        {"architecture": "relu_rnn(d=100,stages=1,p=16)"}, {"architecture": "softmax(reply_bits=24)"},
         {"architecture": GONE},
     ],
     "solves": [*PROOF],

@@ -22,6 +22,7 @@ from limen.placement import Offer, solves
 from limen.render.concentration import concentration_picture
 from limen.render.concentration import lines_of as concentration_lines
 from limen.render.separation import lines_of, separation_picture
+from limen.render.show import orthogonal_lines
 from limen.separations import SeparationReport, separation
 from limen.solutions import certified_range, frontier
 from limen_check import Refused, architecture
@@ -184,7 +185,23 @@ def test_nearly_orthogonal_vectors_between_their_bounds() -> None:
     for k, gamma in ((16, "1/4"), (64, "0.1"), (256, "0.3")):
         said = orthogonal(k, gamma)
         most = said.at_most
-        assert most is None or max(said.found, said.proved) <= most
+        assert most is None or k <= said.at_least <= most
     assert orthogonal(256, "0.3").proved == 317
-    with pytest.raises(BadInput, match="gamma"):
-        orthogonal(16, "much")
+    for gamma in ("much", "-0.1", "1", "1e-999999999"):
+        with pytest.raises(BadInput, match="gamma"):
+            orthogonal(16, gamma)
+
+
+def test_the_axes_are_nearly_orthogonal_too() -> None:
+    """18 random signs are found in 64 dimensions at γ = 0.1; the axes alone are 64."""
+    said = orthogonal(64, "0.1")
+    assert said.found == 18 and said.at_least == 64 and "at least 64, at most 176" in said.headline
+    assert orthogonal_lines(said)[:2] == [
+        "64 dimensions, inner products of at most 0.1 in absolute value",
+        "at least 64 unit vectors, the axes: all their inner products are 0",
+    ]
+
+
+def test_a_wide_draw_ends_after_bounded_work_and_says_how_many_words_it_looked_at() -> None:
+    said = orthogonal(4096, "1/3")
+    assert said.found == said.drawn < 2**12 and said.at_least == said.proved

@@ -133,7 +133,7 @@ def test_a_correction_is_computed_in_both_directions() -> None:
     exempt = CLAIMS["linear", "two_sum"].exempt
     assert isinstance(exempt, Exempt)
     assert corrected("Ω(n log n)", exempt) and not corrected("Ω(n)", exempt)
-    too_small = replace(exempt, stack=lambda k: f"lstm(state_bits={2**k // 4})")
+    too_small = replace(exempt, stack=lambda k: f"relu_rnn(state_bits={2**k // 4})")
     with pytest.raises(EvidenceError, match="nothing shows it"):
         corrected("Ω(n log n)", too_small)
 

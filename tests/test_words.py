@@ -29,21 +29,21 @@ COLLISION = Collision(
 )
 
 
-EVA, LSTM = "eva(n=8)", "lstm(state_bits={})"
-TOO_FEW = Bound(task=EVA, architecture=LSTM.format(23), theorem="streaming_state", needs_bits=24, has_bits=23)
-ENOUGH = Machine(task=EVA, architecture=LSTM.format(24), bits=24)
+EVA, RNN = "eva(n=8)", "relu_rnn(state_bits={})"
+TOO_FEW = Bound(task=EVA, architecture=RNN.format(23), theorem="streaming_state", needs_bits=24, has_bits=23)
+ENOUGH = Machine(task=EVA, architecture=RNN.format(24), bits=24)
 
 
 def test_the_answer_is_what_the_accepted_certificate_says() -> None:
     cannot, can = Accepted(encode(TOO_FEW)), Accepted(encode(ENOUGH))
-    assert Verdict(EVA, LSTM.format(23), 0, "because", cannot).answer is Answer.CANNOT
-    assert Verdict(EVA, LSTM.format(24), 0, "because", can).answer is Answer.CAN
-    assert Verdict(EVA, LSTM.format(24), 0, "nothing found").answer is Answer.OPEN
+    assert Verdict(EVA, RNN.format(23), 0, "because", cannot).answer is Answer.CANNOT
+    assert Verdict(EVA, RNN.format(24), 0, "because", can).answer is Answer.CAN
+    assert Verdict(EVA, RNN.format(24), 0, "nothing found").answer is Answer.OPEN
 
 
 def test_no_evidence_is_built_that_the_kernel_refuses() -> None:
     with pytest.raises(BadInput, match="the kernel refuses this bound"):
-        Accepted(encode(msgspec.structs.replace(TOO_FEW, architecture=LSTM.format(24))))
+        Accepted(encode(msgspec.structs.replace(TOO_FEW, architecture=RNN.format(24))))
     with pytest.raises(limen_check.Malformed):
         Accepted(encode(COLLISION))
 
@@ -51,11 +51,11 @@ def test_no_evidence_is_built_that_the_kernel_refuses() -> None:
 def test_a_certificate_about_something_else_is_no_evidence() -> None:
     cannot = Accepted(encode(TOO_FEW))
     with pytest.raises(BadInput, match="the certificate is about eva"):
-        Verdict("eva(n=9)", LSTM.format(23), 0, "because", cannot)
+        Verdict("eva(n=9)", RNN.format(23), 0, "because", cannot)
     with pytest.raises(BadInput, match="the certificate is about eva"):
-        Verdict(EVA, LSTM.format(22), 0, "because", cannot)
+        Verdict(EVA, RNN.format(22), 0, "because", cannot)
     with pytest.raises(BadInput, match="0 steps"):
-        Verdict(EVA, LSTM.format(23), 1, "because", cannot)
+        Verdict(EVA, RNN.format(23), 1, "because", cannot)
 
 
 def test_can_and_cannot_are_said_in_one_file() -> None:

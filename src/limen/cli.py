@@ -525,14 +525,14 @@ def concentration(
 @app.command()
 def orthogonal(
     dimensions: Annotated[int, typer.Argument(help="k, the number of dimensions.", min=1)],
-    gamma: Annotated[str, typer.Option(help="Largest allowed inner product of two unit vectors.")] = "0.5",
+    gamma: Annotated[str, typer.Option(help="Largest absolute inner product of two unit vectors.")] = "0.5",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Show how many nearly orthogonal vectors fit.
 
-    The vectors have k dimensions. The lower bounds come from a union bound and from one draw of random signs,
-    and the upper bound is Welch's.
+    Unit vectors of k dimensions. The lower bounds come from the axes, a union bound and one draw of random
+    signs, and the upper bound is Welch's.
 
     Example: limen orthogonal 64 --gamma 0.5
     """

@@ -123,7 +123,7 @@ def _measured(c: Construction, seed: int) -> tuple[float, float]:
         weights = attention(model, torch.as_tensor(tokens))[0].weights[-1]
         right = max(range(len(weights)), key=weights.__getitem__)
         rest = [w for i, w in enumerate(weights) if i != right]
-        off, other = max(off, sum(rest)), max(other, max(rest[:-1], default=0.0))
+        off, other = max(off, math.fsum(rest)), max(other, max(rest[:-1], default=0.0))
     return off, other
 
 

@@ -132,7 +132,7 @@ def ruled_out(
 
 
 def built(task: Task, architecture: Architecture, steps: int = 0) -> Accepted | None:
-    """The evidence of CAN alone: the first construction that does it, or the machine that counting gives."""
+    """The evidence of CAN alone: the first construction that does it, or the relu_rnn that counting gives."""
     found = Known({}, _ways(task, architecture.reaching(task.length + steps), steps)).can
     return found and found[1]
 
@@ -174,7 +174,7 @@ def _reached(task: Task, architecture: Architecture, steps: int) -> bool:
 
 
 def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:
-    """Constructions up to the first that does it; else the machine that counting gives, if bits are said."""
+    """Constructions up to the first that does it; else the relu_rnn that counting gives, if bits are said."""
     ways: dict[str, Way] = {}
     known = []
     for name in constructions_for(task):
@@ -253,7 +253,8 @@ def _reason(evidence: Accepted | None, by: str | None, found: Known) -> str:
             margin = float(Fraction(f.margin))
             return f"{by} fits, with a margin of at least {margin:.3g} on every input in {f.precision}"
         case Machine() as m:
-            return f"some recurrence of {many(m.bits)} bits does it: no cut has more prefixes to tell apart"
+            held = f"whose state is {many(m.bits)} numbers, each 0 or 1"
+            return f"some relu_rnn {held}, does it: no cut has more prefixes to tell apart"
     more = "; not everything could be examined" if found.incomplete else ""
     if found.argued:
         return f"no theorem rules it out, and no weights were checked{more}; {found.argued[0]}"

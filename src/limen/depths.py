@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
 
@@ -18,11 +18,15 @@ from limen.core.graph import Component, Graph, Level
 from limen.core.missing import LeftOut
 from limen.core.quantities import PRACTICAL, plural, thought
 from limen.core.report import Report
+from limen.core.smallest import smallest
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
+from limen.decisions import ruled_out, theorems
 from limen.mixers.linear import Linear
+from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
-from limen.theorems.composition_depth import smallest
+from limen.theorems import composition_depth
+from limen.theorems.composition_depth import Smallest
 from limen.theorems.composition_depth.inequality import levels_of
 
 _LOOKED_AT = 20_000  # layers, of all the stacks that are compared with this one
@@ -31,6 +35,8 @@ LOSS = "removing it costs one hop"
 INSERTED = "a recurrent layer before it adds one hop"
 MOVED = "moving it before the second softmax layer adds one hop"
 _SILENT = ("block_sparse", "fetch")  # no weights are known that chain hops through these
+_DEPTH, _MERGED = "composition_depth", "log_linear_state"  # the second counts a state that does not grow
+_PARTS, _FINEST = (1, 2, 8), 10  # parts of tables that are tried; m becomes larger by 2^-10 of it at first
 _NEAR, _LOUD = 2, 2**10  # more hops are certified in no practical text where replies have so many bits
 
 
@@ -64,6 +70,8 @@ class Certified(msgspec.Struct, frozen=True, kw_only=True):
     n: int | None = None  # where it can be written down
     log2_n: float | None = None
     task: str | UnsetType | None = UNSET
+    theorem: str | UnsetType = UNSET  # that rules out the task
+    grows: bool | UnsetType = UNSET  # the state with the text: a longer text may hold more than it needs
     reason: str | UnsetType = UNSET
     heard_bits: int | UnsetType = UNSET  # fewer than an answer has: that alone rules it out, at any depth
     answer_bits: int | UnsetType = UNSET
@@ -81,7 +89,9 @@ class DepthReport(Report, frozen=True, kw_only=True, tag="limen/depth/1"):
     saves: tuple[Change, ...]
     certified: Certified
     silent: tuple[str, ...] = ()  # mixers through which no weights are known to chain: not counted
-    note: str = "hops that some weights can chain; that no weights chain more is asymptotic and worst case"
+    note: str = (
+        "hops that some weights can chain; that no weights chain more is about the worst case in long texts"
+    )
 
     @property
     def headline(self) -> str:
@@ -242,7 +252,8 @@ def _moved(layer: Layer, after: int, by: int, j: int) -> Layer:
 def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> Certified:
     near = far or hops <= _NEAR or _whispers(architecture)
     try:
-        found = smallest(architecture, hops, steps) if near else None
+        found = composition_depth.smallest(architecture, hops, steps) if near else None
+        found = _agreed(found, near, architecture, hops, steps)
     except ModuleNotFoundError as error:
         return Certified(hops=hops, reason=f"incomplete, {LeftOut.of(error)}")
     if found is None:
@@ -254,13 +265,61 @@ def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> 
         )
     if not far and found.n is not None and found.n > PRACTICAL:
         return Certified(hops=hops, log2_n=found.log2_n, task=None)
-    task = None if found.bound is None else found.bound.task
+    task, theorem = (None, UNSET) if found.bound is None else (found.bound.task, found.bound.theorem)
     log2_n = found.log2_n if math.isfinite(found.log2_n) else None
     heard = _heard(architecture, found.bound) if found.bound else None
     heard_bits, answer_bits = heard or (UNSET, UNSET)
     return Certified(
-        hops=hops, n=found.n, log2_n=log2_n, task=task, heard_bits=heard_bits, answer_bits=answer_bits
+        hops=hops,
+        n=found.n,
+        log2_n=log2_n,
+        task=task,
+        theorem=theorem,
+        grows=UNSET if theorem is UNSET else theorem != _MERGED and _grows(architecture),
+        heard_bits=heard_bits,
+        answer_bits=answer_bits,
     )
+
+
+def _agreed(
+    found: Smallest | None, near: bool, architecture: Architecture, hops: int, steps: int
+) -> Smallest | None:
+    """The fewest tokens that `decide` rules out: near the task found, or in tables of 1, 2 or 8 parts each.
+
+    All theorems are asked, but for those that suppose more than the sizes; composition_depth only where it
+    was searched, and did not come to a length that no text has.
+    """
+    near = near and (found is None or (found.n is not None and found.n <= PRACTICAL))
+    by = [name for name, theorem in theorems() if not theorem.supposes and (near or name != _DEPTH)]
+
+    def holds(task: Task) -> bool:
+        return ruled_out(task, architecture, steps, by=by) is not None
+
+    best = _upwards(found.bound, holds) if near and found is not None and found.bound is not None else None
+    for parts in dict.fromkeys((part,) * (hops - 1) for part in _PARTS):
+        n = PRACTICAL if best is None else best.length
+        task = Composition(max(1, (n - 3) // (Composition(1, parts).length - 2)), parts)
+        if task.length < n and holds(task):
+            flips = smallest(task, "m", holds, known=True)
+            best = task if flips is None else Composition(flips[0], parts)
+    said = None if best is None else ruled_out(best, architecture, steps, by=by)
+    if said is None or best is None or not isinstance(said.certificate, Bound):
+        return found
+    return Smallest(hops, math.log2(best.length), best.length, said.certificate)
+
+
+def _upwards(bound: Bound, holds: Callable[[Task], bool]) -> Composition | None:
+    """The task of a bound, or the next larger one that is tried and that `decide` rules out."""
+    task = Task.parse(bound.task)
+    assert isinstance(task, Composition)
+    larger = (task.m + max(1, task.m >> i) for i in range(_FINEST, -1, -1))
+    return next((t for m in (task.m, *larger) if holds(t := Composition(m, task.n))), None)
+
+
+def _grows(architecture: Architecture) -> bool:
+    """Whether some state has more bits the longer the text is."""
+    parts = (part for layer in architecture.counted for part in layer.parts)
+    return any(part.bits is None and identifier(part.mixer) == "log_linear" for part in parts)
 
 
 def _whispers(architecture: Architecture) -> bool:

@@ -1,8 +1,17 @@
-"""Some recurrence of so many bits does a task: at no cut are there more prefixes to tell apart.
+r"""Some relu_rnn of so many bits does a task: at no cut are there more prefixes to tell apart.
 
 The state after t tokens names the class of the prefix, two prefixes being in one class when every
-continuation has the same answer; a token leads from class to class.  The step may be any table and may know
-t, as embeddings do.  So this is about recurrences of which nothing but the bits is said.
+continuation has the same answer; a token leads from class to class, and the last one to the answer.  That is
+a table over states and tokens, and tokens know t, as embeddings do.  Two stages of ReLU follow any table of
+states h in {0,1}^b: one inner unit for each row (s, x) of it that leads to s',
+
+    unit = ReLU(Σ_i (2s_i - 1)h_i - |s| + 1 - (b + 1)·[another token than x]),      h' = ReLU(Σ units·s')
+
+is 1 where s and x stand and 0 elsewhere.  So b bits are b numbers, each 0 or 1; inner stages are not carried.
+
+No other mixer is known to follow every table, whatever its bits: an lstm shows h = σ(o)⊙tanh(c), so that not
+all pairs of h and c stand beside each other; the states of linear, gated and delta attention and of Mamba
+change by an affine map that the tokens alone choose; windows forget, and log_linear merges.
 """
 
 from __future__ import annotations
@@ -10,7 +19,6 @@ from __future__ import annotations
 from limen.core.architecture import Architecture
 from limen.core.certificate import Machine
 from limen.core.task import Task
-from limen.mixers.lstm import Lstm
 from limen.mixers.relu_rnn import ReluRnn
 
 _CUTS = 2**12  # tokens of a task whose cuts are all looked at
@@ -19,10 +27,10 @@ _CUTS = 2**12  # tokens of a task whose cuts are all looked at
 def machine(task: Task, architecture: Architecture) -> Machine | str:
     """The certificate, or the reason why there is none."""
     parts = [part for layer in architecture.layers for part in layer.parts]
-    said = [part.bits for part in parts if isinstance(part.mixer, Lstm | ReluRnn)]  # no other rule is free
-    bits = max((b for b in said if b is not None), default=None)  # one recurrence does it, others idle
+    said = [part.bits for part in parts if isinstance(part.mixer, ReluRnn)]
+    bits = max((b for b in said if b is not None), default=None)  # one of them does it, others idle
     if bits is None:
-        return "the stack has no lstm or relu_rnn that is given by its bits alone"
+        return "the stack has no relu_rnn that is given by its bits alone"
     if task.length > _CUTS:
         return f"{task.length} cuts are too many to examine"
     needed = 0
@@ -32,5 +40,5 @@ def machine(task: Task, architecture: Architecture) -> Machine | str:
             return f"the exact number of rows after {t} tokens is not known"
         needed = max(needed, rows.bits)
         if needed > bits:
-            return f"after {t} tokens a recurrence needs {needed} bits, but this one has {bits}"
+            return f"after {t} tokens a recurrence needs {needed} bits, but this relu_rnn has {bits}"
     return Machine(task=task.spelled, architecture=architecture.spelled, bits=needed)

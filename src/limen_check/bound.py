@@ -2,7 +2,7 @@ r"""Bounds: "no weights of this architecture do this task", derived again from t
 
 Each theorem gives two sides in bits, or a ceiling on accuracy over random inputs that it names.  Trusted are
 the rows (rows.py), the bits (architecture.py), the inequality with its proof (here and in depth.py) and the
-logarithms (logs.py).  And machines: "some recurrence of so many bits does this task".
+logarithms (logs.py).  And machines: "some relu_rnn of so many bits does this task".
 """
 
 from collections.abc import Callable, Mapping
@@ -268,16 +268,16 @@ def check_bound(c: Mapping[str, Any]) -> str:
 
 
 def check_machine(c: Mapping[str, Any]) -> str:
-    """The sentence that is proved."""
+    """The sentence that is proved: two stages of ReLU follow any table over numbers 0 and 1."""
     task, stack = rows.read(c["task"]), architecture.read(c["architecture"])
-    free = ("lstm", "relu_rnn")  # of others the rule limits what a state may hold, whatever its bits
-    said = [part.said for part, _ in stack.counted if part.said is not None and part.name in free]
-    need(bool(said), "there is no lstm or relu_rnn of which only the bits are said")
+    free = "relu_rnn"  # of others the rule limits what a state may hold: an lstm's h is σ(o)⊙tanh(c)
+    said = [part.said for part, _ in stack.counted if part.said is not None and part.name == free]
+    need(bool(said), "there is no relu_rnn of which only the bits are said")
     counts = [task.rows(t) for t in _hardest(task) if t < task.length]
     need(all(count.exact for count in counts), "the exact number of rows is not known")
     needed = max((count.bits(high) for count in counts), default=0)
     need(needed <= c["bits"] <= max(said), f"{shown(needed)} bits are needed, or fewer are there than said")
-    return f"some recurrence of {c['architecture']} does {c['task']}, with {shown(c['bits'])} bits of state"
+    return f"{c['architecture']} does {c['task']} by some relu_rnn of {shown(c['bits'])} numbers, each 0 or 1"
 
 
 def _hardest(task: rows.Task) -> list[int]:

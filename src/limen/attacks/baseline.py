@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, lgamma, log, sqrt
+from math import exp, fsum, lgamma, log, sqrt
 
 
 def upper_95(failures: int, tried: int) -> float | None:
@@ -22,4 +22,4 @@ def upper_95(failures: int, tried: int) -> float | None:
 
 def _at_most(k: int, λ: float) -> float:
     """P[Poisson(λ) ≤ k]."""
-    return sum(exp(i * log(λ) - λ - lgamma(i + 1)) for i in range(k + 1)) if λ else 1.0
+    return fsum(exp(i * log(λ) - λ - lgamma(i + 1)) for i in range(k + 1)) if λ else 1.0

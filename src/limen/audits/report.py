@@ -284,7 +284,9 @@ def _hops(certified: Certified) -> LimitReport:
     else:
         meaning = ASYMPTOTIC
     task = f"composition of {plural(certified.hops, 'hop')}, each depending on the question"
-    return LimitReport(task=task, theorem="composition_depth", size=certified.n, meaning=meaning)
+    return LimitReport(
+        task=task, theorem=certified.theorem or "composition_depth", size=certified.n, meaning=meaning
+    )
 
 
 def _number(value: Fraction) -> int | float:

@@ -166,7 +166,7 @@ class CorrectEverywhere(Certificate, frozen=True, kw_only=True, tag="correct_eve
 
 
 class Machine(Certificate, frozen=True, kw_only=True, tag="machine"):
-    """At no cut are there more than 2^bits prefixes to tell apart: some recurrence of that size does it."""
+    """At no cut are there more than 2^bits prefixes to tell apart: some relu_rnn of that size does it."""
 
     architecture: str
     bits: Natural

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import sqrt
+from math import fsum, sqrt
 
 
 class Outcome(StrEnum):
@@ -54,14 +54,14 @@ class Spread:
 
     @property
     def mean(self) -> float:
-        return sum(self.values) / len(self.values)
+        return fsum(self.values) / len(self.values)
 
     @property
     def deviation(self) -> float:
         """Of the sample; 0 for a single run, which shows none."""
         if len(self.values) < 2:
             return 0.0
-        return sqrt(sum((v - self.mean) ** 2 for v in self.values) / (len(self.values) - 1))
+        return sqrt(fsum((v - self.mean) ** 2 for v in self.values) / (len(self.values) - 1))
 
 
 def by_start(runs: Sequence[Measurement]) -> dict[str, Spread]:

@@ -8,7 +8,8 @@ import re
 from limen.core.errors import BadInput, shortened
 
 PRACTICAL = 2**40  # tokens: a longer text is nobody's
-ASYMPTOTIC = "impossible only in the limit; no realistic context is ruled out"  # of a bound beyond it
+UNREAL = "no realistic context is ruled out"  # by a bound beyond it
+ASYMPTOTIC = f"impossible in texts that are long enough; {UNREAL}"
 
 _MEMORY = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _MEMORY |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}

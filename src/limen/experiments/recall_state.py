@@ -5,6 +5,8 @@ keys (`retrieval`), and with keys and values in separate tokens (`recall`, the M
 beside the figures of [guo2025loglinear].
 """
 
+import math
+
 from limen.training.experiment import Accuracies, Experiment, ExperimentCell, Finding, Published
 
 _GRID = {"queries": 20, "steps": 700}
@@ -133,7 +135,7 @@ def _published(found: Accuracies) -> list[Published]:
     rows = []
     for width, (theirs, again, _) in FIGURES.items():
         ours = _by_pairs(found, width)
-        mean = None if ours is None else sum(ours) / len(ours)
+        mean = None if ours is None else math.fsum(ours) / len(ours)
         what = f"Mamba-2, width {width}, mean over 4 to 64 pairs"
         rows += [Published(what, theirs, _THEIRS, mean), Published(what, again, f"{_AGAIN}, 5 seeds", mean)]
     for width, (_, _, curve) in FIGURES.items():

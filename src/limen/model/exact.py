@@ -88,7 +88,7 @@ def _products(W: torch.Tensor, x: list[list[Sizes]], bits: int) -> bool:
 
 def _all(parts: list[Sizes]) -> Sizes:
     """Of any sum of them."""
-    return Sizes(sum(p.most for p in parts), min(p.step for p in parts))
+    return Sizes(math.fsum(p.most for p in parts), min(p.step for p in parts))
 
 
 def _alone(parts: list[Sizes]) -> bool:

@@ -162,8 +162,8 @@ def _held(said: AuditReport) -> str:
 
 
 def _depth(said: AuditReport) -> list[str]:
-    """As `limen depth` says it, but for a length that no text has, which is no limit."""
-    lines = [line.partition(" Proved from")[0] for line in depth_lines(said.depth)[1:]]
+    """As `limen depth` says it."""
+    lines = depth_lines(said.depth)[1:]
     return ["Depth: " + lines[0], *(line for line in lines[1:] if WORST not in line)]
 
 

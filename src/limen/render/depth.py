@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from limen.core.quantities import ASYMPTOTIC, PRACTICAL, plural
+from limen.core.quantities import ASYMPTOTIC, PRACTICAL, UNREAL, plural
 
 if TYPE_CHECKING:
     from limen.depths import Certified, Change, DepthReport, Stop
@@ -59,15 +59,20 @@ def _changed(changes: list[Change]) -> str:
 
 
 def _beyond(certified: Certified) -> str:
-    """Where one hop more is ruled out: from a length on that texts have, or asymptotically."""
+    """Where one hop more is ruled out: from a length on that texts have, from a larger one, or from some."""
     n, log2_n, many = certified.n, certified.log2_n, certified.hops
     hops = f"{many} question-dependent {'hop is' if many == 1 else 'hops are'}"
-    if n is not None and n <= PRACTICAL:
-        return f"{hops} impossible in long texts: certified from {n:,} tokens on, {certified.task}."
     if n is not None:
-        return f"{hops} {ASYMPTOTIC}. Certified from {_large(n)} tokens on, {certified.task}."
-    proved = "" if log2_n is None else f" Proved from about 2^{log2_n:.4g} tokens on."
-    return f"{hops} {ASYMPTOTIC}.{proved}"
+        tokens = f"{n:,}" if n <= PRACTICAL else _large(n)
+        here = f"at {tokens} tokens" if certified.grows else f"from {tokens} tokens on"
+        growing = "; the state grows with the text" if certified.grows else ""
+        beyond, unreal = (
+            ("long texts", "") if n <= PRACTICAL else ("texts beyond all practice", f"; {UNREAL}")
+        )
+        return f"{hops} impossible in {beyond}: certified {here}, {certified.task}{growing}{unreal}."
+    if log2_n is not None:
+        return f"{hops} impossible in texts of about 2^{log2_n:.4g} tokens and more; {UNREAL}."
+    return f"{hops} {ASYMPTOTIC}."
 
 
 def _told(path: Sequence[Stop]) -> str:

@@ -117,11 +117,12 @@ def _carried(layer: LayerReport) -> str:
 
 def orthogonal_lines(said: OrthogonalReport) -> list[str]:
     """What is known of the largest number of vectors."""
-    none = "Welch's bound does not apply here"
-    most = none if said.at_most is None else f"at most {said.at_most:,} vectors, by Welch's bound"
+    none = "Welch's bound sets no limit here"
+    most = none if said.at_most is None else f"at most {plural(said.at_most, 'vector')}, by Welch's bound"
     proved, found = plural(said.proved, "vector"), plural(said.found, "vector")
     return [
-        f"{said.dimensions} dimensions, inner products of at most {said.gamma}",
+        f"{plural(said.dimensions, 'dimension')}, inner products of at most {said.gamma} in absolute value",
+        f"at least {plural(said.dimensions, 'unit vector')}, the axes: all their inner products are 0",
         f"at least {proved}, by a union bound over random signs",
         f"at least {found}, found among {said.drawn:,} random sign vectors; every inner product was checked",
         most,

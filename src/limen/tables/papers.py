@@ -76,7 +76,7 @@ CLAIMS: dict[tuple[str, str], PaperClaim] = {
         "Ω(n log n)",
         Exempt(
             lambda k: f"two_sum(n=2^{k},M=2^{k})",
-            lambda k: f"lstm(state_bits={2**k})",
+            lambda k: f"relu_rnn(state_bits={2**k})",
             (4, 6, 8, 10),
             "Corrected: the 2-Sum of [ye2026] needs order n·log n bits if M = n^{1+Ω(1)}, but only order n "
             "if M = O(n).",

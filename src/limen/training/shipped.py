@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -33,7 +34,7 @@ def shipped_runs() -> ShippedRuns:
     return ShippedRuns(
         {size: len(wanted[size]) for size in SIZES},
         {size: len(mine[size]) for size in SIZES},
-        {size: sum(run.made.cpu_seconds for run in mine[size]) / 60 for size in SIZES},
+        {size: math.fsum(run.made.cpu_seconds for run in mine[size]) / 60 for size in SIZES},
         tuple(sorted({run.made.machine for run in runs.values()})),
         tuple(sorted({run.made.date[:10] for run in runs.values()})),
         next(iter(runs.values())).spec,

@@ -2,14 +2,15 @@ r"""The highest point of a function of a few numbers, by the simplex of Nelder a
 
 The gaps of the proofs are sums and least values of powers, seen in logarithms: few hills, with sharp ridges.
 A simplex follows these without derivatives, in some hundred values.  A search is a guess: who asks does the
-arithmetic again in whole numbers.
+arithmetic again in whole numbers.  The guess is the same on every Python: `added` adds from left to right.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, reduce
+from operator import add
 from typing import NamedTuple, TypeAlias
 
 Point: TypeAlias = tuple[float, ...]
@@ -58,7 +59,7 @@ def _simplex(score: Score, start: Spot, far: float, enough: float) -> list[Spot]
         best, worst = corners[0], corners[-1]
         if best.value >= enough or best.value - worst.value < _LEVEL or best.value == -math.inf:
             break
-        middle = tuple(sum(at) / free for at in zip(*(c.at for c in corners[:-1]), strict=True))
+        middle = tuple(added(at) / free for at in zip(*(c.at for c in corners[:-1]), strict=True))
         across = _seen(score, _beyond(middle, worst.at, 1.0))
         if across.value > best.value:
             further = _seen(score, _beyond(middle, worst.at, 2.0))
@@ -95,6 +96,11 @@ def spread(points: int, free: int) -> tuple[Point, ...]:
     for _ in range(64):
         φ = (1 + φ) ** (1 / (free + 1))
     return tuple(tuple(i * φ**-j % 1 for j in range(1, free + 1)) for i in range(1, points + 1))
+
+
+def added(terms: Iterable[float]) -> float:
+    """Their sum, rounded after each term: since Python 3.12 `sum` of floats rounds otherwise than before."""
+    return reduce(add, terms, 0.0)
 
 
 def scaled(point: Sequence[float], most: Sequence[float]) -> Point:

@@ -13,7 +13,7 @@ from math import exp2, inf, log1p, log2
 from typing import NamedTuple
 
 from limen.tasks.composition import Composition
-from limen.theorems.composition_depth.climb import Point, climbed, scaled, spread
+from limen.theorems.composition_depth.climb import Point, added, climbed, scaled, spread
 from limen.theorems.composition_depth.cover import covers
 from limen.theorems.composition_depth.inequality import Chain, Levels
 
@@ -152,7 +152,7 @@ def _searched(
 ) -> tuple[float, list[LogSizes]]:
     """The best rows for route C, and how wide the gap of the first one is."""
     L, m, n = task.L, log2(task.m), [log2(n_l) for n_l in task.n]
-    gap, wide = GapC.of(bits), m + sum(n)
+    gap, wide = GapC.of(bits), m + added(n)
     most = (m, *[wide + 30] * (L - 1), *n, m)
 
     def row(at: Point) -> LogSizes:
@@ -232,12 +232,12 @@ class GapC(NamedTuple):
         return cls(β, ω, σ, *([logarithm(total) for total in accumulate(by)] for by in (bits.β, bits.σ)))
 
     def __call__(self, s: LogSizes) -> float:
-        L, A = len(s.x), sum(s.w)
+        L, A = len(s.x), added(s.w)
         N = list(accumulate(s.n, initial=s.m))
         u = [s.v, *(log_add(s.w[l - 2], 0.0) + N[l - 2] for l in range(2, L))]  # u_1 …, or a little more
         q, D, lacks = s.x[0], log_add(A + self.ω[0], self.σ[0]), 0.0
         for l in range(1, L):
-            X = sum(s.x[:l])
+            X = added(s.x[:l])
             y = _thinned(s.x[l] + q, N[l - 1], s.x[l] + D if l > 1 else s.x[l] + D + X - s.v)
             lacks += min(y, 0) * (L - l + 1)
             q = s.w[l - 1] + (N[l - 1] - y if 0 <= y < N[l - 1] else 0)
@@ -254,7 +254,7 @@ class GapC(NamedTuple):
         if l == 1:
             z_0 = β[0] + X, β[1] + X + (x_l if β[0] > -inf else 0)
             return log_add(log2(L - 1) + log_sum(A + ω[0], asked, *z_0, received), σ_to[1])
-        lower = log_sum(X, *(u[i - 1] + sum(s.x[i:l]) for i in range(1, l)))
+        lower = log_sum(X, *(u[i - 1] + added(s.x[i:l]) for i in range(1, l)))
         return log_sum(x_l + D, 0.0, log2(L - l) + log_sum(asked, β[l] + lower, received), σ_to[l])
 
 
@@ -297,7 +297,7 @@ def log_sum(*terms: float) -> float:
     top = max(terms)
     if top == -inf:
         return top
-    return top + log2(sum(exp2(term - top) for term in terms if term > top - _HIDDEN))
+    return top + log2(added(exp2(term - top) for term in terms if term > top - _HIDDEN))
 
 
 def logarithm(count: float) -> float:

@@ -11,7 +11,7 @@ from functools import partial
 
 from limen.core.bits import power_bits
 from limen.tasks.composition import Composition
-from limen.theorems.composition_depth.climb import Point, climbed, scaled, spread
+from limen.theorems.composition_depth.climb import Point, added, climbed, scaled, spread
 from limen.theorems.composition_depth.inequality import Levels
 from limen.theorems.composition_depth.search import (
     CLEAR,
@@ -100,7 +100,7 @@ def _split(at: Point, size: float) -> LogSizes:
     """Rows x_0 … x_{L-1}, n_1 … n_{L-1}, v, with m such that N_{L-1} has this size; w_l = n_l."""
     L = len(at) // 2
     n = [max(n_l, 0.0) for n_l in at[L:-1]]
-    n = [n_l * min(1.0, size / max(sum(n), 1e-9)) for n_l in n]
-    m = max(size - sum(n), 0.0)
+    n = [n_l * min(1.0, size / max(added(n), 1e-9)) for n_l in n]
+    m = max(size - added(n), 0.0)
     v = min(max(at[-1], 0.0), m)
     return LogSizes([min(max(at[0], 0.0), v), *(max(x_l, 0.0) for x_l in at[1:L])], n, v, m, n)

@@ -14,7 +14,7 @@ from math import exp2, floor, inf, log2
 
 from limen.tasks.composition import Composition
 from limen.theorems._case import Sides
-from limen.theorems.composition_depth.climb import Point, climbed, scaled, spread
+from limen.theorems.composition_depth.climb import Point, added, climbed, scaled, spread
 from limen.theorems.composition_depth.inequality import WRITTEN, Levels
 from limen.theorems.composition_depth.search import (
     CLEAR,
@@ -119,7 +119,7 @@ def greedy(task: Composition, bits: Wires, x: list[int]) -> list[Stage] | None:
 def gap(bits: Wires, x: Sequence[float], m: float, n: Sequence[float]) -> float:
     """The least slack of the inequalities, in powers of two, or the sum of those below 0."""
     w0, w, s = map(logarithm, bits)
-    L, A, N = len(x), sum(n), list(accumulate(n, initial=m))
+    L, A, N = len(x), added(n), list(accumulate(n, initial=m))
     λ, ι = max(1, math.ceil(N[L - 2])), max(1, floor(N[L - 1]))
     δ, θ, u, p = log_add(s, w0 + A), x[0], x[0], x[0] + A
     room_for, slack = [m - x[0]], []
@@ -133,7 +133,7 @@ def gap(bits: Wires, x: Sequence[float], m: float, n: Sequence[float]) -> float:
         δ = log_sum(δ + log_add(x[k], 0.0), s, log_add(w0, w + log2(k)) + near, w + p)
         u, p = -inf, log_add(near, x[k] + p)
     slack.append(n[L - 2] + θ + log2(ι) - δ)
-    return sum(min(lack, 0.0) for lack in (*room_for, *slack)) or min(slack)
+    return added(min(lack, 0.0) for lack in (*room_for, *slack)) or min(slack)
 
 
 def _most(q: float, need: float, λ: float, room: float) -> float:
@@ -192,21 +192,21 @@ def _shapes(bits: Wires, L: int, size: float) -> list[Point]:
     closed = tuple(share * size for share in shares)
     if bits.w0:
         return [closed]
-    whole = shares[L] + sum(shares[L:])
+    whole = shares[L] + added(shares[L:])
     return [(log2(4 + bits.s), *(share * size / whole for share in shares[1:])), closed]
 
 
 def _task(at: Point, L: int, size: float) -> Composition:
     n = _parts(at, L, size)
-    return Composition(max(2, rounded(size - sum(n))), tuple(map(rounded, n)))
+    return Composition(max(2, rounded(size - added(n))), tuple(map(rounded, n)))
 
 
 def _sized(bits: Wires, L: int, size: float, at: Point) -> float:
     n = _parts(at, L, size)
-    return gap(bits, [max(x_l, 0.0) for x_l in at[:L]], size - sum(n), n)
+    return gap(bits, [max(x_l, 0.0) for x_l in at[:L]], size - added(n), n)
 
 
 def _parts(at: Point, L: int, size: float) -> list[float]:
     """n_1 …, with room left for m."""
     n = [max(n_l, 0.0) for n_l in at[L:]]
-    return [n_l * min(1.0, size / max(sum(n), 1e-9)) for n_l in n]
+    return [n_l * min(1.0, size / max(added(n), 1e-9)) for n_l in n]
