@@ -25,7 +25,7 @@ from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parent.parent
 ROWS, PAGE, PRINTED = (HOUSE / "docs" / f"coverage.{kind}" for kind in ("toml", "md", "json"))
-_WORDS, _LONGEST, _SECONDS = 10, 160, 300  # words of a quote; letters of a result; a command's time
+_WORDS, _LONGEST, _SECONDS = 10, 160, 900  # words of a quote; letters of a result; a command's time
 STATUSES = {
     "works": "the command printed what the statement says",
     "differs": "the command shows another result than the source's, or only a part of it; the row says which",
@@ -58,10 +58,7 @@ class Statement:
     def __post_init__(self) -> None:
         if len(self.quote.split()) > _WORDS:
             raise SystemExit(f"{self.place}: {self.quote!r} quotes more than {_WORDS} words")
-        if (bool(self.run), bool(self.shows), bool(self.missing)) not in (
-            (True, True, False),
-            (False, False, True),
-        ):
+        if not bool(self.run) == bool(self.shows) != bool(self.missing):
             raise SystemExit(f"{self.place}: {self.quote!r} has neither run and shows, nor missing alone")
 
 
@@ -77,7 +74,7 @@ class Ran:
         match = re.search(pattern, self.output, re.MULTILINE)
         if match is None:
             return None
-        start = self.output.rfind("\n", 0, match.start() + 1) + 1
+        start = self.output.rfind("\n", 0, match.start()) + 1
         return self.output[start:].partition("\n")[0].strip()
 
 
@@ -132,15 +129,11 @@ class Row:
                 return "**FAILS**: no " + "; no ".join(map(repr, self.lacks))
             case "missing":
                 return f"**missing**: {self.of.missing}"
-            case "trained":
-                counts = ", ".join(f"{count} {word}" for word, count in sorted(self.outcomes.items()))
-                return f"trained: {counts}" + (
-                    f"; differs, because {self.of.differs}" if self.of.differs else ""
-                )
             case "differs":
                 return f"differs, because {self.of.differs}"
             case status:
-                return status + (f": {self.of.differs}" if self.of.differs else "")
+                counts = (f"{count} {word}" for word, count in sorted(self.outcomes.items()))
+                return ": ".join(filter(None, (status, ", ".join(counts), self.of.differs)))
 
     @property
     def complaint(self) -> str:
@@ -150,7 +143,7 @@ class Row:
     @property
     def result(self) -> str:
         """The last line that was to be found."""
-        line = (self.lines or ["–"])[-1]
+        line = (self.lines or [""])[-1]
         return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
