@@ -143,6 +143,12 @@ def test_the_conjecture_and_the_correction_stand_where_they_are_met() -> None:
         )
 
 
+@pytest.mark.parametrize(("d_k", "verdict"), [(8, "CANNOT"), (9, "OPEN")])  # messages of 9 and of 10 bits
+def test_two_sparse_layers_are_ruled_out_up_to_nine_bits_and_open_from_ten(d_k: int, verdict: str) -> None:
+    said = limen("decide", "two_sum(n=2^20,M=2^60)", f"2*block_sparse(h=1,d=1,d_k={d_k},B=32,k=1,p=1)").stdout
+    assert said.startswith(verdict) and "whether the limit itself holds there is open" in said
+
+
 def test_which_precision_would_do_is_said() -> None:
     result = limen("decide", "two_sum(n=1024,M=4096)", "softmax(h=1,d=3)")
     assert "float64 would do: write p=64" in result.stdout
