@@ -1,12 +1,15 @@
 """docs/coverage.md: every statement of the sources, the command that shows it, and what the command gives
 now.
 
-Runs the commands of docs/coverage.toml, each once.  A row works if its command ends with the code that is
-expected and prints all that must be found; nothing else says so.  Exit 1 if a row does not, or is missing.
+Runs the commands of docs/coverage.toml, each once, and keeps what they printed in docs/coverage.json.  With
+words: only the rows whose place, quote or command has one of them; the others stay as they were printed last.
+The status of a row is computed from what its command printed.  Exit 1 if a row FAILS; what is missing is
+counted at the head of the page.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -17,14 +20,25 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parent.parent
-ROWS, PAGE = HOUSE / "docs" / "coverage.toml", HOUSE / "docs" / "coverage.md"
-_WORDS, _LONGEST, _SECONDS = 10, 160, 300  # words of a quote; letters of a result; a command's time
-WORKS, DIFFERS, TRAINED = "works", "differs", "belongs to training"
-MISSING, FAILS = "missing", "FAILS"
+ROWS, PAGE, PRINTED = (HOUSE / "docs" / f"coverage.{kind}" for kind in ("toml", "md", "json"))
+_WORDS, _LONGEST, _SECONDS = 10, 160, 900  # words of a quote; letters of a result; a command's time
+STATUSES = {
+    "works": "the command printed what the statement says",
+    "differs": "the command shows another result than the source's, or only a part of it; the row says which",
+    "argued": "what was printed says itself that it is argued and not checked by the kernel",
+    "trained": "measured by training; an observation beside its control, never a proof",
+    "open": "neither shown nor refuted: the verdict is OPEN, or all that was measured allows no statement",
+    "missing": "nothing here shows it",
+    "FAILS": "the command did not print what it must",
+}
+_ARGUED = r"argued\b.*\bnot checked(?! \(0\))"  # a table counts its argued cells, and (0) is none
+_OPEN = r"^ *OPEN\b"
+_OUTCOMES = "NOT LEARNED", "LEARNED", "no statement"  # in this order: the first is in the second
+_TOOK = re.compile(r" in \d+\.\d+s\b.*")  # pytest's time, which is another one each time
 
 
 @dataclass(frozen=True)
@@ -37,15 +51,15 @@ class Statement:
     says: str
     run: str = ""
     shows: tuple[str, ...] = ()
+    missing: str = ""  # what would show it: where there is no command
     differs: str = ""  # why the result is another one than the source's
-    training: str = ""  # what of training or practice shows it
     exit: int = 0
 
     def __post_init__(self) -> None:
         if len(self.quote.split()) > _WORDS:
             raise SystemExit(f"{self.place}: {self.quote!r} quotes more than {_WORDS} words")
-        if self.run and not self.shows:
-            raise SystemExit(f"{self.place}: {self.quote!r} says not what its command must show")
+        if not bool(self.run) == bool(self.shows) != bool(self.missing):
+            raise SystemExit(f"{self.place}: {self.quote!r} has neither run and shows, nor missing alone")
 
 
 @dataclass(frozen=True)
@@ -54,21 +68,14 @@ class Ran:
 
     output: str
     code: int
-    seconds: float
 
     def found(self, pattern: str) -> str | None:
         """The line of the output in which the pattern is found."""
         match = re.search(pattern, self.output, re.MULTILINE)
-        return (
-            match
-            and self.output[
-                self.output.rfind("\n", 0, match.start() + 1) + 1 : _end(self.output, match.start() + 1)
-            ].strip()
-        )
-
-
-def _end(text: str, at: int) -> int:
-    return text.find("\n", at) if "\n" in text[at:] else len(text)
+        if match is None:
+            return None
+        start = self.output.rfind("\n", 0, match.start()) + 1
+        return self.output[start:].partition("\n")[0].strip()
 
 
 @dataclass(frozen=True)
@@ -81,40 +88,62 @@ class Row:
     @property
     def lacks(self) -> list[str]:
         """What was expected and not found."""
-        if self.ran is None:
+        if not self.of.run:
             return []
-        code = [] if self.ran.code == self.of.exit else [f"exit {self.ran.code}, not {self.of.exit}"]
+        if self.ran is None:
+            return ["not run yet"]
+        code = [] if self.ran.code == self.of.exit else [f"exit {self.of.exit}: it was {self.ran.code}"]
         return [*code, *(pattern for pattern in self.of.shows if self.ran.found(pattern) is None)]
 
     @property
+    def lines(self) -> list[str]:
+        """The lines that were to be found, in the order of `shows`."""
+        return [] if self.ran is None else list(filter(None, map(self.ran.found, self.of.shows)))
+
+    @property
+    def outcomes(self) -> Counter[str]:
+        """How often the lines that were to be found say LEARNED, NOT LEARNED or no statement."""
+        said = (next((word for word in _OUTCOMES if word in line), None) for line in self.lines)
+        return Counter(word for word in said if word)
+
+    @property
     def status(self) -> str:
+        """A key of STATUSES, from the output alone but for `missing` (no command) and `differs`."""
         if self.lacks:
-            return FAILS
-        if self.of.training:
-            return TRAINED
+            return "FAILS"
         if self.ran is None:
-            return MISSING
-        return DIFFERS if self.of.differs else WORKS
+            return "missing"
+        if self.ran.found(_ARGUED):
+            return "argued"
+        if self.outcomes:
+            return "trained" if set(self.outcomes) - {"no statement"} else "open"
+        if self.ran.found(_OPEN):
+            return "open"
+        return "differs" if self.of.differs else "works"
 
     @property
     def said(self) -> str:
         """The status in words."""
         match self.status:
             case "FAILS":
-                return "**FAILS**: " + "; ".join(f"no {lack!r}" for lack in self.lacks)
+                return "**FAILS**: no " + "; no ".join(map(repr, self.lacks))
+            case "missing":
+                return f"**missing**: {self.of.missing}"
             case "differs":
                 return f"differs, because {self.of.differs}"
-            case "belongs to training":
-                return f"belongs to training: {self.of.training}"
             case status:
-                return status
+                counts = (f"{count} {word}" for word, count in sorted(self.outcomes.items()))
+                return ": ".join(filter(None, (status, ", ".join(counts), self.of.differs)))
+
+    @property
+    def complaint(self) -> str:
+        """Which row fails, its command, and what it lacks."""
+        return "\n    no ".join([f"FAILS: {self.of.place}: “{self.of.quote}”\n  {self.of.run}", *self.lacks])
 
     @property
     def result(self) -> str:
-        """The first line that was to be found."""
-        if self.ran is None or not self.of.shows:
-            return "–"
-        line = next(filter(None, map(self.ran.found, reversed(self.of.shows))), "–")
+        """The last line that was to be found."""
+        line = (self.lines or [""])[-1]
         return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
@@ -129,13 +158,13 @@ def statements() -> tuple[dict[str, str], list[Statement]]:
 
 def ran(commands: str) -> Ran:
     """Runs commands one after the other, as long as they end with 0; `&&` stands between them."""
-    output, code, seconds = "", 0, 0.0
+    output, code = "", 0
     for command in commands.split(" && "):
         one = _ran(command)
-        output, code, seconds = output + one.output, one.code, seconds + one.seconds
+        output, code = output + one.output, one.code
         if code:
             break
-    return Ran(output, code, seconds)
+    return Ran(output, code)
 
 
 def _ran(command: str) -> Ran:
@@ -143,21 +172,20 @@ def _ran(command: str) -> Ran:
     name, *arguments = shlex.split(command)
     program = Path(sys.executable).parent / name
     environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"}
-    start = time.monotonic()
     try:
         done = subprocess.run(
             [program, *arguments],
             cwd=HOUSE,
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            capture_output=True,
             text=True,
             timeout=_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return Ran(f"not done after {_SECONDS} s", -1, _SECONDS)
-    return Ran(done.stdout, done.returncode, time.monotonic() - start)
+        return Ran(f"not done after {_SECONDS} s", -1)
+    errors = done.stderr if done.returncode else ""  # else it is progress, another one each time
+    return Ran(_TOOK.sub("", done.stdout) + errors, done.returncode)
 
 
 def all_ran(commands: Iterable[str]) -> dict[str, Ran]:
@@ -165,12 +193,16 @@ def all_ran(commands: Iterable[str]) -> dict[str, Ran]:
     once, results = list(dict.fromkeys(commands)), dict[str, Ran]()
     (HOUSE / "build" / "coverage").mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        running = {pool.submit(ran, command): command for command in once}
+        start, running = time.monotonic(), {pool.submit(ran, command): command for command in once}
         for i, done in enumerate(as_completed(running), 1):
-            command = running[done]
-            results[command] = done.result()
-            print(f"{i}/{len(once)}  {results[command].seconds:5.1f} s  {command}", flush=True)
+            results[running[done]] = done.result()
+            print(f"{i}/{len(once)}  after {time.monotonic() - start:3.0f} s  {running[done]}", flush=True)
     return results
+
+
+def printed() -> dict[str, Ran]:
+    """What each command printed when it was run last."""
+    return {command: Ran(**one) for command, one in json.loads(PRINTED.read_text()).items()}
 
 
 def _cell(text: str) -> str:
@@ -184,15 +216,15 @@ def _code(text: str) -> str:
 def page(sources: dict[str, str], rows: list[Row]) -> str:
     """The page: how many of each status, then a table a source."""
     counts = Counter(row.status for row in rows)
-    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in (WORKS, DIFFERS, TRAINED, MISSING, FAILS))
     lines = [
         "# What the sources say, and what shows it here",
         "",
-        "Made by `make coverage` from [coverage.toml](coverage.toml): every command below was run, "
-        "and a row works only if",
-        "its command printed what it must. At most ten words of a source are quoted.",
+        f"{len(rows)} statements: {', '.join(f'{counts[status]} {status}' for status in STATUSES)}.",
         "",
-        f"{len(rows)} statements: {kinds}.",
+        "Made by `make coverage` from [coverage.toml](coverage.toml): every command below was run, and the",
+        "status is computed from what it printed. At most ten words of a source are quoted.",
+        "",
+        *(f"* **{status}**: {meaning}" for status, meaning in STATUSES.items()),
     ]
     for name, title in sources.items():
         lines += [
@@ -209,17 +241,26 @@ def page(sources: dict[str, str], rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
+def main(words: list[str]) -> int:
     sources, asked = statements()
-    results = all_ran(row.run for row in asked if row.run)
+    chosen = [
+        row
+        for row in asked
+        if not words or any(word in f"{row.place} {row.quote} {row.run}" for word in words)
+    ]
+    results = (printed() if words else {}) | all_ran(row.run for row in chosen if row.run)
+    results = {row.run: results[row.run] for row in asked if row.run in results}
+    PRINTED.write_text(
+        json.dumps({run: asdict(one) for run, one in results.items()}, indent=1, ensure_ascii=False) + "\n"
+    )
     rows = [Row(row, results.get(row.run)) for row in asked]
     PAGE.write_text(page(sources, rows))
-    short = [row for row in rows if row.status in (MISSING, FAILS)]
-    for row in short:
-        print(f"{row.status}: {row.of.place}: “{row.of.quote}” {'; '.join(row.lacks)}")
-    print(f"{PAGE}: {len(rows)} statements, {len(rows) - len(short)} shown")
-    return 1 if short else 0
+    for row in rows:
+        if row.lacks:
+            print(row.complaint)
+    print(f"{PAGE}: {len(rows)} statements, {dict(Counter(row.status for row in rows))}")
+    return 1 if any(row.lacks for row in rows) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

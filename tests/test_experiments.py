@@ -140,6 +140,10 @@ def test_results_are_queried_and_exported(tmp_path: Path) -> None:
     assert RunReport.__struct_fields__ == tuple(COLUMNS)
     said = query(table, "select cell, learned from runs where accuracy < 0.5")
     assert said == [{"cell": "small", "learned": "not_learned"}]
+    said = query(
+        table, "select distinct (spec->>'batch')::int as batch, shifts->>'needle' as needle from runs"
+    )
+    assert said == [{"batch": 16, "needle": None}]
     for path in (tmp_path / "runs.parquet", tmp_path / "runs.csv"):
         export(table, path)
         import duckdb

@@ -177,6 +177,19 @@ def test_state_bits_of_the_papers() -> None:
 # Implementations that nobody here wrote
 
 
+def test_linear_attention_is_the_recurrence_of_the_slides() -> None:
+    """S_i = S_{i-1} + φ(Kx_i) ⊗ Vx_i, Z_i = Z_{i-1} + φ(Kx_i), y_i = S_iᵀφ(Qx_i) / Z_iᵀφ(Qx_i)."""
+    mixer, x = Linear(h=1, d=3), inputs(2, N)
+    w = generic(mixer)
+    q, k, v = (x @ w[name] for name in "QKV")
+    q, k = (torch.nn.functional.elu(features) + 1 for features in (q, k))
+    S, Z, y = torch.zeros(2, 3, 3, dtype=F64), torch.zeros(2, 3, dtype=F64), []
+    for i in range(N):
+        S, Z = S + k[:, i, :, None] * v[:, i, None, :], Z + k[:, i]
+        y.append(torch.einsum("bk,bkd->bd", q[:, i], S) / (q[:, i] * Z).sum(-1, keepdim=True))
+    assert_equal(mixer.mix(w, x), torch.stack(y, 1) @ w["O"])
+
+
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_softmax_is_torchs_attention(bidirectional: bool) -> None:
     mixer, x = Softmax(h=2, d=3, bidirectional=bidirectional), inputs(2, N)

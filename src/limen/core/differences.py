@@ -145,8 +145,9 @@ DIFFERENCES = (
         "ye2026",
         "slide “Lower Bound: Sparse Attention Cannot Solve 2-Sum”",
         "If 2^{Hdp} < C(n,B)",
-        "Here blocks may have different maps, and there may be several layers. A message is a key and a"
-        " value, h(d_k+d)p bits; the slide writes Hdp.",
+        "Here blocks may have different maps. For more than one layer only a weaker inequality is proved; "
+        "whether the limit itself holds there is open. A message is a key and a value, h(d_k+d)p bits; the "
+        "slide writes Hdp.",
         ("two_sum",),
         "block-sparse layers",
     ),

@@ -88,7 +88,8 @@ CLAIMS: dict[tuple[str, str], PaperClaim] = {
         CANNOT,
         "[ye2026]",
         "Ω(B log n)",
-        note="They have one layer with one map for all blocks; ours allows different maps, and more layers.",
+        note="They have one layer with one map for all blocks; ours allows different maps. For more layers "
+        "only a weaker inequality is proved.",
     ),
     ("hybrid", "composition"): PaperClaim(CANNOT, "[ye2026]", "Ω(poly n)"),
     ("full_1", "composition"): PaperClaim(CANNOT, "[chen2025]"),

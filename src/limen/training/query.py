@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from limen.core.errors import BadInput
 from limen.core.folder import ready_file
 from limen.core.measurement import Outcome
 from limen.training.reports import RunReport
+from limen.training.spec import Spec
 
 COLUMNS = {
     "experiment": "VARCHAR",
@@ -31,7 +33,9 @@ COLUMNS = {
     "provable": "BOOLEAN",
     "control": "VARCHAR",
     "learned": "VARCHAR",
-    "versions": "VARCHAR",  # JSON
+    "shifts": "VARCHAR",  # JSON, as are the next two: shifts->>'needle'
+    "spec": "VARCHAR",
+    "versions": "VARCHAR",
     "seconds": "DOUBLE",
     "date": "VARCHAR",
     "digest": "VARCHAR",
@@ -77,6 +81,6 @@ def _filled(rows: Iterable[RunReport]) -> Any:
 
 
 def _value(value: Any) -> Any:
-    if isinstance(value, dict):
-        return json.dumps(value, sort_keys=True)
+    if isinstance(value, dict | Spec):
+        return msgspec.json.encode(value, order="sorted").decode()
     return value.value if isinstance(value, Outcome) else value

@@ -14,6 +14,7 @@ from limen.core.report import Report
 from limen.training.judged import JudgedCell, Section
 from limen.training.recipes import Recipe
 from limen.training.run import RunResult
+from limen.training.spec import Spec
 from limen.training.sweep import Swept
 
 THRESHOLD = 0.99  # what a single run must reach to count as learned
@@ -40,6 +41,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     provable: bool
     control: str | None
     learned: Outcome
+    shifts: dict[str, float]  # accuracies on other distributions, where they were asked for
+    spec: Spec  # everything that decided it
     versions: dict[str, str]
     seconds: float
     date: str
@@ -242,6 +245,8 @@ def _run(name: str, one: JudgedCell, run: RunResult) -> RunReport:
         provable=m.provable,
         control=one.cell.control,
         learned=one.outcome,
+        shifts=run.shifts,
+        spec=run.spec,
         versions=dict(m.versions),
         seconds=run.made.cpu_seconds,
         date=run.made.date,

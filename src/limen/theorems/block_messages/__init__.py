@@ -1,5 +1,5 @@
 """Block-sparse attention misses what a block's message leaves out:
-2-Sum costs B·log₂M bits per block.
+2-Sum costs one layer B·log₂M bits per block.
 """
 
 from __future__ import annotations
