@@ -149,9 +149,9 @@ def test_two_sparse_layers_are_ruled_out_up_to_nine_bits_and_open_from_ten(d_k: 
     assert said.startswith(verdict) and "whether the limit itself holds there is open" in said
 
 
-def test_which_precision_would_do_is_said() -> None:
+def test_in_which_precision_a_construction_has_a_margin_is_said() -> None:
     result = limen("decide", "two_sum(n=1024,M=4096)", "softmax(h=1,d=3)")
-    assert "float64 would do: write p=64" in result.stdout
+    assert "in float64 (p=64) it gives one, which was not checked here" in result.stdout
 
 
 def test_both_author_lists_of_the_first_paper_are_noted() -> None:

@@ -89,14 +89,14 @@ def evidence(offered: Offer, architecture: Architecture) -> Accepted | Argued | 
 
 
 def _wider(offered: Offer) -> str:
-    """Which format would do, by the construction's own proof, if one does."""
+    """In which wider format the construction's own proof gives a margin; the kernel is not asked."""
     if offered.encoder:
         return ""
     wider = sorted((bits, name) for bits, name in _FORMATS.items() if bits > _bits(offered.precision))
     for bits, name in wider:
         if offered.construction.margin(Precision.parse(name)) is not None:
-            return f"; {name} would do: write p={bits}"
-    return "; no format up to 64 bits does"
+            return f"; in {name} (p={bits}) it gives one, which was not checked here"
+    return "; nor in any format up to 64 bits"
 
 
 def _bits(precision: str) -> int:
