@@ -159,7 +159,7 @@ def report(found: Design) -> DesignReport:
         )
         for row in affordable
     )
-    prices = [priced.cost for priced in found.looked_at]
+    prices = found.looked_at
     return DesignReport(
         tasks=tuple(map(str, wish.tasks)),
         context=wish.context,
