@@ -214,11 +214,13 @@ def side_by_side(said: Sequence[AuditReport]) -> list[str]:
     ]
     head = f"{first.context:,} tokens, {plural(first.sequences, 'sequence')}, engine {first.engine}"
     strips = [f"{one.name}: {one.strip[:WIDTH]}" for one in said]
+    numbers = [f"{one.name}, precision: {_precision(one)}" for one in said]
     reasons = [f"FAILS: {one.name}: {reason}" for one in said for reason in one.failures]
     used = {letter for one in said for letter in one.strip}
     return [
         head,
         *table,
+        *numbers,
         HOPS,
         *reasons,
         *strips,
