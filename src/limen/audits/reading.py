@@ -252,7 +252,7 @@ class Audit(Result):
 
     @property
     def missing(self) -> int | None:
-        """Bytes of memory that would have to be added for the cache to fit beside the weights; None: it does."""
+        """Bytes of memory that the cache lacks beside the weights; None where it fits."""
         if self.room is None or self.fits:
             return None
         return self.cache_bytes + (self.block_bytes or 0) - self.room

@@ -164,7 +164,11 @@ def _orders(F: int, n: int) -> list[tuple[int, int | None]]:
     With the last come the places that they have without it.
     """
     plain = _spread(F, n)
-    orders: list[tuple[int, int | None]] = [(plain, None), ((1 << F) - 1, None), ((1 << F) - 1 << n - F, None)]
+    orders: list[tuple[int, int | None]] = [
+        (plain, None),
+        ((1 << F) - 1, None),
+        ((1 << F) - 1 << n - F, None),
+    ]
     return [*orders, (_spread(F, n - 1) << 1, plain)] if 0 < F < n else orders
 
 

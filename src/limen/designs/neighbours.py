@@ -23,7 +23,7 @@ class Neighbour(NamedTuple):
 
 
 def neighbours(architecture: Architecture) -> Iterator[Neighbour]:
-    """One full layer less, no full layer, recurrences late, windows for full layers; as many layers as here."""
+    """One full layer less, no full layer, recurrences late, windows for full layers; as many layers."""
     layers = architecture.layers
     full, thin = _parted(layers)
     if not full:
