@@ -14,6 +14,7 @@ from test_cli import LIMEN, limen
 from limen.audits import Request, architecture_of, audit, load
 from limen.core.architecture import Architecture
 from limen.core.errors import BadInput
+from limen.core.quantities import in_bytes
 from limen.core.verdict import Answer
 from limen.decisions import decide
 from limen.families import FAMILIES
@@ -212,6 +213,26 @@ def test_what_fits_beside_the_weights_is_the_most_that_does() -> None:
     )
     said = audit({"model_type": "rwkv7"}, "x", Request(memory=GIB, weights=GIB // 2))
     assert said.room == GIB // 2 and said.longest_context == 2**40
+
+
+@pytest.mark.parametrize("engine", ["minimal", "vllm"])
+@pytest.mark.parametrize(("memory", "sequences"), [(24, 1), (150, 1), (163, 8)])
+def test_what_does_not_fit_says_how_much_is_missing_and_what_would(
+    memory: int, sequences: int, engine: str
+) -> None:
+    path = str(CONFIGS / "qwen3_next_80b.json")
+    asked = Request(context=2**17, memory=memory * GIB, sequences=sequences, engine=engine)
+    found = audit(*load(path), asked)
+    assert found.fits is False and found.missing is not None
+    enough = memory * GIB + found.missing
+    assert found.asking(memory=enough).fits and not found.asking(memory=enough - 1).fits
+    (said,) = found.failures
+    assert said.startswith(f"{in_bytes(found.missing)} short: weights of 148.4 GiB and a cache of ")
+    assert f"{enough:,} bytes of memory would do" in said
+    assert ("the weights alone do not" in said) is (found.weights_bytes > memory * GIB)
+    if most := found.longest_context:
+        assert f"a context of at most {most:,} tokens does" in said
+        assert found.asking(context=most).fits and not found.asking(context=most + 1).fits
 
 
 def test_a_gate_fails_with_its_reason(tmp_path: Path) -> None:

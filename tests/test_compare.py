@@ -1,14 +1,21 @@
 """Stacks side by side: bytes as `show` counts them, hops as `depth` does, verdicts as `decide` says."""
 
+import json
+import shlex
+from pathlib import Path
+
 import pytest
+from test_cli import limen as run
 
 import limen
+from limen.audits import Request, audit, load
 from limen.comparisons import compare
 from limen.core.errors import BadInput
 from limen.core.quantities import plural
 from limen.core.verdict import Answer
 from limen.render.compare import lines_of
 
+CONFIG = Path(__file__).parents[1] / "examples/configs/qwen3_next_80b.json"
 TWELVE = "4*(3*gated_delta(h=1,d=64),softmax(h=4,d=128))"
 SIX = "2*(7*gated_delta(h=1,d=64),softmax(h=4,d=128))"
 
@@ -22,6 +29,33 @@ def test_half_the_full_layers_save_half_the_cache_and_cost_a_thinking_token() ->
     )
     assert [(c.first, c.last, c.steps) for c in said.chains] == [(3, 4, (0, 1))]
     assert f"B needs {plural(1, 'thinking token')}" in "\n".join(lines_of(said))
+
+
+def test_a_config_has_the_bytes_that_audit_prints_and_every_number_says_its_precision() -> None:
+    found = audit(*load(str(CONFIG)), Request(context=2**17))
+    text = "12*(3*gated_delta(h=32,d=128,c=4),softmax(h=16,kv_heads=2,d=256))"
+    model, half, full = compare([str(CONFIG), text, text.replace("c=4", "c=4,p=32")], 2**17, ["eva"]).stacks
+    assert (model.fixed_bytes, model.cache_bytes) == (found.state_bytes, found.cache_bytes)
+    assert (model.growing_in, model.fixed_in) == ("bfloat16", "float32 and bfloat16")
+    assert (half.growing_in, half.fixed_in, full.fixed_in) == ("16 bits", "16 bits", "32 bits")
+    assert full.fixed_bytes == 2 * half.fixed_bytes  # convolutions too; a model keeps these in 16 bits
+    assert half.fixed_bytes < model.fixed_bytes < full.fixed_bytes
+    shown = "\n".join(lines_of(compare([str(CONFIG), text], 2**17, ["eva"])))
+    assert "float32 and bfloat16  " in shown and shown.count("each number in") == 2
+
+
+def test_the_example_of_the_help_shows_what_one_can_and_the_other_cannot() -> None:
+    help_ = " ".join(run("compare", "--help").stdout.split())
+    example = help_.partition("Example: limen ")[2].partition(" Arguments")[0]
+    said = json.loads(run(*shlex.split(example), "--json").stdout)
+    answers = {tuple(one["verdict"] for one in task["answers"]) for task in said["tasks"]}
+    assert ("can", "cannot") in answers
+
+
+def test_the_length_of_its_texts_stands_beside_a_task() -> None:
+    said = compare([TWELVE, SIX], 4096, ["composition(m=16,n1=4)"])
+    assert said.tasks[0].tokens == 82
+    assert any("composition(m=16,n1=4)  82 tokens" in line for line in lines_of(said))
 
 
 def test_the_first_chain_that_parts_them_is_decided_as_decide_says() -> None:

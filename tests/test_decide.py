@@ -32,6 +32,12 @@ def test_every_theorem_of_the_design_exists() -> None:
     assert set(THEOREMS.split()) == set(ids("theorems"))
 
 
+def test_the_length_of_the_texts_stands_below_the_verdict() -> None:
+    hybrid = "2*linear(h=8,d=64),softmax(h=8,d=128,d_k=256,p=32),2*linear(h=8,d=64)"
+    lines = limen("decide", "composition(m=25130197,n1=26)", hybrid).stdout.splitlines()
+    assert lines[0].startswith("CANNOT") and lines[1] == "  678,515,321 tokens"
+
+
 FULL = "3*softmax(h=8,d=128,d_k=256,p=32)"
 
 

@@ -1,6 +1,7 @@
 """Designs: costs that a run shows, a front that nothing beats, and theorems that anyone can check again."""
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -25,6 +26,7 @@ from limen.decisions import decide
 from limen.designs import Wish, design
 from limen.designs.candidates import candidates, full_layers, letter, thin_layers
 from limen.designs.cost import Cost, cache_bits, cost, mixing, projections
+from limen.designs.neighbours import neighbours
 from limen.designs.search import FrontRow, Judged, Killed, fates, judge, with_row
 from limen.designs.tally import LEVELS, ONE, SEEN, Tally, blocks, finished, latest, opened, own
 from limen.designs.verdicts import Standing
@@ -181,6 +183,70 @@ def test_what_is_not_on_the_front_is_ruled_out_or_beaten() -> None:
             seen += 1
             assert any(dominates(other, row) for other in found.front), row
     assert seen > 50
+
+
+@pytest.mark.parametrize(
+    ("tasks", "context", "layers", "width", "budget"),
+    [
+        (["eva", "composition(L=7,m=4)"], 512, 12, 64, None),  # 7 full layers: between 6 and 8
+        (["eva", "composition(L=5,m=4)"], 512, 9, 128, 1_000_000),
+        (["composition(m=16,n1=4)"], 128, 6, 64, None),  # also a stack of full layers alone
+        (["eva", "equality"], 1024, 8, 256, None),
+        (["sparse_average", "index"], 2048, 5, 256, 500_000),
+        (["recall"], 4096, 12, 512, None),
+        (["eva"], 4096, 24, 2048, 20_000_000),
+    ],
+)
+def test_no_neighbour_of_a_listed_stack_is_better(
+    tasks: list[str], context: int, layers: int, width: int, budget: int | None
+) -> None:
+    wish = Wish.parse(tasks, context, layers, width, budget)
+    found = design(wish)
+    assert found.affordable
+    for row in found.front:
+        for near in neighbours(row.architecture):
+            assert len(near.architecture.layers) == layers
+            price = cost(near.architecture, width, context)
+            other = judge(wish.tasks, near.architecture, price)
+            if isinstance(other, FrontRow) and dominates(other, row):
+                assert (other.cost, other.standings) == (row.cost, row.standings), near
+
+
+def test_as_many_full_layers_as_hops_are_the_least_that_chain_them() -> None:
+    """Seven hops behind a recurrence take seven full layers (κ = F); six chain too few."""
+    wish = Wish.parse(["eva", "composition(L=7,m=4)"], 512, layers=12, width=64, budget=None)
+    able = [row for row in design(wish).front if set(row.standings) == {Standing.CAN}]
+    full = [sum(letter(layer) in "FH" for layer in row.architecture.layers) for row in able]
+    assert able and set(full) == {7}
+
+
+def numbers_in(svg: str) -> dict[str, set[str]]:
+    """Each stack of a picture, and the numbers that it has there."""
+    found: dict[str, set[str]] = {}
+    for mark in re.findall(r"<g><title>(.*?)</title>(.*?)</g>", svg):
+        found.setdefault(mark[0], set()).update(re.findall(r">(\d+)</text>", mark[1]))
+    return found
+
+
+@pytest.mark.parametrize("budget", [(), ("--budget", "200000"), ("--budget", "1000")])
+def test_a_stack_has_the_same_number_in_the_picture_as_in_the_text(
+    tmp_path: Path, budget: tuple[str, ...]
+) -> None:
+    path, wish = tmp_path / "front.svg", ("--task", "eva(n=1000)", "--context", "1024", *NARROW, *budget)
+    shown = limen("design", *wish, "--picture", str(path)).stdout
+    drawn = numbers_in(path.read_text())
+    listed = dict(re.findall(r"^ *(\d+)  .*\n +(\S*=\S*)$", shown, re.M))
+    assert listed and {stack: {number} for number, stack in listed.items()} == {
+        stack: numbers for stack, numbers in drawn.items() if numbers
+    }
+
+
+def test_the_picture_of_the_page_has_the_numbers_of_its_first_example() -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    shown = (docs / "design.md").read_text().partition("```console")[2].partition("Why nearby")[0]
+    listed = dict(re.findall(r"^ *(\d+)  .*\n +(\S*=\S*)$", shown, re.M))
+    drawn = {s: n for s, n in numbers_in((docs / "design.svg").read_text()).items() if n}
+    assert len(listed) == 10 and {stack: {number} for number, stack in listed.items()} == drawn
 
 
 def test_decide_agrees() -> None:

@@ -28,7 +28,7 @@ _CUT_OFF = """width => [...document.querySelectorAll("body *")].filter(
     e => e.getBoundingClientRect().right > width + 1 && !e.closest(".scroll, .inner, .pair")
 ).map(e => e.tagName + " " + e.textContent.slice(0, 40))"""
 # Cells whose words are wider than they are.
-_OUTSIDE = """[...document.querySelectorAll(".matrix td a span")].filter(
+_OUTSIDE = """[...document.querySelectorAll(".matrix td a span, .matrix td a small")].filter(
     e => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1
 ).map(e => e.parentElement.title)"""
 # Names in legends that end below their picture.

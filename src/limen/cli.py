@@ -435,7 +435,7 @@ def compare(
 
     It shows what each stack keeps, how many hops it chains, and which tasks only some of them can solve.
 
-    Example: limen compare "12*(3*linear,softmax)" "6*(7*linear,softmax)" --context 256k
+    Example: limen compare "2*(3*linear(h=8,d=64),softmax(h=8,d=64))" "8*linear(h=8,d=64)" --context 1M
     """
     from limen.comparisons import compare
     from limen.core import quantities

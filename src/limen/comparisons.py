@@ -7,11 +7,12 @@ trained model finds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from limen.audits import Request, audit, load
-from limen.core.architecture import Architecture
+from limen.core.architecture import Architecture, P
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
@@ -22,6 +23,7 @@ from limen.decisions import built, ruled_out
 from limen.depths import Certified, depth
 from limen.designs.cost import cache_bits
 from limen.designs.wish import sized
+from limen.hf.stack import Use
 from limen.stacks import is_text, stack_of
 from limen.tasks.composition import Composition
 
@@ -40,6 +42,8 @@ class ComparedStack(msgspec.Struct, frozen=True, kw_only=True):
     full_layers: int
     growing_bytes: int  # keys and values of every token
     fixed_bytes: int  # states, convolutions and windows
+    growing_in: str  # the precision in which these bytes are counted; empty where there are none
+    fixed_in: str
     hops: int
     hops_per_step: int
     certified: Certified
@@ -69,6 +73,7 @@ class ComparedTask(msgspec.Struct, frozen=True):
     """One task, by each of the stacks."""
 
     task: str
+    tokens: int  # of a text
     answers: tuple[OneAnswer, ...]
 
     @property
@@ -110,36 +115,61 @@ def compare(texts: Sequence[str], context: int, tasks: Iterable[str] = ()) -> Co
         context=context,
         stacks=sides,
         chains=_chains(sides),
-        tasks=tuple(ComparedTask(str(task), tuple(_answered(task, s) for s in stacks)) for task in asked),
+        tasks=tuple(
+            ComparedTask(str(task), task.length, tuple(_answered(task, stack) for stack in stacks))
+            for task in asked
+        ),
     )
 
 
 def _side(text: str, stack: Architecture, context: int) -> ComparedStack:
     found = depth(stack, far=False)
-    growing, fixed = _kept(text, stack, context)
+    kept = _written(stack, context) if is_text(text) else _audited(text, context)
     return ComparedStack(
         name=text,
         architecture=str(stack),
         layers=stack.depth,
         full_layers=sum(any(part.full for part in layer.parts) for layer in stack.layers),
-        growing_bytes=growing,
-        fixed_bytes=fixed,
+        growing_bytes=kept.growing,
+        fixed_bytes=kept.fixed,
+        growing_in=kept.growing_in,
+        fixed_in=kept.fixed_in,
         hops=found.hops,
         hops_per_step=found.hops_per_step,
         certified=found.certified,
     )
 
 
-def _kept(text: str, stack: Architecture, context: int) -> tuple[int, int]:
-    """Bytes that grow with the text, and bytes that do not; a model's own dtypes where it has a config."""
-    if not is_text(text):
-        found = audit(*load(text), Request(context=context))
-        return found.cache_bytes - found.state_bytes, found.state_bytes
-    bits = {True: 0, False: 0}
-    for layer in stack.layers:
-        for part in layer.parts:
-            bits[part.full] += cache_bits(part, context)
-    return -(-bits[True] // 8), -(-bits[False] // 8)
+class Kept(NamedTuple):
+    """Bytes that grow with the text and bytes that do not, and the precisions that they are counted in."""
+
+    growing: int
+    fixed: int
+    growing_in: str
+    fixed_in: str
+
+
+def _audited(path: str, context: int) -> Kept:
+    """A model's own dtypes: the bytes that `limen audit` prints."""
+    found = audit(*load(path), Request(context=context))
+    dtypes = {Use.RECURRENT: found.state_dtype, Use.CONVOLUTION: found.conv_dtype}
+    used = {
+        grows: [dtypes.get(kept.use, found.kv_dtype) for kept, _ in found.tensors if kept.grows is grows]
+        for grows in (True, False)
+    }
+    growing = found.cache_bytes - found.state_bytes
+    return Kept(growing, found.state_bytes, *(" and ".join(dict.fromkeys(used[g])) for g in (True, False)))
+
+
+def _written(stack: Architecture, context: int) -> Kept:
+    """A stack in its text form: the p bits of each part, 16 where none are said."""
+    bits, used = {True: 0, False: 0}, {True: set[str](), False: set[str]()}
+    for part in (part for layer in stack.layers for part in layer.parts):
+        bits[part.full] += cache_bits(part, context)
+        said = part.bits is not None and not part.full
+        used[part.full].add("bits as given" if said else f"{P if part.p is None else part.p} bits")
+    words = (" and ".join(sorted(used[grows])) for grows in (True, False))
+    return Kept(-(-bits[True] // 8), -(-bits[False] // 8), *words)
 
 
 def _chains(sides: Sequence[ComparedStack]) -> tuple[Chains, ...]:

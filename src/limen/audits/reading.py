@@ -19,6 +19,7 @@ from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.errors import BadInput
 from limen.core.folder import content_of
+from limen.core.quantities import in_bytes, plural
 from limen.core.report import Result
 from limen.core.strict_json import read_object
 from limen.core.task import Task
@@ -249,6 +250,13 @@ class Audit(Result):
         """Whether the cache has room beside the weights; one of vLLM's blocks is nobody's."""
         return None if self.room is None else self.cache_bytes + (self.block_bytes or 0) <= self.room
 
+    @property
+    def missing(self) -> int | None:
+        """Bytes of memory that the cache lacks beside the weights; None where it fits."""
+        if self.room is None or self.fits:
+            return None
+        return self.cache_bytes + (self.block_bytes or 0) - self.room
+
     @cached_property
     def longest_context(self) -> int | None:
         """The most tokens a sequence whose cache fits beside the weights."""
@@ -284,9 +292,8 @@ class Audit(Result):
             found.append(
                 f"the cache takes {self.cache_bytes:,} bytes; at most {request.max_cache:,} are allowed"
             )
-        if self.fits is False:
-            took = f"weights of {self.weights_bytes:,} and a cache of {self.cache_bytes:,} bytes"
-            found.append(f"{took} do not fit into {request.memory:,}")
+        if (missing := self.missing) is not None:
+            found.append(self._short_by(missing))
         for text in request.needs:
             task = Task.parse(text)
             if (evidence := ruled_out(task, self.stack.architecture)) is not None:
@@ -294,6 +301,22 @@ class Audit(Result):
                 assert isinstance(bound, Bound)  # nothing else rules out
                 found.append(f"{task} is ruled out by {bound.theorem}: {said_of(bound)}")
         return found
+
+    def _short_by(self, missing: int) -> str:
+        """What does not fit, what does in the memory that there is, and how much memory would do."""
+        memory, context = self.request.memory or 0, self.request.context
+        each = self.kv_bytes_per_late_token * self.request.sequences
+        rate = f" ({float(each):,.12g} bytes per token of context)" if each else ""
+        cache = f"a cache of {in_bytes(self.cache_bytes)}{rate}"
+        took = f"weights of {in_bytes(self.weights_bytes or 0)} and {cache}"
+        if most := self.longest_context:
+            inside = f"a context of at most {most:,} tokens does"
+        else:
+            inside = "the weights alone do not" if (self.room or 0) < 0 else "no context does"
+        if batch := self.largest_batch:
+            inside += f", and so do {plural(batch, 'sequence')} of {context:,} tokens"
+        enough = f"{memory + missing:,} bytes of memory would do (about {in_bytes(memory + missing)})"
+        return f"{in_bytes(missing)} short: {took} do not fit into {in_bytes(memory)}; {inside}; {enough}"
 
     @cached_property
     def remarks(self) -> list[str]:

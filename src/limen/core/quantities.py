@@ -122,6 +122,16 @@ def percent(share: float) -> str:
     return "100 %"
 
 
+def in_bytes(count: int) -> str:
+    """4.504 GiB."""
+    size, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB", "PiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:,.4g} {unit}"
+
+
 def plural(count: int, what: str) -> str:
     """1 layer, 2 layers."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

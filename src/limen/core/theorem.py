@@ -32,6 +32,8 @@ class Need:
     mixer: str
     inequality: str
     bits: int | None
+    order: str = ""  # where both its sides grow with the text: what it comes to in long ones
+    of: str = ""  # what that is the order of
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
 from limen.core.quantities import thought
 from limen.core.report import Report, Result
+from limen.core.task import Task
 from limen.core.theorem import Ceiling
 
 
@@ -76,6 +77,7 @@ class DecideReport(Report, frozen=True, kw_only=True, tag="limen/decide/1"):
     """A verdict as plain data."""
 
     task: str
+    tokens: int  # of a text
     architecture: str
     steps: int
     verdict: Answer
@@ -156,6 +158,7 @@ class Verdict(Result):
         task, architecture = self.asked or (self.task, self.architecture)
         return DecideReport(
             task=task,
+            tokens=Task.parse(self.task).length,
             architecture=architecture,
             steps=self.steps,
             verdict=self.answer,

@@ -31,7 +31,6 @@ from limen.mixers.window import Window
 HEAD_SIZES = (64, 128)
 STATES = (16, 64, 128)  # numbers a channel in Mamba-2
 WINDOWS = (512, 4096)
-COUNTS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)  # full layers; and all of them
 RELU = FeatureMap.named("relu")  # the feature map of the constructions
 
 LETTERS: dict[type[Mixer], str] = {
@@ -53,21 +52,54 @@ def letter(layer: Layer) -> str:
 
 
 class Candidate(NamedTuple):
-    """A stack; `plain` is the same without a linear layer put first, where one was."""
+    """A stack of n layers of two kinds, with a linear layer put first or not; spelt out when asked for."""
 
-    architecture: Architecture
-    plain: Architecture | None = None
+    full: Layer
+    thin: Layer
+    n: int
+    places: int  # bit i: layer i is a full one
+    first: Layer | None = None  # a linear layer instead of the first thin one
+    unshifted: int | None = None  # with it: the places of the same stack without
+
+    @property
+    def architecture(self) -> Architecture:
+        """All layers."""
+        layers = self._spelt(self.places)
+        return Architecture(layers if self.first is None else (self.first, *layers[1:]))
+
+    @property
+    def plain(self) -> Architecture | None:
+        """The same stack without the linear layer, where one was put first."""
+        return None if self.unshifted is None else Architecture(self._spelt(self.unshifted))
+
+    @property
+    def counts(self) -> list[tuple[Layer, int]]:
+        """How many layers it has of each kind."""
+        F, ahead = self.places.bit_count(), self.first is not None
+        kinds = [(self.full, F), (self.thin, self.n - F - ahead)]
+        return [*kinds, (self.first, 1)] if self.first is not None else kinds
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The same for two that spell the same stack."""
+        (full, F), (thin, rest), *_ = self.counts
+        other = thin if rest else self.first
+        return full if F else None, other, self.places, None if other == self.first else self.first
+
+    def _spelt(self, places: int) -> tuple[Layer, ...]:
+        return tuple(self.full if places >> i & 1 else self.thin for i in range(self.n))
 
 
 def candidates(wish: Wish) -> Iterator[Candidate]:
-    """Every stack once; of equal costs the plainer order first."""
+    """Every stack once, with every number of full layers; of equal costs the plainer order first."""
     seen = set()
-    counts = sorted({min(F, wish.layers) for F in (*COUNTS, wish.layers)})
-    for thin, full, F in product(thin_layers(wish), full_layers(wish), counts):
-        for candidate in _orders(full, thin, early_layer(wish.width), F, wish.layers):
-            if candidate.architecture not in seen:
-                seen.add(candidate.architecture)
-                yield candidate
+    orders = [places for F in range(wish.layers + 1) for places in _orders(F, wish.layers)]
+    for thin, full, (places, unshifted) in product(thin_layers(wish), full_layers(wish), orders):
+        first = None if unshifted is None else early_layer(wish.width)
+        candidate = Candidate(full, thin, wish.layers, places, first, unshifted)
+        if candidate.key not in seen:
+            seen.add(candidate.key)
+            yield candidate
 
 
 def thin_layers(wish: Wish) -> list[Layer]:
@@ -126,17 +158,20 @@ def shared(h: int, kv: int) -> int:
     return next(sets for sets in range(min(h, kv), 0, -1) if h % sets == 0)
 
 
-def _orders(full: Layer, thin: Layer, early: Layer, F: int, n: int) -> Iterator[Candidate]:
-    """F full layers among n: spread (TTTF …), all first, all last, spread behind a linear layer."""
-    plain = Architecture(_spread(full, thin, F, n))
-    yield Candidate(plain)
-    yield Candidate(Architecture((full,) * F + (thin,) * (n - F)))
-    yield Candidate(Architecture((thin,) * (n - F) + (full,) * F))
-    if 0 < F < n:
-        yield Candidate(Architecture((early, *_spread(full, thin, F, n - 1))), plain)
+def _orders(F: int, n: int) -> list[tuple[int, int | None]]:
+    """Places of F full layers among n: spread (TTTF …), all first, all last, spread behind a linear layer.
+
+    With the last come the places that they have without it.
+    """
+    plain = _spread(F, n)
+    orders: list[tuple[int, int | None]] = [
+        (plain, None),
+        ((1 << F) - 1, None),
+        ((1 << F) - 1 << n - F, None),
+    ]
+    return [*orders, (_spread(F, n - 1) << 1, plain)] if 0 < F < n else orders
 
 
-def _spread(full: Layer, thin: Layer, F: int, n: int) -> tuple[Layer, ...]:
+def _spread(F: int, n: int) -> int:
     """A full layer at the end of each of F stretches."""
-    ends = {(i + 1) * n // F - 1 for i in range(F)} if F else set()
-    return tuple(full if i in ends else thin for i in range(n))
+    return sum(1 << (i + 1) * n // F - 1 for i in range(F))

@@ -19,6 +19,8 @@ Heads that share keys and values (kv_heads < h) keep one set a group, and each s
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache, singledispatch
 from math import prod
 from typing import NamedTuple
@@ -58,8 +60,13 @@ class Cost(NamedTuple):
 
 def cost(architecture: Architecture, width: int, n: int) -> Cost:
     """Layers added up."""
-    layers = [_layer(layer, width, n) for layer in architecture.layers]
-    return Cost(*map(sum, zip(*layers, strict=True)))
+    return of_counts(Counter(architecture.layers).items(), width, n)
+
+
+def of_counts(counts: Iterable[tuple[Layer, int]], width: int, n: int) -> Cost:
+    """So many layers of each kind, in any order."""
+    priced = [[times * price for price in _layer(layer, width, n)] for layer, times in counts]
+    return Cost(*map(sum, zip(*priced, strict=True)))
 
 
 @cache

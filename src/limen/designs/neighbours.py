@@ -23,16 +23,15 @@ class Neighbour(NamedTuple):
 
 
 def neighbours(architecture: Architecture) -> Iterator[Neighbour]:
-    """One full layer less, no full layer, recurrences late, windows for full layers."""
+    """One full layer less, no full layer, recurrences late, windows for full layers; as many layers."""
     layers = architecture.layers
     full, thin = _parted(layers)
     if not full:
         return
-    instead = thin[-1:]  # what stands for a full layer that is left out, if there is another kind
-    last = max(i for i, layer in enumerate(layers) if layer in full)
-    if len(layers) > 1:
-        yield Neighbour("one full layer fewer", Architecture((*layers[:last], *instead, *layers[last + 1 :])))
     if thin:
+        last = max(i for i, layer in enumerate(layers) if layer in full)
+        fewer = Architecture((*layers[:last], thin[-1], *layers[last + 1 :]))
+        yield Neighbour("one full layer fewer", fewer)
         if len(full) > 1:
             yield Neighbour("no full layer", without_full(architecture))
         if (*full, *thin) != layers:

@@ -125,6 +125,7 @@ class DesignReport(Report, frozen=True, kw_only=True, tag="limen/design/1"):
     """All of it; the front within the budget, and beyond it the rest: each by evidence, then by cache."""
 
     tasks: tuple[str, ...]
+    tokens: tuple[int, ...]  # of a text of each task
     context: int
     layers: int
     width: int
@@ -148,6 +149,11 @@ class DesignReport(Report, frozen=True, kw_only=True, tag="limen/design/1"):
     def headline(self) -> str:
         return headline(self.tasks, len(self.front), self.looked_at)
 
+    @property
+    def numbered(self) -> tuple[PricedStack, ...]:
+        """The stacks that have the numbers 1, 2, … wherever this is shown."""
+        return self.front or (() if self.cheapest is None else (self.cheapest,))
+
 
 def report(found: Design) -> DesignReport:
     """The neighbours of what is affordable are judged here: that takes as long as the search."""
@@ -159,9 +165,10 @@ def report(found: Design) -> DesignReport:
         )
         for row in affordable
     )
-    prices = [priced.cost for priced in found.looked_at]
+    prices = found.looked_at
     return DesignReport(
         tasks=tuple(map(str, wish.tasks)),
+        tokens=tuple(task.length for task in wish.tasks),
         context=wish.context,
         layers=wish.layers,
         width=wish.width,

@@ -25,7 +25,7 @@ from limen.core.report import Result
 from limen.core.task import Task
 from limen.core.verdict import Answer, answer_of
 from limen.designs.candidates import Candidate, candidates
-from limen.designs.cost import Cost, cost
+from limen.designs.cost import Cost, cost, of_counts
 from limen.designs.neighbours import Neighbour, grouped, neighbours, smaller_states, without_full
 from limen.designs.verdicts import Standing, bound_of, built, hoped, ruled_out, shallow
 from limen.designs.wish import Wish
@@ -51,13 +51,6 @@ class Judged(NamedTuple):
         if self.incomplete:
             return Standing.INCOMPLETE
         return Standing.SHALLOW if self.shallow else Standing.OPEN
-
-
-class Priced(NamedTuple):
-    """A stack and its price."""
-
-    architecture: Architecture
-    cost: Cost
 
 
 @dataclass(frozen=True)
@@ -114,7 +107,7 @@ class Design(Result):
     """The front, cheapest cache first; what would be on it but for a theorem; what every stack needs."""
 
     wish: Wish
-    looked_at: tuple[Priced, ...]
+    looked_at: tuple[Cost, ...]  # the price of every stack
     front: tuple[FrontRow, ...]
     killed: tuple[Killed, ...]
     floors: tuple[Floor, ...]
@@ -156,7 +149,7 @@ def headline(tasks: Iterable[str], left: int, looked_at: int) -> str:
 
 def design(wish: Wish) -> Design:
     """Searches; nothing is random."""
-    priced = [(c, cost(c.architecture, wish.width, wish.context)) for c in candidates(wish)]
+    priced = [(c, of_counts(c.counts, wish.width, wish.context)) for c in candidates(wish)]
     priced.sort(key=lambda pair: pair[1])  # stable: of equal costs the plainer order first
     front: list[FrontRow] = []
     killed: list[Killed] = []
@@ -171,9 +164,8 @@ def design(wish: Wish) -> Design:
             killed.append(row)
         else:
             front = with_row(front, row)
-    looked_at = tuple(Priced(candidate.architecture, price) for candidate, price in priced)
     floors = tuple(filter(None, map(floor, wish.tasks)))
-    return Design(wish, looked_at, tuple(front), tuple(killed), floors)
+    return Design(wish, tuple(price for _, price in priced), tuple(front), tuple(killed), floors)
 
 
 def with_row(front: list[FrontRow], row: FrontRow) -> list[FrontRow]:
@@ -189,9 +181,12 @@ def _promising(wish: Wish, candidate: Candidate, price: Cost, front: list[FrontR
     A linear layer put first must be of use: let a task stand better, or escape a theorem.
     """
     hope = [hoped(task, candidate.architecture) for task in wish.tasks]
-    if (plain := candidate.plain) is not None and hope == [hoped(task, plain) for task in wish.tasks]:
-        return any(ruled_out(task, plain) for task in wish.tasks)
-    return not any(row.beats(price, hope) for row in front)
+    if any(row.beats(price, hope) for row in front):
+        return False
+    plain = candidate.plain
+    if plain is None or hope != [hoped(task, plain) for task in wish.tasks]:
+        return True
+    return any(ruled_out(task, plain) for task in wish.tasks)
 
 
 def judge(tasks: tuple[Task, ...], architecture: Architecture, price: Cost) -> FrontRow | Killed:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from limen.core.quantities import PRACTICAL, plural
+from limen.core.quantities import PRACTICAL, in_bytes, plural
 from limen.render.depth import HOPS, WORST
 from limen.render.depth import lines_of as depth_lines
-from limen.render.words import in_bytes, short
+from limen.render.words import short
 
 if TYPE_CHECKING:
     from limen.audits.report import AuditReport, BlockReport, LayerAudit, LimitReport
@@ -137,7 +137,8 @@ def _fit(said: AuditReport) -> list[tuple[str, str]]:
         return []
     if said.weights_bytes is None or said.room is None:
         return [("weights", f"not counted: {said.uncounted}; give them with --weights 15GiB")]
-    rows = [("weights", _exact(said.weights_bytes)), ("memory left", _exact(max(said.room, 0)))]
+    left = _exact(said.room) if said.room >= 0 else f"none: the weights alone lack {_exact(-said.room)}"
+    rows = [("weights", _exact(said.weights_bytes)), ("memory left", left)]
     most = said.longest_context or 0
     batch, n = said.largest_batch or 0, f"{said.context:,} tokens"
     many = f"no sequence of {n}" if not batch else f"at most {plural(batch, 'sequence')} of {n}"
@@ -213,11 +214,13 @@ def side_by_side(said: Sequence[AuditReport]) -> list[str]:
     ]
     head = f"{first.context:,} tokens, {plural(first.sequences, 'sequence')}, engine {first.engine}"
     strips = [f"{one.name}: {one.strip[:WIDTH]}" for one in said]
+    numbers = [f"{one.name}, precision: {_precision(one)}" for one in said]
     reasons = [f"FAILS: {one.name}: {reason}" for one in said for reason in one.failures]
     used = {letter for one in said for letter in one.strip}
     return [
         head,
         *table,
+        *numbers,
         HOPS,
         *reasons,
         *strips,

@@ -12,7 +12,7 @@ from limen.core.errors import BadInput
 from limen.core.folder import ready_file, write_whole
 from limen.render.audit import LETTERS, figures, lines_of
 from limen.render.svg import FORMS, drawn, element, line, picture_ready, rect, save_picture, text
-from limen.render.words import in_bytes, short
+from limen.render.words import short
 
 if TYPE_CHECKING:
     from limen.audits.report import AuditReport, CachePoint

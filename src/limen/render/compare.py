@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from limen.core.quantities import plural
+from limen.core.quantities import in_bytes, plural
 from limen.core.verdict import Answer
-from limen.render.words import in_bytes
 
 if TYPE_CHECKING:
     from limen.comparisons import Chains, ComparedStack, ComparedTask, CompareReport, OneAnswer
@@ -31,7 +30,9 @@ def _sizes(said: CompareReport, letters: Sequence[str]) -> list[tuple[str, ...]]
         ("layers", *(f"{s.layers:,}" for s in stacks)),
         ("layers that keep every token", *(f"{s.full_layers:,}" for s in stacks)),
         ("keys and values", *(in_bytes(s.growing_bytes) for s in stacks)),
+        ("  each number in", *(s.growing_in or "–" for s in stacks)),
         ("fixed-size state", *(in_bytes(s.fixed_bytes) for s in stacks)),
+        ("  each number in", *(s.fixed_in or "–" for s in stacks)),
         ("question-dependent hops, one pass", *(f"{s.hops:,}" for s in stacks)),
         ("hops that each thinking token adds", *(f"{s.hops_per_step:,}" for s in stacks)),
     ]
@@ -82,21 +83,30 @@ def _tasks(said: CompareReport, letters: Sequence[str]) -> list[str]:
     lines = []
     if differing:
         lines += ["They differ on"]
-        lines += _aligned([("", *letters), *(_row(task) for task in differing)])
-        lines += [f"  {line}" for task in differing for line in _bought(task, letters)]
+        lines += _aligned([("", "", *letters), *(_row(task) for task in differing)])
+        lines += [f"  {_id(task)}, {line}" for task in differing for line in _bought(task, letters)]
     else:
         lines += [f"No difference was found on {plural(len(said.tasks), 'task')}."]
     if same:
         lines += [
             "",
             "The same on",
-            *_aligned([(task.task, task.answers[0].verdict.upper()) for task in same]),
+            *_aligned([(*_asked(task), task.answers[0].verdict.upper()) for task in same]),
         ]
     return lines
 
 
 def _row(task: ComparedTask) -> tuple[str, ...]:
-    return (task.task, *(one.verdict.upper() for one in task.answers))
+    return (*_asked(task), *(one.verdict.upper() for one in task.answers))
+
+
+def _asked(task: ComparedTask) -> tuple[str, str]:
+    """The task, and how long its texts are."""
+    return task.task, plural(task.tokens, "token")
+
+
+def _id(task: ComparedTask) -> str:
+    return task.task.partition("(")[0]
 
 
 def _bought(task: ComparedTask, letters: Sequence[str]) -> list[str]:

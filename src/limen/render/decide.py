@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def lines_of(said: DecideReport) -> list[str]:
     """All of it."""
-    lines = [said.headline]
+    lines = [said.headline, f"  {many(said.tokens)} tokens"]
     if said.defaults:
         lines.append(f"  defaults, because these sizes were not given: {', '.join(said.defaults)}")
     lines.append(f"  {said.reason}")

@@ -32,14 +32,15 @@ def lines_of(said: DesignReport) -> list[str]:
     """All of it."""
     budget = "" if said.budget is None else f", at most {said.budget:,} bytes per sequence"
     size = f"{plural(said.layers, 'layer')} of width {said.width:,}, {plural(said.kv_heads, 'KV head')}"
+    wide = max(map(len, said.tasks))
     lines = [
-        f"{' and '.join(said.tasks)}",
+        *(f"{task:{wide}}  {plural(n, 'token')}" for task, n in zip(said.tasks, said.tokens, strict=True)),
         f"{size}, {said.context:,} tokens{budget}",
         *_floor(said),
         f"{said.looked_at:,} stacks compared",
         "",
     ]
-    lines += _front(said, said.front) if said.front else _nothing(said)
+    lines += _front(said, said.numbered) if said.front else _nothing(said)
     if neighbours := _neighbours(said.front):
         lines += ["", "Why nearby stacks fail", *neighbours]
     within = [one for one in said.ruled_out if said.budget is None or one.cache_bytes <= said.budget]
@@ -128,7 +129,7 @@ def _nothing(said: DesignReport) -> list[str]:
         lines.append(f"  No theorem says so, but {least}.")
     if said.cheapest is None:
         return [*lines, "  Larger stacks do not help: a theorem rules out all that were compared."]
-    return [*lines, "The smallest stack that is not ruled out", *_front(said, [said.cheapest])]
+    return [*lines, "The smallest stack that is not ruled out", *_front(said, said.numbered)]
 
 
 def _neighbours(rows: Sequence[PricedStack]) -> list[str]:

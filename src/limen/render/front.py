@@ -64,7 +64,7 @@ def front_picture(said: DesignReport) -> str:
         text(12, 42, f"{size}; {said.looked_at:,} stacks compared. All axes are logarithmic."),
         *_panel(said, 0, "decode: FLOPs of the last token", _decode),
         *_panel(said, _WIDTH + _APART, "prefill: FLOPs of all tokens", _prefill),
-        *_key(len(said.ruled_out)),
+        *_key(len(said.ruled_out), bool(said.budget)),
     ]
     return drawn(_LEFT + 2 * _WIDTH + _APART + 24, _TOP + _HEIGHT + 112, body, _STYLE, _DARK)
 
@@ -82,13 +82,14 @@ def _panel(said: DesignReport, shift: int, title: str, flops: Callable[[Price], 
     limits = [*(one.bytes for one in floors), *([said.budget] if said.budget else [])]
     x = _Axis.of([*(price.cache_bytes for price in said.prices), *limits], _LEFT + shift, _WIDTH)
     y = _Axis.of(map(flops, said.prices), _TOP + _HEIGHT, -_HEIGHT)
-    dots = {(round(x.at(p.cache_bytes), 1), round(y.at(flops(p)), 1)) for p in said.prices}
+    dots = {(round(x.at(p.cache_bytes)), round(y.at(flops(p)))) for p in said.prices}  # many fall together
     crosses = [(x.at(one.cache_bytes), y.at(flops(one))) for one in said.ruled_out]
     body = [
         *_axes(x, y, title),
         *(circle(a, b, 1.6, class_="other") for a, b in sorted(dots)),
         *(cross(a, b, class_="killed") for a, b in crosses),
-        *_numbered([*said.front, *said.beyond], x, y, flops),
+        *(_dot(row, x, y, flops) for row in said.beyond if row not in said.numbered),
+        *_numbered(said.numbered, x, y, flops),
     ]
     for one in floors:
         body += _upright("limit", x.at(one.bytes), "no stack can keep less")
@@ -139,6 +140,12 @@ def _numbered(rows: Sequence[PricedStack], x: _Axis, y: _Axis, flops: Callable[[
     return [*(lead for lead, _ in drawings if lead), *(mark for _, mark in reversed(drawings))]
 
 
+def _dot(row: PricedStack, x: _Axis, y: _Axis, flops: Callable[[Price], int]) -> str:
+    """A stack beyond the budget: it has no number in the text, so none here."""
+    dot = circle(x.at(row.cache_bytes), y.at(flops(row)), 5, class_=row.weights)
+    return element("g", element("title", escape(row.architecture)) + dot)
+
+
 _NEAR = 19  # a number that is nearer to its dot needs no line
 # Round a dot, ring by ring.
 _BESIDE = [
@@ -161,10 +168,11 @@ def _upright(kind: str, x: float, label: str) -> list[str]:
     ]
 
 
-def _key(ruled_out: int) -> list[str]:
+def _key(ruled_out: int, budget: bool) -> list[str]:
     y, lines, at = _TOP + _HEIGHT + 62, [], _LEFT
     for kind, words in _MEANS:
         lines += [circle(at, y, 6, class_=kind), text(at + 12, y + 4, words)]
         at += 48 + 6 * len(words)
-    said = f"cheaper, but a theorem rules it out ({ruled_out:,}); small dots: the other stacks"
+    dear = "; no number: beyond the budget" if budget else ""
+    said = f"cheaper, but a theorem rules it out ({ruled_out:,}); small dots: the other stacks{dear}"
     return [*lines, cross(_LEFT, y + 24, class_="killed"), text(_LEFT + 12, y + 28, said)]

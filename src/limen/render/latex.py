@@ -82,6 +82,7 @@ def order_in_tex(order: str) -> str:
     """Ω(n log n), inside a formula."""
     for plain, tex in (
         ("Ω", r"\Omega"),
+        ("min(", r"\min("),
         ("log² ", r"\log^2 "),
         ("log³ ", r"\log^3 "),
         ("log ", r"\log "),

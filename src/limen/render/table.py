@@ -82,7 +82,7 @@ def _grid(
 
 
 def _order(cell: CellReport) -> str:
-    return f"{short(cell)}\n  {powers(cell.task)}"
+    return f"{short(cell)}\n  {powers(cell.task)}\n  {cell.tokens:,} tokens"
 
 
 def _sign(cell: CellReport) -> str:
@@ -181,7 +181,9 @@ def _tex(cell: CellReport) -> str:
 def comma_separated(said: TableReport) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["row", "column", "task", "architecture", "steps", "verdict", "order", "mark", "source"])
+    writer.writerow(
+        ["row", "column", "task", "tokens", "architecture", "steps", "verdict", "order", "mark", "source"]
+    )
     for row in said.rows:
         writer.writerows(
             _record(row, column, cell) for column, cell in zip(said.columns, row.cells, strict=True)
@@ -192,7 +194,8 @@ def comma_separated(said: TableReport) -> str:
 def _record(row: RowReport, column: ColumnReport, cell: CellReport) -> list[object]:
     f = cell.formula
     formula = (f.order, f.mark, f.source) if f else ("", "", "")
-    return [row.row, column.column, cell.task, row.architecture, row.steps, cell.verdict.value, *formula]
+    size = (cell.task, cell.tokens, row.architecture, row.steps)
+    return [row.row, column.column, *size, cell.verdict.value, *formula]
 
 
 FORMATS = {"markdown": markdown, "latex": latex, "csv": comma_separated}

@@ -11,16 +11,6 @@ def inequality(bound: Bound) -> str:
     return " ".join(filter(None, (bound.route and f"inequality {bound.route}", chosen and f"at {chosen}")))
 
 
-def in_bytes(count: int) -> str:
-    """4.504 GiB."""
-    size, unit = float(count), "B"
-    for larger in ("KiB", "MiB", "GiB", "TiB", "PiB"):
-        if size < 1024:
-            break
-        size, unit = size / 1024, larger
-    return f"{size:,.4g} {unit}"
-
-
 def short(n: int) -> str:
     """Tokens: 512, 128k, 1M."""
     if n >= 2**20:

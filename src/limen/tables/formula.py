@@ -39,6 +39,8 @@ def lower(row: Row, column: Column, bound: Bound) -> Formula:
     }
     alone = len(row.architecture.layers) == 1  # what a theorem says of one layer says nothing of a stack
     need = next((n for n in stated if n.mixer in mixers or n.mixer.startswith("any") or alone), None)
+    if order is None and need is not None and need.order:
+        order, of = need.order, need.of
     return _compared(
         row,
         column,
@@ -59,8 +61,14 @@ def upper(row: Row, column: Column, used: Construction) -> Formula:
             order = _order(way, column)
             if order is not None:
                 found.append((growth.rank(order), way != used, order, str(way)))
-    _, _, order, by = min(found, default=(0, False, None, str(used)))
+    regrown = None if found else _regrown(used, row, column)
+    _, _, order, by = min(found, default=(0, False, regrown, str(used)))
     return _compared(row, column, _size_of(used, order, by))
+
+
+def _regrown(used: Construction, row: Row, column: Column) -> str | None:
+    """The order where a layer that only carries has as many values as the task asks for: fitted anew."""
+    return growth.sizes(lambda k: type(used).within(column.grown(k, upper=True), row.architecture))
 
 
 def _size_of(used: Construction, order: str | None, by: str) -> Formula:
@@ -71,7 +79,7 @@ def _size_of(used: Construction, order: str | None, by: str) -> Formula:
 
 @cache
 def _order(way: Construction, column: Column) -> str | None:
-    return growth.sizes(way, lambda k: column.grown(k, upper=True))
+    return growth.sizes(lambda k: replace(way, task=column.grown(k, upper=True)))
 
 
 def _in_any_precision(architecture: Architecture) -> Architecture:

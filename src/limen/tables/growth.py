@@ -62,11 +62,17 @@ def grows_as(values: dict[float, int]) -> str | None:
 
 
 def grows_no_faster_than(values: dict[float, int]) -> str | None:
-    """The first f of the menu with values / f(n) that do not grow from the first half to the second."""
+    """The first f of the menu with values ≤ b + a·f(n): what is added to the first value, over what f adds,
+    does not grow from the first half to the second.  So a large constant, as of a layer that is no smaller
+    for short texts, hides no term that grows.
+    """
     if len(values) < 4:
         return None
-    for name, f in _MENU.items():
-        ratios = [v / f(x) for x, v in values.items()]
+    (x_0, v_0), *others = values.items()
+    if all(v <= v_0 for _, v in others):
+        return "1"
+    for name, f in list(_MENU.items())[1:]:
+        ratios = [(v - v_0) / (f(x) - f(x_0)) for x, v in others]
         half = len(ratios) // 2
         if max(ratios[half:]) <= max(ratios[:half]):
             return name
@@ -142,12 +148,12 @@ def _class(order: str) -> tuple[int, int]:
     return menu.index(ends[0]), menu.index(ends[1])
 
 
-def sizes(construction: Construction, at: Callable[[int], Task]) -> str | None:
-    """O of the numbers that its heads handle times the bits of each."""
+def sizes(at: Callable[[int], Construction]) -> str | None:
+    """O of the numbers that a construction's heads handle, times the bits of each; `at` the scale 2^k."""
     found: dict[float, int] = {}
     for k in UPPER:
         try:
-            grown = replace(construction, task=at(k))
+            grown = at(k)
             bits = _fewest_bits(grown)
         except BadInput:  # it does not exist at this size
             continue

@@ -51,6 +51,7 @@ class CellReport(msgspec.Struct, frozen=True, kw_only=True):
 
     column: str
     task: str
+    tokens: int  # of a text
     verdict: Answer
     argued: bool
     believed: str | None  # of what is open: the conjecture that says no
@@ -163,6 +164,7 @@ def _cell(cell: Cell) -> CellReport:
     return CellReport(
         column=cell.column,
         task=cell.task,
+        tokens=Task.parse(cell.task).length,
         verdict=cell.answer,
         argued=cell.argued,
         believed=cell.believed or None,

@@ -146,9 +146,9 @@ ROWS: dict[str, Row] = {
         Row(
             "mamba_hybrid",
             "Mamba hybrid 7:1",
-            f"7*mamba2(h=4,d=64,s=64),{_HEAD}",
+            f"2*(7*mamba2(h=4,d=64,s=64),{_HEAD})",
             "mamba2(h=1,d=1,s=1,p=4),softmax(h=1,d=1,p=4)",
-            "Seven layers of Mamba-2, then one layer of full attention.",
+            "Twice: seven layers of Mamba-2, then one layer of full attention.",
         ),
         Row(
             "window_hybrid",

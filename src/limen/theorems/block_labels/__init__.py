@@ -29,4 +29,8 @@ class BlockLabels(Theorem):
         if not isinstance(task, NearestNeighbor):
             return ()
         inequality = "hp(⌊(2n+1)/B⌋ + 2(d+2)) ≥ n(1 - (2^{hp}-1)/(m-1)), m cosines with one query"
-        return (Need("one layer of block_sparse, scores of p bits", inequality, None),)
+        scores = (
+            "h·p, the bits of one token's scores: at least min(B/4, log₂m - 1) in long texts, m about 1.2·g²"
+        )
+        mixer = "one layer of block_sparse, scores of p bits"
+        return (Need(mixer, inequality, None, "Ω(min(B, log g))", scores),)
