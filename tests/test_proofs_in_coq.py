@@ -446,7 +446,7 @@ FORGERIES = {
         "destruct (oops 0).",
     ),
     "types in types": ("Unset Universe Checking. Axiom oops : False.", "destruct oops."),
-    "a coercion": ("Definition machine (A : Type) := False.", "intros M. destruct M."),
+    "a shadowed type": ("Definition machine (A : Type) := False.", "intros M. destruct M."),
     "a load": ('Load "evil".', "destruct oops."),
     "a plugin": ('Declare ML Module "evil_plugin".', "destruct oops."),
     "a file beside it": ("Require Import Evil.", "destruct Evil.oops."),

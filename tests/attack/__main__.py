@@ -5,26 +5,35 @@ Exit 0: every input ended in a value or in one line, and nothing untrue was acce
 
 import argparse
 import sys
+import time
 import warnings
 
 from attack.kinds import ATTACKS, split
 from attack.watch import Tally, run
 
+HEAD = ("inputs", "accepted", "again", "faults", "s", "longest s", "of input", "MB")
+
 
 def table(tallies: list[Tally]) -> str:
-    """A line a kind, and all of them."""
-    lines = [
-        f"{'kind':18}{'inputs':>9}{'accepted':>10}{'again':>8}{'faults':>8}{'s':>8}{'longest s':>11}{'MB':>6}"
-    ]
+    """A line a kind, and all of them; `again`: so many of those accepted were computed in another way."""
+    lines = [f"{'kind':18}" + "".join(f"{word:>10}" for word in HEAD)]
     for t in tallies:
-        counts = f"{t.inputs:9,}{t.accepted:10,}{t.again:8,}{len(t.faults):8,}"
-        lines.append(f"{t.name:18}{counts}{t.seconds:8.1f}{t.longest[0]:11.2f}{t.memory[0]:6,}")
+        longest, at = t.longest
+        cells = (
+            t.inputs,
+            t.accepted,
+            t.again,
+            len(t.faults),
+            f"{t.seconds:.1f}",
+            f"{longest:.2f}",
+            at,
+            t.memory[0],
+        )
+        lines.append(f"{t.name:18}" + "".join(f"{cell:>10}" for cell in cells))
     inputs, faults = sum(t.inputs for t in tallies), sum(len(t.faults) for t in tallies)
     longest, memory = max(t.longest[0] for t in tallies), max(t.memory[0] for t in tallies)
-    seconds = sum(t.seconds for t in tallies)
-    last = (
-        f"{inputs:,} inputs in {seconds:.0f} s: {faults} tracebacks or untruths, the longest {longest:.2f} s"
-    )
+    seconds = f"{sum(t.seconds for t in tallies):.0f} s ({time.process_time():.0f} CPU s)"
+    last = f"{inputs:,} inputs in {seconds}: {faults} tracebacks or untruths, the longest {longest:.2f} s"
     return "\n".join([*lines, f"{last}, the largest {memory:,} MB more than was held before"])
 
 
@@ -42,7 +51,7 @@ def main(arguments: list[str]) -> int:
             single = asked.only is not None
             tallies.append(run(attack, 1 if single else count, asked.seed, asked.only or 0))
             sys.stderr.write(f"{attack.name}: {tallies[-1].inputs:,} inputs, {tallies[-1].seconds:.1f} s\n")
-    print(table(tallies))
+    sys.stdout.write(f"{table(tallies)}\n")
     return int(any(t.faults for t in tallies))
 
 

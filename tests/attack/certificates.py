@@ -10,8 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attack.damage import changed
-from attack.watch import Attack, Untrue
 from kernel_damage import exhaustive_margin
 from one_layer_models import all_inputs, margins
 from test_kernel import certificates
@@ -19,7 +17,9 @@ from test_kernel_bounds import drawn, spelled
 from test_kernel_worst import certified
 
 import limen_check
-from limen.checks.reader import checked
+from attack.damage import changed
+from attack.watch import Attack, Untrue
+from limen.checks.reader import Stopped, checked
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, encode
 from limen.core.construction import Construction, construct
@@ -169,14 +169,10 @@ def seen_through(check: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return check(*arguments)
     except BadInput as error:
-        stopped = error.__cause__
-        if (
-            stopped is None
-            or isinstance(stopped, (limen_check.Malformed, ValueError, OSError))
-            and not isinstance(stopped, limen_check.Stopped)
-        ):
-            raise
-        raise (stopped.__cause__ or stopped) from None
+        stopped = error if isinstance(error, Stopped) else error.__cause__
+        if isinstance(stopped, Stopped | limen_check.Stopped):
+            raise stopped.__cause__ or AssertionError from None
+        raise
 
 
 ATTACK = Attack("certificates", 300, make, judge)

@@ -7,7 +7,6 @@ from typing import Any
 
 from attack.damage import changed
 from attack.watch import Attack, Untrue
-
 from limen.audits import Request, audit
 from limen.core.printable import printable
 from limen.core.strict_json import read_object
@@ -48,4 +47,4 @@ def judge(content: bytes) -> bool:
     return False
 
 
-ATTACK = Attack("configs", 50, make, judge)
+ATTACK = Attack("configs", 30, make, judge)

@@ -4,10 +4,10 @@ import random
 import tempfile
 from pathlib import Path
 
-from attack.damage import bytes_changed
-from attack.watch import Attack, Untrue
 from test_audit_gguf import LLAMA, QWEN35, gguf
 
+from attack.damage import bytes_changed
+from attack.watch import Attack, Untrue
 from limen.audits import Request, audit, load
 from limen.render.audit import lines_of
 
@@ -37,4 +37,4 @@ def judge(content: bytes) -> bool:
     return False
 
 
-ATTACK = Attack("gguf", 30, make, judge)
+ATTACK = Attack("gguf", 15, make, judge)

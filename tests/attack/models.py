@@ -1,4 +1,4 @@
-"""Model files: model.json and the header of model.safetensors damaged, with the digest that they then have."""
+"""Model files: model.json and the header of model.safetensors damaged, with the digest they then have."""
 
 import hashlib
 import json
@@ -8,13 +8,12 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
+import limen_check
 from attack.certificates import Fields
 from attack.damage import bytes_changed, changed
 from attack.watch import Attack, Untrue
-
-import limen_check
-from limen.core.construction import construct
 from limen.core.certificate import encode
+from limen.core.construction import construct
 from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task

@@ -3,10 +3,10 @@
 import random
 from functools import cache
 
-from attack.damage import rewritten
-from attack.watch import Attack, Untrue
 from test_proofs import EXAMPLES, proof
 
+from attack.damage import rewritten
+from attack.watch import Attack, Untrue
 from limen.checks import coq
 from limen.core.theorem import NoStatement
 from limen.forms import formal, written
@@ -53,7 +53,8 @@ def judge(text: str) -> bool:
     said = formal(claim)
     if isinstance(said, NoStatement) or asked != [written(claim, said)]:
         raise Untrue("Coq was asked about something else")
-    if [line.rstrip(" \t\r") for line in text.split("\n")] != asked[0].split("\n"):
+    lines = "\n".join(line.rstrip(" \t\r") for line in text.split("\n"))
+    if lines.rstrip("\n") != asked[0].rstrip("\n"):
         raise Untrue("a file with other lines was accepted")
     return True
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from attack.damage import rewritten
 from attack.watch import Attack, Untrue
-
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.mixer import Mixer

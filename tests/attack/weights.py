@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from attack.watch import Attack, Untrue
 from kernel_damage import exhaustive_margin, kernel_margin, saved
 from test_kernel_memories import CASES, name
 
+from attack.watch import Attack, Untrue
 from limen.core.errors import BadInput
 from limen_check.files import Weight
 
@@ -60,4 +60,4 @@ def judge(given: Mutant) -> bool:
     return True
 
 
-ATTACK = Attack("weights", 6, make, judge)
+ATTACK = Attack("weights", 4, make, judge)
