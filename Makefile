@@ -37,6 +37,9 @@ light:  ## the wheel in an empty venv: no torch, what works there, what the rest
 	scripts/light build/light/bin
 	du -sh build/light
 
+attack: .venv/installed  ## fuzzers of all that a stranger can hand in: make attack INPUTS=1000000 for a longer run
+	PYTHONPATH=tests $(BIN)/python -m attack --inputs $(or $(INPUTS),100000) --seed $(or $(SEED),0)
+
 fix: .venv/installed  ## what a tool can repair
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -90,4 +93,4 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: ma
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	touch $@
 
-.PHONY: coverage speeds run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
+.PHONY: coverage speeds attack run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light

@@ -97,6 +97,12 @@ def test_powers_are_read_up_to_the_limit_and_not_beyond() -> None:
         Task.parse("eva(n=2^4096)")
 
 
+def test_sizes_are_divided_as_whole_numbers() -> None:
+    """The rank of mamba is ⌈d/32⌉: a float knows no 2^4000."""
+    assert f"r={2**3995}" in Architecture.parse("mamba(d=2^4000,s=1)").spelled
+    assert "r=3" in Architecture.parse("mamba(d=65,s=1)").spelled
+
+
 WORDS = "eva composition linear softmax fixed ( ) , = | * n n1 m h d kv p f 2 10^9 2^4095 -1 \u0661 \u00e9"
 
 
@@ -263,6 +269,8 @@ def test_a_proof_whose_powers_nobody_writes_out(form: str, tmp_path: Path) -> No
         {"layer_types": ["full_attention"] * 4000},
         {"per_layer_config": {"0": 3}},
         {"num_attention_heads": True},
+        {"model_type": "rwkv7", "hidden_size": 64, "head_dim": 128},
+        {"model_type": "hgrn2", "hidden_size": 64, "expand_ratio": 2**40},
     ],
 )
 def test_a_config_that_no_model_has(field: dict[str, Any]) -> None:

@@ -175,7 +175,7 @@ def test_it_checks_a_folder_alone_and_says_what_it_trusts(tmp_path: Path) -> Non
     assert result.returncode == 0, result.stdout
     lines = sum(len(path.read_text().splitlines()) for path in KERNEL.glob("*.py"))
     last = result.stdout.splitlines()[-1]
-    assert last.startswith("4 valid, 4 needs a run;") and f"trusted: {lines} lines in" in last
+    assert last.startswith("4 valid, 4 needs a run, 2 skipped;") and f"trusted: {lines} lines in" in last
     (tmp_path / "bound/certificate.json").write_bytes(
         encode(certificates()["bound"][0]).replace(b"488", b"487")
     )

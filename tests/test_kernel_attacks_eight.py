@@ -19,7 +19,7 @@ from unchecked import types_unchecked  # noqa: F401
 
 from limen.core.construction import construct
 from limen.core.task import Task
-from limen_check import files, shares
+from limen_check import files, shares, weights
 from limen_check.files import Refused
 from limen_check.weights import margin
 
@@ -333,3 +333,23 @@ def test_what_is_looked_at_kind_by_kind_is_counted(
     monkeypatch.setattr(shares, "_WORK", 1 << 19)
     with pytest.raises(Refused, match="too many kinds of tokens"):
         margin(model, "dyck(n=20,k=2,D=8)", "float32", 0, {"how": "shares"})
+
+
+@pytest.mark.parametrize(("layers", "h"), [(2047, 1024), (4096, 5)])
+def test_many_empty_heads_are_refused_before_the_first_is_looked_at(
+    layers: int, h: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2,047 layers of 1,024 heads without a weight took more than ten minutes."""
+
+    def never(*_: object) -> object:
+        raise AssertionError("a head was looked at")
+
+    monkeypatch.setattr(weights, "State", never)
+    monkeypatch.setattr(shares.Run, "layer", never)
+    one = hostile(f"{layers}*softmax(h={h},d=1,d_k=1)", h=h, width=1)
+    for hints in ({"how": "shares"}, {}):
+        with pytest.raises(Refused, match="too many heads"):
+            margin(one, "dyck(n=20,k=2,D=8)", "float32", 0, hints)
+    few = hostile("1024*softmax(h=1,d=1,d_k=1)", many=1024)
+    with pytest.raises(Refused, match="too many kinds of tokens"):  # 4,088 of them at each
+        margin(few, "dyck(n=20,k=2,D=8)", "float32", 0, {"how": "shares"})

@@ -1,6 +1,6 @@
 """A second reader's attacks on R10 in long texts, numbers of many values, R8 of hard attention, R22 and R29.
 
-All hold.  What was damaged by chance is not kept, as benchmarks/kernel_fuzz.py does the same.
+All hold.  What was damaged by chance is not kept, as `make attack` does the same.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from limen.core.architecture import Architecture
 from limen.core.graph import Graph
 from limen.core.proof import Claim
 from limen.core.theorem import NoStatement
-from limen.forms import formal, written
+from limen.forms import formal, judge, written
 from limen.tasks.composition import Composition
 from limen.theorems import Sides
 from limen.theorems._statement import exceeds
@@ -420,3 +420,67 @@ def test_make_proofs_accepts_a_project_and_counts_it(tmp_path: Path) -> None:
     done = checked(project(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "1 named theorems: Closed under the global context" in done.stdout
+
+
+# A claim that is not true, and how one could still have Coq say yes: in the file, in the place of its proof.
+STATED = "Theorem verdict"
+FORGERIES = {
+    "an axiom": ("Axiom oops : False.", "destruct oops."),
+    "an axiom with a harmless name": ("Parameter nat_ind2 : False.", "destruct nat_ind2."),
+    "a shadowed name": (
+        "Definition memory_bits (M : machine nat) (n b : nat) := False.",
+        "intros M no. destruct no.",
+    ),
+    "a shadowed module": (
+        "Module streaming_state. Definition evaluates (M : machine nat) (n b : nat) := False. "
+        "End streaming_state. Import streaming_state.",
+        "intros M _ no. destruct no.",
+    ),
+    "a redefined notation": ('Notation "~ A" := (A -> True) : type_scope.', "intros. exact I."),
+    "a notation for a name": (
+        "Notation \"'evaluates' M n b\" := False (at level 10).",
+        "intros M _ no. exact no.",
+    ),
+    "no guard": (
+        "Unset Guard Checking. Fixpoint oops (n : nat) {struct n} : False := oops n.",
+        "destruct (oops 0).",
+    ),
+    "types in types": ("Unset Universe Checking. Axiom oops : False.", "destruct oops."),
+    "a shadowed type": ("Definition machine (A : Type) := False.", "intros M. destruct M."),
+    "a load": ('Load "evil".', "destruct oops."),
+    "a plugin": ('Declare ML Module "evil_plugin".', "destruct oops."),
+    "a file beside it": ("Require Import Evil.", "destruct Evil.oops."),
+    "a comment that ends early": ("(* *) Axiom oops : False. (* *)", "destruct oops."),
+    "a comment inside a comment": ("(* (* *) *) Axiom oops : False.", "destruct oops."),
+    "a printer": ("Set Printing All. Global Set Printing Width 8. Axiom oops : False.", "destruct oops."),
+    "an obligation": ("Obligation Tactic := idtac. Program Definition oops : False := _.", "destruct oops."),
+    "a section's variable": (
+        "Section s. Variable oops : False. Lemma o : False. Proof oops. End s.",
+        "destruct o.",
+    ),
+    "nothing": ("", "admit."),
+}
+
+
+@pytest.mark.coq
+@pytest.mark.usefixtures("with_coq")
+@pytest.mark.parametrize("how", FORGERIES)
+def test_no_forgery_makes_coq_say_yes(how: str, tmp_path: Path) -> None:
+    """By the command, which compares the lines; and by Coq and the file that states it anew, without that."""
+    (tmp_path / "Evil.v").write_text("Axiom oops : False.\n")
+    (tmp_path / "evil.v").write_text("Axiom oops : False.\n")
+    claim, more = UNTRUE[0], FORGERIES[how]
+    said = formal(claim)
+    assert not isinstance(said, NoStatement) and not said.holds
+    honest = written(claim, said)
+    head, _, rest = honest.partition(STATED)
+    forged = re.sub(r"Proof\..*Qed\.", f"Proof. {more[1]} Qed.", f"{head}{more[0]}\n{STATED}{rest}")
+    if how == "nothing":
+        forged = forged.replace("admit. Qed.", "admit. Admitted.")
+    (tmp_path / "forged.v").write_text(forged)
+    done = subprocess.run(
+        [LIMEN, "check", "forged.v"], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 1 and done.stdout.startswith("proof: NOT valid. line ")
+    assert coq._compiled(["streaming_state"], forged, judge(claim, said, "Verdict"), 60) is not None
+    assert coq._compiled(["streaming_state"], honest, judge(claim, said, "Verdict"), 60) is not None

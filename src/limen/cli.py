@@ -18,6 +18,7 @@ from limen.core.catalogue import KINDS, ids
 from limen.core.errors import BadInput, unknown
 from limen.core.missing import advice
 from limen.core.own import admit
+from limen.core.printable import printable, printable_json
 from limen.model.memory import out_of_memory, refused, within_what_is_free
 from limen.schemas import SCHEMAS
 
@@ -115,7 +116,7 @@ def _run(arguments: list[str]) -> object:
 
 
 def _fail(message: str) -> NoReturn:
-    said = " ".join(message.split())
+    said = printable(" ".join(message.split()))
     typer.echo(f"limen: {said if len(said) <= _LONGEST else said[: _LONGEST - 1] + '…'}", err=True)
     sys.exit(2)
 
@@ -332,7 +333,7 @@ def _note_yours(folder: Path, text: str, then: str) -> None:
     from limen.core.own import named
 
     if yours := named(text):
-        typer.echo(f"note: {folder} uses {yours[0]}, your own code, so {then}", err=True)
+        typer.echo(printable(f"note: {folder} uses {yours[0]}, your own code, so {then}"), err=True)
 
 
 @app.command()
@@ -374,7 +375,7 @@ def decide(
     if expect is not None and expect not in answers:
         raise unknown("verdict", expect, answers)
     said = _decided(task, architecture, steps, over, save, proof)
-    _print(said, [verdict(said)] if form else lines_of(said), as_json)
+    _print(said, verdict(said).splitlines() if form else lines_of(said), as_json)
     missed = expect is not None and said.verdict != expect
     raise typer.Exit(1 if missed or (proof is not None and not said.proof) else 0)
 
@@ -621,7 +622,7 @@ def bound(
 
     _known(form, ["latex"])
     said = bound_of(target, cut, alphabet, length, seconds)
-    _print(said, [bound(said)] if form else lines_of(said), as_json)
+    _print(said, bound(said).splitlines() if form else lines_of(said), as_json)
 
 
 @app.command()
@@ -896,10 +897,10 @@ def table(
     try:
         said = _tabled(row or [], column or [], full, out, cores)
     except EvidenceError as error:
-        typer.echo(f"limen: the evidence does not hold: {error}", err=True)
+        typer.echo(printable(f"limen: the evidence does not hold: {error}"), err=True)
         raise typer.Exit(1) from error
-    lines = [FORMATS[form](said)] if form else [*printed(said), "", f"report: {said.page}"]
-    _print(said, lines, as_json)
+    lines = [FORMATS[form](said)] if form else [*printed(said), "", f"report: {printable(str(said.page))}"]
+    typer.echo(printable_json(said.to_json()) if as_json else "\n".join(lines))  # in colours of its own
 
 
 def _tabled(rows: list[str], columns: list[str], full: bool, out: Path, cores: int | None) -> TableReport:
@@ -1313,7 +1314,7 @@ def test_(
 def _progress(line: str, as_json: bool) -> None:
     """A line at once, since the next may take a while."""
     if not as_json:
-        typer.echo(line)
+        typer.echo(printable(line))
 
 
 @app.command("sparse")
@@ -1455,5 +1456,5 @@ def _known(form: str | None, known: Iterable[str]) -> None:
 
 
 def _print(said: Report, lines: list[str], as_json: bool) -> None:
-    """For scripts or for people."""
-    typer.echo(said.to_json() if as_json else "\n".join(lines))
+    """For scripts or for people; words out of a file are shown as data."""
+    typer.echo(printable_json(said.to_json()) if as_json else "\n".join(map(printable, lines)))

@@ -15,7 +15,7 @@ Whoever believes this package and the theorems that it names needs to believe no
 from typing import NamedTuple
 
 from limen_check.bound import check_bound, check_machine
-from limen_check.files import Malformed, Refused, claimed, model, read_json
+from limen_check.files import OTHERS, Malformed, Refused, Stopped, claimed, model, read_json
 
 RUN = ("run", "wrong_answer", "same_answer", "collision", "state_collision", "transcript")  # not here
 
@@ -27,6 +27,19 @@ class Checked(NamedTuple):  # what was derived from a certificate; or that it wa
 
 
 def check(content: bytes, files: tuple[bytes, bytes] | None = None) -> Checked:
+    """What is derived of a stranger's certificate, or why not; Malformed where it is no certificate.
+
+    Whatever else its files make `derive` raise is a fault of the kernel: Stopped, one line, and never valid.
+    """
+    try:
+        return derive(content, files)
+    except Malformed:
+        raise
+    except Exception as error:
+        raise Stopped(f"the kernel stopped: {type(error).__name__}; nothing was derived") from error
+
+
+def derive(content: bytes, files: tuple[bytes, bytes] | None = None) -> Checked:
     """Derives what a certificate claims; `files` are model.json and model.safetensors, if it is about them.
 
     Raises Malformed where the files are not what they should be.
@@ -49,4 +62,4 @@ def check(content: bytes, files: tuple[bytes, bytes] | None = None) -> Checked:
         return Checked(kind, False, str(reason))
 
 
-__all__ = ["RUN", "Checked", "Malformed", "Refused", "check"]
+__all__ = ["OTHERS", "RUN", "Checked", "Malformed", "Refused", "Stopped", "check", "derive"]

@@ -12,10 +12,10 @@ from pathlib import Path
 if not __package__:  # run as a folder: what stands beside it is its package
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from limen_check import RUN, Malformed, check
-from limen_check.files import MOST_JSON, MOST_WEIGHTS, SCHEMA, expect, read_json
+from limen_check import RUN, Malformed, Stopped, check
+from limen_check.files import MOST_JSON, MOST_WEIGHTS, OTHERS, SCHEMA, expect, printable, read_json
 
-_ENDS = ("valid", "NOT valid", "malformed", "no certificate", "needs a run")
+_ENDS = ("valid", "NOT valid", "malformed", "stopped", "no certificate", "needs a run", "skipped")
 
 
 def _read(path: Path, most: int) -> bytes:
@@ -32,17 +32,21 @@ def checked(path: Path) -> tuple[str, str]:
     content, beside = b"", [path.parent / name for name in ("model.json", "model.safetensors")]
     try:
         content = _read(path, MOST_JSON)
-        c = read_json(content)
-        if isinstance(c, dict) and c.get("schema") == SCHEMA and c.get("kind") in RUN:
+        c = read_json(content, floats=True)
+        schema = c.get("schema") if isinstance(c, dict) else None
+        if isinstance(schema, str) and schema in OTHERS:
+            return "skipped", f"{OTHERS[schema]}, no certificate"
+        if schema == SCHEMA and c.get("kind") in RUN:
             return "needs a run", "a run of the model decides; `limen check` does it"
         there = all(file.is_file() for file in beside)
         found = check(
             content, (_read(beside[0], MOST_JSON), _read(beside[1], MOST_WEIGHTS)) if there else None
         )
         return "valid" if found.valid else "NOT valid", f"{found.kind}: {found.says}"
+    except Stopped as error:
+        return "stopped", str(error)
     except (Malformed, OSError) as error:
-        end = "malformed" if SCHEMA.encode() in content else "no certificate"
-        return end, " ".join(str(error).split())
+        return "malformed" if SCHEMA.encode() in content else "no certificate", " ".join(str(error).split())
 
 
 def main(arguments: list[str]) -> int:
@@ -52,18 +56,17 @@ def main(arguments: list[str]) -> int:
         (sys.stdout if told else sys.stderr).write(usage + (__doc__ or "") * told)
         return 0 if told else 2
     start, ends, path = time.perf_counter(), Counter[str](), Path(arguments[0])
-    found = sorted(p for p in path.rglob("*.json") if p.name not in ("model.json", "report.json"))
-    for file in found if path.is_dir() else [path]:
+    for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
         end, line = checked(file)
         ends[end] += 1
-        sys.stdout.write(f"{end}  {file}  {line}\n")
+        sys.stdout.write(f"{end}  {printable(str(file), 300)}  {printable(line)}\n")
     own = list(Path(__file__).parent.glob("*.py"))
     lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in own)
     counts = ", ".join(f"{ends[end]} {end}" for end in _ENDS if ends[end]) or "no certificate found"
     trusted = f"trusted: {lines} lines in {len(own)} files, Python, and the theorems named"
     sys.stdout.write(f"{counts}; {time.perf_counter() - start:.1f} s; {trusted}\n")
-    bad = ends["malformed"] or ends["no certificate"] or not ends
-    return 2 if bad else 1 if ends["NOT valid"] else 0
+    bad = ends["malformed"] + ends["stopped"] + ends["no certificate"]
+    return 2 if bad or ends.total() == ends["skipped"] else 1 if ends["NOT valid"] else 0
 
 
 if __name__ == "__main__":

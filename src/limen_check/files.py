@@ -16,6 +16,12 @@ from typing import Any, NamedTuple
 BITS = 1 << 14  # of an integer: no size is larger
 DIGITS = 4096  # of a decimal number: Python reads 4300
 SCHEMA = "limen/certificate/2"
+OTHERS = {  # what else limen writes beside certificates, by its schema, whatever its name
+    "limen/model/1": "a model",
+    "limen/table/1": "the report of a table",
+    "limen/progress/1": "how far a search has come",
+    "limen/search/1": "how far a search has come",
+}
 MOST_JSON, MOST_WEIGHTS, _DEPTH, _DIMENSIONS = 1 << 24, 1 << 30, 32, 4  # bytes, and of nesting
 _MARKS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{\]}]|[0-9]{%d}' % (DIGITS + 1), re.DOTALL)  # strings are one
 _NESTS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
@@ -39,12 +45,32 @@ _HEADER = {
 }  # fmt: skip
 
 
-class Malformed(Exception):
+def printable(text: str, most: int = 2000) -> str:
+    """A stranger's text as data: nothing in it moves a cursor, ends a line or turns one around.
+
+    What is not printable is escaped: control characters, separators of lines, marks of direction, half
+    characters.  A long text is cut.
+    """
+    cut = text if len(text) <= most else f"{text[: most - 1]}…"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+
+
+class _Said(Exception):
+    # Why something is not so; the words may hold those of a file.
+    def __init__(self, why: str) -> None:
+        super().__init__(printable(why))
+
+
+class Malformed(_Said):
     """The file is not what it should be: exit 2."""
 
 
-class Refused(Exception):
+class Refused(_Said):
     """Well-formed, but what it claims does not hold or cannot be derived: exit 1."""
+
+
+class Stopped(Malformed):
+    """A file made the kernel raise something else: nothing was derived, and nothing is said of it: exit 2."""
 
 
 def need(met: object, why: str, error: type[Exception] = Refused) -> None:
@@ -61,6 +87,12 @@ def expect(met: object, why: str) -> None:
 def shown(number: int) -> str:
     """A number in words; a long one by its length."""
     return str(number) if number.bit_length() <= 256 else f"2^{number.bit_length() - 1}.…"
+
+
+def about(x: Fraction) -> str:
+    """A rational to six digits; one beyond all floats by its power of two."""
+    e = x.numerator.bit_length() - x.denominator.bit_length()
+    return f"{float(x):.6g}" if abs(e) < 1000 else f"{'-' * (x < 0)}2^{e}.…"
 
 
 def typed(value: Any, kind: Any, where: str) -> None:
@@ -85,14 +117,16 @@ def typed(value: Any, kind: Any, where: str) -> None:
         expect(not isinstance(value, int) or value.bit_length() <= BITS, f"{where} is too large")
 
 
-def read_json(content: bytes) -> Any:
-    """Strict JSON: nothing of it is read in two ways."""
+def read_json(content: bytes, floats: bool = False) -> Any:
+    """Strict JSON: nothing of it is read in two ways.  Only of what is no certificate floats are read."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         expect(len(dict(pairs)) == len(pairs), "a key is given twice")
         return dict(pairs)
 
-    def no_float(text: str) -> Any:
+    def number(text: str) -> Any:
+        if floats:
+            return float(text)
         raise Malformed(f"{text[:20]}: numbers are integers, or rationals in a string")
 
     expect(len(content) <= MOST_JSON, f"more than {MOST_JSON} bytes of JSON")
@@ -105,7 +139,7 @@ def read_json(content: bytes) -> Any:
             raise Malformed(f"a number of more than {DIGITS} digits")
     try:
         text = content.decode("utf-8")
-        return json.loads(text, object_pairs_hook=once, parse_float=no_float, parse_constant=no_float)
+        return json.loads(text, object_pairs_hook=once, parse_float=number, parse_constant=number)
     except ValueError as error:
         raise Malformed(f"not JSON: {error}") from error
 

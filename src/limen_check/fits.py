@@ -10,19 +10,19 @@ from fractions import Fraction
 from typing import Any
 
 from limen_check import architecture
-from limen_check.files import Model, need, rational
+from limen_check.files import Model, about, need, rational, shown
 from limen_check.text import Call, Value, parse_stack
 from limen_check.weights import margin
 
 _FORMATS = ((64, "float64"), (32, "float32"), (16, "bfloat16"))  # the format with at most so many bits
 _MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; heads are counted
 _UNSAID: dict[str, Value] = {"bidirectional": False, "normalise": True}  # what model.json leaves out
-_derived: dict[tuple[str, ...], Fraction] = {}
+_derived: dict[tuple[str | int, ...], Fraction] = {}
 
 
 def derived(model: Model, task: str, precision: str, steps: int, hints: Mapping[str, Any]) -> Fraction:
     """The margin of a model, once."""
-    key = model.digest, task, precision, str(steps), json.dumps(hints, sort_keys=True)
+    key = model.digest, task, precision, steps, json.dumps(hints, sort_keys=True)
     if key not in _derived:
         _derived[key] = margin(model, task, precision, steps, hints)
     return _derived[key]
@@ -32,17 +32,20 @@ def check_solves(c: Mapping[str, Any], model: Model) -> str:
     """The weights answer every input of the task, by the margin that is said or more."""
     need(c["weights"] == model.digest, "these are other weights")
     said, found = rational(c["margin"]), derived(model, c["task"], c["precision"], c["steps"], c["hints"])
-    need(0 < said <= found, f"the margin is {float(found):.6g}, not {float(said):.6g}")
-    steps = f" after {c['steps']} step{'s'[: c['steps'] > 1]} of chain of thought" if c["steps"] else ""
+    need(0 < said <= found, f"the margin is {about(found)}, not {about(said)}")
+    steps = (
+        f" after {shown(c['steps'])} step{'s'[: c['steps'] > 1]} of chain of thought" if c["steps"] else ""
+    )
     return f"these weights solve {c['task']} on every input in {c['precision']}{steps}: margin {c['margin']}"
 
 
 def check_fits(c: Mapping[str, Any], model: Model) -> str:
     """The same, and the architecture holds the model's layers in a precision that is enough."""
     architecture.read(c["architecture"])  # also what is not used has to exist
+    need(isinstance(model.header["embedding"], dict), "the embedding is no layout of codes")
+    length = sum(segment["count"] for segment in model.header["embedding"]["segments"])
     for part in (part for layer in parse_stack(c["architecture"]) for part in layer):
-        length = sum(segment["count"] for segment in model.header["embedding"]["segments"])
-        reads = part.name != "log_linear" or length <= 1 << _size(part, "levels") - 1
+        reads = part.name != "log_linear" or max(length - 1, 0).bit_length() < _size(part, "levels")
         need(reads, "a text beyond the levels of a part, though it is not used")
     sentence, wanted = check_solves(c, model), parse_stack(model.header["architecture"])
     left, bits = iter(parse_stack(c["architecture"])), []

@@ -409,6 +409,8 @@ def margin(
         causal = layer[0].name == "softmax" and not layer[0].arguments.get("bidirectional", False)
         need(causal, "no causal softmax")
     run = Run(model, spec, f)
+    heads = sum(1 + call.number("h") for (call,) in layers)
+    run.spend(heads * len(run.kinds) << 6)  # what the emptiest of them take, before the first is looked at
     for i, ((call,), many) in enumerate(zip(layers, hidden, strict=True)):
         run.layer(i, call, many)
     need(

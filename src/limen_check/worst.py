@@ -20,7 +20,7 @@ from operator import mul
 from typing import Any, NamedTuple
 
 from limen_check.balls import ONE, PLACES, Ball, Vec, dot, root, vec
-from limen_check.files import Model, expect, need, rational
+from limen_check.files import Model, expect, need, rational, shown
 from limen_check.one_layer import EPSILON, Head, Layer, Table, read
 from limen_check.rounding import error
 from limen_check.text import Call, parse_call, parse_stack
@@ -162,7 +162,9 @@ def check_everywhere(c: dict[str, Any], model: Model) -> str:
     need(c["weights"] == model.digest, "these are other weights")
     text = promise(c["task"])
     numbers = sum(work(model, text, c["proof"]))
-    expect(numbers <= _WORK, f"the check would compute {numbers:,} numbers; at most {_WORK:,} are computed")
+    expect(
+        numbers <= _WORK, f"the check would compute {shown(numbers)} numbers; at most {_WORK:,} are computed"
+    )
     layer = read(model, text.length, text.vocab, text.answers, sorted({asked for asked, _, _ in text.cases}))
     least = rational(c["margin"])
     need(0 < least < 1 << 32, "no positive margin")

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 
-from limen.core.errors import BadInput
+from limen.core.errors import BadInput, shortened
 from limen.core.proof import Claim, read
 from limen.core.theorem import NoStatement
 from limen.forms import formal, forms, judge, too_large, written
@@ -44,17 +44,19 @@ def check_proof(text: str, seconds: float = SECONDS) -> tuple[Claim, str | None]
     said = formal(claim)
     if isinstance(said, NoStatement):
         return claim, said.reason
-    if (differs := _difference(text, written(claim, said))) is not None:
+    wanted = written(claim, said)
+    if (differs := _difference(text, wanted)) is not None:
         return claim, differs
-    return claim, _compiled(forms()[claim.form].modules.split(), text, judge(claim, said, _VERDICT), seconds)
+    modules = forms()[claim.form].modules.split()
+    return claim, _compiled(modules, wanted, judge(claim, said, _VERDICT), seconds)
 
 
 def _difference(text: str, wanted: str) -> str | None:
-    """Where the file is not the one that the claim calls for."""
-    pairs = zip_longest(text.splitlines(), wanted.splitlines(), fillvalue="")
+    """Where the file is not the one that the claim calls for; blanks at the end of a line say nothing."""
+    pairs = zip_longest(text.split("\n"), wanted.split("\n"), fillvalue="")
     for number, (has, should) in enumerate(pairs, 1):
-        if has.rstrip() != should:
-            return f"line {number} is {has.strip()!r}; for this claim it must be {should.strip()!r}"
+        if has.rstrip(" \t\r") != should:
+            return f"line {number} is {shortened(has.strip())}; for this claim it must be {should.strip()!r}"
     return None
 
 

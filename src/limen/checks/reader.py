@@ -28,10 +28,11 @@ from limen.core.certificate import (
 )
 from limen.core.errors import BadInput
 from limen.core.folder import content_of
-from limen.core.kernel import check
+from limen.core.kernel import OTHERS, check
 from limen.core.paths import is_file
 from limen.core.quantities import thought
 from limen.core.report import Report
+from limen.core.strict_json import read_object
 from limen.model.files import HEADER, WEIGHTS, digest_of
 from limen.model.model import Model
 from limen.model.opening import opened, own_precision
@@ -50,29 +51,40 @@ class CheckReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
     reason: str
 
     @property
+    def word(self) -> str:
+        """How it ended."""
+        return "NOT checked" if self.kind == _STOPPED else _WORDS[self.valid]
+
+    @property
     def headline(self) -> str:
-        return f"{self.kind}: {WORDS[self.valid]}. {self.reason}"
+        return f"{self.kind}: {self.word}. {self.reason}"
 
 
 class FolderReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
-    """Every certificate below a folder."""
+    """Every certificate below a folder; of each other file of limen's that is skipped, why."""
 
     valid: bool
     certificates: tuple[CheckReport, ...]
+    skipped: dict[str, str]
 
     @property
     def headline(self) -> str:
-        counts = Counter(WORDS[one.valid] for one in self.certificates)
-        return ", ".join(f"{count:,} {word}" for word, count in counts.items())
+        counts = Counter(one.word for one in self.certificates)
+        counts |= Counter(skipped=len(self.skipped))
+        return ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
 
     @property
     def malformed(self) -> bool:
-        """Whether one of them is no certificate."""
+        """Whether one of them is no certificate, or made the check stop."""
         return any(one.valid is None for one in self.certificates)
 
 
-WORDS = {True: "valid", False: "NOT valid", None: "NOT a certificate"}
-_OTHERS = (HEADER, "report.json", "progress.json")  # what else limen writes into such folders
+class Stopped(BadInput):
+    """A file made the check raise something else: nothing is known of it."""
+
+
+_WORDS = {True: "valid", False: "NOT valid", None: "NOT a certificate"}
+_STOPPED = "stopped"
 
 
 def checked(path: Path, model: Path | str) -> CheckReport:
@@ -82,6 +94,15 @@ def checked(path: Path, model: Path | str) -> CheckReport:
     """
     if not is_file(path):
         raise BadInput(f"there is no certificate at {path}")
+    try:
+        return _checked(path, model)
+    except (BadInput, ImportError):
+        raise
+    except Exception as error:
+        raise Stopped(f"{path}: the check stopped: {type(error).__name__}; nothing is known of it") from error
+
+
+def _checked(path: Path, model: Path | str) -> CheckReport:
     if path.suffix == ".v":
         return _proof_checked(path)
     content = content_of(path)
@@ -107,18 +128,35 @@ def _files(folder: Path) -> tuple[bytes, bytes] | None:
 
 
 def all_checked(folder: Path) -> FolderReport:
-    """Every certificate below a folder, each with the model beside it; what is none is said and counted."""
-    said: list[CheckReport] = []
-    for path in sorted(p for p in folder.rglob("*.json") if p.name not in _OTHERS):
+    """Every certificate below a folder, each with the model beside it; what is none is said and counted.
+
+    What a file is stands in it: a false certificate may be named model.json.
+    """
+    said, skipped = list[CheckReport](), dict[str, str]()
+    for path in sorted(p for p in folder.rglob("*") if p.suffix in (".json", ".v")):
         name = str(path.relative_to(folder))
+        if (other := _other(path)) is not None:
+            skipped[name] = other
+            continue
         try:
             said.append(replace(checked(path, path.parent), file=name))
         except BadInput as error:
-            none = CheckReport(file=name, valid=None, robust=None, kind="malformed", reason=str(error))
-            said.append(none)
+            kind = _STOPPED if isinstance(error, Stopped) else "malformed"
+            said.append(CheckReport(file=name, valid=None, robust=None, kind=kind, reason=str(error)))
     if not said:
         raise BadInput(f"{folder}: there is no certificate in this folder or below it")
-    return FolderReport(valid=all(one.valid for one in said), certificates=tuple(said))
+    return FolderReport(valid=all(one.valid for one in said), certificates=tuple(said), skipped=skipped)
+
+
+def _other(path: Path) -> str | None:
+    """What else of limen's a file is, by its content; None if it may be a certificate."""
+    if path.suffix == ".v":
+        return "a Coq proof is checked by itself"
+    try:
+        schema = read_object(content_of(path), str(path)).get("schema")
+    except BadInput:
+        return None
+    return f"{OTHERS[schema]}, no certificate" if isinstance(schema, str) and schema in OTHERS else None
 
 
 def _run_again(certificate: Tried, model: object) -> Recheck:

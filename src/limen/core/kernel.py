@@ -16,6 +16,7 @@ from limen.core.errors import BadInput
 
 Files = tuple[bytes, bytes]  # model.json, model.safetensors
 Rows = Sequence[Sequence[float]]
+OTHERS: dict[str, str] = limen_check.OTHERS  # what else stands beside certificates, by its schema
 
 _REMEMBERED = 4096  # certificates that are not derived twice
 
@@ -55,9 +56,9 @@ def accept(certificate: Proof, files: Files | None = None) -> Accepted | str:
 
 
 def check(content: bytes, files: Files | None) -> limen_check.Checked:
-    """What the kernel says of a stranger's certificate."""
+    """What the kernel says of a stranger's certificate; whatever it raises is one line."""
     try:
-        return _checked(content, files)
+        return limen_check.check(content, files)
     except limen_check.Malformed as error:
         raise BadInput(str(error)) from error
 
@@ -74,4 +75,4 @@ def averaging_error(keys: Rows, queries: Rows, q: int) -> Fraction | None:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _checked(content: bytes, files: Files | None) -> limen_check.Checked:
-    return limen_check.check(content, files)
+    return limen_check.derive(content, files)

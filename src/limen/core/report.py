@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from limen.core.printable import printable
 from limen.core.shown import html, latex
 
 
@@ -35,7 +36,7 @@ class Result:
         return latex(self.report)
 
     def __repr__(self) -> str:
-        return f"<{self.headline}>"
+        return f"<{printable(self.headline)}>"
 
     def _repr_html_(self) -> str | None:
         return html(self.report)

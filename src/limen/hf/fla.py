@@ -49,7 +49,10 @@ def sizes(f: Fields) -> FlaSizes:
         h = f.size_or("num_v_heads", h_k)
         return FlaSizes(h, d_k, int(d_k * f.number("expand_v")), h_k, h)
     if f.model_type in ("hgrn2", "rwkv7"):
-        said = f.size("expand_ratio" if f.model_type == "hgrn2" else "head_dim")
+        name = "expand_ratio" if f.model_type == "hgrn2" else "head_dim"
+        said = f.size(name)
+        if said is not None and said > width:
+            raise f.wrong(name, f"at most hidden_size = {width}")
         h = f.integer("num_heads") if said is None else width // said
         values = f.size_or("value_dim", width)
         return FlaSizes(h, said or width // h, values // h, h, h)

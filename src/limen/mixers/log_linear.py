@@ -184,7 +184,7 @@ class LogLinear(Looped, Headed):
         return join(divided(y) if self.over == "linear" else y) @ w["O"]
 
     def _check(self, n: int) -> None:
-        if n > 2 ** (self.levels - 1):
+        if max(n - 1, 0).bit_length() >= self.levels:  # 2^(levels-1) may be a number that nobody holds
             raise BadInput(f"{self}: {self.levels} levels reach {2 ** (self.levels - 1)} tokens, got {n}")
 
     def state_bits(self, n: int, p: int) -> int:

@@ -10,7 +10,6 @@ rows of u before the convolution: d(s+c-1) numbers.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -60,7 +59,7 @@ class Mamba(Streaming):
 
     @property
     def rank(self) -> int:
-        return self.r or math.ceil(self.d / 32)
+        return self.r or -(-self.d // 32)
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         d, s = self.d, self.s

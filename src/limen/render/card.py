@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from limen.core.errors import BadInput
 from limen.core.folder import ready_file, write_whole
+from limen.core.printable import printable
 from limen.render.audit import LETTERS, figures, lines_of
 from limen.render.svg import FORMS, drawn, element, line, picture_ready, rect, save_picture, text
 from limen.render.words import short
@@ -154,13 +155,13 @@ def _chart(
 
 def _page(said: Sequence[AuditReport], svg: str) -> str:
     """The card and the words, in one file that needs no network."""
-    words = "\n".join(f"<pre>{escape(chr(10).join(lines_of(one)))}</pre>" for one in said)
+    words = "\n".join(f"<pre>{escape(chr(10).join(map(printable, lines_of(one))))}</pre>" for one in said)
     style = (
         "body{font:14px system-ui,sans-serif;margin:1.5rem auto;max-width:1040px;padding:0 1rem;"
         "color-scheme:light dark}svg{max-width:100%;height:auto}"
         "pre{overflow-x:auto;padding:.8rem;border:1px solid #8885;border-radius:6px}"
     )
-    title = escape(", ".join(one.name for one in said))
+    title = escape(printable(", ".join(one.name for one in said)))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'

@@ -9,5 +9,7 @@ if TYPE_CHECKING:
 
 
 def folder_lines(said: FolderReport) -> list[str]:
-    """A line a certificate, and how many of them hold."""
-    return [*(f"{one.file}: {one.headline}" for one in said.certificates), said.headline]
+    """A line a certificate, one for what is skipped, and how many of them hold."""
+    checked = [f"{one.file}: {one.headline}" for one in said.certificates]
+    skipped = [f"{file}: skipped. {why}" for file, why in said.skipped.items()]
+    return [*checked, *skipped, said.headline]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from limen.core.certificate import Certificate
+from limen.core.printable import printable
 from limen.core.shown import draws
 from limen.core.verdict import Answer
 from limen.render import (
@@ -94,7 +95,7 @@ def register() -> None:
 
 def _text(lines: Callable[..., Sequence[str]]) -> Callable[[object], str]:
     """What the command line prints, as it stands there."""
-    return lambda said: f"<pre>{escape(chr(10).join(lines(said)))}</pre>"
+    return lambda said: f"<pre>{escape(chr(10).join(map(printable, lines(said))))}</pre>"
 
 
 def verdict(said: DecideReport) -> str:

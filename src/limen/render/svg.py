@@ -8,6 +8,7 @@ from pathlib import Path
 
 from limen.core.errors import BadInput
 from limen.core.folder import ready_file, write_whole
+from limen.core.printable import printable
 
 FORMS = (".svg", ".png", ".pdf")
 _TEXT = "text{font:11px system-ui,sans-serif;fill:#333}.title{font-size:13px;font-weight:600}"
@@ -32,7 +33,7 @@ def _value(value: object) -> str:
 
 def text(x: float | int, y: float | int, said: object, **more: object) -> str:
     """Words that begin at a point, or stand around it with `text_anchor`."""
-    return element("text", escape(str(said)), x=x, y=y, **more)
+    return element("text", escape(printable(str(said))), x=x, y=y, **more)
 
 
 def rect(x: float | int, y: float | int, width: float | int, height: float | int, **more: object) -> str:

@@ -1,11 +1,6 @@
-"""Every tensor of a construction damaged in every way, before the kernel and on every input.
+"""Every tensor of a construction damaged in every way, before the kernel and on every input."""
 
-`PYTHONPATH=tests python benchmarks/kernel_fuzz.py SEED SECONDS`.  A mutant accepted with a margin
-above what all inputs show is a hole.
-"""
-
-import sys
-import time
+import random
 from array import array
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +9,8 @@ import numpy as np
 from kernel_damage import exhaustive_margin, kernel_margin, saved
 from test_kernel_memories import CASES, name
 
+from attack.watch import Attack, Untrue
+from limen.core.errors import BadInput
 from limen_check.files import Weight
 
 Array = np.ndarray[Any, Any]
@@ -30,38 +27,37 @@ WHOLE: dict[str, Callable[[Array, float, np.random.Generator], Array]] = {
     "all quiet": lambda w, by, rng: w / by,
     "all zero": lambda w, by, rng: w * 0,
 }
+Mutant = tuple[Any, str, str, dict[str, Array]]
 
 
-def mutant(weights: dict[str, Array], rng: np.random.Generator) -> tuple[str, dict[str, Array]]:
+def make(random_: random.Random) -> Mutant:
     """One entry, one tensor, or two tensors by a factor and its inverse."""
+    rng = np.random.default_rng(random_.getrandbits(64))
+    c, precision = CASES[rng.integers(len(CASES))], ("bfloat16", "float32")[rng.integers(2)]
+    weights = {n: np.asarray(w, float) for n, w in c.weights().items()}
     at, way = str(rng.choice(sorted(weights))), str(rng.choice([*ENTRY, *WHOLE, "pair"]))
     w, by = weights[at].copy(), 2.0 ** rng.choice([20, 40, 70, 100, 130])
     if way == "pair":
         other = str(rng.choice([n for n in sorted(weights) if n != at]))
-        return f"{at} times {by}, {other} over it", {at: w * by, other: weights[other] / by}
+        return c, precision, f"{at} times {by}, {other} over it", {at: w * by, other: weights[other] / by}
     if way in WHOLE:
-        return f"{way} {at}", {at: WHOLE[way](w, by, rng)}
+        return c, precision, f"{way} {at}", {at: WHOLE[way](w, by, rng)}
     flat, used = w.reshape(-1), np.flatnonzero(w)
     i = rng.choice(used) if len(used) and rng.random() < 0.7 else rng.integers(w.size)
     flat[i] = ENTRY[way](flat[i], by)
-    return f"{way} {at}[{i}]", {at: w}
+    return c, precision, f"{way} {at}[{i}]", {at: w}
 
 
-def main(seed: int, seconds: float) -> int:
-    rng, start, tried, taken, holes = np.random.default_rng(seed), time.time(), 0, 0, 0
-    while time.time() - start < seconds:
-        c, precision = CASES[rng.integers(len(CASES))], ("bfloat16", "float32")[rng.integers(2)]
-        what, changed = mutant({n: np.asarray(w, float) for n, w in c.weights().items()}, rng)
-        new = {n: Weight(w.shape, array("d", w.reshape(-1))) for n, w in changed.items()}
-        model = saved(c)
-        found = kernel_margin(c, precision, model._replace(weights=model.weights | new), c.hints())
-        tried, taken = tried + 1, taken + (found is not None)
-        if found is not None and not found <= exhaustive_margin(c, precision, changed):
-            holes += 1
-            print("HOLE", name(c), precision, what, found, flush=True)
-    print(f"{tried} mutants, {taken} accepted, {holes} of them with too large a margin")
-    return int(holes > 0)
+def judge(given: Mutant) -> bool:
+    c, precision, what, new = given
+    tensors = {n: Weight(w.shape, array("d", w.reshape(-1))) for n, w in new.items()}
+    model = saved(c)
+    found = kernel_margin(c, precision, model._replace(weights=model.weights | tensors), c.hints())
+    if found is None:
+        raise BadInput("refused")
+    if not found <= exhaustive_margin(c, precision, new):
+        raise Untrue(f"{name(c)} in {precision}, {what}: a margin of {found} that some input does not have")
+    return True
 
 
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), float(sys.argv[2])))
+ATTACK = Attack("weights", 4, make, judge)
