@@ -160,7 +160,10 @@ class Planted:
     def _masses(self) -> Iterator[tuple[Any, list[Any]]]:
         """For each set of blocks whose classes fit: how often for no, and for yes by place; of n(M-1)^n."""
         for fitting in product((False, True), repeat=self.n):
-            here = [self.sizes[..., j] - 1 if fit else self.M - self.sizes[..., j] for j, fit in enumerate(fitting)]
+            here = [
+                self.sizes[..., j] - 1 if fit else self.M - self.sizes[..., j]
+                for j, fit in enumerate(fitting)
+            ]
             rest = [prod(here[:j] + here[j + 1 :]) * (self.M - 1) for j, fit in enumerate(fitting) if fit]
             yield prod(here) * self.n, rest
 
@@ -173,7 +176,7 @@ class Planted:
         return total
 
     def sure(self) -> tuple[Any, Any]:
-        """Without an opened block: yes found where no is never called yes; no called yes where yes is not missed."""
+        """Nothing opened: yes found where no is never called yes; no called yes where no yes is missed."""
         assert self.opened == 0
         found = sum(np.where(no == 0, sum(yes), 0) for no, yes in self._masses())
         invented = sum(np.where(np.asarray(sum(yes)) > 0, no, 0) for no, yes in self._masses())
@@ -181,7 +184,7 @@ class Planted:
 
 
 def classes_of_two(M: int, n: int) -> Iterator[tuple[Numbers, Numbers]]:
-    """All ways to tell one bit of a value in each of n blocks: how many values have each n bits, and sizes."""
+    """All ways to tell one bit of a value in each of n blocks: the values of each n bits, and sizes."""
     cells = np.array(list(product((0, 1), repeat=n)))
     bars = np.array(list(combinations(range(M + len(cells) - 1), len(cells) - 1)))
     ends = np.concatenate([np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), M + len(cells) - 1)], 1)

@@ -6,7 +6,7 @@ Nothing of the theorems is used here, nor of `rows`: only the inputs of a task a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import combinations
 
 import numpy as np
@@ -82,11 +82,13 @@ class Rows:
             return False
         left = [work]
 
-        @lru_cache(maxsize=None)
+        @cache
         def from_here(t: int, reached: States) -> bool:
             if t == self.task.length - 1:  # what is kept after the last token answers nothing
                 return True
-            return any(from_here(t + 1, merged) for merged in self._merged(self._after(reached), states, left))
+            return any(
+                from_here(t + 1, merged) for merged in self._merged(self._after(reached), states, left)
+            )
 
         return from_here(0, frozenset([frozenset([self.start])]))
 
@@ -112,9 +114,7 @@ class Rows:
         if len(after) <= states:
             yield frozenset(after)
             return
-        fits = {
-            (a, b): all(self.alike(r, s) for r in a for s in b) for a, b in combinations(after, 2)
-        }
+        fits = {(a, b): all(self.alike(r, s) for r in a for s in b) for a, b in combinations(after, 2)}
         fits |= {(b, a): fit for (a, b), fit in fits.items()}
         after = sorted(after, key=lambda a: sum(fits[a, b] for b in after if b != a))
         groups: list[list[State]] = []
@@ -139,7 +139,7 @@ class Rows:
         yield from placed(0)
 
     def seen_by(self, first: int, last: int) -> bool:
-        """Whether each answer is a function of the first tokens and of the last ones up to where it is due."""
+        """Whether each answer is a function of the first tokens and of the last ones, up to its own."""
         task = self.task
         for due in range(task.asks):
             end = task.length - task.asks + due + 1

@@ -93,7 +93,9 @@ def test_nobody_tells_more_at_any_cut_than_the_ceiling(text: str) -> None:
         assert best is None or below((n - t + t * best) / n, said), (text, bits, t)
 
 
-@pytest.mark.parametrize("text", ["eva(n=3)", "index(n=3,S=2)", "index(n=5,S=2)", "index(n=6,S=2)", "eva(n=2)"])
+@pytest.mark.parametrize(
+    "text", ["eva(n=3)", "index(n=3,S=2)", "index(n=5,S=2)", "index(n=6,S=2)", "eva(n=2)"]
+)
 def test_nobody_tells_more_from_merged_levels_than_the_ceiling(text: str) -> None:
     """After 2^r of n symbols all levels are one state; the others are known."""
     task = Task.parse(text)

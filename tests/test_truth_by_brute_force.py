@@ -1,4 +1,4 @@
-"""Verdicts beside the truth at tiny sizes: every machine of at most 8 states, every window, every short reply.
+"""Verdicts beside the truth at tiny sizes: every machine of 8 states, every window, every short reply.
 
 The truth comes from `brute_force`, from inputs and answers alone.  `make truth` looks at larger tasks, too.
 """
@@ -109,7 +109,9 @@ def test_no_verdict_contradicts_all_machines_of_at_most_three_bits(name: str) ->
     assert compared >= 50
 
 
-@pytest.mark.parametrize("text", ["equality(n=2)", "dyck(n=4,k=2,D=2)", "khop(n=3,k=1,S=3)", "recall(n=1,V=4)"])
+@pytest.mark.parametrize(
+    "text", ["equality(n=2)", "dyck(n=4,k=2,D=2)", "khop(n=3,k=1,S=3)", "recall(n=1,V=4)"]
+)
 @pytest.mark.parametrize("bits", range(4))
 def test_decide_says_what_its_halves_say(text: str, bits: int) -> None:
     for name in ("lstm", "linear"):
@@ -122,15 +124,19 @@ def test_decide_says_what_its_halves_say(text: str, bits: int) -> None:
 def test_where_nothing_is_promised_a_machine_needs_as_many_states_as_there_are_rows() -> None:
     """And a promise may save states: brute force is not the count of rows again."""
     assert rows(Task.parse("equality(n=3)")).most == 8
-    assert not rows(Task.parse("equality(n=3)")).solved_by(7) and rows(Task.parse("equality(n=3)")).solved_by(8)
+    assert not rows(Task.parse("equality(n=3)")).solved_by(7) and rows(Task.parse("equality(n=3)")).solved_by(
+        8
+    )
     cgram = rows(Task.parse("cgram(n=3,c=3,V=4)"))  # its only question is for the third symbol
     assert cgram.most == 60 and cgram.solved_by(4) and not cgram.solved_by(3)
 
 
 def test_every_task_is_tried() -> None:
-    assert {name.strip() for name in SIZES} == set(ids("tasks")) == {
-        identifier(task) for name in SIZES for task in tiny(name)
-    }
+    assert (
+        {name.strip() for name in SIZES}
+        == set(ids("tasks"))
+        == {identifier(task) for name in SIZES for task in tiny(name)}
+    )
 
 
 @pytest.mark.parametrize("name", SIZES)
