@@ -136,7 +136,7 @@ def test_more_never_loses_weights(name: str, draw: Draw) -> None:
 HIDDEN = [
     ("composition(m=3)", "softmax(h=4,d=1,d_k=6,p=20),2*softmax(h=1,d=2,d_k=4,p=32)"),
     ("composition(m=3)", "2*softmax(h=1,d=2,d_k=4,p=32),softmax(reply_bits=30)"),
-    ("composition(m=3)", "hard(h=1,d=2,d_k=4,p=32),hard(h=1,d=1)"),
+    ("composition(m=2,n1=2)", "hard(h=4,d=1),2*hard(h=1,d=1,d_k=4),hard(h=1,d=2,d_k=4)"),
     ("recall(n=2,V=7)", "linear(state_bits=0),linear(h=3,d=3,d_k=1,p=1),softmax(h=1,d=3,d_k=4,p=32)"),
     ("counting(n=4,S=4)", "delta(h=4,d=10),mamba2(h=2,d=4,s=1,p=2),softmax(h=1,d=1,d_k=3)"),
     ("equality(n=5)", "linear(h=1,d=20,phi=taylor,p=4),softmax(h=1,d=7),linear(h=1,d=1,d_k=1)"),
