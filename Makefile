@@ -24,6 +24,9 @@ proofs-kernel:
 proofs-verdicts:
 	LIMEN_COQ=build/proofs $(BIN)/pytest -n 2 -m coq tests/test_proofs_in_coq.py
 
+truth: .venv/installed  ## verdicts and ceilings beside brute force, and the laws of more and larger: the long form
+	LIMEN_TRUTH=1 $(BIN)/pytest tests/test_truth_by_brute_force.py tests/test_ceilings_by_brute_force.py tests/test_monotone.py
+
 see: .venv/installed  ## a part of the report in chromium; without the checks of types, which slow it down
 	$(BIN)/pytest -o addopts= -q -m browser tests/test_report_page.py
 
@@ -93,4 +96,4 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: ma
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	touch $@
 
-.PHONY: coverage speeds attack run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
+.PHONY: coverage speeds attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light

@@ -7,7 +7,7 @@ accepted both sides, one of them would be wrong, and that is an error, not a ver
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -32,6 +32,7 @@ from limen.core.theorem import Ceiling, NoStatement, Theorem
 from limen.core.verdict import Argued, Flip, Verdict
 from limen.model.files import HEADER, WEIGHTS
 
+_KINDS = 8  # of layers that are left out in turn
 Way = Accepted | Argued | LeftOut | str  # evidence, or a proof on paper, or why it is neither
 
 
@@ -188,10 +189,32 @@ def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:
         way = ways[str(construction)] = tried(construction, architecture, steps)
         if isinstance(way, Accepted):
             return ways
+    for construction in _elsewhere(task, architecture, known):
+        if isinstance(way := tried(construction, architecture, steps), Accepted):
+            return ways | {str(construction): way}
     if any(part.bits is not None for layer in architecture.layers for part in layer.parts if not part.full):
         found = machine.machine(task, architecture)
         ways["machine"] = found if isinstance(found, str) else accept(found)
     return ways
+
+
+def _elsewhere(task: Task, architecture: Architecture, known: list[Construction]) -> Iterator[Construction]:
+    """Constructions with the sizes of other layers than the first that might do.
+
+    They are those within the stack without one kind of its layers, whose weights are then 0.
+    """
+    kinds = architecture.counted
+    shared = any(part.kv is not None for layer in kinds for part in layer.parts)  # these name layers by place
+    for kind in () if shared or not 1 < len(kinds) <= _KINDS else kinds:
+        rest = Architecture(tuple(layer for layer in architecture.layers if layer != kind))
+        for name in constructions_for(task):
+            try:
+                construction = lookup("constructions", name, Construction).within(task, rest)
+            except (BadInput, ModuleNotFoundError):  # said of the whole stack already
+                continue
+            if construction not in known:
+                known = [*known, construction]
+                yield construction
 
 
 def tried(construction: Construction, architecture: Architecture, steps: int) -> Way:
