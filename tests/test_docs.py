@@ -54,6 +54,13 @@ def test_there_are_commands_to_test() -> None:
     assert {page for page, _, _ in sessions()} >= {"README.md", "architecture.md"}
 
 
+def test_the_line_of_the_readme_for_who_serves_a_model_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    (command,) = re.findall(r"^\| serve one \| `limen (.*)` \|$", (ROOT / "README.md").read_text(), re.M)
+    result = limen(*shlex.split(command))
+    assert result.returncode == 0 and "what fits         a context of at most" in result.stdout
+
+
 @pytest.mark.parametrize("page", LINKING, ids=lambda p: str(p.relative_to(ROOT)))
 def test_a_path_in_the_documents_exists(page: Path) -> None:
     text = page.read_text()

@@ -140,7 +140,7 @@ def _side(text: str, stack: Architecture, context: int) -> ComparedStack:
     )
 
 
-class Kept(NamedTuple):
+class KeptBytes(NamedTuple):
     """Bytes that grow with the text and bytes that do not, and the precisions that they are counted in."""
 
     growing: int
@@ -149,7 +149,7 @@ class Kept(NamedTuple):
     fixed_in: str
 
 
-def _audited(path: str, context: int) -> Kept:
+def _audited(path: str, context: int) -> KeptBytes:
     """A model's own dtypes: the bytes that `limen audit` prints."""
     found = audit(*load(path), Request(context=context))
     dtypes = {Use.RECURRENT: found.state_dtype, Use.CONVOLUTION: found.conv_dtype}
@@ -158,10 +158,12 @@ def _audited(path: str, context: int) -> Kept:
         for grows in (True, False)
     }
     growing = found.cache_bytes - found.state_bytes
-    return Kept(growing, found.state_bytes, *(" and ".join(dict.fromkeys(used[g])) for g in (True, False)))
+    return KeptBytes(
+        growing, found.state_bytes, *(" and ".join(dict.fromkeys(used[g])) for g in (True, False))
+    )
 
 
-def _written(stack: Architecture, context: int) -> Kept:
+def _written(stack: Architecture, context: int) -> KeptBytes:
     """A stack in its text form: the p bits of each part, 16 where none are said."""
     bits, used = {True: 0, False: 0}, {True: set[str](), False: set[str]()}
     for part in (part for layer in stack.layers for part in layer.parts):
@@ -169,7 +171,7 @@ def _written(stack: Architecture, context: int) -> Kept:
         said = part.bits is not None and not part.full
         used[part.full].add("bits as given" if said else f"{P if part.p is None else part.p} bits")
     words = (" and ".join(sorted(used[grows])) for grows in (True, False))
-    return Kept(-(-bits[True] // 8), -(-bits[False] // 8), *words)
+    return KeptBytes(-(-bits[True] // 8), -(-bits[False] // 8), *words)
 
 
 def _chains(sides: Sequence[ComparedStack]) -> tuple[Chains, ...]:

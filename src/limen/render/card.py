@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from limen.core.errors import BadInput
 from limen.core.folder import ready_file, write_whole
 from limen.core.printable import printable
+from limen.core.quantities import in_bytes
 from limen.render.audit import LETTERS, figures, lines_of
 from limen.render.svg import FORMS, drawn, element, line, picture_ready, rect, save_picture, text
 from limen.render.words import short
