@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 
 from limen.core.arrays import Generator, NDArray, np
+from limen.core.distribution import Distribution
 from limen.core.errors import BadInput
 from limen.core.mixer import Streaming
 from limen.core.numbers import Precision
@@ -25,6 +26,7 @@ from limen.core.task import Answers, Task, Tokens
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, State, at_once
 from limen.model.predictor import chosen, due, foreign, predictor
+from limen.model.sampler import Sampler
 
 if TYPE_CHECKING:
     import torch
@@ -77,6 +79,7 @@ class Target:
     forwards: int = 0
     lowest: float = math.inf  # the least margin seen
     lowest_at: Tokens | None = None
+    sampler: Sampler | None = None  # of the model's owner; the task's own unless one is given
     unrepeated: int = 0  # wrong answers seen that the checker, who runs each input alone, did not see
 
     def __post_init__(self) -> None:
@@ -101,7 +104,7 @@ class Target:
         """How far the model is open: what it is, and what it returned to one input."""
         if isinstance(self.model, Model):
             return Access.WEIGHTS
-        tokens = self.task.sample(np.random.default_rng(0), 1)[0]
+        tokens = self.drawn(1, np.random.default_rng(0))
         with torch.no_grad():
             if foreign(self.model).alone(torch.as_tensor(tokens)):
                 return Access.ANSWERS
@@ -111,7 +114,7 @@ class Target:
     def closed(self) -> str | None:
         """Why the model's gradients cannot be had; None if they were, on one input."""
         try:
-            self._slopes(self.task.sample(np.random.default_rng(0), 1)[0])
+            self._slopes(self.drawn(1, np.random.default_rng(0)))
         except (BadInput, RuntimeError) as error:
             return str(error)
         return None
@@ -127,6 +130,24 @@ class Target:
     def rounded(self) -> bool:
         """Whether every operation is rounded after it: then a recurrence is run one token at a time."""
         return self.precision is not None and not self.precision.native
+
+    @property
+    def distribution(self) -> Distribution:
+        """How random inputs are drawn."""
+        return self.task.drawn() if self.sampler is None else self.sampler.distribution
+
+    def draws(self, tokens: Tokens) -> bool | None:
+        """Whether this input can be drawn so; None where nobody has said."""
+        if not self.distribution.can_draw(tokens):
+            return False
+        return True if self.distribution.exact else None
+
+    def drawn(self, count: int, rng: Generator | None = None) -> Tokens:
+        """(count, length): inputs as the owner's sampler draws them, or the task's."""
+        rng = self.rng if rng is None else rng
+        if self.sampler is not None:
+            return self.sampler.drawn(self.task, rng, count)
+        return self.task.sample(rng, count)[0]
 
     def computing(self) -> Any:
         """The arithmetic that the model is run in."""
