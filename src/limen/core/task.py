@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.catalogue import identifier, ids, lookup
+from limen.core.distribution import UNDECLARED, Distribution
 from limen.core.errors import BadInput, shortened, unknown
 from limen.core.own import known
 from limen.core.text import Call, build, parse_call, remembered, spell
@@ -76,8 +77,12 @@ class Task(ABC):
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """`count` random inputs with their answers, balanced; `hard` draws near-misses.
 
-        The answer comes from how the input was drawn, never from `answer`.
+        The answer comes from how the input was drawn, never from `answer`; `drawn` says how it is drawn.
         """
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        """How `sample` draws.  Of a task that does not say, nothing is known."""
+        return UNDECLARED
 
     @abstractmethod
     def answer(self, tokens: Tokens) -> Answers:

@@ -85,7 +85,7 @@ CONTROL = ExperimentCell(
 
 
 PAIRS = (4, 8, 16, 32, 64)
-_MQAR = {"batch": 8, "mixed": True, "shifts": True, "every": 250}
+_MQAR = {"batch": 8, "mixed": True, "distribution": "halves", "shifts": True, "every": 250}
 
 
 def _mqar(width: int, seeds: int, steps: int) -> ExperimentCell:

@@ -13,6 +13,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
+from limen.core.distribution import UNIFORM, Distribution
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Said, Task, Tokens, different, distinct, filled, shuffled, uniform
 
@@ -68,20 +69,54 @@ class Recall(Task):
         return np.asarray(different(k) & different(asked) & found)
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
-        """Keys from the lower half of the alphabet, values from the upper.
+        """Keys, values and questions uniform.  Hard: the values are the same keys in another order.
 
-        Hard: keys from all of it, and the values are the same keys in another order, so that whoever
-        looks for the key among the values finds it too, with the next key behind it.
+        Then whoever looks for the key among the values finds it too, with the next key behind it.
         """
-        n, V = self.n, self.V
-        k = distinct(rng, count, n, V if hard else V // 2)
-        v = shuffled(rng, k) if hard else V // 2 + uniform(rng, V - V // 2, (count, n))
-        asked = distinct(rng, count, self.q, n)
+        k = distinct(rng, count, self.n, self.V)
+        v = shuffled(rng, k) if hard else uniform(rng, self.V, (count, self.n))
+        return self._asked(rng, k, v)
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        if not hard:
+            return UNIFORM
+        return Distribution(
+            "drawn uniformly from those whose values are the keys in another order",
+            "uniform",
+            lambda tokens: (np.sort(self._keys(tokens)) == np.sort(self._values(tokens))).all(axis=-1),
+        )
+
+    def halves(self, rng: Generator, count: int) -> tuple[Tokens, Answers]:
+        """Keys from the lower half of the symbols, values from the upper, as in MQAR [arora2024zoology]."""
+        half = self.V // 2
+        k = distinct(rng, count, self.n, half)
+        return self._asked(rng, k, half + uniform(rng, self.V - half, (count, self.n)))
+
+    def drawn_in_halves(self) -> Distribution:
+        """How `halves` draws."""
+        half = self.V // 2
+        return Distribution(
+            "drawn with keys from the lower half of the symbols and values from the upper [arora2024zoology]",
+            "uniform",
+            lambda tokens: (
+                (self._keys(tokens) < half).all(axis=-1) & (self._values(tokens) >= half).all(axis=-1)
+            ),
+        )
+
+    def _asked(self, rng: Generator, k: Tokens, v: Tokens) -> tuple[Tokens, Answers]:
+        """The pairs, then q different ones of the keys, all such choices as likely."""
+        asked = distinct(rng, len(k), self.q, self.n)
         answers = np.take_along_axis(v, asked, axis=1)
-        tokens = np.empty((count, self.length), dtype=np.int64)
+        tokens = np.empty((len(k), self.length), dtype=np.int64)
         tokens[:, : self.cut : 2], tokens[:, 1 : self.cut : 2] = k, v
         tokens[:, self.cut :] = np.take_along_axis(k, asked, axis=1)
         return tokens, answers[:, 0] if self.q == 1 else answers
+
+    def _keys(self, tokens: Tokens) -> Tokens:
+        return tokens[..., : self.cut : 2]
+
+    def _values(self, tokens: Tokens) -> Tokens:
+        return tokens[..., 1 : self.cut : 2]
 
     def answer(self, tokens: Tokens) -> Answers:
         pairs, asked = tokens[..., : self.cut], tokens[..., self.cut :]

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.random import Generator
 
 from limen.core.catalogue import identifier
+from limen.core.distribution import Distribution
 from limen.core.errors import BadInput
 from limen.core.task import Answers, Task, Tokens
 from limen.core.weights import Array
@@ -52,9 +53,11 @@ class Lesson:
     dense: bool = True
     thought: bool = False  # whether a chain of thought follows an input
     mixed: bool = False  # whether smaller sizes of the task are taught as well
+    distribution: str | None = None  # one of `named`; None: as the task draws
 
     lookups: ClassVar[int | None] = 0  # layers that may begin as a lookup; None: all
     sizes: ClassVar[bool] = False  # whether it can be taught in several sizes at once
+    named: ClassVar[tuple[str, ...]] = ()  # distributions of plain inputs beside the task's own
 
     def embedding(self, width: int) -> Embedding:
         """How tokens and places are written."""
@@ -64,8 +67,16 @@ class Lesson:
         """From the tables of the embedding as they were drawn: those that begin as something known."""
         return {}
 
+    def sample(self, rng: Generator, count: int, hard: bool) -> tuple[Tokens, Answers]:
+        """The inputs that it is taught and judged on, with their answers."""
+        return self.task.sample(rng, count, hard)
+
+    def drawn(self, hard: bool) -> Distribution:
+        """How `sample` draws."""
+        return self.task.drawn(hard)
+
     def batch(self, rng: Generator, count: int, hard: bool) -> Batch:
-        tokens, answers = self.task.sample(rng, count, hard)
+        tokens, answers = self.sample(rng, count, hard)
         due = np.arange(self.task.length - self.task.asks, self.task.length)
         return Batch(tokens, due, answers.reshape(count, -1))
 
@@ -75,7 +86,7 @@ class Lesson:
 
     def thinking(self, rng: Generator, count: int, hard: bool) -> Batch:
         """Inputs with their thoughts; due is each thought, and the answer at the end."""
-        tokens, answers = self.task.sample(rng, count, hard)
+        tokens, answers = self.sample(rng, count, hard)
         thoughts = self.thoughts(tokens)
         n, steps = tokens.shape[1], thoughts.shape[1]
         labels = np.column_stack([thoughts, answers])
@@ -97,19 +108,30 @@ def _taught() -> frozenset[str]:
 
 
 def lesson_for(
-    task: Task, queries: int = 1, dense: bool = True, thought: bool = False, mixed: bool = False
+    task: Task,
+    queries: int = 1,
+    dense: bool = True,
+    thought: bool = False,
+    mixed: bool = False,
+    distribution: str | None = None,
 ) -> Lesson:
     """The lesson of the file that is named after the task, or the plain one."""
     name = identifier(task)  # of a task of one's own a path, which names no lesson
     kind: type[Lesson] = import_module(f"{lessons.__name__}.{name}").LESSON if name in _taught() else Lesson
     if mixed and not kind.sizes:
         raise BadInput(f"{identifier(task)} is not taught in several sizes at once")
-    return kind(task, 1 if thought or kind is Lesson else queries, dense, thought, mixed)
+    if distribution is not None and distribution not in kind.named:
+        known = ", ".join(kind.named) or "none"
+        raise BadInput(f"{name}: no distribution {distribution!r} beside the task's own; named are: {known}")
+    return kind(task, 1 if thought or kind is Lesson else queries, dense, thought, mixed, distribution)
 
 
 def lesson_of(spec: Spec) -> Lesson:
     """As the spec asks for it."""
-    return lesson_for(Task.parse(spec.task), spec.queries, spec.dense, spec.thought, spec.mixed)
+    if spec.hard and spec.distribution is not None:
+        raise BadInput(f"{spec.distribution} is a distribution of plain inputs, so leave out hard")
+    task = Task.parse(spec.task)
+    return lesson_for(task, spec.queries, spec.dense, spec.thought, spec.mixed, spec.distribution)
 
 
 class Written(NamedTuple):
@@ -152,7 +174,7 @@ class Questions(Lesson, ABC):
         """(rows, length) inputs -> (rows, queries, length - cut): their own ending, then others."""
 
     def batch(self, rng: Generator, count: int, hard: bool) -> Batch:
-        tokens, _ = self.task.sample(rng, count, hard)
+        tokens, _ = self.sample(rng, count, hard)
         cut, s = self.task.cut, self.task.length - self.task.cut
         questions = self.questions(rng, tokens, hard)
         labels = self.task.answer(asked(tokens[:, :cut], questions)).reshape(count, -1)

@@ -19,7 +19,6 @@ from limen.core.architecture import Architecture
 from limen.core.errors import BadInput
 from limen.core.measurement import Measurement
 from limen.core.numbers import Precision
-from limen.core.task import Task
 from limen.model.model import Model
 from limen.model.run import run as count
 from limen.training.against import proposer
@@ -96,8 +95,8 @@ def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[RunResult, Model]
     accuracy = pupil.accuracy(rng, spec.judged)
     shifts = _shifted(pupil, rng) if spec.shifts else {}
     shifts |= _rounded(pupil, rng) if spec.precisions else {}
-    counted = _shortcut(spec.task, spec.hard)
-    thoughts = lesson.thoughts(task.sample(rng, 1)[0]).shape[1] if spec.thought else 0
+    counted = _shortcut(lesson, spec.hard)
+    thoughts = lesson.thoughts(lesson.sample(rng, 1, False)[0]).shape[1] if spec.thought else 0
     bits = limits(spec.task, spec.architecture, thoughts)
     measured = Measurement(
         task=str(task),
@@ -186,14 +185,14 @@ def _shifted(pupil: Pupil, rng: np.random.Generator) -> dict[str, float]:
 def _rounded(pupil: Pupil, rng: np.random.Generator) -> dict[str, float]:
     """The accuracy with weights and the result of every operation in fewer bits."""
     task = pupil.lesson.task
-    tokens, _ = task.sample(rng, _ROUNDED, pupil.spec.hard)
+    tokens, _ = pupil.lesson.sample(rng, _ROUNDED, pupil.spec.hard)
     counts = {name: count(pupil.model, task, Precision.parse(name), [tokens]) for name in _PRECISIONS}
     return {f"in {name}": 1 - found.wrong / found.tried for name, found in counts.items()}
 
 
 @cache
-def _shortcut(task: str, hard: bool) -> Shortcut:
-    return shortcut(Task.parse(task), hard)
+def _shortcut(lesson: Lesson, hard: bool) -> Shortcut:
+    return shortcut(lesson.task, hard, draws=lesson.sample)
 
 
 def _versions() -> dict[str, str]:

@@ -28,6 +28,7 @@ from limen.core.task import Answers, Task, Tokens
 _COUNTED = 24  # ids, and as many pairs of ids, that are counted
 _ANSWERS = 64  # beyond that no line is fitted to each answer
 Counts = NDArray[np.int64]  # (rows, features)
+Draws = Callable[[Generator, int, bool], tuple[Tokens, Answers]]
 Rule = Callable[[Tokens], Answers]
 
 
@@ -40,11 +41,15 @@ class Shortcut:
     chance: float
 
 
-def shortcut(task: Task, hard: bool = False, count: int = 3000, seed: int = 0) -> Shortcut:
-    """The best of the rules on inputs it was not fitted on; where several answers are due, on the last."""
-    rng = np.random.default_rng([seed, 1])
-    seen, answers = _drawn(task, rng, count, hard)
-    fresh, right = _drawn(task, rng, count, hard)
+def shortcut(
+    task: Task, hard: bool = False, count: int = 3000, seed: int = 0, draws: Draws | None = None
+) -> Shortcut:
+    """The best of the rules on inputs it was not fitted on; where several answers are due, on the last.
+
+    The inputs are the task's own, unless a lesson draws others.
+    """
+    rng, draws = np.random.default_rng([seed, 1]), draws or task.sample
+    (seen, answers), (fresh, right) = (_last(*draws(rng, count, hard)) for _ in range(2))
     scores = {
         name: float((rule(fresh) == right).mean()) for name, rule in _rules(task, seen, answers).items()
     }
@@ -52,9 +57,8 @@ def shortcut(task: Task, hard: bool = False, count: int = 3000, seed: int = 0) -
     return Shortcut(best, scores[best], max(scores["constant"], 1 / task.answers))
 
 
-def _drawn(task: Task, rng: Generator, count: int, hard: bool) -> tuple[Tokens, Answers]:
-    tokens, answers = task.sample(rng, count, hard)
-    return tokens, answers if task.asks == 1 else answers[:, -1]
+def _last(tokens: Tokens, answers: Answers) -> tuple[Tokens, Answers]:
+    return tokens, answers if answers.ndim == 1 else answers[:, -1]
 
 
 def _rules(task: Task, seen: Tokens, answers: Answers) -> dict[str, Rule]:

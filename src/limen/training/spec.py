@@ -33,6 +33,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     dense: bool = True  # answers "so far" are asked for as well, where they are defined
     hops: bool = False  # every hop is asked for, after the layer that could know it
     thought: bool = False  # chain of thought: taught step by step, judged on what it writes by itself
+    distribution: str | None = None  # one that the lesson names, in the place of the task's plain one
     mixed: bool = False  # smaller sizes of the task are taught as well, where the lesson has them
     first: str | None = None  # the stack that is trained first and then grows by layers that do nothing
     first_steps: int = 0

@@ -103,7 +103,7 @@ class Pupil:
         return np.asarray(chosen[:, 0] if task.asks == 1 else chosen)
 
     def accuracy(self, rng: Generator, count: int) -> float:
-        tokens, answers = self.lesson.task.sample(rng, count, self.spec.hard)
+        tokens, answers = self.lesson.sample(rng, count, self.spec.hard)
         return float((self.answers(tokens) == answers).mean())
 
 

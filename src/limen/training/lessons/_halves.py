@@ -31,7 +31,7 @@ class TwoHalves(Lesson, ABC):
         """(rows, n): whether place i alone makes the answer no."""
 
     def batch(self, rng: Generator, count: int, hard: bool) -> Batch:
-        tokens, _ = self.task.sample(rng, count, hard)
+        tokens, _ = self.sample(rng, count, hard)
         n = self.task.cut
         so_far = 1 - np.logical_or.accumulate(self.refuted(tokens[:, :n], tokens[:, n:]), axis=1)
         first = 0 if self.dense else n - 1

@@ -18,7 +18,7 @@ class Brackets(Lesson):
     """The plain way to write tokens, with answers so far."""
 
     def batch(self, rng: Generator, count: int, hard: bool) -> Batch:
-        tokens, answers = self.task.sample(rng, count, hard)
+        tokens, answers = self.sample(rng, count, hard)
         n = self.task.length
         if not self.dense:
             return Batch(tokens, np.array([n - 1]), answers[:, None])

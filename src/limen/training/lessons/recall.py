@@ -11,8 +11,9 @@ from typing import cast
 
 from numpy.random import Generator
 
+from limen.core.distribution import Distribution
 from limen.core.errors import BadInput
-from limen.core.task import Task, Tokens
+from limen.core.task import Answers, Task, Tokens
 from limen.model.embedding import Embedding, Table
 from limen.tasks.recall import Recall
 from limen.training.lesson import Batch, Lesson
@@ -25,6 +26,7 @@ class ManyPairs(Lesson):
     """The plain lesson, or one in all sizes."""
 
     sizes = True
+    named = ("halves",)
 
     def __post_init__(self) -> None:
         task = cast(Recall, self.task)
@@ -34,13 +36,20 @@ class ManyPairs(Lesson):
     def embedding(self, width: int) -> Embedding:
         return Table(self.task.vocab) if self.mixed else super().embedding(width)
 
+    def sample(self, rng: Generator, count: int, hard: bool) -> tuple[Tokens, Answers]:
+        if self.distribution is None:
+            return super().sample(rng, count, hard)
+        return cast(Recall, self.task).halves(rng, count)
+
+    def drawn(self, hard: bool) -> Distribution:
+        return super().drawn(hard) if self.distribution is None else cast(Recall, self.task).drawn_in_halves()
+
     def batch(self, rng: Generator, count: int, hard: bool) -> Batch:
         if not self.mixed:
             return super().batch(rng, count, hard)
         n = cast(Recall, self.task).n
         pairs = int(rng.choice(self.pairs))
-        one = Lesson(self._of(pairs))
-        return one.batch(rng, count * n // pairs, hard)
+        return self._of(pairs).batch(rng, count * n // pairs, hard)
 
     @property
     def pairs(self) -> list[int]:
@@ -52,16 +61,17 @@ class ManyPairs(Lesson):
         return found
 
     def read_as(self, tokens: Tokens) -> Task:
-        return self._of(tokens.shape[-1] // 3) if self.mixed else self.task
+        return self._of(tokens.shape[-1] // 3).task if self.mixed else self.task
 
     def shifted(self, rng: Generator, count: int) -> dict[str, Tokens]:
         """Each size by itself."""
         if not self.mixed:
             return super().shifted(rng, count)
-        return {f"{pairs} pairs": self._of(pairs).sample(rng, count)[0] for pairs in self.pairs}
+        return {f"{pairs} pairs": self._of(pairs).sample(rng, count, False)[0] for pairs in self.pairs}
 
-    def _of(self, pairs: int) -> Recall:
-        return replace(cast(Recall, self.task), n=pairs, q=pairs)
+    def _of(self, pairs: int) -> ManyPairs:
+        """The same lesson in this size alone."""
+        return replace(self, task=replace(cast(Recall, self.task), n=pairs, q=pairs), mixed=False)
 
 
 LESSON = ManyPairs
