@@ -163,8 +163,7 @@ def check(certificate: str | Path, model: str | Path | None = None) -> CheckRepo
     """Whether a certificate holds, read from its file; `model` names the model it is about."""
     from limen.checks.reader import checked
 
-    path = Path(certificate)
-    return checked(path, path.parent if model is None else model)
+    return checked(Path(certificate), model)
 
 
 def fool(

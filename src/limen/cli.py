@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import sys
 from difflib import get_close_matches
 from pathlib import Path
@@ -1215,6 +1216,7 @@ def _fooled(
     from limen.attacks import fool, report
     from limen.attacks.report import kept
     from limen.core.folder import ready_file, refuse_foreign, write_whole
+    from limen.core.own import named
     from limen.core.task import Task
     from limen.model.opening import opened
     from limen.model.run import runnable
@@ -1242,7 +1244,9 @@ def _fooled(
     if out is None or said.certificate is None:
         return said
     write_whole(out, kept(said))
-    return replace(said, file=str(out))
+    _note_yours(out, text, "`limen check` will refuse it")
+    command = None if named(text) else shlex.join(["limen", "check", str(out), "--model", model])
+    return replace(said, file=str(out), check=command)
 
 
 @app.command("check")
@@ -1269,7 +1273,7 @@ def check_(
     from limen.render.check import folder_lines
 
     if not is_folder(certificate):
-        said = checked(certificate, model or certificate.parent)
+        said = checked(certificate, model)
         _print(said, [said.headline], as_json)
         raise typer.Exit(0 if said.valid else 1)
     if model is not None:

@@ -79,6 +79,7 @@ class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
     means: str
     seconds: float
     file: str | None = None
+    check: str | None = None  # the command that checks the file
 
     @property
     def headline(self) -> str:

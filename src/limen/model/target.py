@@ -24,8 +24,9 @@ from limen.core.numbers import Precision
 from limen.core.strategy import Access
 from limen.core.task import Answers, Task, Tokens
 from limen.model.arithmetic import computing_in
+from limen.model.embedding import Table
 from limen.model.model import Model, State, at_once
-from limen.model.predictor import chosen, due, foreign, predictor
+from limen.model.predictor import chosen, due, foreign, looked_up, predictor, too_few
 from limen.model.sampler import Sampler
 
 if TYPE_CHECKING:
@@ -83,12 +84,14 @@ class Target:
     unrepeated: int = 0  # wrong answers seen that the checker, who runs each input alone, did not see
 
     def __post_init__(self) -> None:
-        if isinstance(self.model, Model):
-            positions = self.model.frame.embedding.positions
-            if positions is not None and positions < self.task.length:
-                raise BadInput(
-                    f"{self.task} has {self.task.length} tokens, but this model has positions for {positions}"
-                )
+        if not isinstance(self.model, Model):
+            return
+        embedding, task = self.model.frame.embedding, self.task
+        if embedding.positions is not None and embedding.positions < task.length:
+            has = embedding.positions
+            raise BadInput(f"{task} has {task.length} tokens, but this model has positions for {has}")
+        if isinstance(embedding, Table) and embedding.vocab < task.vocab:
+            raise too_few(embedding.vocab, task.vocab, task)
 
     @property
     def over(self) -> bool:
@@ -106,7 +109,7 @@ class Target:
             return Access.WEIGHTS
         tokens = self.drawn(1, np.random.default_rng(0))
         with torch.no_grad():
-            if foreign(self.model).alone(torch.as_tensor(tokens)):
+            if foreign(self.model, self.task).alone(torch.as_tensor(tokens)):
                 return Access.ANSWERS
         return Access.GRADIENTS if self.closed is None else Access.LOGITS
 
@@ -365,21 +368,8 @@ def keeping(task: Task, inputs: Tokens) -> NDArray[np.bool_]:
 
 def embedding_of(model: object, tokens: torch.Tensor) -> torch.nn.Embedding | None:
     """The table of a module that these very tokens are looked up in, if there is one."""
-    if not isinstance(model, torch.nn.Module):
-        return None
-    found: list[torch.nn.Embedding] = []
-
-    def seen(module: torch.nn.Module, inputs: tuple[Any, ...]) -> None:
-        if isinstance(module, torch.nn.Embedding) and inputs and torch.equal(inputs[0], tokens):
-            found.append(module)
-
-    hooks = [m.register_forward_pre_hook(seen) for m in model.modules() if isinstance(m, torch.nn.Embedding)]
-    try:
-        with torch.no_grad():
-            foreign(model).returned(tokens)
-    finally:
-        for hook in hooks:
-            hook.remove()
+    with looked_up(model, tokens) as found, torch.no_grad():
+        foreign(model).returned(tokens)
     return found[0] if found else None
 
 

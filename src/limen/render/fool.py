@@ -59,7 +59,8 @@ def lines_of(said: FoolReport) -> list[str]:
         than = "fewer than" if said.hypothesis_holds else "not fewer than"
         so = "some input must fail, by counting" if said.hypothesis_holds else "no theorem promises a failure"
         lines.append(f"the state has {said.state_bits:,} bits, {than} the task's {said.needs_bits:,}: {so}")
-    return [*lines, *said.notes, said.means, *([f"certificate: {said.file}"] if said.file else [])]
+    files = {"certificate": said.file, "check it with": said.check}
+    return [*lines, *said.notes, said.means, *(f"{what}: {it}" for what, it in files.items() if it)]
 
 
 def _stage(stage: Effort) -> str:
