@@ -36,4 +36,5 @@ class Distribution:
 
 
 UNIFORM = Distribution("drawn uniformly from all that the task allows", "uniform")
+BY_ANSWER = Distribution("drawn uniformly given the answer, every answer as likely", "answer")
 UNDECLARED = Distribution("drawn by the task's own sampler", exact=False)

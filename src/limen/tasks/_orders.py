@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from limen.core.arrays import Generator, np
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.task import Tokens, uniform
 
 # s t s s and s s t s, and the same the other way round
@@ -24,3 +24,24 @@ def nearly_equal(rng: Generator, count: int, n: int) -> tuple[Tokens, Tokens]:
     np.put_along_axis(a, at, word[:, 0], axis=1)
     np.put_along_axis(b, at, word[:, 1], axis=1)
     return a, b
+
+
+def in_order(a: Tokens, b: Tokens) -> NDArray[np.bool_]:
+    """(*batch, n) twice -> (*batch,): whether `nearly_equal` draws a with b, or a with a.
+
+    At some place both have the four bits of one of its words, and elsewhere they are equal.
+    """
+    n = a.shape[-1]
+    if n == 1:
+        return np.ones(a.shape[:-1], dtype=np.bool_)
+    inner = slice(0, 4) if n > 3 else slice(1, 1 + n)
+    words = np.array([[p, q] for pair in _ORDERS for p, q in [np.array(pair)[:, inner]]])
+    words = np.concatenate([words, 1 - words])  # (4, 2, width)
+    width, found = words.shape[-1], np.zeros(a.shape[:-1], dtype=np.bool_)
+    apart = (a != b).sum(axis=-1)
+    for at in range(n - width + 1):
+        here, there = (x[..., None, at : at + width] for x in (a, b))
+        first = (here == words[:, 0]).all(axis=-1)  # (*batch, 4)
+        found |= (first & (there == words[:, 1]).all(axis=-1)).any(axis=-1) & (apart == 2)
+        found |= first.any(axis=-1) & (apart == 0)
+    return found

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
+from limen.core.distribution import Distribution
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Said, Task, Tokens, filled, uniform
 
@@ -103,6 +104,12 @@ class Cgram(Task):
             rows = np.unique(row)
             row, start = np.nonzero(x[rows, :starts] == gram[rows, :1])
             row = rows[row]
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        broken = "the gram is put in at a random place, and a symbol of every other copy is changed"
+        if not hard:
+            return Distribution(f"drawn uniformly, then {broken}")
+        return Distribution(f"made of copies of the gram with one symbol wrong; {broken}", exact=False)
 
     def answer(self, tokens: Tokens) -> Answers:
         x, gram = tokens[..., : self.n], tokens[..., self.n :]

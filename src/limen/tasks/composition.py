@@ -21,10 +21,12 @@ from dataclasses import dataclass
 
 from flint import fmpz
 
-from limen.core.arrays import Generator, np
+from limen.core.arrays import Generator, NDArray, np
+from limen.core import distribution
 from limen.core.bits import Count
+from limen.core.distribution import Distribution
 from limen.core.errors import BadInput, at_least
-from limen.core.task import Answers, Player, Said, Task, Tokens, distinct, uniform
+from limen.core.task import Answers, Player, Said, Task, Tokens, different, distinct, uniform
 
 UNIFORM = "every entry of every table, z_0 and w independent and uniform"  # the plain inputs
 MOST_HOPS = 64  # that a text gives by L alone
@@ -106,6 +108,16 @@ class Composition(Task):
             parts = z.reshape(count, n_l, z.shape[1] // n_l)
             i, w = parts[rows, w_l, i], w * n_l + w_l
         return np.column_stack([*reversed(tables), z_0, w]), i
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        if not hard:
+            return distribution.UNIFORM
+        says = "drawn uniformly from those in which every table is a permutation"
+        return Distribution(says, "uniform", self._permuted)
+
+    def _permuted(self, tokens: Tokens) -> NDArray[np.bool_]:
+        tables = [self.table(l) for l in range(1, self.L + 1)]
+        return np.logical_and.reduce([different(tokens[..., z.start : z.stop]) for z in tables])
 
     def hops(self, tokens: Tokens) -> Tokens:
         """(*batch, L+1): i_0 … i_L."""

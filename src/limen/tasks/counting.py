@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.core.arrays import Generator, np
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
+from limen.core.distribution import Distribution
 from limen.core.errors import at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, distinct, filled, uniform
 from limen.tasks._counts import binomial
@@ -67,6 +68,17 @@ class Counting(Task):
         other += other >= s[:, None]  # steps over s
         x = np.where(distinct(rng, count, n, n) < c[:, None], s[:, None], other)
         return np.column_stack([x, s, k]), y
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        often = "in which s occurs a uniform number of times, each answer as often, and"
+        if not hard:
+            return Distribution(f"{often} k is uniform among those with that answer")
+        return Distribution(f"{often} k is that number, or one more", support=self._at_the_threshold)
+
+    def _at_the_threshold(self, tokens: Tokens) -> NDArray[np.bool_]:
+        x, s, k = tokens[..., :-2], tokens[..., -2:-1], tokens[..., -1]
+        missing = k - (x == s).sum(axis=-1)
+        return np.asarray((missing == 0) | (missing == 1))
 
     def answer(self, tokens: Tokens) -> Answers:
         x, s, k = tokens[..., :-2], tokens[..., -2:-1], tokens[..., -1]

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.core.arrays import Generator, np
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
+from limen.core.distribution import Distribution
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced, distinct, shuffled, uniform
 from limen.tasks._counts import power_and
@@ -66,6 +67,26 @@ class Disjointness(Task):
         into, out = (_any_of(rng, s[apart]) for s in (a, b))
         b[apart, out], b[apart, into] = 0, 1
         return np.hstack([a, b]), yes
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        sets = "in which no set is empty and both together have at most n elements; yes: each is in a, b or none"
+        if not hard:
+            return Distribution(f"{sets}; no: the elements of b are then moved anywhere", support=self._small)
+        return Distribution(
+            f"{sets}; no: one element of b is then moved into a",
+            support=lambda tokens: self._small(tokens) & (self._common(tokens) <= 1),
+        )
+
+    def _small(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """Whether no set is empty, and both together have at most n elements."""
+        a, b = (half.sum(axis=-1) for half in (tokens[..., : self.n], tokens[..., self.n :]))
+        if self.n == 1:
+            return np.asarray(a == 1)
+        return np.asarray((a > 0) & (b > 0) & (a + b <= self.n))
+
+    def _common(self, tokens: Tokens) -> NDArray[np.int64]:
+        """How many elements are in both sets."""
+        return np.asarray((tokens[..., : self.n] & tokens[..., self.n :]).sum(axis=-1))
 
     def answer(self, tokens: Tokens) -> Answers:
         a, b = tokens[..., : self.n], tokens[..., self.n :]

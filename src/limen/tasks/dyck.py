@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
+from limen.core.distribution import Distribution
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
 
@@ -76,6 +77,89 @@ class Dyck(Task):
             tokens[fault == 0] = self._other_kind(rng, tokens[fault == 0])
         tokens[fault == 1] = self._swapped(rng, tokens[fault == 1], depth[fault == 1])
         return tokens, yes
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        walk = f"of which the right ones are drawn by coins up and down to depth {self.D}"
+        if not hard:
+            return Distribution(f"{walk}, and no is one with a single fault of three kinds", support=self._faulty)
+        says = f"{walk}, and no is one with two closing brackets of different kinds swapped"
+        if self.k == 1:
+            says = f"{walk}, and no is one with two brackets swapped"
+        return Distribution(says, support=self._nearly)
+
+    def _faulty(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """Whether nothing is wrong, or one of the faults of `sample` is."""
+        low, high, wrong = self._read(tokens)
+        kind = (low == 0) & (high <= self.D) & (wrong == 1)
+        peaks = (self._depth(tokens) == self.D + 1).sum(axis=-1)
+        deep = (low == 0) & (high == self.D + 1) & (wrong == 0) & (peaks == 1)
+        return np.asarray((self.answer(tokens) == 1) | kind | deep | self._swapped_back(tokens))
+
+    def _nearly(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """Whether nothing is wrong, or what `sample` does to a hard one is."""
+        right = self.answer(tokens) == 1
+        if self.k == 1:
+            return np.asarray(right | self._swapped_back(tokens))
+        if self.n == 2:
+            return self._faulty(tokens) & (self._depth(tokens)[..., 0] == 1)
+        kinds = (tokens % self.k != tokens[..., :1] % self.k).any(axis=-1)
+        return np.asarray(kinds & (right | self._exchanged_back(tokens)))
+
+    def _depth(self, tokens: Tokens) -> Tokens:
+        """(*batch, n): after each token."""
+        return np.where(tokens < self.k, 1, -1).cumsum(axis=-1)
+
+    def _read(self, tokens: Tokens) -> tuple[Tokens, Tokens, Tokens]:
+        """(*batch,) each: the least depth (-1 too where not all is closed), the largest, pairs of two kinds."""
+        depth, (opening, closing) = self._depth(tokens), self._pairs(tokens)
+        low = np.where(depth[..., -1] == 0, depth.min(axis=-1), -1)
+        return low, depth.max(axis=-1), (opening + self.k != closing).sum(axis=-1)
+
+    def _pairs(self, tokens: Tokens) -> tuple[Tokens, Tokens]:
+        """(*batch, n/2) twice: sorted by level, every opening bracket is followed by the one that closes it."""
+        order = self._by_level(tokens)
+        return np.take_along_axis(tokens, order[..., ::2], -1), np.take_along_axis(tokens, order[..., 1::2], -1)
+
+    def _by_level(self, tokens: Tokens) -> Tokens:
+        depth = self._depth(tokens)
+        return np.argsort(np.where(tokens < self.k, depth, depth + 1), axis=-1, kind="stable")
+
+    def _swapped_back(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """Whether the depth is -1 at one time, and a closing bracket before and an opening one after it,
+        with none of the other sort between, make the word right when they change places.
+        """
+        t, depth, closing = np.arange(self.n), self._depth(tokens), tokens >= self.k
+        once = (depth.min(axis=-1) == -1) & ((depth == -1).sum(axis=-1) == 1)
+        time = depth.argmin(axis=-1)[..., None]  # the last closing bracket before that time
+        found = np.zeros(tokens.shape[:-1], dtype=np.bool_)
+        for back in range(min(self.D, self.n)):
+            i = time - back
+            run = np.where((t >= i) & (t <= time), closing, True).all(axis=-1) & (i[..., 0] >= 0)
+            for on in range(min(self.D, self.n)):
+                j = time + 1 + on
+                after = np.where((t > time) & (t <= j), ~closing, True).all(axis=-1) & (j[..., 0] < self.n)
+                at = np.where(t == i, j, np.where(t == j, i, t)).clip(0, self.n - 1)
+                found |= run & after & (self.answer(np.take_along_axis(tokens, at, axis=-1)) == 1)
+        return np.asarray(once & found)
+
+    def _exchanged_back(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """Whether two pairs are wrong, their closing brackets make them right when they change places, and
+        those were eligible in `_exchanged`.
+        """
+        k, (low, high, wrong) = self.k, self._read(tokens)
+        opening, closing = self._pairs(tokens)
+        order = self._by_level(tokens)
+        ends = np.sort(np.where(opening + k != closing, order[..., 1::2], self.n), axis=-1)[..., :2]
+        two = (low == 0) & (high <= self.D) & (wrong == 2)
+        i, j = (ends[..., side : side + 1].clip(max=self.n - 1) for side in (0, 1))
+        t = np.arange(self.n)
+        word = np.take_along_axis(tokens, np.where(t == i, j, np.where(t == j, i, t)), axis=-1)
+        closes = word >= k
+        inner = closes & np.concatenate([np.zeros_like(closes[..., :1]), closes[..., :-1]], axis=-1)
+        first = np.where(inner, word, 2 * k).min(axis=-1, keepdims=True)
+        mixed = (inner & (word != first)).any(axis=-1)
+        both = np.take_along_axis(inner, np.concatenate([i, j], axis=-1), axis=-1).all(axis=-1)
+        return np.asarray(two & (self.answer(word) == 1) & (both | ~mixed))
 
     def _walk(self, rng: Generator, deep: NDArray[np.bool_]) -> Tokens:
         """(count, n+1) depths from 0 to 0, at most D; D+1 at one random time where `deep`."""

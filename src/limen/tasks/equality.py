@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
+from limen.core.distribution import Distribution
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced, uniform
 from limen.tasks._counts import power_and
-from limen.tasks._orders import nearly_equal
+from limen.tasks._orders import in_order, nearly_equal
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,14 @@ class Equality(Task):
             at = rng.integers(self.n, size=(count, 1))
             np.put_along_axis(b, at, 1 - np.take_along_axis(a, at, axis=1), axis=1)
         return np.hstack([a, np.where(yes, a, b)]), yes[:, 0]
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        if not hard:
+            return Distribution("with a uniform a; yes: b is a; no: b is uniform but differs at a random place")
+        return Distribution(
+            "in which a has s t s s or s s t s, t ≠ s, at a random place; yes: b is a; no: b has the other there",
+            support=lambda tokens: in_order(tokens[..., : self.n], tokens[..., self.n :]),
+        )
 
     def answer(self, tokens: Tokens) -> Answers:
         a, b = tokens[..., : self.n], tokens[..., self.n :]

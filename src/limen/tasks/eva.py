@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
+from limen.core.distribution import UNIFORM, Distribution
 from limen.core.errors import at_least
-from limen.core.task import Answers, Task, Tokens, distinct, uniform
+from limen.core.task import Answers, Task, Tokens, different, distinct, uniform
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,12 @@ class Eva(Task):
         f = distinct(rng, count, n, n) if hard else uniform(rng, n, (count, n))
         x = uniform(rng, n, count)
         return np.column_stack([f, x]), f[np.arange(count), x]
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        if not hard:
+            return UNIFORM
+        says = "drawn uniformly from those in which f is a permutation"
+        return Distribution(says, "uniform", lambda tokens: different(tokens[..., :-1]))
 
     def answer(self, tokens: Tokens) -> Answers:
         f, x = tokens[..., :-1], tokens[..., -1:]

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
+from limen.core.distribution import Distribution
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Player, Said, Task, Tokens
 from limen.tasks.composition import Composition
@@ -107,6 +108,9 @@ class Facts(Task):
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """As `composition` draws it."""
         return self.composition.sample(rng, count, hard)
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        return self.composition.drawn(hard)
 
     def answer(self, tokens: Tokens) -> Answers:
         return self.composition.answer(tokens)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.core.arrays import Generator, np
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
+from limen.core.distribution import UNIFORM, Distribution
 from limen.core.errors import at_least
-from limen.core.task import Answers, Task, Tokens, balanced, uniform
+from limen.core.task import Answers, Task, Tokens, balanced, different, uniform
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,22 @@ class Index(Task):
             beside = np.abs(p + rng.choice([-1, 1], count))  # 1 beside 0, n-2 beside n-1
             p = np.where(balanced(rng, count), p, (n - 1 - np.abs(n - 1 - beside)) % n)
         return np.column_stack([s, p]), s[row, p]
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        if not hard:
+            return UNIFORM
+        return Distribution(
+            "in which all symbols but one are equal, asked at its place or, as often, beside it",
+            support=self._needle,
+        )
+
+    def _needle(self, tokens: Tokens) -> NDArray[np.bool_]:
+        s, p = tokens[..., :-1], tokens[..., -1:]
+        if self.n < 3:  # of two symbols each is the one that differs, and a single one is alone
+            return different(s)
+        equal = (s[..., :, None] == s[..., None, :]).sum(axis=-1)  # (*batch, n): how often each symbol occurs
+        rare = (equal == 1) & (equal.max(axis=-1, keepdims=True) == self.n - 1)
+        return np.asarray((rare & (np.abs(np.arange(self.n) - p) <= 1)).any(axis=-1))
 
     def answer(self, tokens: Tokens) -> Answers:
         s, p = tokens[..., :-1], tokens[..., -1:]

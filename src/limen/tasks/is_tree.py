@@ -15,6 +15,7 @@ from flint import fmpz
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
+from limen.core.distribution import Distribution
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced, different, distinct
 
@@ -101,6 +102,26 @@ class IsTree(Task):
             p, q = (np.take_along_axis(part, x[..., i : i + 1], axis=-1) for x in (u, v))
             part = np.where(part == q, p, part)
         return part
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        moved = "no: one edge is then moved so that it closes a cycle"
+        if not hard:
+            says = f"in which each vertex hangs on a random one before it, in random order; {moved}"
+            return Distribution(says, support=lambda tokens: self._parts(tokens) <= 2)
+        says = f"in which each vertex hangs on one of the two before it, in random order; {moved}"
+        return Distribution(says, support=self._long, exact=False)
+
+    def _parts(self, tokens: Tokens) -> NDArray[np.int64]:
+        """(*batch, n-1) -> (*batch,): how many parts the edges leave, each counted at one vertex."""
+        return np.asarray((self._connected(tokens) == np.arange(self.n)).sum(axis=-1))
+
+    def _long(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """One part in which no vertex has more than three edges, or two with an edge at every vertex."""
+        ends = np.concatenate(np.divmod(tokens, self.n), axis=-1)
+        edges = (ends[..., None] == np.arange(self.n)).sum(axis=-2)
+        parts, least = self._parts(tokens), 1 if self.n > 4 else 0
+        tree = (parts == 1) & (edges <= 3).all(axis=-1)
+        return np.asarray(tree | ((parts == 2) & (edges >= least).all(axis=-1)))
 
     def answer(self, tokens: Tokens) -> Answers:
         part = self._connected(tokens)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from limen.core.arrays import Generator, NDArray, np
+from limen.core.distribution import UNIFORM, Distribution
 from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens
 
@@ -80,6 +81,11 @@ class Khop(Task):
             reached[:, i, 1:] = reached[rows, after[rows, x[:, i]], :-1]
             after[rows, x[:, i]] = i + 1
         return np.column_stack([c, k + 1 + x]), reached[rows, :n, c]
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        if not hard:
+            return UNIFORM
+        return Distribution("drawn uniformly from those with c = k", "uniform", lambda x: x[..., 0] == self.k)
 
     def answer(self, tokens: Tokens) -> Answers:
         c, x = tokens[..., :1], tokens[..., 1:]

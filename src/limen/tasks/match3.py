@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.core.arrays import Generator, np
+from limen.core.arrays import Generator, NDArray, np
+from limen.core.distribution import Distribution
 from limen.core.errors import at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, distinct, filled
 from limen.tasks._pairs import exists
@@ -71,6 +72,22 @@ class Match3(Task):
         last = M - u[row, i] - u[row, j] + miss
         u[row, k] = last if hard else np.where(yes, last, u[row, k])
         return np.where(rng.integers(2, size=(count, 1)), u, -u) % M, yes
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        signs = "; half of the texts negated"
+        if not hard:
+            says = f"of numbers u with 0 < 3u < M; yes: one of them is then put in that completes a triple{signs}"
+            return Distribution(says, support=self._small)
+        says = "of multiples of 2g, g random; one of them is then put in that completes a triple or misses it by g"
+        return Distribution(says + signs, exact=False)
+
+    def _small(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """Whether all, up to sign, are u with 0 < 3u < M, but for one that completes a triple."""
+        top, found = -(-self.M // 3) - 1, np.zeros(tokens.shape[:-1], dtype=np.bool_)
+        for u in (tokens, -tokens % self.M):
+            large = (u > top).sum(axis=-1)
+            found |= (u > 0).all(axis=-1) & ((large == 0) | ((large == 1) & (self.answer(tokens) == 1)))
+        return found
 
     def answer(self, tokens: Tokens) -> Answers:
         found = np.zeros(tokens.shape[:-1], dtype=np.int64)

@@ -15,6 +15,7 @@ from functools import cache
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
+from limen.core.distribution import Distribution
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled, shuffled, uniform
 
@@ -116,6 +117,34 @@ class NearestNeighbor(Task):
         tokens = np.empty((count, self.length), dtype=np.int64)
         tokens[:, :-1:2], tokens[:, 1::2], tokens[:, -1] = x, self.points + labels, q
         return tokens, y
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        if not hard:
+            says = "with uniform points and labels, both answers as often; points as near as the nearest drawn again"
+            return Distribution(says, support=self._clear)
+        says = "whose query lies on an axis, with one point nearest by the margin g⁻³ and both labels as frequent"
+        return Distribution(says, support=self._leans)
+
+    def _clear(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """Whether one point is nearest by more than float64 can err."""
+        cosine = self._cosines(tokens[..., :-1:2], tokens[..., -1:])
+        return np.asarray((cosine >= cosine.max(axis=-1, keepdims=True) - _SURE).sum(axis=-1) == 1)
+
+    def _leans(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """Whether query, points and labels are as `_leaning` and `_halved` draw them."""
+        g, v, q = self.g, self.vector(tokens[..., :-1:2]), self.vector(tokens[..., -1:])
+        along = (v * np.sign(q)).sum(axis=-1)  # (*batch, n)
+        rest = np.abs(np.where(q == 0, v, 0))
+        parts, most, all_of = (rest > 0).sum(axis=-1), rest.max(axis=-1), rest.sum(axis=-1)
+        one = (parts == 1) & (most == 1)
+        nearest, near, against = (one & (along == p) for p in (g, g - 1, -g))
+        across = (along == -1) & (parts == 1) & (most == g)
+        both = (along == 0) & (parts == 2) & (most == g) & (all_of == g + 1)
+        ones = (tokens[..., 1::2] - self.points).sum(axis=-1)
+        axis = ((np.abs(q) == g).sum(axis=-1) == 1) & ((q != 0).sum(axis=-1) == 1)
+        halved = (ones == self.n // 2) | (ones == (self.n + 1) // 2)
+        known = (nearest | near | against | across | both).all(axis=-1)
+        return np.asarray(axis[..., 0] & halved & known & (nearest.sum(axis=-1) == 1))
 
     def _halved(self, rng: Generator, y: Answers) -> Tokens:
         """(count, n) labels, the first of them y; n/2 of each, or one more of either."""

@@ -14,6 +14,7 @@ from itertools import combinations
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
+from limen.core.distribution import UNIFORM, Distribution, Given
 from limen.core.errors import BadInput, at_least
 from limen.core.task import (
     Answers,
@@ -108,6 +109,25 @@ class Retrieval(Task):
         a[rows, 0], a[rows, at] = a[rows, at], a[rows, 0]
         b = uniform(rng, V, (count, n))
         return np.column_stack([a * V + b, self.keys * V + asked]), np.where(found, b[rows, at], V)
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        found = " given whether the key asked for is in the text, as often as not" if self.absent else ""
+        if not hard and not self.absent:
+            return UNIFORM
+        given: Given = "other" if self.absent and self.V > 1 else "answer" if self.absent else "uniform"
+        if not hard:
+            return Distribution(f"drawn uniformly{found}", given)
+        says = f"drawn uniformly{found}, with the keys that are nearest to it in Hamming distance"
+        return Distribution(says, given, self._nearest)
+
+    def _nearest(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """Whether the keys have the least distances from the query that so many keys can have."""
+        far = tokens[..., :-1] // self.V ^ tokens[..., -1:] - self.keys * self.V
+        distances = np.sort(np.bitwise_count(far))
+        rng = np.random.default_rng(0)  # whichever words are taken, they have as many ones
+        least = np.bitwise_count(_fewest_ones(rng, 1, self.n + self.absent, self.D)[0])
+        starts = (0, 1) if self.absent else (0,)
+        return np.logical_or.reduce([(distances == least[s : s + self.n]).all(axis=-1) for s in starts])
 
     def answer(self, tokens: Tokens) -> Answers:
         a, b = np.divmod(tokens[..., :-1], self.V)

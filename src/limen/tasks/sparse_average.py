@@ -16,6 +16,7 @@ from math import comb
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
+from limen.core.distribution import BY_ANSWER, Distribution
 from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Task, Tokens, distinct
 
@@ -73,6 +74,17 @@ class SparseAverage(Task):
         chosen = (rng.random((count, q)) < rng.random((count, 1))).astype(np.int64)
         np.put_along_axis(z, y, chosen, axis=1)
         return np.hstack([z, y]), chosen.sum(axis=1)
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        if not hard:
+            return BY_ANSWER
+        says = "drawn uniformly given the answer, every answer as likely, with positions in a row around the end"
+        return Distribution(says, "answer", self._in_a_row)
+
+    def _in_a_row(self, tokens: Tokens) -> NDArray[np.bool_]:
+        y = tokens[..., self.n :]
+        gaps = np.diff(y, axis=-1, append=y[..., :1] + self.n) > 1
+        return np.asarray(gaps.sum(axis=-1) <= 1)
 
     def answer(self, tokens: Tokens) -> Answers:
         z, y = tokens[..., : self.n], tokens[..., self.n :]

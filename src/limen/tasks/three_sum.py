@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
+from limen.core.distribution import Distribution
 from limen.core.errors import at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
 from limen.tasks._counts import subsets
-from limen.tasks._pairs import draw, exists
+from limen.tasks._pairs import draw, exists, near_misses
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,22 @@ class ThreeSum(Task):
         return self.n
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
-        """q uniform; x from different {v, -q-v}, and one pair put in for yes; hard: sums that miss -q by one.
+        """q uniform; yes: x uniform with one pair put in; no: of v and -q-v always the same one.
 
-        Half of the rows hold a token with 2x ≡ -q, where there is one: it may not serve twice.
+        Hard: sums miss -q by one.  Half of the rows hold a token with 2x ≡ -q, where there is one: it may
+        not serve twice.
         """
         y = balanced(rng, count)
         q = rng.integers(self.M, size=count)
-        return np.column_stack([draw(rng, y, self.n, self.M, -q % self.M, hard), q]), y
+        x = (near_misses if hard else draw)(rng, y, self.n, self.M, -q % self.M)
+        return np.column_stack([x, q]), y
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        if hard:
+            return Distribution("in which many sums x_j + x_k + q miss 0 by one, yes as often as no", exact=False)
+        return Distribution(
+            "drawn uniformly with a pair put in for yes, and for no from one of v and -q-v for every v"
+        )
 
     def answer(self, tokens: Tokens) -> Answers:
         return exists(tokens[..., :-1], -tokens[..., -1:] % self.M, self.M)

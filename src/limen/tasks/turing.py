@@ -13,12 +13,13 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-from limen.core.arrays import Generator, np
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
+from limen.core.distribution import BY_ANSWER, Distribution
 from limen.core.errors import at_least
-from limen.core.task import Answers, Task, Tokens, balanced
+from limen.core.task import Answers, Task, Tokens, balanced, uniform
 from limen.tasks._counts import power_and
-from limen.tasks._orders import nearly_equal
+from limen.tasks._orders import in_order, nearly_equal
 
 BLANK = 2
 
@@ -67,20 +68,34 @@ class Turing(Task):
         """
         yes, half = balanced(rng, count), self.n // 2
         word = rng.integers(2, size=(count, self.n))
-        some = half if self.program == "palindrome" else self.n - 1
-        chosen = np.arange(some) == rng.integers(some, size=(count, 1))  # one of some, in each row
         if self.program == "palindrome":
-            any_of = rng.integers(2, size=(count, half)) == 1
-            left = word[:, :half]
-            other = left ^ (any_of | (chosen & ~any_of.any(axis=1, keepdims=True)))
+            left, other = word[:, :half], uniform(rng, 2, (count, half))
+            while len(same := np.flatnonzero((left == other).all(axis=1))):
+                other[same] = uniform(rng, 2, (len(same), half))
             if hard:
                 left[:], other = nearly_equal(rng, count, half)
             word[:, self.n - half :] = np.where(yes[:, None], left, other)[:, ::-1]
         else:
             if hard:
+                chosen = np.arange(self.n - 1) == rng.integers(self.n - 1, size=(count, 1))  # one in each row
                 word[:, 1:] = ~chosen | (rng.integers(2, size=(count, 1)) == 1)
             word[:, 0] = yes ^ word[:, 1:].all(axis=1)
         return np.column_stack([np.full(count, BLANK), word]), yes
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        if not hard:
+            return BY_ANSWER
+        if self.program == "increment":
+            says = "whose digits after the first are all 1, or all but one"
+        else:
+            says = "with s t s s or s s t s, t ≠ s, in the first half; yes: the second mirrors it; no: with the other"
+        return Distribution(says, support=self._near)
+
+    def _near(self, tokens: Tokens) -> NDArray[np.bool_]:
+        word, half = tokens[..., 1:], self.n // 2
+        if self.program == "increment":
+            return np.asarray((word[..., 1:] == 0).sum(axis=-1) <= 1)
+        return in_order(word[..., :half], word[..., : self.n - half - 1 : -1])
 
     def answer(self, tokens: Tokens) -> Answers:
         word = tokens[..., 1:]

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.core.arrays import Generator, np
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
+from limen.core.distribution import Distribution
 from limen.core.errors import at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled, uniform
 from limen.tasks._counts import subsets
@@ -64,6 +65,21 @@ class TwoSum(Task):
         yes = np.flatnonzero(y)
         x[yes, rng.integers(n, size=len(yes))] = -q[yes] % M
         return np.column_stack([x, q]), y
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        if not hard:
+            says = "drawn uniformly given the answer from those with at most one partner of q, yes as often as no"
+            return Distribution(says, "answer", lambda tokens: self._sums(tokens, 0).sum(axis=-1) <= 1)
+        says = "drawn uniformly given the answer from those of -q ± 1 with at most one partner of q, yes as often as no"
+        return Distribution(says, "answer", self._missing_by_one)
+
+    def _missing_by_one(self, tokens: Tokens) -> NDArray[np.bool_]:
+        partners, near = self._sums(tokens, 0), self._sums(tokens, 1) | self._sums(tokens, -1)
+        return np.asarray((partners.sum(axis=-1) <= 1) & (partners | near).all(axis=-1))
+
+    def _sums(self, tokens: Tokens, residue: int) -> NDArray[np.bool_]:
+        """(*batch, n): whether x_j + q is this residue."""
+        return np.asarray((tokens[..., :-1] + tokens[..., -1:] - residue) % self.M == 0)
 
     def answer(self, tokens: Tokens) -> Answers:
         x, q = tokens[..., :-1], tokens[..., -1:]

@@ -15,10 +15,11 @@ from math import comb
 
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
+from limen.core.distribution import Distribution
 from limen.core.errors import at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
 from limen.tasks._counts import largest, signed_subsets
-from limen.tasks._pairs import draw, exists
+from limen.tasks._pairs import draw, exists, near_misses
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,16 @@ class TwoSumAny(Task):
         return self.n // 2
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
-        """Tokens from different {v, -v}, and one pair put in for yes; hard: sums that miss 0 by one."""
+        """Yes: uniform with one pair put in; no: of v and -v always the same one; hard: sums miss 0 by one."""
         y = balanced(rng, count)
-        return draw(rng, y, self.n, self.M, np.zeros(count, dtype=np.int64), hard), y
+        return (near_misses if hard else draw)(rng, y, self.n, self.M, np.zeros(count, dtype=np.int64)), y
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        if hard:
+            return Distribution("in which many sums x_i + x_j miss 0 by one, yes as often as no", exact=False)
+        return Distribution(
+            "drawn uniformly with a pair put in for yes, and for no from one of v and -v for every v"
+        )
 
     def answer(self, tokens: Tokens) -> Answers:
         return exists(tokens, np.zeros_like(tokens[..., :1]), self.M)
