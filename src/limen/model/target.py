@@ -141,7 +141,7 @@ class Target:
 
     def draws(self, tokens: Tokens) -> bool | None:
         """Whether this input can be drawn so; None where nobody has said."""
-        if not self.distribution.can_draw(tokens):
+        if not self.distribution.can_draw(tokens[None]).all():
             return False
         return True if self.distribution.exact else None
 
