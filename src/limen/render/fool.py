@@ -97,7 +97,7 @@ def _random(said: FoolReport) -> list[str]:
     """What was seen, and what it allows to say; the share is rounded up, so that it stays a bound."""
     tried = f"{said.random_failures:,} of {said.random_forwards:,} {said.random_distribution}"
     lines = [f"random testing: wrong on {tried}"]
-    if said.random_upper95 is not None:
+    if said.random_upper95 is not None and said.random_upper95 < 1:
         share = Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(said.random_upper95)
         lines.append(f"at 95 % confidence wrong on at most a share of {share:f} of those drawn so")
     return lines
