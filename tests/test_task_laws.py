@@ -1,14 +1,34 @@
 """Laws over the catalogue: a new task file is tested by existing."""
 
+from dataclasses import dataclass
+
+import numpy as np
 import pytest
+from numpy.random import Generator
 
 from limen.core.catalogue import identifier, ids, lookup
+from limen.core.distribution import BY_ANSWER, UNDECLARED, Distribution
 from limen.core.errors import BadInput
-from limen.core.task import Task
-from limen.laws import Law
-from limen.laws.task import laws
+from limen.core.task import Answers, Task, Tokens
+from limen.laws import Broken, Law
+from limen.laws.task import drawn_as, laws, texts_are_drawn_as_declared
+from limen.tasks.equality import Equality
+from limen.tasks.recall import Recall
+from limen.tasks.two_sum import TwoSum
 
 TASKS = [t for name in ids("tasks") for t in lookup("tasks", name, Task).examples()]
+# of every task what is small enough to compare all texts with those drawn
+SMALL = """
+eva(n=3) index(n=2,S=3) index(n=4,S=3) retrieval(n=3,D=2,V=2) retrieval(n=2,D=2,V=1,absent=true)
+retrieval(n=2,D=2,V=2,absent=true) recall(n=2,V=4) recall(n=2,V=4,q=2) recall(n=2,V=5) two_sum(n=3,M=5)
+two_sum(n=4,M=4) two_sum_any(n=4,M=6) two_sum_any(n=3,M=7) two_sum_any(n=5,M=4) three_sum(n=3,M=6)
+three_sum(n=3,M=5) three_sum(n=4,M=4) sparse_average(n=5,q=2) sparse_average(n=4,q=3) dyck(n=2,k=2,D=1)
+dyck(n=4,k=2,D=1) dyck(n=6,k=2,D=2) dyck(n=6,k=2,D=3) dyck(n=4,k=3,D=2) dyck(n=10,k=1,D=3) dyck(n=2,k=1,D=5)
+equality(n=2) equality(n=3) equality(n=5) disjointness(n=2) disjointness(n=3) disjointness(n=5)
+nearest_neighbor(n=2,D=2,g=1) cgram(n=4,c=2,V=3) cgram(n=6,c=3,V=2) counting(n=4,S=3) counting(n=5,S=2)
+is_tree(n=4) composition(m=3) composition(m=2,n1=2) facts(m=2,n1=2) khop(n=4,k=2,S=3) match3(n=3,M=9)
+match3(n=4,M=7) turing(n=4) turing(n=5) turing(n=10) turing(n=5,program=increment)
+"""
 
 
 @pytest.mark.parametrize(
@@ -17,6 +37,77 @@ TASKS = [t for name in ids("tasks") for t in lookup("tasks", name, Task).example
 )
 def test_it_keeps(law: Law, task: Task) -> None:
     law(task)
+
+
+@pytest.mark.parametrize("text", SMALL.split())
+def test_texts_are_drawn_as_the_task_declares(text: str) -> None:
+    assert texts_are_drawn_as_declared in laws(Task.parse(text))
+    texts_are_drawn_as_declared(Task.parse(text))
+
+
+def test_every_task_declares_how_it_draws() -> None:
+    assert sorted({text.partition("(")[0] for text in SMALL.split()}) == ids("tasks")
+    assert all(task.drawn(hard) is not UNDECLARED for task in TASKS for hard in (False, True))
+
+
+@dataclass(frozen=True)
+class InHalves(Recall):
+    """As recall was drawn once, and called plain."""
+
+    def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
+        return super().sample(rng, count, hard) if hard else self.halves(rng, count)
+
+
+@dataclass(frozen=True)
+class CalledUniform(Equality):
+    """Strings that differ in many places are drawn more often."""
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        return super().drawn(hard) if hard else BY_ANSWER
+
+
+@dataclass(frozen=True)
+class CalledAll(TwoSum):
+    """Two partners of q are never drawn."""
+
+    def drawn(self, hard: bool = False) -> Distribution:
+        return BY_ANSWER
+
+
+@dataclass(frozen=True)
+class CalledFew(Recall):
+    def drawn(self, hard: bool = False) -> Distribution:
+        return self.drawn_in_halves()
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [
+        (InHalves(2, 4), "of the support is never drawn"),
+        (CalledAll(3, 5), "of the support is never drawn"),
+        (CalledFew(2, 4), "from outside the declared support"),
+        (CalledUniform(4), "not answer: chi squared"),
+    ],
+)
+def test_a_sampler_that_draws_otherwise_is_found_out(task: Task, reason: str) -> None:
+    with pytest.raises(Broken, match=reason):
+        texts_are_drawn_as_declared(task)
+
+
+@pytest.mark.parametrize("task", [Recall(2, 5), Recall(2, 4, q=2)])
+def test_recall_in_halves_is_drawn_as_it_says(task: Recall) -> None:
+    drawn, answers = task.halves(np.random.default_rng(0), 500)
+    np.testing.assert_array_equal(task.answer(drawn), answers)
+    drawn_as(task, task.drawn_in_halves(), task.halves)
+    uniform = task.sample(np.random.default_rng(0), 5_000)[0]
+    assert task.drawn_in_halves().can_draw(uniform).mean() < 0.1
+
+
+@pytest.mark.parametrize("text", ["recall(n=8,V=16)", "dyck(n=32,k=2,D=4)", "nearest_neighbor(n=16,D=3,g=4)"])
+@pytest.mark.parametrize("hard", [False, True])
+def test_what_is_drawn_at_larger_sizes_is_in_the_support(text: str, hard: bool) -> None:
+    task = Task.parse(text)
+    assert task.drawn(hard).can_draw(task.sample(np.random.default_rng(1), 500, hard)[0]).all()
 
 
 @pytest.mark.parametrize("kind", ["tasks", "mixers"])

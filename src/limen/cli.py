@@ -972,6 +972,12 @@ def train(
         typer.Option("--dense/--last", help="Ask for the answer so far at every token, or once at the end."),
     ] = None,
     mixed: Annotated[bool, typer.Option("--mixed", help="Also teach smaller sizes of the task.")] = False,
+    distribution: Annotated[
+        str | None,
+        typer.Option(
+            help="How plain inputs are drawn. Of recall: halves, as MQAR has them. Default: uniformly."
+        ),
+    ] = None,
     first: Annotated[
         str | None, typer.Option(help="A smaller stack to train first; it then grows by layers of zeros.")
     ] = None,
@@ -1005,7 +1011,7 @@ def train(
     from limen.training.experiment import spec_of
 
     said = {"start": start, "steps": steps, "hard": hard, "against": against, "width": width, "rate": rate}
-    said |= {"hidden": hidden}
+    said |= {"hidden": hidden, "distribution": distribution}
     said |= {"queries": queries, "dense": dense, "first": first, "first_steps": first_steps}
     said |= {"thought": thought or None, "hops": hops or None, "mixed": mixed or None, "seed": seed or None}
     given = {name: value for name, value in said.items() if value is not None}

@@ -115,6 +115,7 @@ class TaskReport(Report, frozen=True, kw_only=True, tag="limen/show/1"):
     asks: int
     cut: int
     players: tuple[Holder, ...]
+    drawn: str  # how, as `Distribution` says it
     inputs: tuple[Example, ...]
 
     @property
@@ -138,6 +139,7 @@ def show_task(task: Task, count: int = 2, hard: bool = False, seed: int = 0) -> 
         asks=task.asks,
         cut=task.cut,
         players=tuple(Holder(p.name, len(p.tokens)) for p in task.players()),
+        drawn=task.drawn(hard).says,
         inputs=tuple(Example(tuple(row.tolist()), _plain(right), task.render(row)) for row, right in drawn),
     )
 
@@ -224,6 +226,8 @@ class EntryReport(Report, frozen=True, kw_only=True, tag="limen/show/1"):
     about: str  # the rest of what its file says of itself
     keys: tuple[Key, ...] = ()
     sizes: str = ""  # what the keys mean
+    drawn: str = ""  # how plain texts of a task are drawn
+    hard: str = ""  # and near-misses
     statement: str = ""
     hypotheses: str = ""
     proved: str = ""
@@ -251,7 +255,9 @@ def show_entry(kind: str, name: str) -> EntryReport:
     if kind == "theorems":
         more |= _proved(name)
     if kind == "tasks":
-        more["beside"] = tuple(constructions_for(Task.parse(name)))
+        task = Task.parse(name)
+        more["beside"] = tuple(constructions_for(task))
+        more |= {"drawn": task.drawn().says, "hard": task.drawn(hard=True).says}
     if kind == "constructions":
         more["beside"] = (name.split("_by_")[0],)
     path = f"src/{module_of(kind, name).replace('.', '/')}"

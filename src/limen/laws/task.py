@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
+from numpy.random import Generator
 
 from limen.bounds import matrix
 from limen.bounds.matrix import Entries
+from limen.core.distribution import Distribution
 from limen.core.errors import BadInput
-from limen.core.task import Task
+from limen.core.task import Answers, Task, Tokens
 from limen.laws.law import Law, require
 from limen.model import exhaustive
 
 COUNTED = 2**17  # inputs that are all counted, to compare with the closed form of `rows`
+COMPARED = 2**12  # inputs that are all compared with those that are drawn
+_DEVIATIONS = 5  # that chi squared may lie above its mean: with the seed fixed, a true sampler stays below
+
+
+Draws = Callable[[Generator, int], tuple[Tokens, Answers]]
 
 
 def laws(task: Task) -> tuple[Law, ...]:
     """Those that it must keep; what counts all inputs, or asks yes or no, where that is so."""
     yes_or_no = (yes_and_no_are_balanced,) if task.answers == 2 and task.asks == 1 else ()
     counted = (the_closed_form_counts_what_all_inputs_show,) if _countable(task) else ()
-    return (*_EVERY, *yes_or_no, *counted)
+    compared = (texts_are_drawn_as_declared,) if _few(task, COMPARED) else ()
+    return (*_EVERY, *yes_or_no, *counted, *compared)
 
 
 def _countable(task: Task) -> bool:
-    few = task.length < 24 and exhaustive.count(task) <= COUNTED
-    return few and any(task.rows(t) is not None for t in range(task.length))
+    return _few(task, COUNTED) and any(task.rows(t) is not None for t in range(task.length))
+
+
+def _few(task: Task, most: int) -> bool:
+    return task.length < 24 and exhaustive.count(task) <= most
 
 
 def sample_agrees_with_answer(task: Task) -> None:
@@ -66,6 +78,36 @@ def yes_and_no_are_balanced(task: Task) -> None:
     for hard in (False, True):
         share = task.sample(np.random.default_rng(5), 2000, hard)[1].mean()
         require(0.45 < share < 0.55, f"{share:.1%} of the {'hard' if hard else 'plain'} answers are 1")
+
+
+def texts_are_drawn_as_declared(task: Task) -> None:
+    """None outside the declared support, each inside it, and as often as declared; plain and hard."""
+    for hard in (False, True):
+        drawn_as(task, task.drawn(hard), lambda rng, count, hard=hard: task.sample(rng, count, hard))
+
+
+def drawn_as(task: Task, declared: Distribution, draws: Draws) -> None:
+    """Draws many texts and holds them against all that the task allows."""
+    every = np.concatenate([*exhaustive.batches(task, COMPARED)])
+    drawn, _ = draws(np.random.default_rng(11), 20_000 + 40 * len(every))
+    numbers = exhaustive.numbers(task, task.checked(drawn))
+    seen = np.bincount(numbers, minlength=exhaustive.count(task))[exhaustive.numbers(task, every)]
+    inside = declared.can_draw(every)
+    outside, missing = np.flatnonzero(seen * ~inside), np.flatnonzero((seen == 0) & inside)
+    require(not len(outside), f"{every[outside[:1]]} is drawn from outside the declared support")
+    require(not declared.exact or not len(missing), f"{every[missing[:1]]} of the support is never drawn")
+    if declared.given != "other":
+        kinds = task.answer(every) if declared.given == "answer" else np.zeros(len(every), dtype=np.int64)
+        _as_often(seen[inside], kinds[inside], declared.given)
+
+
+def _as_often(seen: Tokens, kinds: Answers, given: str) -> None:
+    """Each kind as often, and each text of a kind: chi squared with texts - 1 degrees of freedom."""
+    _, kind, texts = np.unique(kinds, return_inverse=True, return_counts=True)
+    expected = seen.sum() / len(texts) / texts[kind]
+    above = ((seen - expected) ** 2 / expected).sum() - (len(seen) - 1)
+    limit = _DEVIATIONS * (2 * len(seen)) ** 0.5
+    require(above <= limit, f"not {given}: chi squared is {above:.0f} above its mean, at most {limit:.0f}")
 
 
 def queries_continue_a_prefix_and_tell_something(task: Task) -> None:

@@ -32,11 +32,22 @@ def batches(task: Task, size: int) -> Iterator[Tokens]:
     total = count(task)
     if total > MOST:
         raise BadInput(f"{task} has more than {MOST} inputs, too many to run all: sample instead")
-    alphabets = [ids for ids, times in task.alphabets() for _ in range(times)]
-    sizes, firsts = [len(ids) for ids in alphabets], np.array([ids.start for ids in alphabets])
+    sizes, firsts = _digits(task)
     for start in range(0, total, size):
         digits = np.unravel_index(np.arange(start, min(start + size, total)), sizes)
         tokens = np.stack(digits, axis=-1).astype(np.int64) + firsts
         promised = tokens[np.asarray(task.promised(tokens))]
         if len(promised):
             yield promised
+
+
+def numbers(task: Task, tokens: Tokens) -> Tokens:
+    """(*batch, length) -> (*batch,): the number of each, below `count`, in the order of `batches`."""
+    sizes, firsts = _digits(task)
+    return np.asarray(np.ravel_multi_index(tuple(np.moveaxis(tokens - firsts, -1, 0)), sizes))
+
+
+def _digits(task: Task) -> tuple[list[int], Tokens]:
+    """How many ids may stand at each position, and the first of them."""
+    alphabets = [ids for ids, times in task.alphabets() for _ in range(times)]
+    return [len(ids) for ids in alphabets], np.array([ids.start for ids in alphabets])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from limen.core.catalogue import docstring
 from limen.core.folder import write_whole
-from limen.render.results import bits, each, says, spread
+from limen.render.results import bits, drawn_lines, each, says, spread
 
 if TYPE_CHECKING:
     from limen.training.experiment import Experiment
@@ -83,7 +83,8 @@ def _section(one: Section) -> str:
     planned = len(found.cells(shown))
     lines += [f"![{found.title}](experiments/{name}.svg)", ""]
     lines += [f"**Shows** ({shown}, {len(cells)} of {planned} cells): {found.shows}", ""]
-    lines += [f"**Does not show:** {found.silent}", "", *_table(found, cells), ""]
+    lines += [f"**Does not show:** {found.silent}", ""]
+    lines += [*(f"* {line}" for line in drawn_lines(one.drawn)), "", *_table(found, cells), ""]
     if found.shifted or any(run.shifts for cell in cells for run in cell.runs):
         lines += [*_shifts(cells), ""]
     if one.built:

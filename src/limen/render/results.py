@@ -44,7 +44,12 @@ def _lines(said: ExperimentReport) -> list[str]:
         }
         for one in said.cells
     ]
-    return [f"{said.experiment}, {said.size}: {said.title}", *_aligned(table)]
+    return [f"{said.experiment}, {said.size}: {said.title}", *drawn_lines(said.drawn), *_aligned(table)]
+
+
+def drawn_lines(drawn: Mapping[str, Sequence[str]]) -> list[str]:
+    """How the inputs are drawn that the accuracies are about."""
+    return [f"inputs of {', '.join(tasks)}: texts {says}" for says, tasks in drawn.items()]
 
 
 def says(learned: Outcome, provable: bool, complete: bool) -> str:

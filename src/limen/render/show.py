@@ -45,6 +45,8 @@ def entry_lines(said: EntryReport) -> list[str]:
         lines += ["  (ranges: with the other keys at their defaults)"] if len(said.keys) > 1 else []
     if said.sizes:
         lines += ["", *_wrapped(said.sizes)]
+    for title, text in (("Plain", said.drawn), ("Hard", said.hard)):
+        lines += _wrapped(f"{title}: texts {text}") if text else []
     for title, text in (("Statement", said.statement), ("Hypotheses", said.hypotheses), ("", said.about)):
         lines += ["", *([title] if title else []), *text.splitlines()] if text else []
     if said.proved:
@@ -70,6 +72,7 @@ def task_lines(said: TaskReport) -> list[str]:
         said.summary,
         f"{said.length} tokens with ids 0..{said.vocab - 1}; answers 0..{said.answers - 1}{due}",
         f"players and their tokens: {players}; the cut comes after {said.cut} tokens",
+        f"texts {said.drawn}",
         "",
     ]
     return lines + [f"{example.text}  ->  {_answer(example.answer)}" for example in said.inputs]

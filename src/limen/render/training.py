@@ -36,6 +36,7 @@ def lines_of(said: TrainReport) -> list[str]:
         f"  {said.accuracy:.1%} right on {said.judged:,} fresh inputs at the end; "
         f"best during training {said.best:.1%}"
         f"   (chance {said.chance:.1%}, a rule that only counts tokens {said.floor:.1%}: {said.rule})",
+        f"  inputs: texts {said.drawn}",
         f"  start {said.start}, seed {said.seed}, {said.steps:,} steps   "
         f"(stopped by {STOPS[said.stop]}, one core, {said.seconds:.0f} s)",
         f"  {_bits(said)}",

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 from flint import fmpz
 
-from limen.core.arrays import Generator, NDArray, np
 from limen.core import distribution
+from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
 from limen.core.errors import BadInput, at_least
@@ -117,7 +117,7 @@ class Composition(Task):
 
     def _permuted(self, tokens: Tokens) -> NDArray[np.bool_]:
         tables = [self.table(l) for l in range(1, self.L + 1)]
-        return np.logical_and.reduce([different(tokens[..., z.start : z.stop]) for z in tables])
+        return np.asarray(np.all([different(tokens[..., z.start : z.stop]) for z in tables], axis=0))
 
     def hops(self, tokens: Tokens) -> Tokens:
         """(*batch, L+1): i_0 … i_L."""

@@ -70,10 +70,10 @@ class Counting(Task):
         return np.column_stack([x, s, k]), y
 
     def drawn(self, hard: bool = False) -> Distribution:
-        often = "in which s occurs a uniform number of times, each answer as often, and"
+        often = "with yes as often as no, in which s occurs a uniform number of times and k is"
         if not hard:
-            return Distribution(f"{often} k is uniform among those with that answer")
-        return Distribution(f"{often} k is that number, or one more", support=self._at_the_threshold)
+            return Distribution(f"{often} uniform on the answer's side")
+        return Distribution(f"{often} that number or, for no, one more", support=self._at_the_threshold)
 
     def _at_the_threshold(self, tokens: Tokens) -> NDArray[np.bool_]:
         x, s, k = tokens[..., :-2], tokens[..., -2:-1], tokens[..., -1]

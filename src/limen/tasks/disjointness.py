@@ -69,11 +69,13 @@ class Disjointness(Task):
         return np.hstack([a, b]), yes
 
     def drawn(self, hard: bool = False) -> Distribution:
-        sets = "in which no set is empty and both together have at most n elements; yes: each is in a, b or none"
+        if self.n == 1:
+            return Distribution("in which a is not empty", "uniform", self._small)
+        sets = "of two sets that are not empty, each element in a, b or none as likely; for no"
         if not hard:
-            return Distribution(f"{sets}; no: the elements of b are then moved anywhere", support=self._small)
+            return Distribution(f"{sets} those of b are moved anywhere, one into a", support=self._small)
         return Distribution(
-            f"{sets}; no: one element of b is then moved into a",
+            f"{sets} one of b is moved into a",
             support=lambda tokens: self._small(tokens) & (self._common(tokens) <= 1),
         )
 

@@ -79,87 +79,66 @@ class Dyck(Task):
         return tokens, yes
 
     def drawn(self, hard: bool = False) -> Distribution:
-        walk = f"of which the right ones are drawn by coins up and down to depth {self.D}"
+        walk = "whose depth rises and falls by fair coins between 0 and D; for no"
         if not hard:
-            return Distribution(f"{walk}, and no is one with a single fault of three kinds", support=self._faulty)
-        says = f"{walk}, and no is one with two closing brackets of different kinds swapped"
-        if self.k == 1:
-            says = f"{walk}, and no is one with two brackets swapped"
-        return Distribution(says, support=self._nearly)
+            return Distribution(f"{walk} one fault is made at a random place", support=self._faulty)
+        fault = "two brackets change places"
+        if self.k > 1:
+            two, one = "two closing brackets of two kinds change places", "one bracket closes another kind"
+            fault = two if self.n > 2 else one
+        return Distribution(f"{walk} {fault}", support=self._nearly)
 
     def _faulty(self, tokens: Tokens) -> NDArray[np.bool_]:
-        """Whether nothing is wrong, or one of the faults of `sample` is."""
-        low, high, wrong = self._read(tokens)
-        kind = (low == 0) & (high <= self.D) & (wrong == 1)
-        peaks = (self._depth(tokens) == self.D + 1).sum(axis=-1)
-        deep = (low == 0) & (high == self.D + 1) & (wrong == 0) & (peaks == 1)
-        return np.asarray((self.answer(tokens) == 1) | kind | deep | self._swapped_back(tokens))
+        """Whether nothing is wrong, or one of the three faults is."""
+        depth = self._depth(tokens)
+        closed = (depth.min(axis=-1) == 0) & (depth[..., -1] == 0)
+        wrong = self._mistyped(tokens).sum(axis=-1)
+        kind = closed & (depth.max(axis=-1) <= self.D) & (wrong <= 1)
+        too_deep = np.maximum(depth - self.D, 0).sum(axis=-1)
+        return np.asarray(kind | (closed & (wrong == 0) & (too_deep == 1)) | self._swapped_back(tokens))
 
     def _nearly(self, tokens: Tokens) -> NDArray[np.bool_]:
-        """Whether nothing is wrong, or what `sample` does to a hard one is."""
+        """Whether nothing is wrong, or the fault of the hard ones is."""
         right = self.answer(tokens) == 1
         if self.k == 1:
             return np.asarray(right | self._swapped_back(tokens))
         if self.n == 2:
-            return self._faulty(tokens) & (self._depth(tokens)[..., 0] == 1)
-        kinds = (tokens % self.k != tokens[..., :1] % self.k).any(axis=-1)
-        return np.asarray(kinds & (right | self._exchanged_back(tokens)))
+            return np.asarray((tokens[..., 0] < self.k) & (tokens[..., 1] >= self.k))
+        several = (tokens % self.k != tokens[..., :1] % self.k).any(axis=-1)
+        return np.asarray(several & (right | self._exchanged_back(tokens)))
 
     def _depth(self, tokens: Tokens) -> Tokens:
         """(*batch, n): after each token."""
         return np.where(tokens < self.k, 1, -1).cumsum(axis=-1)
 
-    def _read(self, tokens: Tokens) -> tuple[Tokens, Tokens, Tokens]:
-        """(*batch,) each: the least depth (-1 too where not all is closed), the largest, pairs of two kinds."""
-        depth, (opening, closing) = self._depth(tokens), self._pairs(tokens)
-        low = np.where(depth[..., -1] == 0, depth.min(axis=-1), -1)
-        return low, depth.max(axis=-1), (opening + self.k != closing).sum(axis=-1)
-
-    def _pairs(self, tokens: Tokens) -> tuple[Tokens, Tokens]:
-        """(*batch, n/2) twice: sorted by level, every opening bracket is followed by the one that closes it."""
-        order = self._by_level(tokens)
-        return np.take_along_axis(tokens, order[..., ::2], -1), np.take_along_axis(tokens, order[..., 1::2], -1)
-
-    def _by_level(self, tokens: Tokens) -> Tokens:
-        depth = self._depth(tokens)
-        return np.argsort(np.where(tokens < self.k, depth, depth + 1), axis=-1, kind="stable")
+    def _mistyped(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """(*batch, n/2): which pairs, in the order of `_paired`, are of two kinds."""
+        at = self._paired(tokens)
+        opening, closing = (np.take_along_axis(tokens, at[..., side], axis=-1) for side in (0, 1))
+        return np.asarray(opening + self.k != closing)
 
     def _swapped_back(self, tokens: Tokens) -> NDArray[np.bool_]:
-        """Whether the depth is -1 at one time, and a closing bracket before and an opening one after it,
-        with none of the other sort between, make the word right when they change places.
+        """Whether the depth falls to -1 once, and two brackets make the word right when they change places.
+
+        One is of the closing ones in a row before that time, the other of the opening ones in a row after it.
         """
-        t, depth, closing = np.arange(self.n), self._depth(tokens), tokens >= self.k
-        once = (depth.min(axis=-1) == -1) & ((depth == -1).sum(axis=-1) == 1)
-        time = depth.argmin(axis=-1)[..., None]  # the last closing bracket before that time
+        t, depth, opens = np.arange(self.n), self._depth(tokens), tokens < self.k
+        time = depth.argmin(axis=-1)[..., None]  # the last closing bracket before
         found = np.zeros(tokens.shape[:-1], dtype=np.bool_)
-        for back in range(min(self.D, self.n)):
-            i = time - back
-            run = np.where((t >= i) & (t <= time), closing, True).all(axis=-1) & (i[..., 0] >= 0)
-            for on in range(min(self.D, self.n)):
-                j = time + 1 + on
-                after = np.where((t > time) & (t <= j), ~closing, True).all(axis=-1) & (j[..., 0] < self.n)
-                at = np.where(t == i, j, np.where(t == j, i, t)).clip(0, self.n - 1)
-                found |= run & after & (self.answer(np.take_along_axis(tokens, at, axis=-1)) == 1)
-        return np.asarray(once & found)
+        for back, on in np.ndindex(min(self.D, self.n), min(self.D, self.n)):
+            i, j = time - back, time + 1 + on
+            in_rows = (t < i) | (t > j) | (opens == (t > time))
+            there = (in_rows & (i >= 0) & (j < self.n)).all(axis=-1)
+            found |= there & (self.answer(_swap(tokens, i, j)) == 1)
+        return np.asarray(found & (np.minimum(depth, 0).sum(axis=-1) == -1))
 
     def _exchanged_back(self, tokens: Tokens) -> NDArray[np.bool_]:
-        """Whether two pairs are wrong, their closing brackets make them right when they change places, and
-        those were eligible in `_exchanged`.
-        """
-        k, (low, high, wrong) = self.k, self._read(tokens)
-        opening, closing = self._pairs(tokens)
-        order = self._by_level(tokens)
-        ends = np.sort(np.where(opening + k != closing, order[..., 1::2], self.n), axis=-1)[..., :2]
-        two = (low == 0) & (high <= self.D) & (wrong == 2)
-        i, j = (ends[..., side : side + 1].clip(max=self.n - 1) for side in (0, 1))
-        t = np.arange(self.n)
-        word = np.take_along_axis(tokens, np.where(t == i, j, np.where(t == j, i, t)), axis=-1)
-        closes = word >= k
-        inner = closes & np.concatenate([np.zeros_like(closes[..., :1]), closes[..., :-1]], axis=-1)
-        first = np.where(inner, word, 2 * k).min(axis=-1, keepdims=True)
-        mixed = (inner & (word != first)).any(axis=-1)
-        both = np.take_along_axis(inner, np.concatenate([i, j], axis=-1), axis=-1).all(axis=-1)
-        return np.asarray(two & (self.answer(word) == 1) & (both | ~mixed))
+        """Whether two closing brackets are wrong, and may change places in the word that is then right."""
+        wrong, closing = self._mistyped(tokens), self._paired(tokens)[..., 1]
+        ends = np.sort(np.where(wrong, closing, self.n), axis=-1)[..., :2].clip(max=self.n - 1)
+        word = _swap(tokens, ends[..., :1], ends[..., 1:])
+        chosen = np.take_along_axis(self._eligible(word), ends, axis=-1).all(axis=-1)
+        return np.asarray((wrong.sum(axis=-1) == 2) & (self.answer(word) == 1) & chosen)
 
     def _walk(self, rng: Generator, deep: NDArray[np.bool_]) -> Tokens:
         """(count, n+1) depths from 0 to 0, at most D; D+1 at one random time where `deep`."""
@@ -203,28 +182,34 @@ class Dyck(Task):
         return tokens
 
     def _paired(self, tokens: Tokens) -> Tokens:
-        """(count, n) words -> (count, n/2, 2): where each bracket opens and where it is closed."""
-        opens = tokens < self.k
-        depth = np.where(opens, 1, -1).cumsum(axis=-1)
-        order = np.argsort(np.where(opens, depth, depth + 1), axis=-1, kind="stable")
-        return order.reshape(len(tokens), self.n // 2, 2)
+        """(*batch, n) words -> (*batch, n/2, 2): where each bracket opens and where it is closed.
+
+        Sorted by level, every opening bracket is followed by the one that closes it.
+        """
+        depth = self._depth(tokens)
+        order = np.argsort(np.where(tokens < self.k, depth, depth + 1), axis=-1, kind="stable")
+        return order.reshape(*tokens.shape[:-1], self.n // 2, 2)
 
     def _exchanged(self, rng: Generator, tokens: Tokens) -> Tokens:
-        """Two closing brackets of different kinds change places; the depths stay, and both are wrong then.
-
-        Such as follow a closing bracket, where there are two: an opening bracket beside a wrong closing one
-        would show the fault at a glance.
-        """
-        rows, k = np.arange(len(tokens)), self.k
-        closing = tokens >= k
-        inner = closing & np.pad(closing[:, :-1], ((0, 0), (1, 0)))
-        kinds = [(inner & (tokens == k + kind)).any(axis=1) for kind in range(k)]
-        eligible = np.where((np.sum(kinds, axis=0) > 1)[:, None], inner, closing)
+        """Two closing brackets of different kinds change places; the depths stay, and both are wrong then."""
+        rows, eligible = np.arange(len(tokens)), self._eligible(tokens)
         i = np.where(eligible, rng.random(tokens.shape), -1).argmax(axis=1)
         other = eligible & (tokens != tokens[rows, i][:, None])
         j = np.where(other, rng.random(tokens.shape), -1).argmax(axis=1)
         tokens[rows, i], tokens[rows, j] = tokens[rows, j], tokens[rows, i]
         return tokens
+
+    def _eligible(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """Closing brackets that follow a closing one, where those are of two kinds; else all closing ones.
+
+        An opening bracket beside a wrong closing one would show the fault at a glance.
+        """
+        closing = tokens >= self.k
+        inner = closing.copy()
+        inner[..., 1:] &= closing[..., :-1]
+        inner[..., 0] = False
+        kinds = [(inner & (tokens == self.k + kind)).any(axis=-1) for kind in range(self.k)]
+        return np.where((np.sum(kinds, axis=0) > 1)[..., None], inner, closing)
 
     def _swapped(self, rng: Generator, tokens: Tokens, depth: Tokens) -> Tokens:
         """Around a time of depth 1 the nearest opening bracket before and closing one after change places."""
@@ -236,14 +221,9 @@ class Dyck(Task):
         return tokens
 
     def answer(self, tokens: Tokens) -> Answers:
-        opens = tokens < self.k
-        depth = np.where(opens, 1, -1).cumsum(axis=-1)
+        depth = self._depth(tokens)
         bounded = ((depth >= 0) & (depth <= self.D)).all(axis=-1) & (depth[..., -1] == 0)
-        # sorted by level, every opening bracket is followed by the one that closes it
-        order = np.argsort(np.where(opens, depth, depth + 1), axis=-1, kind="stable")
-        pairs = np.take_along_axis(tokens, order, axis=-1)
-        typed = (pairs[..., ::2] + self.k == pairs[..., 1::2]).all(axis=-1)
-        return np.asarray(bounded & typed, dtype=np.int64)
+        return np.asarray(bounded & ~self._mistyped(tokens).any(axis=-1), dtype=np.int64)
 
     def queries(self, prefix: Tokens) -> Tokens:
         """What is open closed, then short pairs; and the same with one closing bracket wrong, for each.
@@ -284,3 +264,10 @@ class Dyck(Task):
     @classmethod
     def examples(cls) -> tuple[Dyck, ...]:
         return cls(), cls(n=6, k=1, D=1), cls(n=10, k=3, D=4)
+
+
+def _swap(tokens: Tokens, i: Tokens, j: Tokens) -> Tokens:
+    """(*batch, n) with the tokens at two places, (*batch, 1) each, in the place of each other."""
+    t = np.arange(tokens.shape[-1])
+    at = np.where(t == i, j, np.where(t == j, i, t))
+    return np.take_along_axis(tokens, at.clip(0, len(t) - 1), axis=-1)

@@ -62,9 +62,11 @@ class Equality(Task):
 
     def drawn(self, hard: bool = False) -> Distribution:
         if not hard:
-            return Distribution("with a uniform a; yes: b is a; no: b is uniform but differs at a random place")
+            return Distribution(
+                "with a uniform a; yes: b is a; no: b is uniform but differs at a random place"
+            )
         return Distribution(
-            "in which a has s t s s or s s t s, t ≠ s, at a random place; yes: b is a; no: b has the other there",
+            "with s t s s or s s t s in a, t ≠ s, if it fits; yes: b is a; no: b has the other there",
             support=lambda tokens: in_order(tokens[..., : self.n], tokens[..., self.n :]),
         )
 

@@ -104,11 +104,11 @@ class IsTree(Task):
         return part
 
     def drawn(self, hard: bool = False) -> Distribution:
-        moved = "no: one edge is then moved so that it closes a cycle"
+        moved = "for no one edge is moved so that it closes a cycle"
         if not hard:
-            says = f"in which each vertex hangs on a random one before it, in random order; {moved}"
+            says = f"of edges by which each vertex hangs on a random one before it, shuffled; {moved}"
             return Distribution(says, support=lambda tokens: self._parts(tokens) <= 2)
-        says = f"in which each vertex hangs on one of the two before it, in random order; {moved}"
+        says = f"of edges by which each vertex hangs on one of the two before it, shuffled; {moved}"
         return Distribution(says, support=self._long, exact=False)
 
     def _parts(self, tokens: Tokens) -> NDArray[np.int64]:

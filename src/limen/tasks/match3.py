@@ -74,12 +74,12 @@ class Match3(Task):
         return np.where(rng.integers(2, size=(count, 1)), u, -u) % M, yes
 
     def drawn(self, hard: bool = False) -> Distribution:
-        signs = "; half of the texts negated"
+        signs = "all negated in half of the texts"
         if not hard:
-            says = f"of numbers u with 0 < 3u < M; yes: one of them is then put in that completes a triple{signs}"
+            says = f"of uniform u with 0 < 3u < M, {signs}; for yes one is replaced and completes a triple"
             return Distribution(says, support=self._small)
-        says = "of multiples of 2g, g random; one of them is then put in that completes a triple or misses it by g"
-        return Distribution(says + signs, exact=False)
+        says = f"of multiples of 2g, g random, {signs}; one is replaced and completes or misses a triple by g"
+        return Distribution(says, exact=False)
 
     def _small(self, tokens: Tokens) -> NDArray[np.bool_]:
         """Whether all, up to sign, are u with 0 < 3u < M, but for one that completes a triple."""

@@ -120,9 +120,9 @@ class NearestNeighbor(Task):
 
     def drawn(self, hard: bool = False) -> Distribution:
         if not hard:
-            says = "with uniform points and labels, both answers as often; points as near as the nearest drawn again"
+            says = "with uniform points and labels, both answers as often; ties for the nearest drawn again"
             return Distribution(says, support=self._clear)
-        says = "whose query lies on an axis, with one point nearest by the margin g⁻³ and both labels as frequent"
+        says = "whose query lies on an axis, one point nearest to it by about g⁻³, both labels as frequent"
         return Distribution(says, support=self._leans)
 
     def _clear(self, tokens: Tokens) -> NDArray[np.bool_]:

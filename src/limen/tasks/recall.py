@@ -69,7 +69,7 @@ class Recall(Task):
         return np.asarray(different(k) & different(asked) & found)
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
-        """Keys, values and questions uniform.  Hard: the values are the same keys in another order.
+        """Keys, values and questions uniform.  Hard: the values are the same keys in some order.
 
         Then whoever looks for the key among the values finds it too, with the next key behind it.
         """
@@ -81,7 +81,7 @@ class Recall(Task):
         if not hard:
             return UNIFORM
         return Distribution(
-            "drawn uniformly from those whose values are the keys in another order",
+            "drawn uniformly from those whose values are the keys in some order",
             "uniform",
             lambda tokens: (np.sort(self._keys(tokens)) == np.sort(self._values(tokens))).all(axis=-1),
         )

@@ -117,7 +117,7 @@ class Retrieval(Task):
         given: Given = "other" if self.absent and self.V > 1 else "answer" if self.absent else "uniform"
         if not hard:
             return Distribution(f"drawn uniformly{found}", given)
-        says = f"drawn uniformly{found}, with the keys that are nearest to it in Hamming distance"
+        says = f"drawn uniformly{found}, with the keys nearest to the query in Hamming distance"
         return Distribution(says, given, self._nearest)
 
     def _nearest(self, tokens: Tokens) -> NDArray[np.bool_]:
@@ -127,7 +127,7 @@ class Retrieval(Task):
         rng = np.random.default_rng(0)  # whichever words are taken, they have as many ones
         least = np.bitwise_count(_fewest_ones(rng, 1, self.n + self.absent, self.D)[0])
         starts = (0, 1) if self.absent else (0,)
-        return np.logical_or.reduce([(distances == least[s : s + self.n]).all(axis=-1) for s in starts])
+        return np.asarray(np.any([(distances == least[s : s + self.n]).all(axis=-1) for s in starts], axis=0))
 
     def answer(self, tokens: Tokens) -> Answers:
         a, b = np.divmod(tokens[..., :-1], self.V)

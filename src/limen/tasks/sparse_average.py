@@ -78,7 +78,9 @@ class SparseAverage(Task):
     def drawn(self, hard: bool = False) -> Distribution:
         if not hard:
             return BY_ANSWER
-        says = "drawn uniformly given the answer, every answer as likely, with positions in a row around the end"
+        says = (
+            "drawn uniformly given the answer, every answer as likely, with positions in a row around the end"
+        )
         return Distribution(says, "answer", self._in_a_row)
 
     def _in_a_row(self, tokens: Tokens) -> NDArray[np.bool_]:

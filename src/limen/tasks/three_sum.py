@@ -68,9 +68,11 @@ class ThreeSum(Task):
 
     def drawn(self, hard: bool = False) -> Distribution:
         if hard:
-            return Distribution("in which many sums x_j + x_k + q miss 0 by one, yes as often as no", exact=False)
+            return Distribution(
+                "in which many sums x_j + x_k + q miss 0 by one, yes as often as no", exact=False
+            )
         return Distribution(
-            "drawn uniformly with a pair put in for yes, and for no from one of v and -q-v for every v"
+            "drawn uniformly; for yes a pair is put in, for no only one of v and -q-v occurs, for each v"
         )
 
     def answer(self, tokens: Tokens) -> Answers:

@@ -88,7 +88,7 @@ class Turing(Task):
         if self.program == "increment":
             says = "whose digits after the first are all 1, or all but one"
         else:
-            says = "with s t s s or s s t s, t ≠ s, in the first half; yes: the second mirrors it; no: with the other"
+            says = "with s t s s or s s t s in the first half, t ≠ s, if it fits; for no the other mirrors it"
         return Distribution(says, support=self._near)
 
     def _near(self, tokens: Tokens) -> NDArray[np.bool_]:

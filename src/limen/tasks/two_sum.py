@@ -68,9 +68,9 @@ class TwoSum(Task):
 
     def drawn(self, hard: bool = False) -> Distribution:
         if not hard:
-            says = "drawn uniformly given the answer from those with at most one partner of q, yes as often as no"
+            says = "with at most one partner of q, drawn uniformly given the answer, yes as often as no"
             return Distribution(says, "answer", lambda tokens: self._sums(tokens, 0).sum(axis=-1) <= 1)
-        says = "drawn uniformly given the answer from those of -q ± 1 with at most one partner of q, yes as often as no"
+        says = "of -q ± 1 and at most one partner of q, drawn uniformly given the answer, yes as often as no"
         return Distribution(says, "answer", self._missing_by_one)
 
     def _missing_by_one(self, tokens: Tokens) -> NDArray[np.bool_]:

@@ -58,7 +58,7 @@ class TwoSumAny(Task):
         return self.n // 2
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
-        """Yes: uniform with one pair put in; no: of v and -v always the same one; hard: sums miss 0 by one."""
+        """Yes: uniform, a pair put in; no: of v and -v always the same one; hard: sums miss 0 by one."""
         y = balanced(rng, count)
         return (near_misses if hard else draw)(rng, y, self.n, self.M, np.zeros(count, dtype=np.int64)), y
 
@@ -66,7 +66,7 @@ class TwoSumAny(Task):
         if hard:
             return Distribution("in which many sums x_i + x_j miss 0 by one, yes as often as no", exact=False)
         return Distribution(
-            "drawn uniformly with a pair put in for yes, and for no from one of v and -v for every v"
+            "drawn uniformly; for yes a pair is put in, for no only one of v and -v occurs, for each v"
         )
 
     def answer(self, tokens: Tokens) -> Answers:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from limen.core.catalogue import identifier
 from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome
+from limen.core.task import Task
 from limen.training.built import BuiltLeast, built_beside
 from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, Published, Size, experiment
 from limen.training.results import read_lines, results
@@ -114,6 +116,13 @@ class Section(NamedTuple):
             return []
         ours = {one.cell.name: {"accuracy": one.best.mean, **one.runs[0].shifts} for one in self.cells}
         return self.experiment.published(ours)
+
+    @property
+    def drawn(self) -> dict[str, tuple[str, ...]]:
+        """How the inputs of the runs are drawn, and the tasks whose inputs are drawn so."""
+        runs = [run for cell in self.cells for run in cell.runs]
+        found = dict.fromkeys((run.drawn, identifier(Task.parse(run.spec.task))) for run in runs)
+        return {says: tuple(task for s, task in found if s == says) for says, _ in found}
 
     @property
     def built(self) -> list[BuiltLeast]:

@@ -21,6 +21,7 @@ COLUMNS = {
     "seed": "INTEGER",
     "steps": "INTEGER",
     "accuracy": "DOUBLE",
+    "drawn": "VARCHAR",
     "best": "DOUBLE",
     "chance": "DOUBLE",
     "floor": "DOUBLE",

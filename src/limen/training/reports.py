@@ -29,6 +29,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     steps: int
     accuracy: float
+    drawn: str  # how the inputs are drawn, of training and those that it is judged on
     best: float
     chance: float
     floor: float
@@ -70,6 +71,7 @@ class ExperimentReport(msgspec.Struct, frozen=True, kw_only=True):
     experiment: str
     size: str
     title: str
+    drawn: dict[str, tuple[str, ...]]  # how inputs are drawn, and of which tasks
     cells: tuple[SummaryReport, ...]
 
 
@@ -84,6 +86,7 @@ class TrainReport(Report, frozen=True, kw_only=True, tag="limen/train/1"):
     steps: int
     accuracy: float
     judged: int  # fresh inputs
+    drawn: str  # how these, and those of training, are drawn
     best: float
     chance: float
     floor: float
@@ -146,6 +149,7 @@ def train_report(result: RunResult, name: str | None, folder: Path | None) -> Tr
         steps=m.steps,
         accuracy=m.accuracy,
         judged=result.spec.judged,
+        drawn=result.drawn,
         best=m.best,
         chance=m.chance,
         floor=m.floor,
@@ -181,6 +185,7 @@ def experiment_report(found: Section) -> ExperimentReport:
         experiment=found.name,
         size=found.size,
         title=found.experiment.title,
+        drawn=found.drawn,
         cells=tuple(map(_summary, found.cells)),
     )
 
@@ -221,6 +226,7 @@ def _run(name: str, one: JudgedCell, run: RunResult) -> RunReport:
         seed=m.seed,
         steps=m.steps,
         accuracy=m.accuracy,
+        drawn=run.drawn,
         best=m.best,
         chance=m.chance,
         floor=one.floor,

@@ -83,6 +83,11 @@ class RunResult(
         """In a word."""
         return f"{self.measurement.accuracy:.1%}"
 
+    @property
+    def drawn(self) -> str:
+        """How the inputs are drawn that it is trained and judged on."""
+        return lesson_of(self.spec).drawn(self.spec.hard).says
+
 
 def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[RunResult, Model]:
     """Trains and judges; the model is that of the last step."""
