@@ -46,7 +46,8 @@ def lines_of(said: FoolReport) -> list[str]:
     """All of it."""
     lines = [f"{said.task}, {said.model} in {said.arithmetic}"]
     lines += [f"  {_stage(stage)}" for stage in said.stages if stage.why is None]
-    lines += ["", *_found(said), "", "; ".join(_random(said))]
+    tested, *bound = _random(said)
+    lines += ["", *_found(said), "", tested, *(f"  {one}" for one in bound)]
     if said.worst_low is not None and said.worst_high is not None:
         low, high = said.worst_low, said.worst_high
         gap = f", a gap of {high - low:.4g}" if high - low > 1e-6 * max(1.0, abs(high)) else ""
