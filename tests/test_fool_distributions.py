@@ -57,7 +57,7 @@ class Declared:
 
 def test_every_rate_names_its_distribution_and_speaks_of_no_other() -> None:
     said = api.fool(lambda tokens: tokens.gather(1, tokens[:, -1:])[:, 0], EVA, 0.1)
-    drawn = "texts drawn uniformly from all that the task allows, each with up to 256 questions"
+    drawn = "texts, each with up to 256 questions, drawn uniformly from all that the task allows"
     assert not said.found and said.random_distribution == drawn
     assert json.loads(said.to_json())["random_distribution"] == drawn
     picture = fool_picture(said)

@@ -235,10 +235,8 @@ def report(attack: Fooled) -> FoolReport:
 
 def _distribution(target: Target) -> str:
     """What random testing draws: texts that are asked their questions, or whole inputs of the owner's."""
-    says = target.distribution.says
-    return (
-        f"texts {says}, each with up to {QUESTIONS} questions" if target.sampler is None else f"inputs {says}"
-    )
+    each = "inputs" if target.sampler is not None else f"texts, each with up to {QUESTIONS} questions,"
+    return f"{each} {target.distribution.says}"
 
 
 MEANS = {
