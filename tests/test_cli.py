@@ -100,6 +100,16 @@ def test_show_a_task_draws_inputs_and_the_seed_decides_which() -> None:
     assert [len(example["tokens"]) for example in first["inputs"]] == [6, 6, 6]
 
 
+def test_show_says_how_texts_are_drawn_plain_and_hard() -> None:
+    said = limen("show", "recall(n=2,V=4)").stdout, limen("show", "recall(n=2,V=4)", "--hard").stdout
+    assert "\ntexts drawn uniformly from all that the task allows\n" in said[0]
+    assert "\ntexts drawn uniformly from those whose values are the keys in some order\n" in said[1]
+    both = limen("show", "recall").stdout
+    assert all(f"\n{sort}: texts drawn uniformly from" in both for sort in ("Plain", "Hard"))
+    yours = limen("show", f"{Path(__file__).parents[1] / 'examples' / 'own.py'}:Majority(n=5)").stdout
+    assert "\ntexts drawn by the task's own sampler\n" in yours
+
+
 def test_show_an_architecture_counts_what_crosses_the_cut() -> None:
     shown = json.loads(limen("show", "2*linear(h=1,d=16,p=16),softmax(h=1,d=4)", "--json").stdout)
     assert [layer["state_bits"] for layer in shown["layers"]] == [4352, 4352, None]

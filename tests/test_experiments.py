@@ -230,6 +230,15 @@ def test_the_shipped_quick_runs_were_drawn_as_samples_are_drawn_today(text: str)
         assert len(said) == 1 and said.pop() == pytest.approx((found.chance, found.accuracy), abs=1e-3)
 
 
+def test_the_shipped_runs_of_recall_were_drawn_in_halves_and_page_and_table_say_so() -> None:
+    found = section("recall_state", "standard", None)
+    runs = [run for cell in found.cells for run in cell.runs if run.spec.task.startswith("recall")]
+    assert len(runs) == 4 and {run.spec.distribution for run in runs} == {"halves"}
+    line = "judged on texts of recall drawn with keys from the lower half of the symbols and values from"
+    assert line in page([found], shipped_runs())
+    assert line in limen("results", "recall_state", "--size", "standard").stdout
+
+
 def test_index_is_lost_by_fixed_states_as_the_text_grows() -> None:
     cells = shipped("index_length")
     assert lowest(cells["n=100: softmax(h=1,d=64)"]) >= 0.99

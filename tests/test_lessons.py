@@ -11,6 +11,7 @@ from limen.core.task import Task
 from limen.model.model import Frame
 from limen.tasks.dyck import Dyck
 from limen.training.lesson import NOT_DUE, Lesson, lesson_for
+from limen.training.lesson import lesson_of as spec_lesson
 from limen.training.lessons.dyck import faultless
 from limen.training.run import run
 from limen.training.spec import Spec
@@ -167,6 +168,28 @@ def test_many_sizes_are_taught_at_once_and_each_is_judged_by_itself() -> None:
     for text in ("recall(n=8,V=32,q=3)", "index(n=6,S=4)"):
         with pytest.raises(BadInput, match=r"q must be n|not taught in several sizes"):
             lesson_of(text, mixed=True)
+
+
+def test_recall_is_taught_and_judged_as_it_is_drawn_uniformly_or_in_halves_where_that_is_named() -> None:
+    text, rng = "recall(n=4,V=16,q=4)", np.random.default_rng(0)
+    for distribution, share in ((None, 0.0), ("halves", 1.0)):
+        for mixed in (False, True):
+            lesson = spec_lesson(
+                Spec(task=text, architecture="softmax", distribution=distribution, mixed=mixed)
+            )
+            batches = lesson.batch(rng, 50, False).tokens, lesson.sample(rng, 50, False)[0]
+            for tokens in (*batches, *(lesson.shifted(rng, 50).values() if mixed else ())):
+                in_halves = (tokens[:, :8:2] < 8).all(axis=1) & (tokens[:, 1:8:2] >= 8).all(axis=1)
+                assert in_halves.mean() == pytest.approx(share, abs=0.05)
+                assert lesson.drawn(False).can_draw(tokens).all()
+    assert "lower half" in lesson.drawn(False).says
+    for spec in (
+        Spec(task=text, architecture="softmax", distribution="halves", hard=True),
+        Spec(task=text, architecture="softmax", distribution="thirds"),
+        Spec(task="eva(n=4)", architecture="softmax", distribution="halves"),
+    ):
+        with pytest.raises(BadInput, match=r"leave out hard|no distribution '(thirds|halves)'"):
+            spec_lesson(spec)
 
 
 def test_a_stack_that_grows_is_the_same_function() -> None:

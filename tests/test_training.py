@@ -228,6 +228,15 @@ def test_a_trained_model_is_saved_for_the_other_commands(tmp_path: Path) -> None
     assert (tmp_path / "curve.svg").read_text().startswith("<svg")
 
 
+def test_a_run_says_on_what_texts_it_was_trained_and_judged() -> None:
+    few = ("train", "recall(n=4,V=8,q=4)", "softmax(h=1,d=4)", "--steps", "2")
+    assert "inputs: texts drawn uniformly from all that the task allows\n" in limen(*few).stdout
+    halves = limen(*few, "--distribution", "halves").stdout
+    assert "inputs: texts drawn with keys from the lower half of the symbols and values from" in halves
+    said = limen(*few, "--distribution", "halves", "--hard")
+    assert said.returncode == 2 and said.stderr.count("\n") == 1 and "plain inputs" in said.stderr
+
+
 def test_bad_input_is_found_before_anything_is_trained(tmp_path: Path) -> None:
     said = limen("train", "eva(n=4)", "linear(h=1,d=2)", "--against", "nobody")
     assert said.returncode == 2 and said.stdout == "" and said.stderr.count("\n") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.random import Generator
 
 from limen.bounds import matrix
 from limen.bounds.matrix import Entries
-from limen.core.distribution import Distribution
+from limen.core.distribution import UNDECLARED, Distribution
 from limen.core.errors import BadInput
 from limen.core.task import Answers, Task, Tokens
 from limen.laws.law import Law, require
@@ -25,10 +26,11 @@ Draws = Callable[[Generator, int], tuple[Tokens, Answers]]
 
 
 def laws(task: Task) -> tuple[Law, ...]:
-    """Those that it must keep; what counts all inputs, or asks yes or no, where that is so."""
+    """Those that it must keep; what counts all inputs, asks yes or no, or is declared, where that is so."""
     yes_or_no = (yes_and_no_are_balanced,) if task.answers == 2 and task.asks == 1 else ()
     counted = (the_closed_form_counts_what_all_inputs_show,) if _countable(task) else ()
-    compared = (texts_are_drawn_as_declared,) if _few(task, COMPARED) else ()
+    declared = any(task.drawn(hard) is not UNDECLARED for hard in (False, True))
+    compared = (texts_are_drawn_as_declared,) if declared and _few(task, COMPARED) else ()
     return (*_EVERY, *yes_or_no, *counted, *compared)
 
 
@@ -83,7 +85,7 @@ def yes_and_no_are_balanced(task: Task) -> None:
 def texts_are_drawn_as_declared(task: Task) -> None:
     """None outside the declared support, each inside it, and as often as declared; plain and hard."""
     for hard in (False, True):
-        drawn_as(task, task.drawn(hard), lambda rng, count, hard=hard: task.sample(rng, count, hard))
+        drawn_as(task, task.drawn(hard), partial(task.sample, hard=hard))
 
 
 def drawn_as(task: Task, declared: Distribution, draws: Draws) -> None:

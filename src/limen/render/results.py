@@ -49,7 +49,7 @@ def _lines(said: ExperimentReport) -> list[str]:
 
 def drawn_lines(drawn: Mapping[str, Sequence[str]]) -> list[str]:
     """How the inputs are drawn that the accuracies are about."""
-    return [f"inputs of {', '.join(tasks)}: texts {says}" for says, tasks in drawn.items()]
+    return [f"judged on texts of {', '.join(tasks)} {says}" for says, tasks in drawn.items()]
 
 
 def says(learned: Outcome, provable: bool, complete: bool) -> str:

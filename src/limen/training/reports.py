@@ -29,7 +29,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     steps: int
     accuracy: float
-    drawn: str  # how the inputs are drawn, of training and those that it is judged on
+    drawn: str  # how the inputs are drawn that it is judged on
     best: float
     chance: float
     floor: float
@@ -86,7 +86,7 @@ class TrainReport(Report, frozen=True, kw_only=True, tag="limen/train/1"):
     steps: int
     accuracy: float
     judged: int  # fresh inputs
-    drawn: str  # how these, and those of training, are drawn
+    drawn: str  # how they are drawn; texts of training may ask more questions
     best: float
     chance: float
     floor: float

@@ -85,7 +85,7 @@ class RunResult(
 
     @property
     def drawn(self) -> str:
-        """How the inputs are drawn that it is trained and judged on."""
+        """How the inputs are drawn that it is judged on; those of training may ask more questions."""
         return lesson_of(self.spec).drawn(self.spec.hard).says
 
 
