@@ -87,8 +87,7 @@ CASES = (
     Case("mamba2", "eva(n=16)"),
     Case("log_linear", "eva(n=16)"),
     Case("hybrid", "composition(m=16,n1=1)"),
-    Case("mamba2_hf", "recall(n=8,V=16)"),  # nobody here wrote them
-    Case("qwen3_next", "recall(n=8,V=16)"),
+    Case("qwen3_next", "recall(n=8,V=16)"),  # nobody here wrote them
     Case("olmo_hybrid", "recall(n=8,V=16)"),
     Case("llama", "eva(n=8)"),
     Case("lstm", "eva(n=5)"),
