@@ -48,14 +48,14 @@ def streaming_state(case: Case) -> Sides | Ceiling:
 
 def _lookup(task: rows.Task, t: int) -> tuple[int, int, int, str]:
     """One of n independent uniform symbols of A is asked for, each as likely; m of them before the cut."""
-    s, N, keys = task.sizes, task.N, "one of the keys asked for, each as likely"
+    s, N = task.sizes, task.N
+    keys = "n different keys, values independent and uniform, one of the keys asked for, each as likely"
     n, V, first = s.get("n", 0), s.get("V", 0), "every entry of z_1 and z_0 independent and uniform"
-    halves = "keys of the lower half of the alphabet, values independent and uniform in the upper half"
     known = {
         "eva": (t, n, n, "f(0) … f(n-1) and x independent and uniform"),
         "index": (t, n, s.get("S", 0), "s_0 … s_{n-1} and p independent and uniform"),
-        "retrieval": (t, n, V, f"n different keys, values independent and uniform, {keys}"),
-        "recall": (t // 2, n, V - V // 2, f"n different {halves}, {keys}"),
+        "retrieval": (t, n, V, keys),
+        "recall": (t // 2, n, V, keys),
     }
     if N and (len(N) == 1 or t <= N[-1]):  # z_L stands first; each entry of it is as likely
         known |= {task.name: (t, N[-1], N[-1], UNIFORM if len(N) > 1 else first)}

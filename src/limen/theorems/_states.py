@@ -94,10 +94,7 @@ class UniformLookup(NamedTuple):
     drawn: str
 
 
-_ONE = "one of the keys asked for, each as likely"
-_HALVES = (
-    "n different keys of the lower half of the alphabet, values independent and uniform in the upper half"
-)
+_KEYS = "n different keys, values independent and uniform, one of the keys asked for, each as likely"
 
 
 def lookup(task: Task, t: int) -> UniformLookup | None:
@@ -108,9 +105,9 @@ def lookup(task: Task, t: int) -> UniformLookup | None:
         case Index(n=n, S=S):
             return UniformLookup(t, n, S, "s_0 … s_{n-1} and p independent and uniform")
         case Retrieval(n=n, V=V, absent=False):
-            return UniformLookup(t, n, V, f"n different keys, values independent and uniform, {_ONE}")
+            return UniformLookup(t, n, V, _KEYS)
         case Recall(n=n, V=V, q=1):  # a value after each key
-            return UniformLookup(t // 2, n, V - V // 2, f"{_HALVES}, {_ONE}")
+            return UniformLookup(t // 2, n, V, _KEYS)
         case Composition(m=m, n=()) | Facts(m=m, n=()):
             return UniformLookup(t, m, m, "every entry of z_1 and z_0 independent and uniform")
         case Composition() | Facts() if t <= (
