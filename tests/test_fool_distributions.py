@@ -23,6 +23,7 @@ from limen.adversary.random_texts import RandomTexts
 from limen.attacks import Fooled
 from limen.attacks.resume import keep
 from limen.checks.reader import checked
+from limen.core.catalogue import ids, lookup
 from limen.core.errors import BadInput
 from limen.core.task import Task, Tokens
 from limen.model.sampler import Sampler
@@ -77,6 +78,13 @@ def test_a_shortcut_that_one_distribution_hides_fails_on_random_texts_of_the_tas
     said = api.fool(first_place, RECALL, 5.0)
     assert said.random_failures > 0 and said.strategy == "random_texts" and said.inputs[0].drawn is True
     assert "; random testing can draw this" in "\n".join(lines_of(said))
+
+
+def test_after_each_text_its_own_questions_are_asked_of_every_task() -> None:
+    for task in (task for name in ids("tasks") for task in lookup("tasks", name, Task).examples()):
+        target = Target(task, first_place)
+        for text in task.sample(np.random.default_rng(5), 50)[0][:, : task.cut]:
+            assert target.ends is None or np.array_equal(target.ends, task.queries(text)), task
 
 
 @pytest.mark.parametrize(

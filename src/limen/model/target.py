@@ -35,6 +35,7 @@ else:
     torch = lazy_loader.load("torch")
 
 QUESTIONS = 256  # asked after one text; of more, so many are drawn
+_TELLING = 16  # texts that tell whether all have the same questions; of a tiny task some of them are equal
 _ROWS = 2**13  # questions that are run at a time
 _NUMBERS = 2**22  # tokens of edited texts that are judged at a time
 GRADIENT = 3  # forwards that one backward pass counts for
@@ -158,8 +159,8 @@ class Target:
 
     @cached_property
     def ends(self) -> Tokens | None:
-        """(questions, length - cut), if they are the same after every text."""
-        texts = self.task.sample(np.random.default_rng(0), 3)[0][:, : self.task.cut]
+        """(questions, length - cut), if they are the same after every text; some texts tell."""
+        texts = self.task.sample(np.random.default_rng(0), _TELLING)[0][:, : self.task.cut]
         first, *others = (self.task.queries(text) for text in texts)
         return first if all(np.array_equal(first, other) for other in others) else None
 
