@@ -103,6 +103,12 @@ def test_a_find_outside_the_owners_support_is_marked_so(sampler: Any, drawn: boo
     assert words in fool_picture(said)
 
 
+def test_a_find_of_the_owners_distribution_is_not_simplified_out_of_it() -> None:
+    said = api.fool(lambda tokens: tokens[:, 1], RECALL, 5.0, sampler=Declared())
+    assert said.strategy == "random_texts" and said.random_failures > 0
+    assert said.inputs[0].drawn is True and len(set(said.inputs[0].tokens[1:8:2])) == 2
+
+
 def test_inputs_of_the_owners_sampler_are_asked_their_own_question_alone() -> None:
     def first(rng: np.random.Generator, count: int) -> Tokens:
         return np.column_stack([rng.integers(3, size=(count, 3)), np.zeros(count, dtype=np.int64)])
