@@ -24,9 +24,7 @@ class Distribution:
     says: str  # after "texts": "drawn uniformly from all that the task allows"
     given: Given = "other"
     support: Support | None = None  # which of the allowed texts can be drawn; None: all
-    exact: bool = (
-        True  # whether each text of the support can be drawn; False: outside of it none, inside not known
-    )
+    exact: bool = True  # whether each text of the support can be drawn; False: only none outside of it
 
     def can_draw(self, tokens: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(*batch, length) allowed texts -> (*batch,): False is sure, True only where it is exact."""

@@ -123,14 +123,17 @@ class Dyck(Task):
         One is of the closing ones in a row before that time, the other of the opening ones in a row after it.
         """
         t, depth, opens = np.arange(self.n), self._depth(tokens), tokens < self.k
+        once = np.minimum(depth, 0).sum(axis=-1) == -1
         time = depth.argmin(axis=-1)[..., None]  # the last closing bracket before
+        before = np.where(opens & (t < time), t, -1).max(axis=-1, keepdims=True)  # the closing ones follow it
+        after = np.where(~opens & (t > time), t, self.n).min(axis=-1, keepdims=True)
         found = np.zeros(tokens.shape[:-1], dtype=np.bool_)
-        for back, on in np.ndindex(min(self.D, self.n), min(self.D, self.n)):
+        rows = (np.where(once, run[..., 0], 0).max(initial=0) for run in (time - before, after - time - 1))
+        for back, on in np.ndindex(*(min(self.D, int(row)) for row in rows)):
             i, j = time - back, time + 1 + on
-            in_rows = (t < i) | (t > j) | (opens == (t > time))
-            there = (in_rows & (i >= 0) & (j < self.n)).all(axis=-1)
+            there = once & ((i > before) & (j < after))[..., 0]
             found |= there & (self.answer(_swap(tokens, i, j)) == 1)
-        return np.asarray(found & (np.minimum(depth, 0).sum(axis=-1) == -1))
+        return found
 
     def _exchanged_back(self, tokens: Tokens) -> NDArray[np.bool_]:
         """Whether two closing brackets are wrong, and may change places in the word that is then right."""
