@@ -424,7 +424,7 @@ def test_a_model_of_half_the_symbols_is_right_on_those_and_fooled_by_others(tmp_
 
 
 @pytest.mark.hf
-@pytest.mark.parametrize("name", ["olmo_hybrid"])
+@pytest.mark.parametrize("name", ["olmo_hybrid", "qwen3_next"])
 def test_models_trained_on_all_that_recall_allows_are_not_fooled_by_needles(name: str) -> None:
     task = Task.parse("recall(n=8,V=16)")
     target = Target(task, opened(str(MODELS / name)))
