@@ -20,19 +20,25 @@ from lstm import Lstm
 from safetensors.torch import save_file
 
 from limen.core.task import Answers, Task, Tokens
-from limen.training.lesson import Batch, Lesson
+from limen.training.lesson import Batch, Lesson, lesson_for
 from limen.training.spec import Spec
 from limen.training.start import frame_of, started
 from limen.training.train import Pupil, train
 
 MODELS = Path(__file__).parent / "models"
 F, L = "full_attention", "linear_attention"
+RECALL = "recall(n=8,V=16,q=8)"
 WIDTH = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "max_position_embeddings": 64}
 HEADS = {"num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 16}
 ONE, ROPE = {"num_hidden_layers": 1}, {"rope_type": "default", "rope_theta": 100.0}
 NO_MARKS = {"pad_token_id": None, "bos_token_id": None, "eos_token_id": None, "tie_word_embeddings": False}
 DELTA = {"linear_num_key_heads": 1, "linear_num_value_heads": 1, "linear_key_head_dim": 16}
-DELTA |= {"linear_value_head_dim": 16, "linear_conv_kernel_dim": 3, "layer_types": [L, F]}
+DELTA |= {"linear_value_head_dim": 16, "linear_conv_kernel_dim": 3}
+
+
+def layers(*kinds: str) -> dict[str, Any]:
+    """The sizes with so many layers, of these kinds."""
+    return WIDTH | {"num_hidden_layers": len(kinds), "layer_types": list(kinds)}
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,12 @@ class Recipe:
     seed: int = 0
     rate: float = 3e-3
     batch: int = 64
+    distribution: str | None = None  # of the inputs that it is taught, one that the lesson names
+
+    @property
+    def lesson(self) -> Lesson:
+        task = Task.parse(self.task)
+        return Lesson(task) if self.distribution is None else lesson_for(task, distribution=self.distribution)
 
     @property
     def spec(self) -> Spec:
@@ -55,6 +67,7 @@ class Recipe:
             steps=self.steps,
             rate=self.rate,
             batch=self.batch,
+            distribution=self.distribution,
             target=1.1,  # never: it uses all its steps
             every=200,
         )
@@ -76,26 +89,13 @@ def hugging(name: str, **sizes: Any) -> Callable[[int], torch.nn.Module]:
 RECIPES = {
     "llama": Recipe("eva(n=8)", hugging("llama", **WIDTH | ONE, **HEADS, rope_parameters=ROPE), 1500),
     "qwen3_next": Recipe(
-        "recall(n=8,V=16,q=8)",
-        hugging("qwen3_next", **WIDTH, **HEADS, **DELTA, num_experts=0, mlp_only_layers=[0, 1]),
-        500,
+        RECALL,
+        hugging("qwen3_next", **layers(L, F, F), **HEADS, **DELTA, num_experts=0, mlp_only_layers=[0, 1, 2]),
+        2500,
     ),
-    "olmo_hybrid": Recipe("recall(n=8,V=16,q=8)", hugging("olmo_hybrid", **WIDTH, **HEADS, **DELTA), 500),
-    "mamba2_hf": Recipe(
-        "recall(n=8,V=16,q=8)",
-        hugging(
-            "mamba2",
-            hidden_size=32,
-            num_hidden_layers=2,
-            state_size=16,
-            expand=1,
-            head_dim=16,
-            num_heads=2,
-            n_groups=1,
-            conv_kernel=3,
-            chunk_size=8,
-        ),
-        600,
+    "olmo_hybrid": Recipe(RECALL, hugging("olmo_hybrid", **layers(L, L, F), **HEADS, **DELTA), 1500),
+    "olmo_halves": Recipe(
+        RECALL, hugging("olmo_hybrid", **layers(L, F), **HEADS, **DELTA), 500, distribution="halves"
     ),
     "lstm": Recipe("eva(n=5)", lambda vocab: Lstm(vocab, 48), 3000, rate=5e-3),
 }
@@ -130,8 +130,7 @@ class Guest(Pupil):
 
 def made(recipe: Recipe) -> tuple[torch.nn.Module, float]:
     """The module, and its accuracy on 4,096 fresh inputs."""
-    spec = recipe.spec
-    lesson = Lesson(Task.parse(recipe.task))
+    spec, lesson = recipe.spec, recipe.lesson
     torch.random.default_generator.manual_seed(recipe.seed)
     module = recipe.module(lesson.task.vocab)
     pupil = Guest(
@@ -157,4 +156,5 @@ if __name__ == "__main__":
         trained, accuracy = made(RECIPES[name])
         save(trained, MODELS / name)
         spent = time.process_time() - begun
-        print(f"{name}: {accuracy:.2%} of 4,096 fresh inputs, {spent:.0f} CPU seconds", flush=True)
+        drawn = RECIPES[name].lesson.drawn(hard=False).says
+        print(f"{name}: {accuracy:.2%} of 4,096 inputs {drawn}, {spent:.0f} CPU seconds", flush=True)

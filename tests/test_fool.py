@@ -39,6 +39,7 @@ from limen.model.embedding import Table
 from limen.model.files import digest, load, save
 from limen.model.model import Frame, Model
 from limen.model.opening import opened
+from limen.model.sampler import Sampler
 from limen.model.target import Target, keeping
 from limen.tables.illustrations import FOOLED, illustration
 from limen.tables.rows import ROWS
@@ -406,21 +407,29 @@ def test_models_of_transformers_are_opened_attacked_and_checked(model_type: str,
 
 
 @pytest.mark.hf
-@pytest.mark.parametrize("name", ["qwen3_next", "olmo_hybrid", "mamba2_hf"])
-def test_trained_models_of_transformers_are_fooled_by_texts_of_one_value(name: str, tmp_path: Path) -> None:
-    task, folder = Task.parse("recall(n=8,V=16)"), str(MODELS / name)
-    target = Target(task, opened(folder))
+def test_a_model_of_half_the_symbols_is_right_on_those_and_fooled_by_others(tmp_path: Path) -> None:
+    task, folder = Task.parse("recall(n=8,V=16)"), str(MODELS / "olmo_halves")
+    target = Target(task, opened(folder), sampler=Sampler.of(f"{MODELS.parent}/halves.py:halves"))
     assert target.access is Access.GRADIENTS
-    right = target.run(task.sample(np.random.default_rng(7), 64)[0])
-    assert not right.wrong.any()
+    assert not target.run(target.drawn(64)).wrong.any()
+    assert target.run(task.sample(np.random.default_rng(7), 64)[0]).wrong.mean() > 0.5
     found = Needle(64).search(target).witness
-    assert isinstance(found, WrongAnswer)
+    assert isinstance(found, WrongAnswer) and target.draws(np.array(found.tokens)) is False
     path = tmp_path / "found.json"
     path.write_bytes(encode(found))
-    seen = checked(path, folder)
-    assert seen.valid and seen.robust
+    for seen in (checked(path, folder), checked(Path(folder) / "wrong_answer.json")):
+        assert seen.valid and seen.robust
     with pytest.raises(BadInput, match="these are other weights"):
         checked(path, str(MODELS / "llama"))
+
+
+@pytest.mark.hf
+@pytest.mark.parametrize("name", ["olmo_hybrid", "qwen3_next"])
+def test_models_trained_on_all_that_recall_allows_are_not_fooled_by_needles(name: str) -> None:
+    task = Task.parse("recall(n=8,V=16)")
+    target = Target(task, opened(str(MODELS / name)))
+    assert not target.run(task.sample(np.random.default_rng(7), 64)[0]).wrong.any()
+    assert Needle(64).search(target).witness is None and target.lowest > 0
 
 
 def test_a_hybrid_that_composes_two_tables_is_fooled_in_a_hundredth_of_what_random_texts_would_take(

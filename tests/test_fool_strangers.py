@@ -89,7 +89,7 @@ BAD: dict[str, tuple[object, str]] = {
     "raises a key": (fails(KeyError(5)), "the model failed: KeyError: 5"),
     "raises in logits": (WithLogits(), "WithLogits.logits: expected logits for tokens"),
     "ends the process": (fails(SystemExit(0)), "the model failed: SystemExit: 0"),
-    "knows fewer tokens": (Net(lambda net, x: net.table(x)[:, -1], table=2), "Net: expected logits for"),
+    "knows fewer tokens": (Net(lambda net, x: net.table(x)[:, -1], table=2), "expected a vocabulary of 3"),
     "none": (lambda x: None, "the model gave a NoneType; expected logits"),
     "text": (lambda x: "abc", "the model gave a str; expected logits"),
     "complex": (lambda x: nothing(x).to(torch.complex64), "a tensor of complex64"),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from limen.depths import DepthReport
     from limen.designs import Design
     from limen.glances import EntryReport, StackReport, TaskReport
+    from limen.model.sampler import Draws
     from limen.solutions import Solution
     from limen.tables.cell import EvidenceTable
 
@@ -162,8 +163,7 @@ def check(certificate: str | Path, model: str | Path | None = None) -> CheckRepo
     """Whether a certificate holds, read from its file; `model` names the model it is about."""
     from limen.checks.reader import checked
 
-    path = Path(certificate)
-    return checked(path, path.parent if model is None else model)
+    return checked(Path(certificate), model)
 
 
 def fool(
@@ -175,11 +175,14 @@ def fool(
     arithmetic: str | None = None,
     seed: int = 0,
     resume: str | Path | None = None,
+    sampler: str | Draws | None = None,
 ) -> FoolReport:
     """Searches for an input that fools a model: a limen Model, an `nn.Module`, a function, or its name.
 
     A function takes tokens (batch, length) and returns logits, or its answers alone.  A search that is to
-    `resume` is kept in that file: begun again, it goes on from there.
+    `resume` is kept in that file: begun again, it goes on from there.  A `sampler` (rng, count) -> tokens
+    draws from your own distribution in the place of the task's; `sampler.support(tokens)`, if it has one,
+    tells which inputs it can draw.
 
     >>> import limen
     >>> found = limen.fool(lambda tokens: tokens[:, 0], "eva(n=4)", budget=5.0)
@@ -190,11 +193,14 @@ def fool(
     from limen.attacks import report
     from limen.model.opening import opened
     from limen.model.run import runnable
+    from limen.model.sampler import Sampler
     from limen.model.target import Target
 
     name = model if isinstance(model, str) else type(model).__name__
     precision = None if arithmetic is None else runnable(arithmetic)
-    target = Target(_task(task), opened(model) if isinstance(model, str) else model, precision, seed)
+    drawn = None if sampler is None else Sampler.of(sampler)
+    found = opened(model) if isinstance(model, str) else model
+    target = Target(_task(task), found, precision, seed, sampler=drawn)
     kept = None if resume is None else Path(resume)
     return report(attacked(target, budget, claim, name, kept=kept))
 

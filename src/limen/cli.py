@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import sys
 from difflib import get_close_matches
 from pathlib import Path
@@ -1184,6 +1185,10 @@ def fool_(
         Path | None,
         typer.Option(help="Save the search in this file. The same command continues it."),
     ] = None,
+    sampler: Annotated[
+        str | None,
+        typer.Option(help="FILE.py:FUNCTION that draws your own inputs. Default: the task's sampler."),
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -1198,13 +1203,14 @@ def fool_(
     from limen.core.quantities import seconds
     from limen.render.fool import lines_of
 
-    said = _fooled((model, task, arithmetic, seed), seconds(budget), claim, out, picture, resume)
+    what = model, task, arithmetic, sampler, seed
+    said = _fooled(what, seconds(budget), claim, out, picture, resume)
     _print(said, lines_of(said), as_json)
     raise typer.Exit(0 if said.claim is not None else 1)
 
 
 def _fooled(
-    what: tuple[str, str, str | None, int],
+    what: tuple[str, str, str | None, str | None, int],
     seconds: float,
     claim: str | None,
     out: Path | None,
@@ -1217,14 +1223,16 @@ def _fooled(
     from limen.attacks import fool, report
     from limen.attacks.report import kept
     from limen.core.folder import ready_file, refuse_foreign, write_whole
+    from limen.core.own import named
     from limen.core.task import Task
     from limen.model.opening import opened
     from limen.model.run import runnable
+    from limen.model.sampler import Sampler
     from limen.model.target import Target
     from limen.render.fool import fool_picture, progress
     from limen.render.svg import picture_ready, save_picture
 
-    model, text, arithmetic, seed = what
+    model, text, arithmetic, drawn, seed = what
     admit(text)  # of the model a function may be named, which is run when it is opened
     task, precision = Task.parse(text), None if arithmetic is None else runnable(arithmetic)
     task.drawable()
@@ -1235,14 +1243,17 @@ def _fooled(
         refuse_foreign(out.parent, out.name, out.name, kind="limen/certificate/")
     if picture is not None:
         picture_ready(picture)
-    target = Target(task, opened(model), precision, seed)
+    sampler = None if drawn is None else Sampler.of(drawn)
+    target = Target(task, opened(model), precision, seed, sampler=sampler)
     said = report(fool(target, seconds, claim, model, progress(), resume))
     if picture is not None:
         save_picture(picture, fool_picture(said))
     if out is None or said.certificate is None:
         return said
     write_whole(out, kept(said))
-    return replace(said, file=str(out))
+    _note_yours(out, text, "`limen check` will refuse it")
+    command = None if named(text) else shlex.join(["limen", "check", str(out), "--model", model])
+    return replace(said, file=str(out), check=command)
 
 
 @app.command("check")
@@ -1269,7 +1280,7 @@ def check_(
     from limen.render.check import folder_lines
 
     if not is_folder(certificate):
-        said = checked(certificate, model or certificate.parent)
+        said = checked(certificate, model)
         _print(said, [said.headline], as_json)
         raise typer.Exit(0 if said.valid else 1)
     if model is not None:

@@ -52,8 +52,8 @@ class Leaps:
         """The most promising of many texts, half of them of few values, each with its worst question."""
         target, task = self.target, self.target.task
         drawn = max(count, self.starts * count // self.parallel)
-        plain = task.sample(target.rng, drawn // 2)[0][:, : task.cut]
-        asked = target.ask(np.concatenate([few_valued(task, target.rng, drawn - len(plain)), plain]))
+        plain = target.drawn(drawn // 2)[:, : task.cut]
+        asked = target.ask(np.concatenate([few_valued(target, drawn - len(plain)), plain]))
         order = np.argsort(asked.margin.min(1), kind="stable")[:count]
         at = asked.margin[order].argmin(1)
         return asked.inputs[order, at], asked.margin[order, at], first_wrong(target, asked)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.task import Task, Tokens
+from limen.model.target import Target
 
 Drawn = Callable[[range, int], "NDArray[np.int64]"]
 _STRIDES = 2  # every place of a table, or every second one: keys and values may alternate
@@ -22,8 +23,9 @@ def segments(task: Task) -> list[tuple[range, range]]:
     return found
 
 
-def few_valued(task: Task, rng: Generator, count: int) -> Tokens:
+def few_valued(target: Target, count: int, rng: Generator | None = None) -> Tokens:
     """(count, cut): in some stretches of a plain text only two or three values, one of them prevailing."""
+    rng = target.rng if rng is None else rng
 
     def drawn(ids: range, n: int) -> NDArray[np.int64]:
         values = rng.integers(ids.start, ids.stop, size=rng.integers(2, 4))
@@ -31,11 +33,12 @@ def few_valued(task: Task, rng: Generator, count: int) -> Tokens:
         which[rng.random(n) < rng.random()] = 0
         return np.asarray(values[which])
 
-    return _patterned(task, rng, count, drawn)
+    return _patterned(target, count, rng, drawn)
 
 
-def needles(task: Task, rng: Generator, count: int) -> Tokens:
+def needles(target: Target, count: int, rng: Generator | None = None) -> Tokens:
     """(count, cut): in some stretches one value everywhere, but for one place."""
+    rng = target.rng if rng is None else rng
 
     def drawn(ids: range, n: int) -> NDArray[np.int64]:
         common, rare = rng.integers(ids.start, ids.stop, size=2)
@@ -43,13 +46,13 @@ def needles(task: Task, rng: Generator, count: int) -> Tokens:
         values[rng.integers(n)] = rare
         return values
 
-    return _patterned(task, rng, count, drawn)
+    return _patterned(target, count, rng, drawn)
 
 
-def _patterned(task: Task, rng: Generator, count: int, drawn: Drawn) -> Tokens:
+def _patterned(target: Target, count: int, rng: Generator, drawn: Drawn) -> Tokens:
     """Each stretch of a plain text, or all but some, written over; at least one of them."""
-    texts = task.sample(rng, count)[0][:, : task.cut].copy()
-    stretches = segments(task)
+    texts = target.drawn(count, rng)[:, : target.task.cut].copy()
+    stretches = segments(target.task)
     for text in texts:
         chosen = rng.random(len(stretches)) < 0.5
         chosen[rng.integers(len(stretches))] = True

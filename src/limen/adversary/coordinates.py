@@ -29,7 +29,7 @@ class Coordinates(Strategy):
     def search(self, target: Target) -> Searched[WrongAnswer]:
         end, near = target.forwards + self.forwards, exchanges(target)
         while target.forwards < end and not target.over:
-            asked = target.ask(few_valued(target.task, target.rng, _STARTS))
+            asked = target.ask(few_valued(target, _STARTS))
             found = first_wrong(target, asked)
             at = np.unravel_index(asked.margin.argmin(), asked.margin.shape)
             if found is None and np.isfinite(asked.margin[at]):

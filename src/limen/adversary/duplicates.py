@@ -39,7 +39,7 @@ class Duplicates(Strategy):
     def search(self, target: Target) -> Searched[StateCollision]:
         task, model = target.task, target.limen
         assert model is not None
-        text = task.sample(target.rng, 1)[0][0, : task.cut]
+        text = target.drawn(1)[0, : task.cut]
         alphabet = [ids for ids, times in task.alphabets() for _ in range(times)]
         with torch.no_grad(), target.computing():
             state = model.start((1,))

@@ -109,7 +109,7 @@ def _tried(target: Target, table: NDArray[np.int64], places: range) -> StateColl
     pairs = np.array([_pair(target, table[i], alphabet[places.start + i]) for i in used])  # (used, 2)
     gaps = table[used, pairs[:, 1]] - table[used, pairs[:, 0]]
     found = relations(gaps)
-    text = task.sample(rng, 1)[0][0, : task.cut]
+    text = target.drawn(1)[0, : task.cut]
     for z in with_sums(found) if len(found) else ():
         if np.abs(z).max() == 1:
             left, right = text.copy(), text.copy()

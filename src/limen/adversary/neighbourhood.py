@@ -44,7 +44,7 @@ class Neighbourhood(Strategy):
         for _ in range(self.texts):
             if target.over:
                 break
-            text = target.task.sample(target.rng, 1)[0][0, : target.task.cut]
+            text = target.drawn(1)[0, : target.task.cut]
             edited, ends = _edited(target, text)
             groups: dict[bytes, list[Tokens]] = defaultdict(list)
             for one, end in zip(edited, ends, strict=True):

@@ -43,7 +43,7 @@ from limen.core.errors import BadInput, unknown
 from limen.core.strategy import Access, Found, Strategy
 from limen.core.task import Task, Tokens
 from limen.model.model import Model, one_thread
-from limen.model.target import Target, tensors
+from limen.model.target import QUESTIONS, Target, tensors
 
 if TYPE_CHECKING:
     import torch
@@ -213,6 +213,7 @@ def report(attack: Fooled) -> FoolReport:
         certificate=attack.proof if witness is None else msgspec.json.decode(encode(witness)),
         robust=None if witness is None else _robust(target, witness),
         forwards=sum(stage.forwards for stage in attack.stages),
+        random_distribution=_distribution(target),
         random_forwards=attack.tried,
         random_failures=attack.failed,
         random_upper95=upper_95(attack.failed, attack.tried),
@@ -230,6 +231,12 @@ def report(attack: Fooled) -> FoolReport:
         means=MEANS[claim],
         seconds=round(time.perf_counter() - attack.begun, 2),
     )
+
+
+def _distribution(target: Target) -> str:
+    """What random testing draws: texts that are asked their questions, or whole inputs of the owner's."""
+    each = "inputs" if target.sampler is not None else f"texts, each with up to {QUESTIONS} questions,"
+    return f"{each} {target.distribution.says}"
 
 
 MEANS = {
@@ -283,7 +290,7 @@ def _bits(target: Target) -> tuple[int | None, int | None]:
     model = target.limen
     if model is None or not streams(model):
         return None, needs
-    text = target.task.sample(np.random.default_rng(0), 1)[0][:, : target.task.cut]
+    text = target.drawn(1, np.random.default_rng(0))[:, : target.task.cut]
     per = None if target.precision is None else target.precision.bits
     if target.precision is not None and per is None:
         return None, needs  # any exponent: no number of bits
@@ -309,4 +316,5 @@ def _confused(target: Target, tokens: Tokens) -> Confused:
     task: Task = target.task
     (given,) = given_by(target.model, task, tokens[None], arithmetic(target))
     right = np.atleast_1d(task.answer(tokens)).tolist()
-    return Confused(task.render(tokens), tuple(map(int, tokens)), spoken(right), spoken(given))
+    ids = tuple(map(int, tokens))
+    return Confused(task.render(tokens), ids, spoken(right), spoken(given), target.draws(tokens))

@@ -29,6 +29,7 @@ class Confused(msgspec.Struct, frozen=True):
     tokens: tuple[int, ...]
     right: str
     given: str
+    drawn: bool | None  # whether the sampler of random testing can draw it; None: not known
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -60,6 +61,7 @@ class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
     certificate: dict[str, Any] | None  # as its file holds it
     robust: bool | None
     forwards: int
+    random_distribution: str  # what random testing draws, and how
     random_forwards: int
     random_failures: int
     random_upper95: float | None
@@ -77,6 +79,7 @@ class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
     means: str
     seconds: float
     file: str | None = None
+    check: str | None = None  # the command that checks the file
 
     @property
     def headline(self) -> str:

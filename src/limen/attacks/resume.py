@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 Drawn = Annotated[int, msgspec.Meta(ge=0, le=2**14)]  # texts of random testing: no search draws more
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
-_ABOUT = "task", "model", "arithmetic", "claim", "seed"
+_ABOUT = "task", "model", "arithmetic", "claim", "seed", "distribution"
 
 
 class KeptSearch(
@@ -45,6 +45,7 @@ class KeptSearch(
     arithmetic: str
     claim: str | None
     seed: int
+    distribution: str = "not recorded"  # of its random texts
     stages: tuple[Effort, ...]
     seconds: Seconds
     random_forwards: Drawn
@@ -70,6 +71,7 @@ def kept_search(attack: Fooled, seconds: float) -> KeptSearch:
         arithmetic=arithmetic(target),
         claim=attack.claim,
         seed=target.seed,
+        distribution=target.distribution.says,
         stages=tuple(attack.stages),
         seconds=seconds,
         random_forwards=attack.tried,

@@ -17,14 +17,21 @@ _MOST = 2**16  # edits that are looked through for a neighbour
 
 
 def shrunk(target: Target, found: WrongAnswer) -> WrongAnswer:
-    """The simplest that still fails, by steps each of which still fails; the question stays."""
-    best, cut = found, target.task.cut
+    """The simplest that still fails, by steps each of which still fails; the question stays.
+
+    What can be drawn at random stays so: a simpler input that is never drawn would say less.
+    """
+    best, cut, drawn = found, target.task.cut, target.draws(np.array(found.tokens))
     for _ in range(_ROUNDS):
         tokens = np.array(best.tokens)
         simpler = _simpler(target.task, tokens)
+        ends = np.broadcast_to(tokens[cut:], (len(simpler), len(tokens) - cut))
+        if drawn:
+            inside = target.distribution.can_draw(np.concatenate([simpler, ends], 1))
+            simpler, ends = simpler[inside], ends[inside]
         if not len(simpler) or target.over:
             break
-        asked = target.ask(simpler, np.broadcast_to(tokens[cut:], (len(simpler), 1, len(tokens) - cut)))
+        asked = target.ask(simpler, ends[:, None])
         fails = np.flatnonzero(asked.wrong[:, 0])
         made = (wrong_answer(target, asked.inputs[i, 0]) for i in fails[:4])
         smaller = next(filter(None, made), None)

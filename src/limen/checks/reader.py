@@ -35,7 +35,7 @@ from limen.core.report import Report
 from limen.core.strict_json import read_object
 from limen.model.files import HEADER, WEIGHTS, digest_of
 from limen.model.model import Model
-from limen.model.opening import opened, own_precision
+from limen.model.opening import CONFIG, opened, own_precision
 
 
 class CheckReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
@@ -87,10 +87,11 @@ _WORDS = {True: "valid", False: "NOT valid", None: "NOT a certificate"}
 _STOPPED = "stopped"
 
 
-def checked(path: Path, model: Path | str) -> CheckReport:
+def checked(path: Path, model: Path | str | None = None) -> CheckReport:
     """Whether the certificate holds, for that model if it is about one, and why.
 
-    The model is a folder of limen's or of transformers', or `file.py:factory`, which a person has named.
+    The model is a folder of limen's or of transformers', or `file.py:factory`, which a person has named; the
+    folder of the certificate unless another is.
     """
     if not is_file(path):
         raise BadInput(f"there is no certificate at {path}")
@@ -109,15 +110,23 @@ def _checked(path: Path, model: Path | str) -> CheckReport:
     certificate = decode(content)
     kind = str(type(certificate).__struct_config__.tag)
     if isinstance(certificate, Bound | Solves | Machine | CorrectEverywhere):
-        files = _files(Path(model))
+        files = _files(path.parent if model is None else Path(model))
         if files is not None and isinstance(certificate, Solves | CorrectEverywhere):
             same_digest(certificate.weights, digest_of(*files))
         found = check(content, files)
         return CheckReport(valid=found.valid, robust=found.valid, kind=kind, reason=found.says)
-    seen = _run_again(certificate, opened(str(model)))
+    seen = _run_again(certificate, _beside(path) if model is None else opened(str(model)))
     return CheckReport(
         valid=seen.reason is None, robust=seen.robust, kind=kind, reason=seen.reason or seen.said
     )
+
+
+def _beside(path: Path) -> object:
+    """The model in the folder of the certificate.  A certificate cannot name one: it would be opened."""
+    folder = path.parent
+    if not any(is_file(folder / name) for name in (HEADER, CONFIG)):
+        raise BadInput(f"{path} is about a model that is not in its folder: name the model with --model")
+    return opened(str(folder))
 
 
 def _files(folder: Path) -> tuple[bytes, bytes] | None:
@@ -139,7 +148,7 @@ def all_checked(folder: Path) -> FolderReport:
             skipped[name] = other
             continue
         try:
-            said.append(replace(checked(path, path.parent), file=name))
+            said.append(replace(checked(path), file=name))
         except BadInput as error:
             kind = _STOPPED if isinstance(error, Stopped) else "malformed"
             said.append(CheckReport(file=name, valid=None, robust=None, kind=kind, reason=str(error)))

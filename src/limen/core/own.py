@@ -41,8 +41,8 @@ def admit(*texts: str | None) -> None:
                 _remember(name, _class(name))
 
 
-def function(name: str) -> Callable[[], object]:
-    """What a person's `file.py:name` names, to be called without arguments; the file is run."""
+def function(name: str) -> Callable[..., object]:
+    """What a person's `file.py:name` names, to be called; the file is run."""
     path, inside = _key(name)
     if not is_file(path):
         raise BadInput(f"there is no file {name.rpartition(':')[0]}")

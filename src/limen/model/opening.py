@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 else:
     torch = lazy_loader.load("torch")
 
-_CONFIG = "config.json"
+CONFIG = "config.json"
 _PASSING = ("_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype")
 
 
@@ -38,7 +38,7 @@ def opened(text: str) -> object:
         return _made(text)
     if not is_folder(folder):
         raise BadInput(f"{shortened(text)} is not a model: expected a folder, or file.py:factory")
-    if (folder / _CONFIG).is_file() and not (folder / HEADER).is_file():
+    if (folder / CONFIG).is_file() and not (folder / HEADER).is_file():
         return _hugging_face(folder)
     return load(folder)
 
@@ -56,7 +56,7 @@ def _made(text: str) -> object:
 def _hugging_face(folder: Path) -> object:
     if not any(folder.glob("*.safetensors")):
         raise BadInput(
-            f"{folder} has a {_CONFIG} but no *.safetensors; other files may contain code and are not read"
+            f"{folder} has a {CONFIG} but no *.safetensors; other files may contain code and are not read"
         )
     transformers: Any = import_module("transformers")
     transformers.logging.set_verbosity_error()
@@ -81,7 +81,7 @@ def _whole(folder: Path, seen: dict[str, Any]) -> None:
         if names:
             raise BadInput(
                 f"{folder}: {len(names)} weights are {how}, {names[0]} for one; expected in *.safetensors "
-                f"exactly those of the model that {_CONFIG} describes"
+                f"exactly those of the model that {CONFIG} describes"
             )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -73,17 +73,25 @@ class Foreign:
     """
 
     call: Callable[[torch.Tensor], Any]
-    answers: int = _ANSWERS  # that there are, where it gives answers alone
+    task: Task | None = None  # that it is asked, where that is known
 
     @property
     def name(self) -> str:
         """Of the function, or of the module's class."""
         return str(getattr(self.call, "__qualname__", type(self.call).__name__))
 
+    @property
+    def answers(self) -> int:
+        """That there are, where it gives answers alone."""
+        return _ANSWERS if self.task is None else self.task.answers
+
     def returned(self, rows: jt.Int[torch.Tensor, "batch n"]) -> torch.Tensor:
         """What it returns to these rows, if that can be compared; they are its own copy."""
-        with calling(f"{self.name}: expected logits for {_shown(rows)}; the model failed"):
-            out = self.call(rows.clone())
+        try:
+            with calling(f"{self.name}: expected logits for {_shown(rows)}; the model failed"):
+                out = self.call(rows.clone())
+        except BadInput as error:
+            raise self._too_few(rows) or error from error.__cause__
         found = _tensor(_first(out), self.name)
         kind = str(found.dtype).removeprefix("torch.")
         if kind not in (*_FLOATS, *_WHOLE) or found.layout is not torch.strided or found.device.type != "cpu":
@@ -106,6 +114,15 @@ class Foreign:
             shape = tuple(logits.shape)
             raise BadInput(f"{self.name}: the model gave {shape} for tokens {tuple(rows.shape)}; {_EXPECTED}")
         return logits.reshape(*tokens.shape[:-1], *logits.shape[1:])
+
+    def _too_few(self, rows: torch.Tensor) -> BadInput | None:
+        """That its vocabulary is too small, where this is what it fails at: it fails once more, watched."""
+        with looked_up(self.call, rows) as tables, suppress(BadInput), calling(""):
+            self.call(rows.clone())
+        largest, who = int(rows.max()), self.task or "this text"
+        needed = largest + 1 if self.task is None else self.task.vocab
+        small = [table.num_embeddings for table in tables if table.num_embeddings <= largest]
+        return too_few(small[0], needed, who) if small else None
 
     def _known(self, labels: torch.Tensor) -> torch.Tensor:
         """The answers, if the task has them."""
@@ -137,24 +154,49 @@ def _labels(given: torch.Tensor) -> bool:
     return given.ndim == 1 and not given.is_floating_point()
 
 
-def foreign(model: object, answers: int = _ANSWERS) -> Foreign:
+@contextmanager
+def looked_up(model: object, tokens: torch.Tensor) -> Iterator[list[torch.nn.Embedding]]:
+    """While it is open: the tables of a module that these very tokens are looked up in, as they are met."""
+    found: list[torch.nn.Embedding] = []
+
+    def seen(module: torch.nn.Module, inputs: tuple[Any, ...]) -> None:
+        if isinstance(module, torch.nn.Embedding) and inputs and torch.equal(inputs[0], tokens):
+            found.append(module)
+
+    modules = model.modules() if isinstance(model, torch.nn.Module) else ()
+    hooks = [m.register_forward_pre_hook(seen) for m in modules if isinstance(m, torch.nn.Embedding)]
+    try:
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def too_few(known: int, needed: int, who: object) -> BadInput:
+    """That a vocabulary is smaller than what a task, or a text, needs."""
+    return BadInput(
+        f"expected a vocabulary of {needed} tokens, as {who} needs; the model has {known}, 0..{known - 1}"
+    )
+
+
+def foreign(model: object, task: Task | None = None) -> Foreign:
     """A module or function of somebody's; what cannot be called itself may have a method `logits`."""
     call = model.logits if isinstance(model, Predictor) and not callable(model) else model
     if not callable(call):
         raise BadInput(
             f"not a model: {model!r}; expected a limen Model, an nn.Module or a function of tokens"
         )
-    return Foreign(call, answers)
+    return Foreign(call, task)
 
 
-def predictor(model: object, answers: int = _ANSWERS) -> Predictor:
+def predictor(model: object, task: Task | None = None) -> Predictor:
     """A `Model` as it is; a module or function wrapped."""
-    return model if isinstance(model, Model) else foreign(model, answers)
+    return model if isinstance(model, Model) else foreign(model, task)
 
 
 def due(model: object, task: Task, tokens: torch.Tensor) -> torch.Tensor:
     """(*batch, asks, answers): the logits where the task's answers are due."""
-    logits = predictor(model, task.answers).logits(tokens)
+    logits = predictor(model, task).logits(tokens)
     if logits.shape[-1] < task.answers or logits.shape[-2] < task.asks:
         name = type(model).__name__ if isinstance(model, Model) else foreign(model).name
         raise BadInput(

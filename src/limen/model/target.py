@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 
 from limen.core.arrays import Generator, NDArray, np
+from limen.core.distribution import Distribution
 from limen.core.errors import BadInput
 from limen.core.mixer import Streaming
 from limen.core.numbers import Precision
 from limen.core.strategy import Access
 from limen.core.task import Answers, Task, Tokens
 from limen.model.arithmetic import computing_in
+from limen.model.embedding import Table
 from limen.model.model import Model, State, at_once
-from limen.model.predictor import chosen, due, foreign, predictor
+from limen.model.predictor import chosen, due, foreign, looked_up, predictor, too_few
+from limen.model.sampler import Sampler
 
 if TYPE_CHECKING:
     import torch
@@ -32,6 +35,7 @@ else:
     torch = lazy_loader.load("torch")
 
 QUESTIONS = 256  # asked after one text; of more, so many are drawn
+_TELLING = 16  # texts that tell whether all have the same questions; of a tiny task some of them are equal
 _ROWS = 2**13  # questions that are run at a time
 _NUMBERS = 2**22  # tokens of edited texts that are judged at a time
 GRADIENT = 3  # forwards that one backward pass counts for
@@ -77,15 +81,18 @@ class Target:
     forwards: int = 0
     lowest: float = math.inf  # the least margin seen
     lowest_at: Tokens | None = None
+    sampler: Sampler | None = None  # of the model's owner; the task's own unless one is given
     unrepeated: int = 0  # wrong answers seen that the checker, who runs each input alone, did not see
 
     def __post_init__(self) -> None:
-        if isinstance(self.model, Model):
-            positions = self.model.frame.embedding.positions
-            if positions is not None and positions < self.task.length:
-                raise BadInput(
-                    f"{self.task} has {self.task.length} tokens, but this model has positions for {positions}"
-                )
+        if not isinstance(self.model, Model):
+            return
+        embedding, task = self.model.frame.embedding, self.task
+        if embedding.positions is not None and embedding.positions < task.length:
+            has = embedding.positions
+            raise BadInput(f"{task} has {task.length} tokens, but this model has positions for {has}")
+        if isinstance(embedding, Table) and embedding.vocab < task.vocab:
+            raise too_few(embedding.vocab, task.vocab, task)
 
     @property
     def over(self) -> bool:
@@ -101,9 +108,9 @@ class Target:
         """How far the model is open: what it is, and what it returned to one input."""
         if isinstance(self.model, Model):
             return Access.WEIGHTS
-        tokens = self.task.sample(np.random.default_rng(0), 1)[0]
+        tokens = self.drawn(1, np.random.default_rng(0))
         with torch.no_grad():
-            if foreign(self.model).alone(torch.as_tensor(tokens)):
+            if foreign(self.model, self.task).alone(torch.as_tensor(tokens)):
                 return Access.ANSWERS
         return Access.GRADIENTS if self.closed is None else Access.LOGITS
 
@@ -111,7 +118,7 @@ class Target:
     def closed(self) -> str | None:
         """Why the model's gradients cannot be had; None if they were, on one input."""
         try:
-            self._slopes(self.task.sample(np.random.default_rng(0), 1)[0])
+            self._slopes(self.drawn(1, np.random.default_rng(0)))
         except (BadInput, RuntimeError) as error:
             return str(error)
         return None
@@ -128,14 +135,32 @@ class Target:
         """Whether every operation is rounded after it: then a recurrence is run one token at a time."""
         return self.precision is not None and not self.precision.native
 
+    @property
+    def distribution(self) -> Distribution:
+        """How random inputs are drawn."""
+        return self.task.drawn() if self.sampler is None else self.sampler.distribution
+
+    def draws(self, tokens: Tokens) -> bool | None:
+        """Whether this input can be drawn so; None where nobody has said."""
+        if not self.distribution.can_draw(tokens[None]).all():
+            return False
+        return True if self.distribution.exact else None
+
+    def drawn(self, count: int, rng: Generator | None = None) -> Tokens:
+        """(count, length): inputs as the owner's sampler draws them, or the task's."""
+        rng = self.rng if rng is None else rng
+        if self.sampler is not None:
+            return self.sampler.drawn(self.task, rng, count)
+        return self.task.sample(rng, count)[0]
+
     def computing(self) -> Any:
         """The arithmetic that the model is run in."""
         return nullcontext() if self.precision is None else computing_in(self.precision)
 
     @cached_property
     def ends(self) -> Tokens | None:
-        """(questions, length - cut), if they are the same after every text."""
-        texts = self.task.sample(np.random.default_rng(0), 3)[0][:, : self.task.cut]
+        """(questions, length - cut), if they are the same after every text; some texts tell."""
+        texts = self.task.sample(np.random.default_rng(0), _TELLING)[0][:, : self.task.cut]
         first, *others = (self.task.queries(text) for text in texts)
         return first if all(np.array_equal(first, other) for other in others) else None
 
@@ -344,21 +369,8 @@ def keeping(task: Task, inputs: Tokens) -> NDArray[np.bool_]:
 
 def embedding_of(model: object, tokens: torch.Tensor) -> torch.nn.Embedding | None:
     """The table of a module that these very tokens are looked up in, if there is one."""
-    if not isinstance(model, torch.nn.Module):
-        return None
-    found: list[torch.nn.Embedding] = []
-
-    def seen(module: torch.nn.Module, inputs: tuple[Any, ...]) -> None:
-        if isinstance(module, torch.nn.Embedding) and inputs and torch.equal(inputs[0], tokens):
-            found.append(module)
-
-    hooks = [m.register_forward_pre_hook(seen) for m in model.modules() if isinstance(m, torch.nn.Embedding)]
-    try:
-        with torch.no_grad():
-            foreign(model).returned(tokens)
-    finally:
-        for hook in hooks:
-            hook.remove()
+    with looked_up(model, tokens) as found, torch.no_grad():
+        foreign(model).returned(tokens)
     return found[0] if found else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING
 
 from limen.render.svg import drawn, line, rect, text
@@ -11,7 +12,7 @@ from limen.render.svg import drawn, line, rect, text
 if TYPE_CHECKING:
     from limen.attacks.report import Confused, Effort, FoolReport, Look
 
-_CELL, _LEFT, _TOP, _BARS = 34, 112, 74, 56
+_CELL, _LEFT, _TOP, _BARS = 34, 112, 84, 56
 _STYLE = ".cell{fill:#eef3fb;stroke:#8aa4c8}.other{fill:#ffe1c2;stroke:#d9822b}"
 _STYLE += ".asked{fill:none;stroke:#1f5fbf;stroke-width:2.5}.wrong{fill:#c0392b}.against{fill:#c0392b}"
 _STYLE += ".for{fill:#4f8f4f}.axis{stroke:#999}.frame{fill:none;stroke:#bbb}.weight{fill:#1f5fbf}"
@@ -20,6 +21,12 @@ _DARK += ".asked{stroke:#7db0ff}.against{fill:#ff8a7a}.for{fill:#8fce8f}"
 _DARK += ".weight{fill:#7db0ff}.frame{stroke:#555}"
 _ROW, _HEADS = 22, 16  # of a head's weights: height, and how many heads are drawn
 _WIDEST = 40  # tokens of a text that are drawn
+_LETTER = 6  # width of one, on average
+_DRAWN = {
+    True: "random testing can draw this",
+    False: "random testing never draws this",
+    None: "not known whether random testing draws this",
+}
 
 
 def progress(watched: bool | None = None) -> Callable[[Effort], None]:
@@ -39,7 +46,8 @@ def lines_of(said: FoolReport) -> list[str]:
     """All of it."""
     lines = [f"{said.task}, {said.model} in {said.arithmetic}"]
     lines += [f"  {_stage(stage)}" for stage in said.stages if stage.why is None]
-    lines += ["", *_found(said), "", _random(said)]
+    tested, *bound = _random(said)
+    lines += ["", *_found(said), "", tested, *(f"  {one}" for one in bound)]
     if said.worst_low is not None and said.worst_high is not None:
         low, high = said.worst_low, said.worst_high
         gap = f", a gap of {high - low:.4g}" if high - low > 1e-6 * max(1.0, abs(high)) else ""
@@ -52,7 +60,8 @@ def lines_of(said: FoolReport) -> list[str]:
         than = "fewer than" if said.hypothesis_holds else "not fewer than"
         so = "some input must fail, by counting" if said.hypothesis_holds else "no theorem promises a failure"
         lines.append(f"the state has {said.state_bits:,} bits, {than} the task's {said.needs_bits:,}: {so}")
-    return [*lines, *said.notes, said.means, *([f"certificate: {said.file}"] if said.file else [])]
+    files = {"certificate": said.file, "check it with": said.check}
+    return [*lines, *said.notes, said.means, *(f"{what}: {it}" for what, it in files.items() if it)]
 
 
 def _stage(stage: Effort) -> str:
@@ -69,7 +78,7 @@ def _found(said: FoolReport) -> list[str]:
         return [f"not found {cost}{lowest}"]
     sure = {True: "ROBUST", False: "not valid in every run", None: "not run in float64"}[said.robust]
     lines = [f"FOUND by {said.strategy}: {said.claim}, VALID, {sure} {cost}"]
-    lines += [f"  {one.text}   right {one.right}, given {one.given}" for one in said.inputs]
+    lines += [f"  {one.text}   {_answered(one)}" for one in said.inputs]
     if len(said.inputs) == 2:
         one, other = (one.tokens for one in said.inputs)
         lines.append(f"  they differ at {_places([i for i in range(len(one)) if one[i] != other[i]])}")
@@ -85,23 +94,25 @@ def _places(places: list[int]) -> str:
     return f"place{'s' if len(places) > 1 else ''} {some}{more}"
 
 
-def _random(said: FoolReport) -> str:
-    rate = (
-        ""
-        if said.random_upper95 is None
-        else f"; so at most a share of {said.random_upper95:.2g} of all texts fails (95 %)"
-    )
-    texts = f"random testing: {said.random_failures:,} of {said.random_forwards:,} texts had a wrong answer"
-    return texts + rate
+def _random(said: FoolReport) -> list[str]:
+    """What was seen, and what it allows to say; the share is rounded up, so that it stays a bound."""
+    tried = f"{said.random_failures:,} of {said.random_forwards:,} {said.random_distribution}"
+    lines = [f"random testing: wrong on {tried}"]
+    if said.random_upper95 is not None and said.random_upper95 < 1:
+        share = Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(said.random_upper95)
+        lines.append(f"at 95 % confidence wrong on at most a share of {share:f} of those drawn so")
+    return lines
 
 
 def fool_picture(said: FoolReport) -> str:
     """The inputs under each other, where they differ, and how much each place pulls to the wrong answer."""
     shown = said.inputs
     places = min(_WIDEST, max((len(one.tokens) for one in shown), default=0))
-    width = _LEFT + max(places * _CELL + 190, 420)
+    tested = _random(said)
+    told = max((len(_answered(one)) for one in shown), default=0)
+    width = max(_LEFT + max(places * _CELL + _LETTER * told, 420), 12 + _LETTER * max(map(len, tested)))
     body = [text(12, 24, said.headline, class_="title")]
-    body.append(text(12, 44, _random(said)))
+    body += [text(12, 44 + 18 * i, one) for i, one in enumerate(tested)]
     for row, one in enumerate(shown):
         body += _tokens(one, shown, places, _TOP + row * (_CELL + 12))
     low = _TOP + len(shown) * (_CELL + 12) + 30
@@ -139,8 +150,11 @@ def _tokens(one: Confused, shown: tuple[Confused, ...], places: int, y: int) -> 
         body.append(text(x + (_CELL - 3) / 2, y + 20, token, text_anchor="middle"))
     right = one.right == one.given
     end = _LEFT + places * _CELL + 10
-    said = f"right {one.right}, given {one.given}"
-    return [*body, text(end, y + 20, said, **({} if right else {"class_": "wrong"}))]
+    return [*body, text(end, y + 20, _answered(one), **({} if right else {"class_": "wrong"}))]
+
+
+def _answered(one: Confused) -> str:
+    return f"right {one.right}, given {one.given}; {_DRAWN[one.drawn]}"
 
 
 def _pulls(pulls: tuple[float, ...], y: int) -> list[str]:
