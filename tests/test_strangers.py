@@ -90,6 +90,13 @@ def test_names_of_files_and_keys_in_them_forge_no_line_and_reach_no_terminal(tmp
     assert one.startswith("limen: ") and one.count("\n") == 1 and "\x1b" not in one
 
 
+def test_a_terminal_that_knows_few_letters_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "é≥.json").write_bytes(bound(task="日本"))
+    command, few = [sys.executable, "-m", "limen_check", tmp_path], os.environ | {"PYTHONIOENCODING": "ascii"}
+    said = subprocess.run(command, capture_output=True, text=True, check=False, env=few)
+    assert said.returncode == 2 and said.stdout.startswith("malformed") and said.stderr == ""
+
+
 def test_words_of_a_config_are_data(tmp_path: Path) -> None:
     folder = tmp_path / "m\x1b[31m\nFITS"
     folder.mkdir()
