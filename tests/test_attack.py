@@ -8,7 +8,7 @@ from attack.watch import Attack, Untrue, run
 
 from limen.core.errors import BadInput
 
-SHORT = dict(split(4000))
+SHORT = dict(split(3000))
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)

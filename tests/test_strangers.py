@@ -1,5 +1,6 @@
 """A stranger's file is data: it forges no line, hides behind no name, and stops no check of the others."""
 
+import ast
 import hashlib
 import json
 import os
@@ -16,6 +17,7 @@ from test_cli import LIMEN, limen
 from test_kernel import certificates, run_alone
 
 import limen_check
+from limen import cli
 from limen.audits import Request, audit
 from limen.checks import reader
 from limen.core.architecture import Architecture
@@ -90,6 +92,13 @@ def test_names_of_files_and_keys_in_them_forge_no_line_and_reach_no_terminal(tmp
     assert one.startswith("limen: ") and one.count("\n") == 1 and "\x1b" not in one
 
 
+def test_a_terminal_that_knows_few_letters_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "é≥.json").write_bytes(bound(task="日本"))
+    command, few = [sys.executable, "-m", "limen_check", tmp_path], os.environ | {"PYTHONIOENCODING": "ascii"}
+    said = subprocess.run(command, capture_output=True, text=True, check=False, env=few)
+    assert said.returncode == 2 and said.stdout.startswith("malformed") and said.stderr == ""
+
+
 def test_words_of_a_config_are_data(tmp_path: Path) -> None:
     folder = tmp_path / "m\x1b[31m\nFITS"
     folder.mkdir()
@@ -101,6 +110,17 @@ def test_words_of_a_config_are_data(tmp_path: Path) -> None:
     assert "\x1b" not in printable(str(error.value))
     found = audit({"model_type": "llama", "num_hidden_layers": 2}, "\x1b[31m", Request())
     assert "\x1b" not in repr(found) and lines_of(found.report)
+
+
+def test_whatever_the_command_line_says_is_made_printable() -> None:
+    """But for its version and its schemas, which are ours; an error is before it is cut."""
+    calls = [
+        ast.unparse(n) for n in ast.walk(ast.parse(Path(cli.__file__).read_text())) if isinstance(n, ast.Call)
+    ]
+    said = [call for call in calls if call.startswith(("typer.echo(", "typer.secho(", "print("))]
+    others = [call for call in said if "printable" not in call]
+    assert len(said) >= 7 and len(others) == 3, others
+    assert all(any(word in call for word in ("__version__", "schema_of", "_LONGEST")) for call in others)
 
 
 @pytest.mark.parametrize("name", ["model.json", "report.json", "progress.json"])

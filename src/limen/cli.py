@@ -1325,7 +1325,7 @@ def test_(
 def _progress(line: str, as_json: bool) -> None:
     """A line at once, since the next may take a while."""
     if not as_json:
-        typer.echo(printable(line))
+        typer.echo("\n".join(map(printable, line.split("\n"))))
 
 
 @app.command("sparse")

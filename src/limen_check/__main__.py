@@ -4,6 +4,7 @@ python -m limen_check FILE|DIR            installed
 python -I -S limen_check FILE|DIR         a copy of this folder, with nothing else on the path
 """
 
+import io
 import sys
 import time
 from collections import Counter
@@ -55,6 +56,8 @@ def main(arguments: list[str]) -> int:
         told = arguments in (["--help"], ["-h"])
         (sys.stdout if told else sys.stderr).write(usage + (__doc__ or "") * told)
         return 0 if told else 2
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a name may hold what the terminal cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
     start, ends, path = time.perf_counter(), Counter[str](), Path(arguments[0])
     for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
         end, line = checked(file)

@@ -11,14 +11,15 @@ if TYPE_CHECKING:
     from limen.hierarchies import HierarchyReport, Rung
 
 
+def _thinks(rung: Rung) -> tuple[str, str]:
+    return f"  {rung.task} by {rung.architecture}{thought(rung.steps)}", f"    {rung.by}"
+
+
 def lines_of(said: HierarchyReport) -> list[str]:
     """All of it."""
     return [
         "RNN < RNN + CoT: a chain of thought adds computation",
-        *(
-            f"  {rung.task} by {rung.architecture}{thought(rung.steps)}\n    {rung.by}"
-            for rung in said.thinks
-        ),
+        *(line for rung in said.thinks for line in _thinks(rung)),
         "  without chain of thought, for any weights of a recurrence of this size:",
         f"    its answers divide the values of its one number into at most {_cells(said)}",
         "  It adds no information about the input: what is written is a function of the state.",

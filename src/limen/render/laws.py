@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 def lines_of(said: LawsReport) -> list[str]:
     """All of it, as it stands there in the end."""
-    return [heading(said.entry, said.kind, said.instances), *map(line, said.laws), summary(said)]
+    laws = [part for held in said.laws for part in line(held).split("\n")]
+    return [heading(said.entry, said.kind, said.instances), *laws, summary(said)]
 
 
 def heading(entry: str, kind: str, instances: Sequence[str]) -> str:
