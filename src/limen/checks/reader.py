@@ -103,7 +103,7 @@ def checked(path: Path, model: Path | str | None = None) -> CheckReport:
         raise Stopped(f"{path}: the check stopped: {type(error).__name__}; nothing is known of it") from error
 
 
-def _checked(path: Path, model: Path | str) -> CheckReport:
+def _checked(path: Path, model: Path | str | None) -> CheckReport:
     if path.suffix == ".v":
         return _proof_checked(path)
     content = content_of(path)
