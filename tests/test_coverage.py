@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from test_cli import limen
 
+from limen.core.catalogue import ids
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -124,6 +126,22 @@ def test_swapped_verdicts_and_other_numbers_show_no_statement() -> None:
         if "limen show" not in row.run:  # a definition may be words alone
             other = re.sub(r"\d", lambda digit: str((int(digit[0]) + 1) % 10), other)
             assert coverage.Row(row, coverage.Ran(other, said.code)).status == "FAILS", row
+
+
+def test_each_verdict_that_a_row_asks_for_counts() -> None:
+    """One verdict turned at a time; the row of the five tasks of [wen2025] asks for all of them."""
+    verdict = re.compile(r"^ *(CANNOT|CAN|OPEN)\b", re.MULTILINE)
+    for row in SHOWN:
+        if "limen decide" in row.run or "or IsTree" in row.quote:
+            said = PRINTED[row.run]
+            for found in verdict.finditer(said.output):
+                other = said.output[: found.start(1)] + SWAPPED[found[1]] + said.output[found.end(1) :]
+                assert coverage.Row(row, coverage.Ran(other, said.code)).status == "FAILS", (row, found)
+
+
+def test_the_words_of_a_theorem_alone_show_no_statement() -> None:
+    words = {f"limen show {name}" for name in ids("theorems")}
+    assert [row.quote for row in SHOWN if set(row.run.split(" && ")) <= words] == []
 
 
 def test_rows_of_training_show_an_outcome_and_rows_of_tests_how_many_passed() -> None:

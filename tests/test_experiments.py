@@ -17,6 +17,7 @@ from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome
 from limen.core.task import Task
 from limen.core.verdict import Answer
+from limen.experiments import mechanisms
 from limen.render.experiments import page
 from limen.render.plots import section_chart
 from limen.render.table import lines_of
@@ -26,7 +27,7 @@ from limen.tables.rows import ROWS
 from limen.training import marks
 from limen.training.experiment import SHIPPED, SIZES, Experiment, ExperimentCell, Finding, experiment, named
 from limen.training.judged import JudgedCell, judged, kept_in, largest, section
-from limen.training.lesson import lesson_of
+from limen.training.lesson import lesson_for, lesson_of
 from limen.training.marks import kinds, shape, trained
 from limen.training.query import COLUMNS, export, query
 from limen.training.recipes import recipe
@@ -450,6 +451,37 @@ def test_what_sentences_say_of_floors_starts_and_growth_is_so() -> None:
     sparse = shipped("multilayer_sparse", "standard"), shipped("sparse_capacity", "standard")
     assert all(one.best.mean < one.floor for name, one in sparse[0].items() if "d=2," in name)
     assert all(highest(one) < one.floor + 0.01 for name, one in sparse[1].items() if name[:8] == "B=8: blo")
+
+
+def test_what_sentences_say_of_controls_hops_and_sizes_is_so() -> None:
+    said = (ROOT / "docs/experiments.md").read_text()
+    controls = {c.control for c in experiment("chain_of_thought").cells("standard") if "one pass" in c.name}
+    assert controls == {f"L={L}, thinks: softmax(h=1,d=64)" for L in (3, 5)}
+    assert "of all runs in one pass is one full layer thinking aloud" in said
+    hops = {depth: shipped("khop_depth", "standard")[f"n=32, k=4: depth {depth}"] for depth in (3, 4)}
+    three, four = (one.runs[0].shifts["4 hops"] for one in hops.values())
+    assert abs(four - three) < 0.01 and "On four hops four layers are no further than three" in said
+    assert len({one.floor for one in shipped("hybrid_order", "standard").values()}) == 1, "of one task"
+    quick, standard = (
+        {spec.digest for one in named(["all"]).values() for spec in one.specs(size)} for size in SIZES[:2]
+    )
+    assert f"include all but {len(quick - standard)} of the quick ones" in said
+    tried = {stack.split("(")[0] for stack in (*mechanisms.KEYED, *mechanisms.OTHERS)}
+    assert set(ids("mixers")) - tried == {"fetch"}
+    text = Task.parse("composition(m=16,n1=1)")
+    asked = text.length - text.cut
+    assert 16 - asked == 14 and 8 * asked == 16, "of the 16 entries of z_1, and what eight questions take"
+
+
+def test_questions_stand_one_behind_the_other_in_training_and_alone_in_a_test() -> None:
+    task = Task.parse("index(n=20,S=32)")
+    batch = lesson_for(task, queries=16).batch(np.random.default_rng(0), 2, False)
+    assert batch.tokens.shape == (2, 20 + 16) and task.length == 20 + 1
+    mixed = Spec(task="recall(n=64,V=256,q=64)", architecture="softmax", mixed=True, batch=8)
+    lesson, rng = lesson_of(mixed), np.random.default_rng(0)
+    shapes = {lesson.batch(rng, mixed.batch, False).tokens.shape for _ in range(50)}
+    assert {rows * n for rows, n in shapes} == {8 * 3 * 64} and len(shapes) == 5
+    assert "of the longest, tokens a step alike" in recipe([mixed]).inputs
 
 
 @pytest.mark.parametrize("name", NAMES.split())

@@ -83,7 +83,7 @@ EXPERIMENT = Experiment(
     silent=(
         "Each step of the chain is a single lookup here (W = 1), because the next hop depends only on "
         "the last one. The small linear state is above the proved bound, so no theorem explains its "
-        "failure. The control of the runs in one pass is the same stack thinking aloud, with other batches "
+        "failure. The control of all runs in one pass is one full layer thinking aloud, with other batches "
         "and labels: no stack was shown to learn these hops in one pass."
     ),
     x="stack",

@@ -64,8 +64,8 @@ EXPERIMENT = Experiment(
             "softmax layers: on equality {equality(n=16): 2*gated_delta(h=1,d=32)} against "
             "{equality(n=16): 2*softmax(h=1,d=32), random start}, on disjointness "
             "{disjointness(n=16): 2*gated_delta(h=1,d=32)} against "
-            "{disjointness(n=16): 2*softmax(h=1,d=32), random start}. The lookup start decides the first "
-            "row; no order of softmax and recurrence follows.",
+            "{disjointness(n=16): 2*softmax(h=1,d=32), random start}. So the first "
+            "sentence is about the lookup start alone; no order of softmax and recurrence follows.",
             no_statement=tuple(
                 f"{task}(n=16): {stack}"
                 for task in ("disjointness", "equality")

@@ -1,6 +1,6 @@
 """How many induction hops do two, three and four layers learn?
 
-The task is `khop` of [sanford2024]. Its authors publish a table of errors for 100 characters and 100,000
+The task is `khop` of [sanford2024]. Its authors publish a table of errors for 98 characters and 100,000
 steps. Every position asks a question. Each model is trained on all numbers of hops and tested on each
 number separately.
 """
@@ -54,10 +54,11 @@ EXPERIMENT = Experiment(
     title="Induction hops against depth",
     shows=(
         Finding(
-            "More layers answer more hops: in these steps two layers answer {n=32, k=4: depth 2 @ 1 hops} of "
-            "one hop and {n=32, k=4: depth 2 @ 2 hops} of two, three layers {n=32, k=4: depth 3 @ 2 hops} of "
-            "two and {n=32, k=4: depth 3 @ 3 hops} of three, four layers {n=32, k=4: depth 4 @ 3 hops} of "
-            "three and {n=32, k=4: depth 4 @ 4 hops} of four. The published table has the same order.",
+            "Up to three hops more layers answer more: in these steps two layers answer {n=32, k=4: depth 2 "
+            "@ 1 hops} of one hop and {n=32, k=4: depth 2 @ 2 hops} of two, three layers {n=32, k=4: depth 3 "
+            "@ 2 hops} of two and {n=32, k=4: depth 3 @ 3 hops} of three, four layers {n=32, k=4: depth 4 @ "
+            "3 hops} of three. On four hops four layers are no further than three ({n=32, k=4: depth 4 @ 4 "
+            "hops} and {n=32, k=4: depth 3 @ 4 hops}); in the published table they are.",
             no_statement=("n=32, k=4: depth 2", "n=32, k=4: depth 3", "n=32, k=4: depth 4"),
             rising=(("n=32, k=4: depth 2", "n=32, k=4: depth 3", "n=32, k=4: depth 4"),),
         ),

@@ -1,7 +1,7 @@
 """Which mechanism looks up a position: softmax, hard, linear, gated, sparse, windowed, recurrent?
 
 This is the third check that [bhattamishra2024] asks for: every mixer of the catalogue on the same task with
-the same budget.
+the same budget, but for `fetch`, whose address has no gradient.
 """
 
 from limen.training.experiment import Experiment, ExperimentCell, Finding

@@ -109,7 +109,7 @@ def _mqar(width: int, seeds: int, steps: int) -> ExperimentCell:
 def _all_mqar(seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
     """Each width, and beside them attention with a short convolution."""
     attention = ExperimentCell(
-        "MQAR: attention, width 64",
+        "MQAR: attention with a convolution, width 64",
         "recall(n=64,V=256,q=64)",
         "2*conv_softmax(h=1,d=64)",
         64,
@@ -177,7 +177,7 @@ EXPERIMENT = Experiment(
             "At d = 16 gated linear attention and the delta rules recall more than linear attention, "
             "log-linear attention and Mamba-2 ({retrieval n=20: gated_linear(h=1,d=16)} to {retrieval n=20: "
             "kda(h=1,d=16)} against {retrieval n=20: linear(h=1,d=16)} to {retrieval n=20: "
-            "mamba2(h=1,d=16,s=16)}). At d = 8 Mamba-2 is behind the others ({retrieval n=20: "
+            "mamba2(h=1,d=16,s=16)}). At d = 8 Mamba-2 is behind these others ({retrieval n=20: "
             "mamba2(h=1,d=8,s=8)}), which lie between {retrieval n=20: linear(h=1,d=8)} and {retrieval n=20: "
             "gated_linear(h=1,d=8)}. One seed each.",
             rising=(
@@ -210,7 +210,7 @@ EXPERIMENT = Experiment(
             "On MQAR the narrower Mamba-2 is, the more pairs it loses: of 64 pairs width 16 answers {MQAR: "
             "Mamba-2, width 16 @ 64 pairs}, width 32 {MQAR: Mamba-2, width 32 @ 64 pairs} and width 64 "
             "{MQAR: Mamba-2, width 64 @ 64 pairs}.",
-            learned=("MQAR: attention, width 64",),
+            learned=("MQAR: attention with a convolution, width 64",),
             no_statement=tuple(f"MQAR: Mamba-2, width {width}" for width in FIGURES),
             rising=(tuple(f"MQAR: Mamba-2, width {width}" for width in FIGURES),),
         ),

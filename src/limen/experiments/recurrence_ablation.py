@@ -80,7 +80,10 @@ EXPERIMENT = Experiment(
     ),
     silent=(
         "Masked attention sees fixed positions, whereas a recurrence can choose what to hold: the two differ "
-        "in more than the count of numbers, and this does not tell which difference matters. Hard attention "
+        "in more than the count of numbers, and this does not tell which difference matters. The last 16 "
+        "tokens leave two of the 16 entries of z_1 out of sight; and in training, where eight questions of "
+        "two tokens stand one behind the other, the last of them sees the first token and "
+        "questions. Hard attention "
         "has no gradient into its keys and queries, so it can only complete what it starts with. Each cell "
         "is one seed from the lookup start."
     ),

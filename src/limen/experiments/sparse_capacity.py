@@ -42,7 +42,7 @@ EXPERIMENT = Experiment(
         "otherwise. The control is full attention: that a sparse layer can be trained to this task in these "
         "steps is not shown. Each cell is one seed from the lookup start."
     ),
-    x="d, the numbers of a message",
+    x="d, half of the numbers of a message",
     quick=_cells((2, 8), (2, 32), 1, 400),
     standard=_cells((2, 4, 8), (2, 8, 32), 1, 400),
     full=_cells((2, 4, 8, 16, 32), (1, 2, 4, 8, 16, 32, 64), 5, 20000),

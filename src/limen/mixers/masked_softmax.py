@@ -4,8 +4,8 @@ r"""Full attention masked to what a recurrence could hold: the first few and the
 
 The ablation that [ye2026] leaves open: replace the linear layers of a hybrid by "fake" full
 attention, masked to what a recurrence may see.  It has attention's structure (exact keys, a
-softmax) and a recurrence's capacity (first+last-1 pairs, fixed before the text is read), so
-it tells whether structure or capacity is what a linear layer lacks.
+softmax) and a recurrence's capacity (first+last-1 pairs).  But
+which tokens these are is fixed before the text is read, so a failure may be due to that as well.
 
 For a fair comparison: first+last-1 = (d+1)/2 pairs of 2d numbers are the d(d+1) numbers a
 head of linear attention carries.  first=0 is `window`; first+last ≥ n is full attention.

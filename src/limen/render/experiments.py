@@ -18,20 +18,23 @@ if TYPE_CHECKING:
 _HEAD = """# Experiments
 
 What training reaches on two cores. These are measurements, never proofs. `make experiments` writes this page
-from the result files in `src/limen/experiments/results`; every accuracy in it comes from there. Each sentence
-under **Shows** names the cells that it rests on, and the page is not written if one of them says otherwise.
+from the result files in `src/limen/experiments/results`; every accuracy of ours comes from there. Each
+sentence under **Shows** names the cells that it rests on, and the page is not written if one of them says
+otherwise.
 
 How to read the tables:
 
 * **right**: the accuracy on {judged:,} fresh inputs at the end of training, for the better start; ± is the
   standard deviation over seeds. **best** is the highest accuracy during training. It does not count.
 * **chance** is the accuracy of always giving the most frequent answer. **floor** is that of the best rule
-  that only counts tokens, or what is reached without the part that the experiment is about.
+  that only counts tokens, or what is reached without the part that the experiment is about. Chance
+  and counting are estimated on 3,000 inputs, so they may differ by a point between runs on one task.
 * **LEARNED**: some run reached the threshold. **NOT LEARNED in this budget**: no run did, although the
   **control** did, from the same start, with every seed and in no more steps. Without such a control a failure
   is **no statement**. A control is the same mixer on a smaller task or with a larger state, more layers, or
   another stack on the same task: then it shows that the task can be learned in these steps, not that the
-  stack that failed could.
+  stack that failed could. A control of another letter (last column) was trained otherwise; the second
+  table says how.
 * **bits**: what crosses the cut, in the precision of training, against what a theorem requires.
   *Proved impossible*: a theorem rules the cell out, because it has fewer bits or because a window no longer
   sees the token. Only then is the failure an instance of a theorem.
@@ -39,21 +42,23 @@ How to read the tables:
   that of chance. A model that learns from there shows that gradient descent completes such a solution, not
   that it finds one. Layers without queries and keys begin at random under either name.
 * **trained**: a letter, explained under each table. **batch**: sequences a step. **questions**: in one
-  sequence, each answered after the same text. **labels**: `final`, the answer to each question; `dense`, also
-  the answer so far after each token; `hops`, also each hop, read after the layer that could know it; `chain`,
-  each step of a chain of thought. **inputs**: `hard` are the task's hard inputs, near-misses and of a
-  composition permutations, in training and in the test. **rate**: the highest; AdamW with a warm-up of
-  {warmup} steps, a cosine and a decay of {decay:g}. **steps**: at most; a run stops once two looks in a row
-  find {target:.1%} right. **growth**: the stack that is trained first, whose steps count in full even if it
-  stops earlier, and what is added to it.
+  sequence of training, one behind the other after the same text, so that a later one follows the earlier
+  ones (where states are rounded each follows the text); a test has those of the task, one of most.
+  **labels**: `final`, the answer to each question; `dense`, also the answer so far after each token;
+  `hops`, also each hop, read after the layer that could know it; `chain`, each step of a chain of thought.
+  **inputs**: `hard` are the task's hard inputs, near-misses and of a composition permutations, in training
+  and in the test. **rate**: the highest; AdamW with a warm-up of {warmup} steps, a cosine and a decay of
+  {decay:g}. **steps**: at most; a run stops once two looks in a row find {target:.1%} right. **growth**:
+  the stack that is trained first, whose steps count in full even if it stops earlier, and what is added to
+  it.
 * Settings were chosen so that controls learn. Stacks that failed had no search for a rate, a batch or a start
   of their own.
 
 `limen sweep all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here).
-`limen sweep all --size standard` repeats the standard runs, which include the quick ones ({standard} of
-{planned} runs are here, {standard_minutes:.0f} CPU-minutes). `--size full` is meant for a cluster: more
-seeds, tens of thousands of steps, longer texts. `limen results EXPERIMENT` prints a table, and `--sql`
-answers any query on it.
+`limen sweep all --size standard` repeats the standard runs, which include all but {alone} of the quick ones
+({standard} of {planned} runs are here, {standard_minutes:.0f} CPU-minutes). `--size full` is meant for a
+cluster: more seeds, tens of thousands of steps, longer texts. `limen results EXPERIMENT` prints a table, and
+`--sql` answers any query on it.
 Machine: {machine}; {dates}.
 On the same kind of processor a run can be repeated from its spec to the last digit. This holds for runs since
 2026-11-17 07:20, which include all quick ones. Older runs used samplers that have changed since; they can be
@@ -81,6 +86,7 @@ def page(sections: Sequence[Section], tally: ShippedRuns) -> str:
         decay=spec.decay,
         target=spec.target,
         quick=tally.done["quick"],
+        alone=tally.quick_alone,
         quick_minutes=tally.minutes["quick"],
         standard=tally.done["standard"],
         planned=tally.planned["standard"],

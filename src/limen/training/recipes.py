@@ -56,7 +56,7 @@ def _labels(spec: Spec) -> str:
 
 def _inputs(spec: Spec) -> str:
     drawn = "hard" if spec.hard else spec.distribution or "plain"
-    sizes = ", several sizes" if spec.mixed else ""
+    sizes = ", several sizes (batch and questions of the longest, tokens a step alike)" if spec.mixed else ""
     return f"{drawn}{sizes}" + (f", and proposals by `{spec.against}`" if spec.against else "")
 
 

@@ -18,6 +18,7 @@ class ShippedRuns(NamedTuple):
     planned: Mapping[str, int]
     done: Mapping[str, int]
     minutes: Mapping[str, float]
+    quick_alone: int  # runs of the quick size that are none of the standard one
     machines: tuple[str, ...]
     dates: tuple[str, ...]
     spec: Spec  # one of them: what a recipe does not name is the same in all
@@ -35,6 +36,7 @@ def shipped_runs() -> ShippedRuns:
         {size: len(wanted[size]) for size in SIZES},
         {size: len(mine[size]) for size in SIZES},
         {size: math.fsum(run.made.cpu_seconds for run in mine[size]) / 60 for size in SIZES},
+        len(wanted["quick"] - wanted["standard"]),
         tuple(sorted({run.made.machine for run in runs.values()})),
         tuple(sorted({run.made.date[:10] for run in runs.values()})),
         next(iter(runs.values())).spec,
