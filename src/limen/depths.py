@@ -309,7 +309,8 @@ def _agreed(
             best = task if flips is None else Composition(flips[0], parts)
     said = None if best is None else ruled_out(best, architecture, steps, by=every)
     if said is None or best is None or not isinstance(said.certificate, Bound):
-        return found
+        # a task is named only where `decide` finds its proof, too
+        return found if found is None or practical else Smallest(hops, found.log2_n)
     return Smallest(hops, math.log2(best.length), best.length, said.certificate)
 
 
