@@ -370,11 +370,44 @@ def test_depth_tells_the_path_and_what_saves_a_hop() -> None:
     shown, lines = depth("2*softmax,linear,2*softmax", 0)
     effects = {save["layer"]: save["effect"] for save in shown["saves"]}
     assert (effects[1], effects[2]) == (INSERTED, MOVED)
-    assert {i for i, effect in effects.items() if effect == LOSS} == {3, 4}  # FLFF has as many
+    assert {i for i, effect in effects.items() if effect == LOSS.format("one hop")} == {
+        3,
+        4,
+    }  # FLFF has as many
     assert "  One pass: layers 0, 1 (softmax) find i_0 … i_1; layers 3, 4 (softmax) find i_2 … i_3." in lines
     assert "  Removing any one of layers 3, 4 costs one hop." in lines
     assert "  A recurrent layer before layer 1 would add one hop." in lines
     assert "  Moving layer 2 before the second layer with softmax heads would add one hop." in lines
+
+
+def test_depth_says_what_a_removed_layer_costs() -> None:
+    """With its convolution a layer takes two hops along; and of each step of chain of thought, one more."""
+    shown, lines = depth("conv_softmax,softmax", 0)
+    assert [save["effect"] for save in shown["saves"]] == [LOSS.format("2 hops"), LOSS.format("one hop")]
+    assert "  Removing layer 0 costs 2 hops." in lines
+    assert depth("softmax", 0)[0]["hops"] == shown["hops"] - 2
+    fewer, more = (depth(stack, 2) for stack in ("softmax", "2*softmax"))
+    assert fewer[0]["hops"] == more[0]["hops"] - 3
+    assert "  Removing any one of layers 0, 1 costs one hop in one pass." in more[1]
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [
+        "linear(h=8,d=64),2*softmax(h=8,d=64)",
+        "hard(h=4,d=2,p=1),conv_softmax(h=2,d=16,c=2)|hard(h=2,d=2,p=32)",
+    ],
+)
+def test_decide_rules_out_what_depth_names_beyond_all_practice(stack: str) -> None:
+    shown, _ = depth(stack, 0)
+    assert shown["certified"]["n"] > PRACTICAL
+    assert ruled_out(Task.parse(shown["certified"]["task"]), Architecture.parse(stack)) is not None
+
+
+def test_depth_tells_long_numbers_by_their_power_of_two() -> None:
+    shown, lines = depth("softmax(h=1,d=8)", 4)
+    assert "composition(m≈2^1229.7,n1≈2^474.3,n2≈2^184.3,n3≈2^75.9,n4=72369197)" in lines[-3]
+    assert len(shown["certified"]["task"]) > 600
 
 
 def test_depth_says_where_the_certificate_stands() -> None:

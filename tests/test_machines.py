@@ -105,3 +105,13 @@ def test_an_lstm_of_some_bits_is_not_any_machine() -> None:
     assert "relu_rnn whose state is 8 numbers, each 0 or 1" in found["relu_rnn"].reason
     forged = Machine(task="equality(n=8)", architecture="lstm(state_bits=8)", bits=8)
     assert "there is no relu_rnn of which only the bits are said" in str(refused(forged))
+
+
+@pytest.mark.parametrize("text", ["cgram(n=4,c=2,V=2)", "eva(n=1)"])
+def test_a_state_of_no_numbers_holds_no_answer(text: str) -> None:
+    """No prefix need be told from another, but the answer is read from the state."""
+    said = machine(Task.parse(text), FREE)
+    assert isinstance(said, Machine) and said.bits == 1 and refused(said) is None
+    assert isinstance(machine(Task.parse(text), Architecture.parse("relu_rnn(state_bits=0)")), str)
+    forged = Machine(task=said.task, architecture="relu_rnn(state_bits=0)", bits=0)
+    assert "1 bits are needed" in str(refused(forged))

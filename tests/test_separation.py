@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import comb
 
 import msgspec
 import pytest
@@ -190,6 +191,14 @@ def test_nearly_orthogonal_vectors_between_their_bounds() -> None:
     for gamma in ("much", "-0.1", "1", "1e-999999999"):
         with pytest.raises(BadInput, match="gamma"):
             orthogonal(16, gamma)
+
+
+def test_no_limit_is_said_of_the_orders_that_are_tried() -> None:
+    """Welch's bound of some order limits every γ < 1: here that of order 60,000."""
+    said = orthogonal(10, "0.999")
+    assert said.at_most is None and comb(10 + 60_000 - 1, 60_000) * 0.999**120_000 < 1
+    assert orthogonal_lines(said)[-1] == "no limit by the first 64 of Welch's bounds"
+    assert said.headline.endswith("no upper bound found")
 
 
 def test_the_axes_are_nearly_orthogonal_too() -> None:

@@ -1,5 +1,6 @@
 """Laws over the catalogue: a new task file is tested by existing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,12 +20,13 @@ from limen.tasks.two_sum import TwoSum
 TASKS = [t for name in ids("tasks") for t in lookup("tasks", name, Task).examples()]
 # of every task what is small enough to compare all texts with those drawn
 SMALL = """
-eva(n=3) index(n=2,S=3) index(n=4,S=3) retrieval(n=3,D=2,V=2) retrieval(n=2,D=2,V=1,absent=true)
+eva(n=3) index(n=1,S=3) index(n=2,S=3) index(n=4,S=3) retrieval(n=3,D=2,V=2)
+retrieval(n=2,D=2,V=1,absent=true)
 retrieval(n=2,D=2,V=2,absent=true) recall(n=2,V=4) recall(n=2,V=4,q=2) recall(n=2,V=5) two_sum(n=3,M=5)
 two_sum(n=4,M=4) two_sum_any(n=4,M=6) two_sum_any(n=3,M=7) two_sum_any(n=5,M=4) three_sum(n=3,M=6)
 three_sum(n=3,M=5) three_sum(n=4,M=4) sparse_average(n=5,q=2) sparse_average(n=4,q=3) dyck(n=2,k=2,D=1)
 dyck(n=4,k=2,D=1) dyck(n=6,k=2,D=2) dyck(n=6,k=2,D=3) dyck(n=4,k=3,D=2) dyck(n=10,k=1,D=3) dyck(n=2,k=1,D=5)
-equality(n=2) equality(n=3) equality(n=5) disjointness(n=2) disjointness(n=3) disjointness(n=5)
+equality(n=2) equality(n=3) equality(n=5) equality(n=6) disjointness(n=2) disjointness(n=3) disjointness(n=5)
 nearest_neighbor(n=2,D=2,g=1) cgram(n=4,c=2,V=3) cgram(n=6,c=3,V=2) counting(n=4,S=3) counting(n=5,S=2)
 is_tree(n=4) composition(m=3) composition(m=2,n1=2) facts(m=2,n1=2) khop(n=4,k=2,S=3) match3(n=3,M=9)
 match3(n=4,M=7) turing(n=4) turing(n=5) turing(n=10) turing(n=5,program=increment)
@@ -108,6 +110,32 @@ def test_recall_in_halves_is_drawn_as_it_says(task: Recall) -> None:
 def test_what_is_drawn_at_larger_sizes_is_in_the_support(text: str, hard: bool) -> None:
     task = Task.parse(text)
     assert task.drawn(hard).can_draw(task.sample(np.random.default_rng(1), 500, hard)[0]).all()
+
+
+def shares(task: Task, holds: Callable[[Tokens], np.ndarray]) -> list[float]:
+    """How many of the texts drawn for no, and for yes, are so."""
+    texts, answers = task.sample(np.random.default_rng(2), 20_000)
+    return [float(holds(texts[answers == answer]).mean()) for answer in (0, 1)]
+
+
+def test_what_a_sentence_says_of_plain_texts_is_so() -> None:
+    """Each was once said otherwise: pairs put into uniform texts, counts uniform, sets uniform."""
+    pairs, triples, counts, sets = map(
+        Task.parse,
+        ("two_sum_any(n=4,M=101)", "three_sum(n=4,M=101)", "counting(n=4,S=3)", "disjointness(n=2)"),
+    )
+    assert "and each v that is its own negative in half of them" in pairs.drawn().says
+    no, yes = shares(pairs, lambda x: (x == 0).any(axis=1))
+    assert 0.48 < no < 0.52 and yes < 0.05
+    assert "and each v that is -q-v in half of them" in triples.drawn().says
+    no, yes = shares(triples, lambda x: ((2 * x[:, :-1] + x[:, -1:]) % 101 == 0).any(axis=1))
+    assert 0.48 < no < 0.52 and yes < 0.05
+    assert "a uniform number of times given the answer" in counts.drawn().says
+    for c in range(5):
+        shown = shares(counts, lambda x, c=c: (x[:, :4] == x[:, 4:5]).sum(axis=1) == c)
+        np.testing.assert_allclose(shown, [0.25 * (c < 4), 0.25 * (c > 0)], atol=0.02)
+    assert "one element in a, one in b, and each other in a, b or none as likely" in sets.drawn().says
+    assert shares(sets, lambda x: x.sum(axis=1) == 2) == [1, 1]  # none of two elements is in no set
 
 
 @pytest.mark.parametrize("kind", ["tasks", "mixers"])

@@ -276,7 +276,8 @@ def _reason(evidence: Accepted | None, by: str | None, found: Known) -> str:
             margin = float(Fraction(f.margin))
             return f"{by} fits, with a margin of at least {margin:.3g} on every input in {f.precision}"
         case Machine() as m:
-            held = f"whose state is {many(m.bits)} numbers, each 0 or 1"
+            numbers = "one number, 0 or 1" if m.bits == 1 else f"{many(m.bits)} numbers, each 0 or 1"
+            held = f"whose state is {numbers}"
             return f"some relu_rnn {held}, does it: no cut has more prefixes to tell apart"
     more = "; not everything could be examined" if found.incomplete else ""
     if found.argued:

@@ -31,7 +31,7 @@ from limen.theorems.composition_depth.inequality import levels_of
 
 _LOOKED_AT = 20_000  # layers, of all the stacks that are compared with this one
 # What a change of one layer does: it is removed, a recurrent layer comes before it, or it is moved forward.
-LOSS = "removing it costs one hop"
+LOSS = "removing it costs {}"
 INSERTED = "a recurrent layer before it adds one hop"
 MOVED = "moving it before the second softmax layer adds one hop"
 _SILENT = ("block_sparse", "fetch")  # no weights are known that chain hops through these
@@ -52,11 +52,12 @@ class Change(msgspec.Struct, frozen=True):
     """A layer, and what becomes of the hops if it is changed."""
 
     layer: int
-    effect: str  # LOSS, INSERTED or MOVED
+    effect: str  # LOSS with so many hops, INSERTED or MOVED
 
     @property
-    def removed(self) -> bool:
-        return self.effect == LOSS
+    def costs(self) -> str | None:
+        """What is lost where it is removed: "one hop"; two go with a layer that has its own convolution."""
+        return self.effect.removeprefix(LOSS.format("")) if self.effect.startswith(LOSS.format("")) else None
 
     @property
     def inserted(self) -> bool:
@@ -213,8 +214,10 @@ def _saves(architecture: Architecture, κ: int) -> Iterator[tuple[int, str]]:
     layers = architecture.layers
     stretches = [list(stretch) for _, stretch in groupby(range(len(layers)), key=lambda i: layers[i])]
     for stretch in stretches[: _LOOKED_AT // max(len(layers), 1)]:
-        if len(layers) > 1 and _κ(_without(layers, stretch[0])) < κ:
-            yield from ((i, LOSS) for i in stretch)
+        lost = κ - _κ(_without(layers, stretch[0])) if len(layers) > 1 else 0
+        if lost > 0:
+            costs = "one hop" if lost == 1 else plural(lost, "hop")
+            yield from ((i, LOSS.format(costs)) for i in stretch)
     full = [i for i, layer in enumerate(layers) if any(part.full for part in layer.parts)]
     if not full or _κ(_first(layers)) == κ:
         return
@@ -286,25 +289,28 @@ def _agreed(
 ) -> Smallest | None:
     """The fewest tokens that `decide` rules out: near the task found, or in tables of 1, 2 or 8 parts each.
 
-    All theorems are asked, but for those that suppose more than the sizes; composition_depth only where it
-    was searched, and did not come to a length that no text has.
+    All theorems are asked, but for those that suppose more than the sizes; composition_depth about tables
+    only where it was searched, and did not come to a length that no text has.
     """
-    near = near and (found is None or (found.n is not None and found.n <= PRACTICAL))
-    by = [name for name, theorem in theorems() if not theorem.supposes and (near or name != _DEPTH)]
+    practical = near and (found is None or (found.n is not None and found.n <= PRACTICAL))
+    every = [name for name, theorem in theorems() if not theorem.supposes]
+    by = [name for name in every if practical or name != _DEPTH]
 
-    def holds(task: Task) -> bool:
+    def holds(task: Task, by: Sequence[str] = by) -> bool:
         return ruled_out(task, architecture, steps, by=by) is not None
 
-    best = _upwards(found.bound, holds) if near and found is not None and found.bound is not None else None
+    bound = None if found is None else found.bound
+    best = None if bound is None else _upwards(bound, lambda task: holds(task, every))
     for parts in dict.fromkeys((part,) * (hops - 1) for part in _PARTS):
-        n = PRACTICAL if best is None else best.length
+        n = PRACTICAL if best is None else min(best.length, PRACTICAL)
         task = Composition(max(1, (n - 3) // (Composition(1, parts).length - 2)), parts)
         if task.length < n and holds(task):
             flips = smallest(task, "m", holds, known=True)
             best = task if flips is None else Composition(flips[0], parts)
-    said = None if best is None else ruled_out(best, architecture, steps, by=by)
+    said = None if best is None else ruled_out(best, architecture, steps, by=every)
     if said is None or best is None or not isinstance(said.certificate, Bound):
-        return found
+        # a task is named only where `decide` finds its proof, too
+        return found if found is None or practical else Smallest(hops, found.log2_n)
     return Smallest(hops, math.log2(best.length), best.length, said.certificate)
 
 

@@ -8,6 +8,7 @@ states h in {0,1}^b: one inner unit for each row (s, x) of it that leads to s',
     unit = ReLU(Σ_i (2s_i - 1)h_i - |s| + 1 - (b + 1)·[another token than x]),      h' = ReLU(Σ units·s')
 
 is 1 where s and x stand and 0 elsewhere.  So b bits are b numbers, each 0 or 1; inner stages are not carried.
+After the last token the state is the answer: of yes and no that takes a number, whatever the rows.
 
 No other mixer is known to follow every table, whatever its bits: an lstm shows h = σ(o)⊙tanh(c), so that not
 all pairs of h and c stand beside each other; the states of linear, gated and delta attention and of Mamba
@@ -33,7 +34,9 @@ def machine(task: Task, architecture: Architecture) -> Machine | str:
         return "the stack has no relu_rnn that is given by its bits alone"
     if task.length > _CUTS:
         return f"{task.length} cuts are too many to examine"
-    needed = 0
+    needed = max(1, (task.answers - 1).bit_length())  # for the answer; no relu_rnn has a state of no numbers
+    if needed > bits:
+        return f"the answer takes {needed} bits, but this relu_rnn has {bits}"
     for t in range(1, task.length):
         rows = task.rows(t)
         if rows is None or not rows.exact:

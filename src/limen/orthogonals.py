@@ -21,7 +21,7 @@ from limen.core.report import Report
 
 _MOST, _WIDEST, _DRAWN = 2**12, 4096, 2**14  # words that are kept, dimensions, words that are drawn
 _BLOCK, _WORK = 2**8, 2**35  # words that are looked at together; products of two signs in all, some seconds
-_ORDERS = 64  # of Welch's bound
+_ORDERS = 64  # of Welch's bound that are tried; some larger one sets a limit for each γ < 1, far above
 _FLOOR = 1 - 2**-40  # what an exponential of a float below 40 may lack
 _GAMMA = re.compile(r"[0-9]{0,20}\.?[0-9]{0,20}(e-?[0-9]{1,2})?|[0-9]{1,20}/[0-9]{1,20}", re.ASCII)
 
@@ -34,11 +34,11 @@ class OrthogonalReport(Report, frozen=True, kw_only=True, tag="limen/orthogonal/
     proved: int  # by the union bound
     found: int  # in one draw, every product looked at
     drawn: int  # words that were looked at for it
-    at_most: int | None  # Welch; null where it says nothing
+    at_most: int | None  # Welch; null where none of the orders that are tried says anything
 
     @property
     def headline(self) -> str:
-        most = "no bound" if self.at_most is None else f"at most {self.at_most:,}"
+        most = "no upper bound found" if self.at_most is None else f"at most {self.at_most:,}"
         return f"{self.dimensions} dimensions, γ = {self.gamma}: at least {self.at_least:,}, {most}"
 
     @property

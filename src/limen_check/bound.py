@@ -275,7 +275,9 @@ def check_machine(c: Mapping[str, Any]) -> str:
     need(bool(said), "there is no relu_rnn of which only the bits are said")
     counts = [task.rows(t) for t in _hardest(task) if t < task.length]
     need(all(count.exact for count in counts), "the exact number of rows is not known")
-    needed = max((count.bits(high) for count in counts), default=0)
+    # where a cut has two rows or more, some cut has as many as there are answers; where none has, a number
+    # holds the answer yet: cgram(c=2,V=2) is the other symbol than the last
+    needed = max((1, *(count.bits(high) for count in counts)))
     need(needed <= c["bits"] <= max(said), f"{shown(needed)} bits are needed, or fewer are there than said")
     return f"{c['architecture']} does {c['task']} by some relu_rnn of {shown(c['bits'])} numbers, each 0 or 1"
 

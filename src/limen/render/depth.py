@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -37,7 +38,7 @@ def lines_of(said: DepthReport) -> list[str]:
         *([f"  One pass: {_told(said.path)}."] if said.path else []),
     ]
     for _, group in groupby(said.saves, key=lambda change: change.effect):
-        lines.append(f"  {_changed(list(group))}")
+        lines.append(f"  {_changed(list(group))}{' in one pass' if said.steps else ''}.")
     if certified.reason:
         return [*lines, f"  For one hop more no bound is known: {certified.reason}."]
     lines += [f"  {_beyond(certified)}", f"  {WORST}"]
@@ -51,11 +52,11 @@ def lines_of(said: DepthReport) -> list[str]:
 def _changed(changes: list[Change]) -> str:
     """What the same change of any of these layers does."""
     layers = _layers([change.layer for change in changes])
-    if changes[0].removed:
-        return f"Removing {'' if len(changes) == 1 else 'any one of '}{layers} costs one hop."
+    if (costs := changes[0].costs) is not None:
+        return f"Removing {'' if len(changes) == 1 else 'any one of '}{layers} costs {costs}"
     if changes[0].inserted:
-        return f"A recurrent layer before {layers} would add one hop."
-    return f"Moving {layers} before the second layer with softmax heads would add one hop."
+        return f"A recurrent layer before {layers} would add one hop"
+    return f"Moving {layers} before the second layer with softmax heads would add one hop"
 
 
 def _beyond(certified: Certified) -> str:
@@ -63,13 +64,14 @@ def _beyond(certified: Certified) -> str:
     n, log2_n, many = certified.n, certified.log2_n, certified.hops
     hops = f"{many} question-dependent {'hop is' if many == 1 else 'hops are'}"
     if n is not None:
-        tokens = f"{n:,}" if n <= PRACTICAL else _large(n)
+        tokens = f"{n:,}" if n <= PRACTICAL else f"about {_large(n)}"
         here = f"at {tokens} tokens" if certified.grows else f"from {tokens} tokens on"
         growing = "; the state grows with the text" if certified.grows else ""
         beyond, unreal = (
             ("long texts", "") if n <= PRACTICAL else ("texts beyond all practice", f"; {UNREAL}")
         )
-        return f"{hops} impossible in {beyond}: certified {here}, {certified.task}{growing}{unreal}."
+        task = re.sub(r"=(\d{22,})", lambda size: f"≈{_large(int(size[1]))}", certified.task or "")
+        return f"{hops} impossible in {beyond}: certified {here}, {task}{growing}{unreal}."
     if log2_n is not None:
         return f"{hops} impossible in texts of about 2^{log2_n:.4g} tokens and more; {UNREAL}."
     return f"{hops} {ASYMPTOTIC}."

@@ -117,7 +117,7 @@ def _carried(layer: LayerReport) -> str:
 
 def orthogonal_lines(said: OrthogonalReport) -> list[str]:
     """What is known of the largest number of vectors."""
-    none = "Welch's bound sets no limit here"
+    none = "no limit by the first 64 of Welch's bounds"
     most = none if said.at_most is None else f"at most {plural(said.at_most, 'vector')}, by Welch's bound"
     proved, found = plural(said.proved, "vector"), plural(said.found, "vector")
     return [

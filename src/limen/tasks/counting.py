@@ -70,7 +70,9 @@ class Counting(Task):
         return np.column_stack([x, s, k]), y
 
     def drawn(self, hard: bool = False) -> Distribution:
-        often = "with yes as often as no, in which s occurs a uniform number of times and k is"
+        often = (
+            "with yes as often as no, in which s occurs a uniform number of times given the answer and k is"
+        )
         if not hard:
             return Distribution(f"{often} uniform on the answer's side")
         return Distribution(f"{often} that number or, for no, one more", support=self._at_the_threshold)

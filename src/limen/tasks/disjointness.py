@@ -71,7 +71,7 @@ class Disjointness(Task):
     def drawn(self, hard: bool = False) -> Distribution:
         if self.n == 1:
             return Distribution("in which a is not empty", "uniform", self._small)
-        sets = "of two sets that are not empty, each element in a, b or none as likely; for no"
+        sets = "with one element in a, one in b, and each other in a, b or none as likely; for no"
         if not hard:
             return Distribution(f"{sets} those of b are moved anywhere, one into a", support=self._small)
         return Distribution(

@@ -67,7 +67,7 @@ class Index(Task):
         return np.column_stack([s, p]), s[row, p]
 
     def drawn(self, hard: bool = False) -> Distribution:
-        if not hard:
+        if not hard or self.n == 1:  # nothing stands beside a single symbol
             return UNIFORM
         return Distribution(
             "in which all symbols but one are equal, asked at its place or, as often, beside it",
@@ -76,7 +76,7 @@ class Index(Task):
 
     def _needle(self, tokens: Tokens) -> NDArray[np.bool_]:
         s, p = tokens[..., :-1], tokens[..., -1:]
-        if self.n < 3:  # of two symbols each is the one that differs, and a single one is alone
+        if self.n == 2:  # each is the one that differs
             return different(s)
         equal = (s[..., :, None] == s[..., None, :]).sum(axis=-1)  # (*batch, n): how often each symbol occurs
         rare = (equal == 1) & (equal.max(axis=-1, keepdims=True) == self.n - 1)

@@ -120,7 +120,8 @@ class NearestNeighbor(Task):
 
     def drawn(self, hard: bool = False) -> Distribution:
         if not hard:
-            says = "with uniform points and labels, both answers as often; ties for the nearest drawn again"
+            again = "ties for the nearest, to 1e-9, drawn again"
+            says = f"with uniform points and labels, both answers as often; {again}"
             return Distribution(says, support=self._clear)
         says = "whose query lies on an axis, one point nearest to it by about g⁻³, both labels as frequent"
         return Distribution(says, support=self._leans)

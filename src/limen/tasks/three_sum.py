@@ -72,7 +72,8 @@ class ThreeSum(Task):
                 "in which many sums x_j + x_k + q miss 0 by one, yes as often as no", exact=False
             )
         return Distribution(
-            "drawn uniformly; for yes a pair is put in, for no only one of v and -q-v occurs, for each v"
+            "drawn uniformly; for yes a pair is put in, for no only one of v and -q-v occurs, for each v, "
+            "and each v that is -q-v in half of them"
         )
 
     def answer(self, tokens: Tokens) -> Answers:

@@ -66,7 +66,8 @@ class TwoSumAny(Task):
         if hard:
             return Distribution("in which many sums x_i + x_j miss 0 by one, yes as often as no", exact=False)
         return Distribution(
-            "drawn uniformly; for yes a pair is put in, for no only one of v and -v occurs, for each v"
+            "drawn uniformly; for yes a pair is put in, for no only one of v and -v occurs, for each v, "
+            "and each v that is its own negative in half of them"
         )
 
     def answer(self, tokens: Tokens) -> Answers:
