@@ -23,6 +23,7 @@ from limen.adversary.random_texts import RandomTexts
 from limen.attacks import Fooled
 from limen.attacks.resume import keep
 from limen.checks.reader import checked
+from limen.cli import _checking
 from limen.core.catalogue import ids, lookup
 from limen.core.errors import BadInput
 from limen.core.task import Task, Tokens
@@ -58,7 +59,8 @@ class Declared:
 
 def test_every_rate_names_its_distribution_and_speaks_of_no_other() -> None:
     said = api.fool(lambda tokens: tokens.gather(1, tokens[:, -1:])[:, 0], EVA, 0.1)
-    drawn = "texts, each with up to 256 questions, drawn uniformly from all that the task allows"
+    drawn = "texts, each with up to 256 questions of the task, from inputs drawn uniformly from all that "
+    drawn += "the task allows"
     assert not said.found and said.random_distribution == drawn
     assert json.loads(said.to_json())["random_distribution"] == drawn
     picture = fool_picture(said)
@@ -77,7 +79,7 @@ def test_the_share_that_is_printed_is_no_less_than_the_bound() -> None:
 def test_a_shortcut_that_one_distribution_hides_fails_on_random_texts_of_the_task() -> None:
     said = api.fool(first_place, RECALL, 5.0)
     assert said.random_failures > 0 and said.strategy == "random_texts" and said.inputs[0].drawn is True
-    assert "; random testing can draw this" in "\n".join(lines_of(said))
+    assert "; the sampler can draw this" in "\n".join(lines_of(said))
 
 
 def test_after_each_text_its_own_questions_are_asked_of_every_task() -> None:
@@ -87,17 +89,59 @@ def test_after_each_text_its_own_questions_are_asked_of_every_task() -> None:
             assert target.ends is None or np.array_equal(target.ends, task.queries(text)), task
 
 
+def test_after_each_text_all_its_questions_are_asked_whatever_the_others_have() -> None:
+    task = Task.parse("cgram(n=8,c=3,V=4)")
+    texts = task.sample(np.random.default_rng(5), 50)[0][:, : task.cut]
+    for text, ends in zip(texts, Target(task, first_place).questions(texts), strict=True):
+        assert set(map(tuple, ends.tolist())) == set(map(tuple, task.queries(text).tolist()))
+
+
+def test_a_text_after_which_nothing_can_be_asked_is_no_failure_and_stops_no_search() -> None:
+    task = Task.parse("cgram(n=8,c=3,V=4)")
+    assert not len(task.queries(np.zeros(8, dtype=np.int64)))
+    asked = Target(task, lambda tokens: tokens[:, 0]).ask(np.zeros((2, 8), dtype=np.int64))
+    assert not asked.wrong.any() and np.isinf(asked.margin).all()
+    right = Target(task, lambda tokens: torch.as_tensor(answers_where_promised(task, tokens.numpy())))
+    assert Needle(64).search(right).witness is None
+
+
+def answers_where_promised(task: Task, tokens: Tokens) -> Tokens:
+    answers = np.zeros(len(tokens), dtype=np.int64)
+    fine = np.asarray(task.promised(tokens))
+    answers[fine] = task.answer(tokens[fine])
+    return answers
+
+
+def test_of_many_questions_each_text_is_asked_its_own_draw() -> None:
+    # If all texts of a batch were asked the same ones, 0 failures in it would say little of the others.
+    task = Task.parse("eva(n=512)")
+    ends = Target(task, first_place).questions(np.zeros((3, 512), dtype=np.int64))
+    assert ends.shape == (3, 256, 1) and len({ends[i].tobytes() for i in range(3)}) == 3
+    assert all(len(np.unique(one)) == 256 for one in ends)
+
+
+def test_what_random_testing_asks_need_not_be_what_the_sampler_draws_and_no_line_denies_it() -> None:
+    said = api.fool(lambda tokens: torch.zeros(len(tokens), 2), "two_sum(n=3,M=6)", 1.0)
+    assert said.strategy == "random_texts" and [one.drawn for one in said.inputs] == [False]
+    shown = "\n".join(lines_of(said))
+    assert "the sampler never draws this" in shown and "testing never draws" not in shown
+    assert "up to 256 questions of the task, from inputs with at most one partner of q, drawn" in shown
+
+
 @pytest.mark.parametrize(
     ("sampler", "drawn", "words"),
     [
-        (Declared(), False, "random testing never draws this"),
-        (halves, None, "not known whether random testing draws this"),
+        (Declared(), False, "the sampler never draws this"),
+        (halves, None, "not known whether the sampler draws this"),
     ],
 )
 def test_a_find_outside_the_owners_support_is_marked_so(sampler: Any, drawn: bool | None, words: str) -> None:
     said = api.fool(first_place, RECALL, 5.0, sampler=sampler)
     name = getattr(sampler, "__qualname__", "Declared")
-    assert said.found and (said.random_failures, said.random_distribution) == (0, f"inputs drawn by {name}")
+    assert said.found and (said.random_failures, said.random_distribution) == (
+        0,
+        f"inputs drawn by {name}, taken as independent",
+    )
     assert said.inputs[0].drawn is drawn and said.inputs[0].right != said.inputs[0].given
     assert f"right {said.inputs[0].right}, given {said.inputs[0].given}; {words}" in "\n".join(lines_of(said))
     assert words in fool_picture(said)
@@ -107,6 +151,16 @@ def test_a_find_of_the_owners_distribution_is_not_simplified_out_of_it() -> None
     said = api.fool(lambda tokens: tokens[:, 1], RECALL, 5.0, sampler=Declared())
     assert said.strategy == "random_texts" and said.random_failures > 0
     assert said.inputs[0].drawn is True and len(set(said.inputs[0].tokens[1:8:2])) == 2
+
+
+class Listed(Declared):
+    def support(self, tokens: Tokens) -> Any:
+        return super().support(tokens).tolist()
+
+
+def test_a_find_with_nothing_simpler_is_shown_as_it_is() -> None:
+    assert api.fool(lambda tokens: torch.zeros(len(tokens), 2), "is_tree(n=4)", 5.0).found
+    assert api.fool(lambda tokens: tokens[:, 1], RECALL, 5.0, sampler=Listed()).inputs[0].drawn is True
 
 
 def test_inputs_of_the_owners_sampler_are_asked_their_own_question_alone() -> None:
@@ -196,12 +250,13 @@ def model():
 def test_on_the_command_line_the_sampler_is_named_and_what_is_found_is_checked_as_printed(
     tmp_path: Path,
 ) -> None:
-    mine, out = tmp_path / "mine.py", tmp_path / "found it.json"
+    mine, out = tmp_path / "my own 'files'" / "mine.py", tmp_path / "found it.json"
+    mine.parent.mkdir()
     mine.write_text(MINE)
     command = ["fool", f"{mine}:model", "recall(n=4,V=16)", "--budget", "5s", "--out", str(out)]
     ran = limen(*command, "--sampler", f"{mine}:halves")
     assert ran.returncode == 0 and f"inputs drawn by {mine}:halves" in ran.stdout
-    assert "random testing never draws this" in ran.stdout and "I am drawing" not in ran.stdout
+    assert "the sampler never draws this" in ran.stdout and "I am drawing" not in ran.stdout
     (line,) = (line for line in ran.stdout.splitlines() if line.startswith("check it with: limen "))
     again = limen(*shlex.split(line.partition(": limen ")[2]))
     assert again.returncode == 0 and again.stdout.startswith("wrong_answer: valid.")
@@ -245,6 +300,12 @@ def test_a_hugging_face_model_with_a_small_vocabulary_is_one_line() -> None:
     ran = limen("fool", str(MODELS / "llama"), "eva(n=16)", "--budget", "5s")
     said = "expected a vocabulary of 16 tokens, as eva(n=16) needs; the model has 8, 0..7"
     assert ran.returncode == 2 and said in ran.stderr and len(ran.stderr.splitlines()) == 1
+
+
+def test_the_command_that_is_printed_is_one_that_works_or_none() -> None:
+    assert _checking(Path("-f.json"), "m") == "limen check ./-f.json --model m"
+    assert _checking(Path("a b.json"), "it's") == """limen check 'a b.json' --model 'it'"'"'s'"""
+    assert _checking(Path("a\nb.json"), "m") is None
 
 
 def test_a_certificate_whose_model_is_not_beside_it_asks_for_it(tmp_path: Path) -> None:

@@ -1252,8 +1252,14 @@ def _fooled(
         return said
     write_whole(out, kept(said))
     _note_yours(out, text, "`limen check` will refuse it")
-    command = None if named(text) else shlex.join(["limen", "check", str(out), "--model", model])
-    return replace(said, file=str(out), check=command)
+    return replace(said, file=str(out), check=None if named(text) else _checking(out, model))
+
+
+def _checking(file: Path, model: str) -> str | None:
+    """The command that checks it, as a shell reads it; None if it holds what cannot be printed as it is."""
+    plain = f"./{file}" if str(file).startswith("-") else str(file)  # a name, not an option
+    command = shlex.join(["limen", "check", plain, "--model", model])
+    return command if command.isprintable() else None
 
 
 @app.command("check")

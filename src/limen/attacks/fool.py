@@ -234,9 +234,15 @@ def report(attack: Fooled) -> FoolReport:
 
 
 def _distribution(target: Target) -> str:
-    """What random testing draws: texts that are asked their questions, or whole inputs of the owner's."""
-    each = "inputs" if target.sampler is not None else f"texts, each with up to {QUESTIONS} questions,"
-    return f"{each} {target.distribution.says}"
+    """What random testing runs: whole inputs of the owner's, or texts with the questions that the task knows.
+
+    Those need not be questions that the task's sampler draws.  Of the owner's nobody knows whether one input
+    tells something of the next; a bound on a rate takes it that none does.
+    """
+    says = target.distribution.says
+    if target.sampler is not None:
+        return f"inputs {says}, taken as independent"
+    return f"texts, each with up to {QUESTIONS} questions of the task, from inputs {says}"
 
 
 MEANS = {

@@ -29,7 +29,7 @@ class Confused(msgspec.Struct, frozen=True):
     tokens: tuple[int, ...]
     right: str
     given: str
-    drawn: bool | None  # whether the sampler of random testing can draw it; None: not known
+    drawn: bool | None  # whether the sampler can draw it, with this question; None: not known
 
 
 class Look(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ def shrunk(target: Target, found: WrongAnswer) -> WrongAnswer:
         tokens = np.array(best.tokens)
         simpler = _simpler(target.task, tokens)
         ends = np.broadcast_to(tokens[cut:], (len(simpler), len(tokens) - cut))
-        if drawn:
+        if drawn and len(simpler):
             inside = target.distribution.can_draw(np.concatenate([simpler, ends], 1))
             simpler, ends = simpler[inside], ends[inside]
         if not len(simpler) or target.over:

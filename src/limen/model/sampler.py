@@ -31,7 +31,7 @@ class Sampler:
     def of(given: str | Draws) -> Sampler:
         """Of a function, or of what a person's `file.py:name` names."""
         if isinstance(given, str):
-            if own.named(given) != [given]:
+            if not own.named(given):
                 raise BadInput(f"{shortened(given)} is not a sampler: expected file.py:function")
             with calling(f"{given} cannot be read"):
                 return Sampler(own.function(given), given)

@@ -165,16 +165,25 @@ class Target:
         return first if all(np.array_equal(first, other) for other in others) else None
 
     def questions(self, texts: Tokens) -> Tokens:
-        """(texts, questions, length - cut): all that is worth asking, or some where it is much."""
-        if self.ends is not None:
-            ends = self.ends
-            if len(ends) > QUESTIONS:
-                ends = ends[self.rng.choice(len(ends), QUESTIONS, replace=False)]
-            return np.broadcast_to(ends, (len(texts), *ends.shape))
-        each = [self.task.queries(text) for text in texts]
-        count = min(QUESTIONS, *map(len, each))
-        drawn = (q if len(q) == count else q[self.rng.choice(len(q), count, replace=False)] for q in each)
-        return np.stack(list(drawn))
+        """(texts, questions, length - cut): all that is worth asking, or where it is much some, drawn anew.
+
+        So texts stay independent.  What has fewer questions than another text is asked some of them again;
+        after a text that has none no input is promised, and any end stands for that.
+        """
+        if self.ends is not None and len(self.ends) <= QUESTIONS:
+            return np.broadcast_to(self.ends, (len(texts), *self.ends.shape))
+        each = [self._some(self.task.queries(text) if self.ends is None else self.ends) for text in texts]
+        most = max(map(len, each))
+        return np.stack([np.resize(ends, (most, *ends.shape[1:])) for ends in each])
+
+    def _some(self, ends: Tokens) -> Tokens:
+        """(1 … QUESTIONS, length - cut): all of them, or so many drawn from them."""
+        if not len(ends):
+            first = [np.full(times, ids.start) for ids, times in self.task.alphabets()]
+            return np.concatenate(first)[None, self.task.cut :]
+        if len(ends) <= QUESTIONS:
+            return ends
+        return np.asarray(ends[self.rng.choice(len(ends), QUESTIONS, replace=False)])
 
     def ask(self, texts: Tokens, ends: Tokens | None = None) -> Questioned:
         """All questions after each text, (texts, cut), or these: (texts, questions, length - cut)."""

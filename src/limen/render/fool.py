@@ -23,9 +23,9 @@ _ROW, _HEADS = 22, 16  # of a head's weights: height, and how many heads are dra
 _WIDEST = 40  # tokens of a text that are drawn
 _LETTER = 6  # width of one, on average
 _DRAWN = {
-    True: "random testing can draw this",
-    False: "random testing never draws this",
-    None: "not known whether random testing draws this",
+    True: "the sampler can draw this",
+    False: "the sampler never draws this",
+    None: "not known whether the sampler draws this",
 }
 
 
