@@ -143,7 +143,8 @@ def _fit(said: AuditReport) -> list[tuple[str, str]]:
     batch, n = said.largest_batch or 0, f"{said.context:,} tokens"
     many = f"no sequence of {n}" if not batch else f"at most {plural(batch, 'sequence')} of {n}"
     ever = "any context" if most >= PRACTICAL else f"a context of at most {most:,} tokens"
-    return [*rows, ("what fits", f"{ever if most else 'no context'}; {many}")]
+    together = "" if said.sequences == 1 else f" with {said.sequences:,} sequences"
+    return [*rows, ("what fits", f"{ever if most else 'no context'}{together}; {many}")]
 
 
 def _per_token(said: AuditReport) -> str:
