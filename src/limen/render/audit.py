@@ -217,6 +217,7 @@ def side_by_side(said: Sequence[AuditReport]) -> list[str]:
     strips = [f"{one.name}: {one.strip[:WIDTH]}" for one in said]
     numbers = [f"{one.name}, precision: {_precision(one)}" for one in said]
     reasons = [f"FAILS: {one.name}: {reason}" for one in said for reason in one.failures]
+    reasons += [f"note: {one.name}: {remark}" for one in said if one.failures for remark in one.remarks]
     used = {letter for one in said for letter in one.strip}
     return [
         head,
@@ -239,4 +240,4 @@ def _from(said: AuditReport, task: str) -> str:
 
 
 def _exact(count: int) -> str:
-    return f"{count:,} bytes" if count < 1024 else f"{in_bytes(count)} ({count:,} bytes)"
+    return plural(count, "byte") if count < 1024 else f"{in_bytes(count)} ({count:,} bytes)"
