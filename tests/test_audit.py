@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -231,8 +232,32 @@ def test_what_does_not_fit_says_how_much_is_missing_and_what_would(
     assert f"{enough:,} bytes of memory would do" in said
     assert ("the weights alone do not" in said) is (found.weights_bytes > memory * GIB)
     if most := found.longest_context:
-        assert f"a context of at most {most:,} tokens does" in said
+        together = "" if sequences == 1 else f" with {sequences} sequences"
+        assert f"a context of at most {most:,} tokens{together} does" in said
+        assert f"a context of at most {most:,} tokens{together};" in "\n".join(lines_of(found.report))
         assert found.asking(context=most).fits and not found.asking(context=most + 1).fits
+
+
+def test_one_sequence_that_fits_is_one() -> None:
+    """With 40 sequences, of one pool or not; it said "so do 1 sequence", and bytes that no pool takes."""
+    for unified in (False, True):
+        asked = Request(context=2**17, memory=72 * GIB, weights=64 * GIB, sequences=40, engine="llamacpp")
+        found = audit(*load(GPT_OSS), replace(asked, unified=unified, context=2**17 * (3 if unified else 1)))
+        (said,) = found.failures
+        assert found.largest_batch == 1 - unified and "bytes per token" not in said
+        assert ("and so does 1 sequence of 131,072 tokens" in said) is not unified
+
+
+@pytest.mark.parametrize("engine", ["minimal", "sglang"])
+def test_what_fits_also_fits_on_the_way_there(engine: str) -> None:
+    """DeepSeek V4's open blocks are emptied after 128 tokens: the last token needs less than some before."""
+    config = {"model_type": "deepseek_v4", "num_hidden_layers": 3, "compress_ratios": [0, 4, 128]}
+    found = audit(config, "x", Request(memory=GIB // 64, weights=1, engine=engine))
+    most = found.longest_context
+    assert most and found.room
+    sizes = [found.cache_bytes_after(n) for n in range(most - 300, most + 1)]
+    assert max(sizes) == found.asking(context=most).peak_bytes <= found.room
+    assert sizes != sorted(sizes) and found.asking(context=most + 1).peak_bytes > found.room
 
 
 def test_a_gate_fails_with_its_reason(tmp_path: Path) -> None:

@@ -190,6 +190,18 @@ def test_several_models_name_the_reason_of_a_gate(tmp_path: Path) -> None:
     assert len(reasons) == 1 and reasons[0].startswith("FAILS: large: the cache takes")
 
 
+def test_several_models_say_that_quantised_weights_were_counted_wide(tmp_path: Path) -> None:
+    """Beside one model a note said it; side by side "short" stood alone."""
+    paths = []
+    for name, more in (("plain", {}), ("packed", {"quantization_config": {"quant_method": "mxfp4"}})):
+        (folder := tmp_path / name).mkdir()
+        (folder / "config.json").write_text(json.dumps({"model_type": "llama", **more}))
+        paths.append(str(folder / "config.json"))
+    lines = limen("audit", *paths, "--memory", "4GiB").stdout.splitlines()
+    notes = [line for line in lines if line.startswith("note: packed: weights are counted in bfloat16, but")]
+    assert len(notes) == 1 and sum(line.startswith("FAILS") for line in lines) == 2
+
+
 def under(arch: str, **more: Any) -> dict[str, Any]:
     """The small model's metadata under another architecture; keys with _ for a dot."""
     own = {key.replace("llama.", f"{arch}."): value for key, value in LLAMA.items() if "." in key}

@@ -27,10 +27,12 @@ SCREENSHOTS = Path(os.environ.get("LIMEN_SCREENSHOTS", "build/screenshots"))
 _CUT_OFF = """width => [...document.querySelectorAll("body *")].filter(
     e => e.getBoundingClientRect().right > width + 1 && !e.closest(".scroll, .inner, .pair")
 ).map(e => e.tagName + " " + e.textContent.slice(0, 40))"""
-# Cells whose words are wider than they are.
-_OUTSIDE = """[...document.querySelectorAll(".matrix td a span, .matrix td a small")].filter(
-    e => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1
-).map(e => e.parentElement.title)"""
+# Cells whose words are wider than they are: the words themselves, since a box may be narrower than its text.
+_OUTSIDE = """[...document.querySelectorAll(".matrix td a span, .matrix td a small")].filter(e => {
+    const words = document.createRange();
+    words.selectNodeContents(e);
+    return words.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right;
+}).map(e => e.parentElement.title)"""
 # Names in legends that end below their picture.
 _CLIPPED = """[...document.querySelectorAll(".chart svg .role-legend-label text")].filter(
     e => e.getBoundingClientRect().bottom > e.closest("svg").getBoundingClientRect().bottom + 1

@@ -28,7 +28,7 @@ from limen.families import FAMILIES, LEAST
 from limen.hf import read, type_of
 from limen.hf.dtypes import BITS, Declared, declared, dtype
 from limen.hf.engines import Asked, AskedDtypes, Dtypes, Engine, Plan, engine
-from limen.hf.stack import Bits, Kept, LastTokens, Stack, Use
+from limen.hf.stack import Bits, Kept, LastTokens, OpenBlock, Stack, Use
 
 if TYPE_CHECKING:
     from limen.audits.report import AuditReport
@@ -207,6 +207,16 @@ class Audit(Result):
         return self.cache_bytes_after(self.request.context)
 
     @property
+    def peak_bytes(self) -> int:
+        """The most that the cache takes on the way to the context: an open block of r tokens is emptied.
+
+        It is fullest at a length ≡ -1 (mod r), so the last such lengths count, of r that divide one another.
+        """
+        n = self.request.context
+        lasts = {n - (n + 1) % k.rows.r for k, _ in self.tensors if isinstance(k.rows, OpenBlock)}
+        return max(self.cache_bytes_after(m) for m in {n, *lasts} if m >= 0)
+
+    @property
     def minimal_bytes(self) -> int:
         """What the next token needs, in the same precisions: nothing rounded up, nothing kept for later."""
         asked, none = replace(self.request, slots=None), engine("minimal")
@@ -248,14 +258,14 @@ class Audit(Result):
     @property
     def fits(self) -> bool | None:
         """Whether the cache has room beside the weights; one of vLLM's blocks is nobody's."""
-        return None if self.room is None else self.cache_bytes + (self.block_bytes or 0) <= self.room
+        return None if self.room is None else self.peak_bytes + (self.block_bytes or 0) <= self.room
 
     @property
     def missing(self) -> int | None:
         """Bytes of memory that the cache lacks beside the weights; None where it fits."""
         if self.room is None or self.fits:
             return None
-        return self.cache_bytes + (self.block_bytes or 0) - self.room
+        return self.peak_bytes + (self.block_bytes or 0) - self.room
 
     @cached_property
     def longest_context(self) -> int | None:
@@ -288,9 +298,9 @@ class Audit(Result):
     def failures(self) -> list[str]:
         """What was required and does not hold."""
         found, request = [], self.request
-        if request.max_cache is not None and self.cache_bytes > request.max_cache:
+        if request.max_cache is not None and self.peak_bytes > request.max_cache:
             found.append(
-                f"the cache takes {self.cache_bytes:,} bytes; at most {request.max_cache:,} are allowed"
+                f"the cache takes {self.peak_bytes:,} bytes; at most {request.max_cache:,} are allowed"
             )
         if (missing := self.missing) is not None:
             found.append(self._short_by(missing))
@@ -305,16 +315,18 @@ class Audit(Result):
     def _short_by(self, missing: int) -> str:
         """What does not fit, what does in the memory that there is, and how much memory would do."""
         memory, context = self.request.memory or 0, self.request.context
-        each = self.kv_bytes_per_late_token * self.request.sequences
-        rate = f" ({float(each):,.12g} bytes per token of context)" if each else ""
-        cache = f"a cache of {in_bytes(self.cache_bytes)}{rate}"
+        fullest = " at its fullest" if self.peak_bytes > self.cache_bytes else ""
+        cache = f"a cache of {in_bytes(self.peak_bytes)}{fullest}"
         took = f"weights of {in_bytes(self.weights_bytes or 0)} and {cache}"
         if most := self.longest_context:
-            inside = f"a context of at most {most:,} tokens does"
+            many = self.request.sequences
+            together = "" if many == 1 else f" with {many:,} sequences"
+            inside = f"a context of at most {most:,} tokens{together} does"
         else:
             inside = "the weights alone do not" if (self.room or 0) < 0 else "no context does"
         if batch := self.largest_batch:
-            inside += f", and so do {plural(batch, 'sequence')} of {context:,} tokens"
+            verb = "does" if batch == 1 else "do"
+            inside += f", and so {verb} {plural(batch, 'sequence')} of {context:,} tokens"
         enough = f"{memory + missing:,} bytes of memory would do (about {in_bytes(memory + missing)})"
         return f"{in_bytes(missing)} short: {took} do not fit into {in_bytes(memory)}; {inside}; {enough}"
 

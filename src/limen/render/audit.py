@@ -143,7 +143,8 @@ def _fit(said: AuditReport) -> list[tuple[str, str]]:
     batch, n = said.largest_batch or 0, f"{said.context:,} tokens"
     many = f"no sequence of {n}" if not batch else f"at most {plural(batch, 'sequence')} of {n}"
     ever = "any context" if most >= PRACTICAL else f"a context of at most {most:,} tokens"
-    return [*rows, ("what fits", f"{ever if most else 'no context'}; {many}")]
+    together = "" if said.sequences == 1 else f" with {said.sequences:,} sequences"
+    return [*rows, ("what fits", f"{ever if most else 'no context'}{together}; {many}")]
 
 
 def _per_token(said: AuditReport) -> str:
@@ -216,6 +217,7 @@ def side_by_side(said: Sequence[AuditReport]) -> list[str]:
     strips = [f"{one.name}: {one.strip[:WIDTH]}" for one in said]
     numbers = [f"{one.name}, precision: {_precision(one)}" for one in said]
     reasons = [f"FAILS: {one.name}: {reason}" for one in said for reason in one.failures]
+    reasons += [f"note: {one.name}: {remark}" for one in said if one.failures for remark in one.remarks]
     used = {letter for one in said for letter in one.strip}
     return [
         head,
@@ -238,4 +240,4 @@ def _from(said: AuditReport, task: str) -> str:
 
 
 def _exact(count: int) -> str:
-    return f"{count:,} bytes" if count < 1024 else f"{in_bytes(count)} ({count:,} bytes)"
+    return plural(count, "byte") if count < 1024 else f"{in_bytes(count)} ({count:,} bytes)"
