@@ -26,8 +26,8 @@ def lines_of(said: DecomposeReport) -> list[str]:
         *lines,
         "",
         f"two inputs with different answers, {answers}, and identical messages:",
-        f"  {left.text}",
-        f"  {right.text}",
+        *f"  {left.text}".split("\n"),
+        *f"  {right.text}".split("\n"),
         *_information(said),
     ]
 

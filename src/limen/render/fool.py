@@ -78,7 +78,7 @@ def _found(said: FoolReport) -> list[str]:
         return [f"not found {cost}{lowest}"]
     sure = {True: "ROBUST", False: "not valid in every run", None: "not run in float64"}[said.robust]
     lines = [f"FOUND by {said.strategy}: {said.claim}, VALID, {sure} {cost}"]
-    lines += [f"  {one.text}   {_answered(one)}" for one in said.inputs]
+    lines += [line for one in said.inputs for line in f"  {one.text}   {_answered(one)}".split("\n")]
     if len(said.inputs) == 2:
         one, other = (one.tokens for one in said.inputs)
         lines.append(f"  they differ at {_places([i for i in range(len(one)) if one[i] != other[i]])}")

@@ -75,7 +75,8 @@ def task_lines(said: TaskReport) -> list[str]:
         f"texts {said.drawn}",
         "",
     ]
-    return lines + [f"{example.text}  ->  {_answer(example.answer)}" for example in said.inputs]
+    inputs = [f"{example.text}  ->  {_answer(example.answer)}" for example in said.inputs]
+    return lines + [line for text in inputs for line in text.split("\n")]  # of facts a sentence each
 
 
 def _answer(answer: int | tuple[int, ...]) -> str:
