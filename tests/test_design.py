@@ -2,6 +2,7 @@
 
 import json
 import re
+from operator import ge
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -29,7 +30,7 @@ from limen.designs.cost import Cost, cache_bits, cost, mixing, projections
 from limen.designs.neighbours import neighbours
 from limen.designs.search import FrontRow, Judged, Killed, fates, judge, with_row
 from limen.designs.tally import LEVELS, ONE, SEEN, Tally, blocks, finished, latest, opened, own
-from limen.designs.verdicts import Standing
+from limen.designs.verdicts import Standing, hoped
 from limen.designs.wish import sized
 from limen.families import FAMILIES
 from limen.mixers._cache import Cache
@@ -210,6 +211,21 @@ def test_no_neighbour_of_a_listed_stack_is_better(
             other = judge(wish.tasks, near.architecture, price)
             if isinstance(other, FrontRow) and dominates(other, row):
                 assert (other.cost, other.standings) == (row.cost, row.standings), near
+
+
+def test_no_stack_that_was_compared_is_better_than_a_listed_one_but_for_an_idle_linear_layer() -> None:
+    """`linear,H,D,H` costs less than `D,H,D,H` and does as much: docs/design.md says it is not listed."""
+    wish = Wish.parse(["dyck(n=256,k=2,D=4)", "composition(m=8,n1=4)"], 512, layers=4, width=256, budget=None)
+    front, better = design(wish).front, []
+    for one in candidates(wish):
+        price = cost(one.architecture, wish.width, wish.context)
+        above = [row for row in front if price.within(row.cost) and price != row.cost]
+        hope = [hoped(task, one.architecture) for task in wish.tasks]
+        if any(all(map(ge, hope, row.standings)) for row in above):
+            found = judge(wish.tasks, one.architecture, price)
+            if isinstance(found, FrontRow) and any(dominates(found, row) for row in above):
+                better.append(one)
+    assert better and all(one.plain is not None for one in better)
 
 
 def test_as_many_full_layers_as_hops_are_the_least_that_chain_them() -> None:

@@ -4,6 +4,9 @@ A stack beats another if it costs no more in cache, prefill and decode and every
 well: can > open > open but too shallow in long texts (κ hops, fewer than the task has).  So a stack that can
 is never beaten by one that is only open, however cheap.
 
+Not listed, even where it costs less: a stack with a linear layer in front that lets no task stand better and
+escapes no theorem.
+
 Candidates are gone through from the smallest cache on, so that what could beat one comes before it.  The
 standing that a stack has if no theorem speaks is cheap to find; only stacks that would then be on the front
 are held against the theorems.
