@@ -213,6 +213,6 @@ def _answered(task: Task, stack: Architecture) -> OneAnswer:
 
 def _says(evidence: Accepted | None) -> str:
     if evidence is None:
-        return "no theorem rules it out and no weights are known"
+        return "no proof was found that rules it out, and no weights are known"
     found = evidence.certificate
     return f"ruled out by {found.theorem}" if isinstance(found, Bound) else "weights, checked by the kernel"

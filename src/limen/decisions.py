@@ -281,8 +281,8 @@ def _reason(evidence: Accepted | None, by: str | None, found: Known) -> str:
             return f"some relu_rnn {held}, does it: no cut has more prefixes to tell apart"
     more = "; not everything could be examined" if found.incomplete else ""
     if found.argued:
-        return f"no theorem rules it out, and no weights were checked{more}; {found.argued[0]}"
-    return f"no theorem rules it out, and no construction fits{more}"
+        return f"no proof was found that rules it out, and no weights were checked{more}; {found.argued[0]}"
+    return f"no proof was found that rules it out, and no construction fits{more}"
 
 
 def keep(evidence: Accepted, path: Path) -> None:

@@ -277,7 +277,7 @@ def _told(evidence: Accepted | None) -> dict[str, Any]:
             margin = float(Fraction(f.margin))
             told = f"weights with a margin of at least {margin:.4g} on every input, in {f.precision}"
             return {"reason": told, "margin": margin, "precision": f.precision}
-    return {"reason": "no theorem rules this stack out at this size, and no construction fits into it"}
+    return {"reason": "no proof was found that rules this stack out at this size, and no construction fits"}
 
 
 def _notes(L: int, heads: CommonHeads) -> Iterator[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _CLASSES = {
     "all": "CAN: weights are known for every task",
     "some": "PARTLY: weights are known for some tasks, the rest is open",
-    "none": "OPEN: no weights are known, and no theorem rules them out",
+    "none": "OPEN: no weights are known, and no proof was found that rules them out",
 }
 _NOTE = (
     "* The stack chains fewer hops than the task has. Long enough texts are ruled out,",
