@@ -37,6 +37,7 @@ from limen.tables.cell import EvidenceError, EvidenceTable
 from limen.tables.formula import corrected
 from limen.tables.papers import CLAIMS, Exempt, Fails
 from limen.tables.rows import ROWS
+from limen.tables.words import why
 from limen.tables.workers import workers
 from limen.tasks.eva import Eva
 from limen.tasks.nearest_neighbor import NearestNeighbor
@@ -366,3 +367,9 @@ def test_a_proof_about_the_same_task_in_other_words_is_about_this_cell() -> None
     """Certificates spell every size, cells those that are not defaults: recall(n=…,V=…,q=1)."""
     cell = build(["linear"], ["recall"])["linear", "recall"]
     assert cell.proof is not None and cell.proof.task != cell.task and cell.machine_checked
+
+
+def test_why_ends_with_a_whole_sentence_where_there_is_one() -> None:
+    """Eight cells of block_cut ended with "For each head Alice sends": the formula behind it is not shown."""
+    said = why("theorems", "block_cut"), why("constructions", "dyck_by_relu_rnn")
+    assert all(text.endswith(".") for text in said)

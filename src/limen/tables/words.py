@@ -18,9 +18,13 @@ def statement(kind: str, name: str) -> str:
 
 @cache
 def why(kind: str, name: str) -> str:
-    """The first sentences of the paragraph that says why; else of the one behind the statement."""
-    told = re.split(r"(?<=[.∎]) (?=[^a-z(])", " ".join(_reasons(kind, name).split()))
-    return " ".join(told[:_SENTENCES]).replace(" ∎", "")
+    """The first sentences of the paragraph that says why; else of the one behind the statement.
+
+    Without one that a formula below would end.
+    """
+    told = re.split(r"(?<=[.∎]) (?=[^a-z(])", " ".join(_reasons(kind, name).split()))[:_SENTENCES]
+    whole = told if told[-1].endswith((".", "∎")) else told[:-1]
+    return " ".join(whole or told).replace(" ∎", "")
 
 
 def _reasons(kind: str, name: str) -> str:
