@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import pty
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -210,6 +211,106 @@ def test_a_model_as_wide_as_a_number_may_be_is_one_line(field: str, tmp_path: Pa
                 assert not limen_check.derive(json.dumps(c).encode(), (long, packed)).valid
             except limen_check.Malformed as error:
                 assert "10000" not in str(error)
+
+
+# ------------------------------------------------------------------ what takes time or memory without end
+
+SCHEMA = '{"schema": "limen/certificate/2", '
+COSTLY: dict[str, Callable[[], str]] = {
+    "a long string": lambda: f'{{"a": "{"x" * (1 << 24 - 1)}"}}',
+    "escapes": lambda: '{"a": "' + "\\n" * (1 << 22),
+    "long numbers": lambda: f'{SCHEMA}"a": [{",".join(["9" * 4096] * 3000)}]}}',
+    "many keys, one twice": lambda: "{" + ",".join(f'"{i}":0' for i in [*range(10**6), 999_999]) + "}",
+}
+
+
+def limited(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    """With 40 seconds of the processor and 1 GB: who takes more is ended."""
+
+    def limits() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (40, 40))
+        resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
+
+    return subprocess.run(
+        [*map(str, command)], capture_output=True, text=True, check=False, preexec_fn=limits, timeout=300
+    )
+
+
+ALONE = (sys.executable, "-I", "-S", files.__file__.rpartition("/")[0])
+
+
+@pytest.mark.parametrize("what", COSTLY)
+def test_json_is_refused_in_one_pass_whatever_stands_in_it(what: str, tmp_path: Path) -> None:
+    (tmp_path / "costly.json").write_text(COSTLY[what]())
+    (tmp_path / "true.json").write_bytes(bound())
+    for said in (limited(*ALONE, tmp_path), limited(LIMEN, "check", tmp_path)):
+        assert said.returncode == 2 and said.stderr == "" and "stopped" not in said.stdout
+        assert "1 valid, 1 " in said.stdout or ", 1 valid" in said.stdout
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(1 << 38)
+
+
+@pytest.mark.parametrize("made", [_pipe, _endless, _sparse, Path.mkdir])
+def test_what_is_no_file_or_has_no_end_hides_no_verdict(made: Callable[[Path], None], tmp_path: Path) -> None:
+    (tmp_path / "true.json").write_bytes(bound())
+    made(tmp_path / "x.json")
+    (tmp_path / HEADER).write_text('{"schema": "limen/model/1"}')
+    made(tmp_path / WEIGHTS)  # beside a bound, which is about no weights
+    for said in (limited(*ALONE, tmp_path), limited(LIMEN, "check", tmp_path)):
+        assert said.returncode == 2 and said.stderr == ""
+        assert "1 valid, 1 no certificate, 1 skipped;" in said.stdout or (
+            "1 valid, 1 NOT a certificate, 1 skipped" in said.stdout
+        )
+
+
+def test_half_a_character_in_a_name_or_a_file_is_data(tmp_path: Path) -> None:
+    name = os.fsdecode(b"x\xff.json")
+    (tmp_path / name).write_bytes(bound())
+    assert json.loads(limen("check", str(tmp_path), "--json").stdout)["certificates"][0]["file"] == name
+    (tmp_path / name).write_bytes(bound(kind="\ud800"))
+    with pytest.raises(BadInput, match="surrogates not allowed") as error:
+        reader.checked(tmp_path / name)
+    assert not isinstance(error.value, reader.Stopped)
+
+
+def test_a_name_that_no_system_takes_is_no_certificate() -> None:
+    said = run_alone(f"{'x' * 5000}.json")
+    assert said.returncode == 2 and said.stderr == "" and said.stdout.startswith("no certificate")
+
+
+def test_where_nothing_was_checked_nothing_holds(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(f'{SCHEMA}"kind": "run"}}')
+    assert run_alone(str(tmp_path)).returncode == 2
+    (tmp_path / "true.json").write_bytes(bound())
+    assert run_alone(str(tmp_path)).returncode == 0
+
+
+def test_one_certificate_that_needs_a_package_hides_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, model = certificates()["run"]
+    assert model is not None
+    for name, content in (*model_files(model), ("run.json", encode(certificate)), ("true.json", bound())):
+        (tmp_path / name).write_bytes(content)
+
+    def missing(*_: object) -> None:
+        raise ModuleNotFoundError("No module named 'torch'")
+
+    monkeypatch.setattr(reader, "check_run", missing)
+    found = reader.all_checked(tmp_path)
+    assert [one.valid for one in found.certificates] == [None, True] and found.malformed
+    assert "torch" in found.certificates[0].reason
 
 
 # ------------------------------------------------------------------ the boundary

@@ -18,6 +18,7 @@ from limen_check.bound import check_bound, check_machine
 from limen_check.files import OTHERS, Malformed, Refused, Stopped, claimed, model, read_json
 
 RUN = ("run", "wrong_answer", "same_answer", "collision", "state_collision", "transcript")  # not here
+ALONE = ("bound", "machine")  # about no weights
 
 
 class Checked(NamedTuple):  # what was derived from a certificate; or that it was not, and why
@@ -47,7 +48,7 @@ def derive(content: bytes, files: tuple[bytes, bytes] | None = None) -> Checked:
     c = claimed(read_json(content))
     kind: str = c["kind"]
     try:
-        if kind in ("bound", "machine"):
+        if kind in ALONE:
             return Checked(kind, True, check_bound(c) if kind == "bound" else check_machine(c))
         if files is None:
             raise Malformed(f"a certificate of kind {kind} needs model.json and model.safetensors beside it")
@@ -62,4 +63,4 @@ def derive(content: bytes, files: tuple[bytes, bytes] | None = None) -> Checked:
         return Checked(kind, False, str(reason))
 
 
-__all__ = ["OTHERS", "RUN", "Checked", "Malformed", "Refused", "Stopped", "check", "derive"]
+__all__ = ["ALONE", "OTHERS", "RUN", "Checked", "Malformed", "Refused", "Stopped", "check", "derive"]

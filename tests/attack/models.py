@@ -23,6 +23,9 @@ from limen.placement import Offer, files_of, solves
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="limen-attack-")
 TASKS = ["eva(n=4)", "equality(n=3)", "two_sum(n=3,M=4)", "dyck(n=4,k=1,D=2)", "counting(n=3,S=2)"]
+FITS = (
+    "softmax(reply_bits=3),linear(h=1,d=1,d_k=1,phi=elu1,normalise=true,p=16)"  # the kernel has no defaults
+)
 
 
 @cache
@@ -41,7 +44,10 @@ def make(rng: random.Random) -> tuple[bytes, bytes, bytes]:
     c, header, packed = rng.choice(corpus())
     way = rng.random()
     if way < 0.5:
-        header = json.dumps(changed(json.loads(header), rng)).encode()
+        fields = changed(json.loads(header), rng)
+        if isinstance(fields, dict) and rng.random() < 0.05:
+            fields["embedding"] = "table(V=4,n=5)"  # of another kind, which exists
+        header = json.dumps(fields).encode()
     elif way < 0.8:
         length = int.from_bytes(packed[:8], "little")
         entries = json.dumps(changed(json.loads(packed[8 : 8 + length]), rng)).encode()
@@ -51,11 +57,7 @@ def make(rng: random.Random) -> tuple[bytes, bytes, bytes]:
     else:
         header = bytes_changed(header, rng)
     weights = hashlib.sha256(len(header).to_bytes(8, "little") + header + packed).hexdigest()
-    kind = (
-        {}
-        if rng.random() < 0.6
-        else {"kind": "fits", "architecture": "softmax(reply_bits=3),linear(h=1,d=1,p=16)"}
-    )
+    kind = {} if rng.random() < 0.6 else {"kind": "fits", "architecture": FITS}
     return json.dumps(c | {"weights": weights} | kind).encode(), header, packed
 
 

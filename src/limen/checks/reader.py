@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import UNSET, UnsetType
@@ -28,7 +30,8 @@ from limen.core.certificate import (
 )
 from limen.core.errors import BadInput
 from limen.core.folder import content_of
-from limen.core.kernel import OTHERS, check
+from limen.core.kernel import MOST_JSON, MOST_WEIGHTS, OTHERS, check
+from limen.core.missing import advice
 from limen.core.paths import is_file
 from limen.core.quantities import thought
 from limen.core.report import Report
@@ -95,24 +98,42 @@ def checked(path: Path, model: Path | str | None = None) -> CheckReport:
     """
     if not is_file(path):
         raise BadInput(f"there is no certificate at {path}")
-    try:
+    with _in_one_line(path):
         return _checked(path, model)
+
+
+@contextmanager
+def _in_one_line(path: Path) -> Iterator[None]:
+    """Whatever else a file makes the check raise is said of it; what is missing here is not its fault."""
+    try:
+        yield
     except (BadInput, ImportError):
         raise
     except Exception as error:
         raise Stopped(f"{path}: the check stopped: {type(error).__name__}; nothing is known of it") from error
 
 
+def _content(path: Path, most: int = MOST_JSON) -> bytes:
+    """Of a plain file, if the kernel reads as much: a pipe may never end."""
+    if not is_file(path):
+        raise BadInput(f"{path} is not a plain file")
+    if (size := path.stat().st_size) > most:
+        raise BadInput(f"{path}: the file has {size} bytes; at most {most} are read")
+    return content_of(path)
+
+
 def _checked(path: Path, model: Path | str | None) -> CheckReport:
     if path.suffix == ".v":
         return _proof_checked(path)
-    content = content_of(path)
+    content = _content(path)
     certificate = decode(content)
     kind = str(type(certificate).__struct_config__.tag)
     if isinstance(certificate, Bound | Solves | Machine | CorrectEverywhere):
-        files = _files(path.parent if model is None else Path(model))
-        if files is not None and isinstance(certificate, Solves | CorrectEverywhere):
-            same_digest(certificate.weights, digest_of(*files))
+        files = None
+        if isinstance(certificate, Solves | CorrectEverywhere):
+            files = _files(path.parent if model is None else Path(model))
+            if files is not None:
+                same_digest(certificate.weights, digest_of(*files))
         found = check(content, files)
         return CheckReport(valid=found.valid, robust=found.valid, kind=kind, reason=found.says)
     seen = _run_again(certificate, _beside(path) if model is None else opened(str(model)))
@@ -133,7 +154,7 @@ def _files(folder: Path) -> tuple[bytes, bytes] | None:
     """Of a model, for the kernel; None where there is none."""
     header, weights = folder / HEADER, folder / WEIGHTS
     there = is_file(header) and is_file(weights)
-    return (content_of(header), content_of(weights)) if there else None
+    return (_content(header), _content(weights, MOST_WEIGHTS)) if there else None
 
 
 def all_checked(folder: Path) -> FolderReport:
@@ -144,14 +165,15 @@ def all_checked(folder: Path) -> FolderReport:
     said, skipped = list[CheckReport](), dict[str, str]()
     for path in sorted(p for p in folder.rglob("*") if p.suffix in (".json", ".v")):
         name = str(path.relative_to(folder))
-        if (other := _other(path)) is not None:
-            skipped[name] = other
-            continue
         try:
-            said.append(replace(checked(path), file=name))
-        except BadInput as error:
-            kind = _STOPPED if isinstance(error, Stopped) else "malformed"
-            said.append(CheckReport(file=name, valid=None, robust=None, kind=kind, reason=str(error)))
+            if (other := _other(path)) is not None:
+                skipped[name] = other
+            else:
+                said.append(replace(checked(path), file=name))
+        except (BadInput, ModuleNotFoundError) as error:
+            kind = "malformed" if isinstance(error, BadInput) and not isinstance(error, Stopped) else _STOPPED
+            why = advice(error) if isinstance(error, ModuleNotFoundError) else str(error)
+            said.append(CheckReport(file=name, valid=None, robust=None, kind=kind, reason=why))
     if not said:
         raise BadInput(f"{folder}: there is no certificate in this folder or below it")
     return FolderReport(valid=all(one.valid for one in said), certificates=tuple(said), skipped=skipped)
@@ -162,7 +184,10 @@ def _other(path: Path) -> str | None:
     if path.suffix == ".v":
         return "a Coq proof is checked by itself"
     try:
-        schema = read_object(content_of(path), str(path)).get("schema")
+        with _in_one_line(path):
+            schema = read_object(_content(path), str(path)).get("schema")
+    except Stopped:
+        raise
     except BadInput:
         return None
     return f"{OTHERS[schema]}, no certificate" if isinstance(schema, str) and schema in OTHERS else None
@@ -218,7 +243,7 @@ def _proof_checked(path: Path) -> CheckReport:
     from limen.checks.coq import check_proof
 
     try:
-        text = content_of(path).decode("utf-8")
+        text = _content(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is not text: {error}") from error
     claim, reason = check_proof(text)

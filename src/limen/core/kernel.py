@@ -17,6 +17,7 @@ from limen.core.errors import BadInput
 Files = tuple[bytes, bytes]  # model.json, model.safetensors
 Rows = Sequence[Sequence[float]]
 OTHERS: dict[str, str] = limen_check.OTHERS  # what else stands beside certificates, by its schema
+MOST_JSON, MOST_WEIGHTS = limen_check.files.MOST_JSON, limen_check.files.MOST_WEIGHTS  # bytes that are read
 
 _REMEMBERED = 4096  # certificates that are not derived twice
 

@@ -5,6 +5,7 @@ Each kind is a frozen Struct that stands beside the code that computes it; its t
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from typing import Any
 
@@ -29,7 +30,10 @@ class Result:
 
     def to_json(self) -> str:
         """One object, as `--json` prints it."""
-        return msgspec.json.encode(self.report).decode()
+        try:
+            return msgspec.json.encode(self.report).decode()
+        except UnicodeEncodeError:  # half a character, in the name of a file: it can only be escaped
+            return json.dumps(msgspec.to_builtins(self.report), separators=(",", ":"))
 
     def to_latex(self) -> str:
         """A table with booktabs; verdicts, bounds and tables have one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from typing import Any
 
 from limen.core.errors import BadInput
@@ -29,6 +30,8 @@ def read_object(content: bytes, what: str, infinite: bool = False) -> dict[str, 
             raise ValueError(f"expected an object, got {type(found).__name__}")
         if _depth(found) > _DEEPEST:
             raise RecursionError
+        if rb"\ud" in content.lower():  # half a character can be escaped, and written by nobody
+            json.dumps(found, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise BadInput(f"{what}: not UTF-8 at byte {error.start}") from error
     except RecursionError as error:
@@ -43,8 +46,7 @@ def read_object(content: bytes, what: str, infinite: bool = False) -> dict[str, 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise ValueError(f"the key {twice[:80]!r} is given twice")
     return found
 
