@@ -16,8 +16,10 @@ from limen.core.differences import Relation, differences
 from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.turing_machine import BLANK, ONE, ZERO, TuringMachine
+from limen.decisions import decide
 from limen.depths import depth
 from limen.hierarchies import hierarchy
+from limen.render.sparse import lines_of
 from limen.simulations import simulate
 
 ROOT = Path(__file__).parents[1]
@@ -116,6 +118,9 @@ def test_longer_messages_allow_more_and_rates_agree_with_the_accuracy() -> None:
     for row in said.rows:  # who invents nothing is right on half of the yes: the ceiling is no lower
         assert row.accuracy is not None and row.missed is not None
         assert row.accuracy >= (1 + (1 - row.missed)) / 2 - 1e-9
+    held = decide(Task.parse(said.task), Architecture.parse("block_sparse(h=1,d=1,B=16,k=1,p=1)")).report
+    assert said.distribution == held.ceiling_distribution and said.rows[0].accuracy == held.ceiling
+    assert f"inputs of all rates: {said.distribution}" in lines_of(said)
     need = said.needed[0]
     assert need.any is not None and need.slide < need.shared <= need.enough and need.any <= need.shared
 

@@ -17,7 +17,7 @@ from limen.core.report import Report
 from limen.core.task import Task
 from limen.decisions import decide
 from limen.tasks.two_sum import TwoSum
-from limen.theorems.block_messages.inequality import SparseLayers, detected, subset_bits
+from limen.theorems.block_messages.inequality import HALF_YES, SparseLayers, detected, subset_bits
 
 _MOST = 4096  # tokens of a block for which binomials are written out
 _CUT = 2**-20  # how finely the least rate of false positives is looked for
@@ -49,6 +49,7 @@ class SparseReport(Report, frozen=True, kw_only=True, tag="limen/sparse/1"):
 
     task: str
     opened: int
+    distribution: str  # of the inputs that all rates are about
     needed: tuple[Needed, ...]
     rows: tuple[Capacity, ...]
 
@@ -72,6 +73,7 @@ def capacities(text: str, blocks: list[int], opened: int, bits: list[int]) -> Sp
     return SparseReport(
         task=str(task),
         opened=opened,
+        distribution=HALF_YES,
         needed=tuple(_needed(task, B, opened) for B in blocks),
         rows=tuple(_capacity(task, B, opened, w) for B in blocks for w in bits),
     )

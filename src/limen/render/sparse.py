@@ -24,6 +24,7 @@ def lines_of(said: SparseReport) -> list[str]:
         *map(_row, said.rows),
         "",
         "missed: the lowest rate of missed pairs if none is invented; invented: the reverse.",
+        f"inputs of all rates: {said.distribution}",
         "The accuracies are certified. The two rates are argued from the same inequality, not checked.",
     ]
 

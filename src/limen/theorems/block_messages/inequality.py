@@ -127,7 +127,7 @@ def _average(blocks: SparseLayers) -> Accuracy | NoStatement:
     with ctx.workprec(128):
         ε, seen, told = _fractions(blocks)
         anyway = (1 + (ε + seen + (told * arb.const_log2() / 2).sqrt()) / (1 - ε)) / 2
-        return Accuracy(min(_balanced(lambda φ: detected(blocks, φ)), _above(anyway)), _HALF_YES)
+        return Accuracy(min(_balanced(lambda φ: detected(blocks, φ)), _above(anyway)), HALF_YES)
 
 
 def detected(blocks: SparseLayers, φ: float) -> float:
@@ -148,7 +148,7 @@ def subset_bits(values: int, most: int) -> int:
     return _subset_bits(values, 1, most, values)
 
 
-_HALF_YES = (  # not uniform: there "no" is nearly always right
+HALF_YES = (  # not uniform: there "no" is nearly always right
     "half no, half yes: q uniform, every token uniform among the values but -q, and for yes "
     "-q put at a uniform place"
 )
