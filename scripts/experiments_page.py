@@ -29,5 +29,7 @@ def ship(folder: Path) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
+        if not Path(sys.argv[1]).is_dir():
+            raise SystemExit(f"there is no folder of results at {sys.argv[1]}")
         ship(Path(sys.argv[1]))
     written(ROOT / "docs", [section(name, None, None) for name in ids("experiments")], shipped_runs())
