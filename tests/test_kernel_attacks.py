@@ -299,7 +299,7 @@ def test_an_error_as_large_as_the_number_itself(tmp_path: Any) -> None:
 
 
 def some(task: str) -> Any:
-    return np.concatenate(list(inputs(Task.parse(task), 20, 0, 64)))
+    return np.concatenate(list(inputs(Task.parse(task), 200, 0, 64)))
 
 
 def test_the_next_number_is_asked_for_by_the_token_instead_of_its_place(tmp_path: Any) -> None:
