@@ -401,6 +401,7 @@ def test_the_table_says_what_training_found_apart_from_what_is_proved() -> None:
     assert one.trained is not None and one.trained.outcome is Outcome.NOT_LEARNED
     assert delta.trained is None, "no experiment trains three such layers"
     assert "NOT LEARNED (in at most 600 steps): equality(n=32), 64 tokens, by softmax" in str(one.trained)
+    assert all(f"of texts {mark.drawn}," in str(mark) and mark.drawn for mark in (full.trained, one.trained))
     said = "\n".join(lines_of(table.report, 112, False))
     assert "✗∎ᴺ" in said and "ᴸ learned (1)   ᴺ not learned (1): measured by training on short texts" in said
     assert "texts of up to 401 tokens" in said and "so it may stand beside ᴸ" in said

@@ -108,6 +108,7 @@ class Trained:
     verdict_tokens: int  # of a text that the verdict beside it is about
     architecture: str
     accuracy: float
+    drawn: str  # how the texts are drawn that it is about
     seeds: int
     starts: tuple[str, ...]
     steps: int  # at most
@@ -116,5 +117,6 @@ class Trained:
         word = "LEARNED" if self.outcome is Outcome.LEARNED else "NOT LEARNED"
         which = f"{self.task}, {self.tokens:,} tokens, by {self.architecture}"
         seeds = f"{self.seeds} seed{'s' * (self.seeds > 1)}, start {' or '.join(self.starts)}"
+        right = f"{self.accuracy:.1%} of texts {self.drawn}"
         where = f"cell “{self.cell}” of experiment {self.experiment}"
-        return f"{word} (in at most {self.steps:,} steps): {which}, {self.accuracy:.1%}, {seeds}; {where}"
+        return f"{word} (in at most {self.steps:,} steps): {which}, {right}, {seeds}; {where}"

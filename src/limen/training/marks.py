@@ -49,6 +49,7 @@ def trained(stack: Architecture, task: Task, thinks: bool = False) -> Trained | 
         verdict_tokens=task.length,
         architecture=one.cell.architecture,
         accuracy=accuracy,
+        drawn=one.runs[0].drawn,
         seeds=seeds,
         starts=tuple(one.starts),
         steps=max(spec.first_steps + spec.steps for spec in one.cell.specs()),
