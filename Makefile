@@ -43,6 +43,9 @@ light:  ## the wheel in an empty venv: no torch, what works there, what the rest
 attack: .venv/installed  ## fuzzers of all that a stranger can hand in: make attack INPUTS=1000000 for a longer run
 	PYTHONPATH=tests $(BIN)/python -m attack --inputs $(or $(INPUTS),100000) --seed $(or $(SEED),0)
 
+pythons: .venv/installed  ## the light installation on every other Python that is here; the same certified lengths
+	scripts/pythons
+
 fix: .venv/installed  ## what a tool can repair
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -96,4 +99,4 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: ma
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	touch $@
 
-.PHONY: coverage speeds attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
+.PHONY: pythons coverage speeds attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light

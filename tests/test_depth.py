@@ -475,12 +475,12 @@ def _told(python: str, program: str) -> str | None:
     return None if run.returncode else run.stdout.strip()
 
 
+@pytest.mark.pythons
 def test_another_python_certifies_the_same_length() -> None:
-    """Any other one on the path that has the libraries."""
+    """Any other one on the path that has the libraries; `make pythons` puts them there."""
     named = (which(f"python3.{minor}") for minor in range(11, 16) if minor != sys.version_info.minor)
     others = [path for path in named if path and _told(path, "import flint, msgspec, numpy") is not None]
-    if not others:
-        pytest.skip("no other Python with the libraries is on the path")
+    assert others, "no other Python with the libraries is on the path"
     asked = f"smallest(Architecture.parse('{CHAOTIC}'), 3).n"
     imports = "from limen.theorems.composition_depth import *; from limen.core.architecture import *"
     found = smallest(Architecture.parse(CHAOTIC), 3)
