@@ -15,7 +15,7 @@ import torch
 
 import limen
 from limen import api
-from limen.adversary._talk import Talk
+from limen.adversary.strategies._talk import Talk
 from limen.conversation.converse import converse
 from limen.conversation.transcript import arithmetic
 from limen.core.architecture import Architecture
@@ -98,7 +98,7 @@ def _answer(value: ast.expr) -> bool:
 
 
 def test_a_function_of_the_package_hides_no_module_and_has_its_type() -> None:
-    """`limen.decide` is a function, and `import limen.decisions` finds the module: no name is both."""
+    """`limen.decide` is a function, and `import limen.decisions.decide` finds the module: no name is both."""
     functions = {
         node.name
         for node in ast.parse((ROOT / "api.py").read_text()).body

@@ -106,7 +106,7 @@ sabotaged, said = Sabotaged(), []
 sys.meta_path.insert(0, sabotaged)
 for law, mixer, file, source in json.load(sys.stdin):
     sabotaged.name, sabotaged.source = f"limen.{file}", source
-    for name in [name for name in sys.modules if name.startswith(("limen.mixers.", "limen.recurrence."))]:
+    for name in [name for name in sys.modules if name.startswith("limen.mixers.")]:
         del sys.modules[name]
     try:
         getattr(laws, law)(lookup("mixers", mixer, Mixer)())

@@ -16,10 +16,11 @@ import torch
 from test_cli import limen
 
 from limen import api
+from limen.commands.schemas import SCHEMAS, schema_of
 from limen.core.architecture import Architecture
-from limen.core.errors import BadInput
 from limen.core.report import Report
 from limen.core.shown import latex
+from limen.errors import BadInput
 from limen.model.embedding import Table
 from limen.model.files import save
 from limen.model.model import Frame
@@ -49,7 +50,6 @@ from limen.render import (
     training,
 )
 from limen.render.svg import element, save_picture, text
-from limen.schemas import SCHEMAS, schema_of
 from limen.training.judged import kept_in
 from limen.training.results import keep
 

@@ -1,1 +1,1 @@
-"""Search for an input that fools a given model, one file a way to search."""
+"""Looks for an input that fools a given model: the schedule, its strategies, and what a find becomes."""

@@ -28,10 +28,10 @@ from limen.constructions._weights import binary, binary_tables, bits_for, fill_t
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Weights
+from limen.errors import BadInput
 from limen.mixers.block_sparse import BlockSparse
 from limen.model.embedding import Codes, Segment
 from limen.model.model import Frame

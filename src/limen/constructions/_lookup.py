@@ -41,9 +41,9 @@ from limen.constructions._weights import (
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.errors import at_least
 from limen.core.numbers import Float, Precision
 from limen.core.weights import Weights
+from limen.errors import at_least
 from limen.model.embedding import Code, Codes, Segment
 from limen.model.last import CHUNK
 from limen.model.model import Frame

@@ -25,9 +25,9 @@ from limen.constructions._thought import OneThought
 from limen.constructions._weights import binary, binary_tables, bits_for, identity
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
+from limen.errors import BadInput
 from limen.model.embedding import Code, Codes, Segment
 from limen.model.model import Frame
 from limen.model.readout import Binary

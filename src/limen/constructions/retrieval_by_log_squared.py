@@ -28,9 +28,9 @@ from limen.constructions._words import fill_words
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
+from limen.errors import BadInput
 from limen.model.embedding import Code, Codes, Segment
 from limen.model.model import Frame
 from limen.model.readout import Binary

@@ -14,20 +14,20 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from limen.core import own
-from limen.core.errors import BadInput, unknown
-from limen.core.packages import brought
+from limen.errors import BadInput, unknown
+from limen.files import own
+from limen.files.packages import brought
 
 T = TypeVar("T")
 
-# What the catalogue calls a kind, and the package whose files are its entries.
+# What the catalogue calls a kind, and the package of `limen` whose files are its entries.
 KINDS = {
     "tasks": "tasks",
     "mixers": "mixers",
     "constructions": "constructions",
     "theorems": "theorems",
-    "protocols": "protocols",
-    "adversaries": "adversary",
+    "protocols": "conversation.protocols",
+    "adversaries": "adversary.strategies",
     "experiments": "experiments",
 }
 _ROOT = Path(__file__).parents[1]
@@ -43,7 +43,7 @@ def _folders(kind: str) -> list[str]:
     """Where the entries of a kind stand: in its package, whose `__path__` may name more folders."""
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
-    if not (_ROOT / KINDS[kind]).is_dir():
+    if not _ROOT.joinpath(*KINDS[kind].split(".")).is_dir():
         return []
     return list(importlib.import_module(f"limen.{KINDS[kind]}").__path__)
 
@@ -99,7 +99,7 @@ def is_folder(kind: str, name: str) -> bool:
 def module_of(kind: str, name: str) -> str:
     """The module in which an entry stands."""
     if name not in _entries(kind):
-        raise unknown(KINDS[kind].removesuffix("s"), name, ids(kind))
+        raise unknown(kind.removesuffix("s").replace("adversarie", "adversary"), name, ids(kind))
     return _entries(kind)[name].module
 
 

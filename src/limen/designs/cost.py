@@ -26,10 +26,10 @@ from math import prod
 from typing import NamedTuple
 
 from limen.core.architecture import Architecture, Layer, P, Part
-from limen.core.errors import BadInput
 from limen.core.graph import most_bits
 from limen.core.mixer import Mixer
 from limen.designs.tally import LEVELS, ONE, SEEN, Tally, blocks, finished, latest, opened, own
+from limen.errors import BadInput
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.linear import Linear

@@ -5,16 +5,17 @@ from __future__ import annotations
 from enum import IntEnum
 from functools import cache
 
-from limen import decisions
 from limen.core.architecture import Architecture
 from limen.core.catalogue import lookup
 from limen.core.certificate import Bound
 from limen.core.construction import Construction, constructions_for
-from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
-from limen.core.missing import package
 from limen.core.task import Task
-from limen.placement import Offer, offer
+from limen.decisions import decide
+from limen.decisions.decide import tried
+from limen.decisions.placement import Offer, offer
+from limen.errors import BadInput
+from limen.files.missing import package
 from limen.tasks.facts import chain
 from limen.theorems.composition_depth.inequality import Levels, levels_of
 
@@ -32,13 +33,13 @@ class Standing(IntEnum):
 @cache
 def ruled_out(task: Task, architecture: Architecture) -> Accepted | None:
     """The evidence of CANNOT."""
-    return decisions.ruled_out(task, architecture)
+    return decide.ruled_out(task, architecture)
 
 
 def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None:
     """A construction, and the evidence that it does the task there."""
     for construction in _constructions(task, architecture):
-        if isinstance(found := decisions.tried(construction, architecture, steps=0), Accepted):
+        if isinstance(found := tried(construction, architecture, steps=0), Accepted):
             return str(construction), found
     return None
 
@@ -69,7 +70,7 @@ def _constructions(task: Task, architecture: Architecture) -> tuple[Construction
                 found.append(construction)
         except BadInput:  # it does not exist at these sizes
             continue
-        except ModuleNotFoundError as error:  # `decisions.incomplete` says that it is left out
+        except ModuleNotFoundError as error:  # `decide.incomplete` says that it is left out
             package(error)
     return tuple(found)
 

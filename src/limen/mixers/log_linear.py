@@ -24,16 +24,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import lazy_loader
 
-from limen.core.errors import BadInput, at_least
 from limen.core.features import ELU1
 from limen.core.heads import Headed, join, split
 from limen.core.weights import Shapes
+from limen.errors import BadInput, at_least
 from limen.mixers._delta import unit
 from limen.mixers._normaliser import divided, with_ones
-from limen.recurrence.decay import initial_time_steps, time_step
-from limen.recurrence.levels import level_table
-from limen.recurrence.loops import Looped, Loops
-from limen.recurrence.rule import Tokens
+from limen.mixers._recurrence.decay import initial_time_steps, time_step
+from limen.mixers._recurrence.levels import level_table
+from limen.mixers._recurrence.loops import Looped, Loops
+from limen.mixers._recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt

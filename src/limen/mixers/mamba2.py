@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.core.errors import at_least
 from limen.core.heads import join, split
 from limen.core.mixer import Streaming
 from limen.core.weights import random_weights
+from limen.errors import at_least
 from limen.mixers._conv import convolve, nothing_seen, passing
-from limen.recurrence import rule
-from limen.recurrence.decay import initial_time_steps, time_step
-from limen.recurrence.loops import Looped, Loops
+from limen.mixers._recurrence import rule
+from limen.mixers._recurrence.decay import initial_time_steps, time_step
+from limen.mixers._recurrence.loops import Looped, Loops
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.core.errors import BadInput
 from limen.core.heads import Grouped, join, split
+from limen.errors import BadInput
 from limen.mixers._cache import Cache, empty
 from limen.mixers._masked import fused
 
