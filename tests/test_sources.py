@@ -20,7 +20,7 @@ from limen.core.turing_machine import BLANK, ONE, ZERO, TuringMachine
 from limen.decisions.decide import decide
 from limen.decisions.depths import depth
 from limen.errors import BadInput
-from limen.render.sparse import lines_of
+from limen.render.demo.sparse import lines_of
 
 ROOT = Path(__file__).parents[1]
 
