@@ -26,8 +26,7 @@ from limen.core.quantities import plural
 from limen.core.report import Result
 from limen.core.task import Task
 from limen.core.verdict import Answer, answer_of
-from limen.decisions import decide
-from limen.decisions.decide import incomplete
+from limen.decisions.decide import decide, incomplete
 from limen.designs.candidates import Candidate, candidates
 from limen.designs.cost import Cost, cost, of_counts
 from limen.designs.neighbours import Neighbour, grouped, neighbours, smaller_states, without_full

@@ -11,8 +11,7 @@ from limen.core.certificate import Bound
 from limen.core.construction import Construction, constructions_for
 from limen.core.kernel import Accepted
 from limen.core.task import Task
-from limen.decisions import decide
-from limen.decisions.decide import tried
+from limen.decisions.decide import decide, tried
 from limen.decisions.placement import Offer, offer
 from limen.errors import BadInput
 from limen.files.missing import package

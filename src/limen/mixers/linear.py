@@ -19,8 +19,8 @@ from limen.core.features import ELU1, FeatureMap
 from limen.core.heads import Headed, join, split
 from limen.core.weights import random_weights
 from limen.mixers._normaliser import divided, with_ones
-from limen.mixers._recurrence.loops import Looped, Loops
-from limen.mixers._recurrence.rule import Tokens
+from limen.mixers.recurrence.loops import Looped, Loops
+from limen.mixers.recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -30,10 +30,10 @@ from limen.core.weights import Shapes
 from limen.errors import BadInput, at_least
 from limen.mixers._delta import unit
 from limen.mixers._normaliser import divided, with_ones
-from limen.mixers._recurrence.decay import initial_time_steps, time_step
-from limen.mixers._recurrence.levels import level_table
-from limen.mixers._recurrence.loops import Looped, Loops
-from limen.mixers._recurrence.rule import Tokens
+from limen.mixers.recurrence.decay import initial_time_steps, time_step
+from limen.mixers.recurrence.levels import level_table
+from limen.mixers.recurrence.loops import Looped, Loops
+from limen.mixers.recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -22,9 +22,9 @@ from limen.core.mixer import Streaming
 from limen.core.weights import random_weights
 from limen.errors import at_least
 from limen.mixers._conv import convolve, nothing_seen, passing
-from limen.mixers._recurrence import rule
-from limen.mixers._recurrence.decay import initial_time_steps, time_step
-from limen.mixers._recurrence.loops import Looped, Loops
+from limen.mixers.recurrence import rule
+from limen.mixers.recurrence.decay import initial_time_steps, time_step
+from limen.mixers.recurrence.loops import Looped, Loops
 
 if TYPE_CHECKING:
     import jaxtyping as jt
