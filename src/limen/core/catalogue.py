@@ -1,9 +1,9 @@
 """What exists, found by looking at the files: `limen/tasks/eva.py` holds the task "eva".
 
 An entry is a file `<id>.py` or a folder `<id>/` whose `__init__.py` has its class; nothing else registers
-it.  A name that starts with an underscore is a helper, not an entry.  Installed packages may bring more (`packages.py`),
-and `file.py:Name` is one of your own (`own.py`).  Listing reads the files as text, so it costs milliseconds
-and imports no entry.
+it.  A name that starts with an underscore is a helper, not an entry.  Installed packages may bring more
+(`packages.py`), and `file.py:Name` is one of your own (`own.py`).  Listing reads the files as text, so it
+costs milliseconds and imports no entry.
 """
 
 from __future__ import annotations

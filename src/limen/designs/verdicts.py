@@ -11,7 +11,7 @@ from limen.core.certificate import Bound
 from limen.core.construction import Construction, constructions_for
 from limen.core.kernel import Accepted
 from limen.core.task import Task
-from limen.decisions.decide import decide, tried
+from limen.decisions.decide import tried
 from limen.decisions.placement import Offer, offer
 from limen.errors import BadInput
 from limen.files.missing import package
@@ -32,7 +32,7 @@ class Standing(IntEnum):
 @cache
 def ruled_out(task: Task, architecture: Architecture) -> Accepted | None:
     """The evidence of CANNOT."""
-    return decide.ruled_out(task, architecture)
+    return decisions.ruled_out(task, architecture)
 
 
 def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None:
