@@ -1,9 +1,9 @@
 """What exists, found by looking at the files: `limen/tasks/eva.py` holds the task "eva".
 
-An entry is a file `<id>.py` or a folder `<id>/` with an `__init__.py`; nothing else registers it.  A name
-that starts with an underscore is a helper, not an entry.  Installed packages may bring more (`packages.py`),
-and `file.py:Name` is one of your own (`own.py`).  Listing reads the files as text, so it costs milliseconds
-and imports no entry.
+An entry is a file `<id>.py` or a folder `<id>/` whose `__init__.py` has its class; nothing else registers
+it.  A name that starts with an underscore is a helper, not an entry.  Installed packages may bring more
+(`packages.py`), and `file.py:Name` is one of your own (`own.py`).  Listing reads the files as text, so it
+costs milliseconds and imports no entry.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def _entries(kind: str) -> dict[str, _Entry]:
 @cache  # a search over sizes asks thousands of times; a folder that has changed since is read again
 def _listed(kind: str, folders: tuple[tuple[str, int], ...]) -> dict[str, _Entry]:
     files = [(p.stem, p) for folder, _ in folders for p in Path(folder).glob("*.py")]
-    files += [(p.parent.name, p) for folder, _ in folders for p in Path(folder).glob("*/__init__.py")]
+    inside = (path for folder, _ in folders for path in Path(folder).glob("*/__init__.py"))
+    files += [(path.parent.name, path) for path in inside if "\nclass " in path.read_text(encoding="utf-8")]
     ours = {name: _Entry(f"limen.{KINDS[kind]}.{name}", None, path) for name, path in files}
     theirs = {name: _Entry(*entry) for name, entry in brought(kind).items()}
     return {name: entry for name, entry in sorted((theirs | ours).items()) if not name.startswith("_")}

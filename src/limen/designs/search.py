@@ -20,14 +20,13 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+import limen.decisions.decide as decisions
 from limen.core.architecture import Architecture
 from limen.core.kernel import Accepted
 from limen.core.quantities import plural
 from limen.core.report import Result
 from limen.core.task import Task
 from limen.core.verdict import Answer, answer_of
-from limen.decisions import decide
-from limen.decisions.decide import incomplete
 from limen.designs.candidates import Candidate, candidates
 from limen.designs.cost import Cost, cost, of_counts
 from limen.designs.neighbours import Neighbour, grouped, neighbours, smaller_states, without_full
@@ -203,7 +202,7 @@ def judge(tasks: tuple[Task, ...], architecture: Architecture, price: Cost) -> F
         if (found := built(task, architecture)) is not None:
             judged.append(Judged(task, False, *found))
         else:
-            left_out = incomplete(task, architecture)
+            left_out = decisions.incomplete(task, architecture)
             judged.append(Judged(task, shallow(task, architecture), incomplete=left_out))
     return FrontRow(architecture, price, tuple(judged))
 
@@ -248,7 +247,7 @@ def too_few(task: Task, bits: int) -> Accepted | None:
     All that later tokens know of earlier ones is what is kept: so the stack as a whole is a recurrence of so
     many bits, and `streaming_state`, which asks nothing else, speaks of it.
     """
-    return decide.ruled_out(task, Architecture.parse(f"linear(state_bits={bits})"), by=["streaming_state"])
+    return decisions.ruled_out(task, Architecture.parse(f"linear(state_bits={bits})"), by=["streaming_state"])
 
 
 def _affordable(wish: Wish, price: Cost) -> bool:

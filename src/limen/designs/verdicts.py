@@ -5,14 +5,13 @@ from __future__ import annotations
 from enum import IntEnum
 from functools import cache
 
+import limen.decisions.decide as decisions
 from limen.core.architecture import Architecture
 from limen.core.catalogue import lookup
 from limen.core.certificate import Bound
 from limen.core.construction import Construction, constructions_for
 from limen.core.kernel import Accepted
 from limen.core.task import Task
-from limen.decisions import decide
-from limen.decisions.decide import tried
 from limen.decisions.placement import Offer, offer
 from limen.errors import BadInput
 from limen.files.missing import package
@@ -33,13 +32,13 @@ class Standing(IntEnum):
 @cache
 def ruled_out(task: Task, architecture: Architecture) -> Accepted | None:
     """The evidence of CANNOT."""
-    return decide.ruled_out(task, architecture)
+    return decisions.ruled_out(task, architecture)
 
 
 def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None:
     """A construction, and the evidence that it does the task there."""
     for construction in _constructions(task, architecture):
-        if isinstance(found := tried(construction, architecture, steps=0), Accepted):
+        if isinstance(found := decisions.tried(construction, architecture, steps=0), Accepted):
             return str(construction), found
     return None
 

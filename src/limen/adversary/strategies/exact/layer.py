@@ -34,13 +34,13 @@ from limen.core.heads import split
 from limen.core.mixer import Mixer
 from limen.core.task import Task
 from limen.errors import BadInput
-from limen.mixers._recurrence.decay import time_step
 from limen.mixers.delta import Delta
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear
 from limen.mixers.linear import Linear
 from limen.mixers.log_linear import LogLinear
 from limen.mixers.masked_softmax import MaskedSoftmax
+from limen.mixers.recurrence.decay import time_step
 from limen.mixers.softmax import Softmax
 from limen.mixers.window import Window
 from limen.model.local import Mlp

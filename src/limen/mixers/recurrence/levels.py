@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.mixers._recurrence.chunks import CHUNK, cut
-from limen.mixers._recurrence.rule import Tokens, chunk_maps, widened
+from limen.mixers.recurrence.chunks import CHUNK, cut
+from limen.mixers.recurrence.rule import Tokens, chunk_maps, widened
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.mixers._recurrence.chunks import CHUNK, ERASING, carry, cut, glue, summed
-from limen.mixers._recurrence.decay import decay
+from limen.mixers.recurrence.chunks import CHUNK, ERASING, carry, cut, glue, summed
+from limen.mixers.recurrence.decay import decay
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -107,7 +107,7 @@ def _erasing(
     β: torch.Tensor | None,
     g: torch.Tensor | None,
 ) -> torch.Tensor:
-    from limen.mixers._recurrence.erasing import ErasingRule  # it needs torch when it is loaded
+    from limen.mixers.recurrence.erasing import ErasingRule  # it needs torch when it is loaded
 
     batch = v.shape[:-2]
     parts = (None if part is None else part.expand(*batch, *part.shape[-2:]) for part in (q, k, v, β, g))

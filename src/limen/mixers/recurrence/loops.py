@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.mixers._recurrence.levels import levelled
-from limen.mixers._recurrence.rule import Tokens, chunked
+from limen.mixers.recurrence.levels import levelled
+from limen.mixers.recurrence.rule import Tokens, chunked
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.autograd.function import once_differentiable
 
-from limen.mixers._recurrence.decay import LOWEST, Decay, decay
+from limen.mixers.recurrence.decay import LOWEST, Decay, decay
 
 _NO_DECAY = (None,) * len(Decay._fields)
 

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from limen.mixers._recurrence.build import library
-from limen.mixers._recurrence.levels import levelled
-from limen.mixers._recurrence.loops import PLAIN, Loops
-from limen.mixers._recurrence.rule import Tokens, chunked, widened
+from limen.mixers.recurrence.build import library
+from limen.mixers.recurrence.levels import levelled
+from limen.mixers.recurrence.loops import PLAIN, Loops
+from limen.mixers.recurrence.rule import Tokens, chunked, widened
 
 _SOURCE = Path(__file__).with_name("rule.c")
 _STRIDE, _CHUNK = 32, 16  # as in the source: the state before every such token is kept for the way back
