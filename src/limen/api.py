@@ -5,7 +5,7 @@
 >>> verdict.answer.value, verdict.flips.at
 ('cannot', 488)
 >>> limen.demo.orthogonal(8).at_least
-16
+36
 
 Each is the function of its file in `commands/`, loaded when it is first used.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from limen.commands._found import find_schema, is_group, names
+from limen.commands import find_schema, is_group, names
 from limen.core.shown import declared_by
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from limen.commands import experiment as experiment
     from limen.commands.audit import audit as audit
     from limen.commands.bound import bound as bound
+    from limen.commands.check import all_checked, checked
     from limen.commands.compare import compare as compare
     from limen.commands.decide import decide as decide
     from limen.commands.depth import depth as depth
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from limen.commands.table import table as table
     from limen.commands.test import test as test
     from limen.commands.train import train as train
+
+    check, check_folder = checked, all_checked
 
 # The report of a folder of certificates has another type than that of one: Python has a function for each.
 _OTHERS = {"check": "check:checked", "check_folder": "check:all_checked"}

@@ -6,20 +6,18 @@ The commands are the files of `commands/`; what stands here is what all of them 
 from __future__ import annotations
 
 import io
-import os
 import sys
 from typing import NoReturn
 
 import click
 
-from limen.commands import _shells
-from limen.commands._line import Line
+from limen.commands import line
 from limen.errors import BadInput, DoesNotHold
 from limen.files.missing import advice
 from limen.files.printable import printable
 from limen.model.memory import out_of_memory, refused, within_what_is_free
 
-app = Line()
+app = line()
 
 _LONGEST = 2000  # letters of an error: a stranger's number may have more
 
@@ -34,7 +32,7 @@ def main() -> NoReturn:
     """Runs the command line; whatever the user got wrong is one line on standard error."""
     _forgive()
     try:
-        code = _run(sys.argv[1:])
+        code = app(sys.argv[1:], prog_name="limen", standalone_mode=False)
     except DoesNotHold as error:
         _fail(str(error), 1)
     except BadInput as error:
@@ -60,14 +58,6 @@ def _forgive() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _run(arguments: list[str]) -> object:
-    if wanted := os.environ.get("_LIMEN_COMPLETE"):
-        _shells.register()
-        if wanted == "complete_bash":  # by a script that an earlier release installed
-            os.environ["_LIMEN_COMPLETE"] = "bash_complete"
-    return app(arguments, prog_name="limen", standalone_mode=False)
 
 
 def _message(error: click.ClickException) -> str:

@@ -98,8 +98,8 @@ def _printing_option(flag: str, about: str, text: Callable[[], str]) -> click.Op
 def _old(name: str, quiet: bool) -> click.Command:
     """The command with an old name, which runs for one release and says what it is called now."""
     if not quiet:
-        now = OLD.get(name, "COMMAND --schema")
-        click.echo(printable(f"limen: `{name}` is now `limen {now}`; the old name will go"), err=True)
+        now = f"`{name}` is now `limen {OLD.get(name, 'COMMAND --schema')}`"
+        click.echo(printable(f"limen: {now}; the old name will go in the next release"), err=True)
     if name in OLD:
         return _Typed(find(OLD[name]))
     which = click.Argument(["name"], shell_complete=lambda ctx, one, so_far: _going_on(so_far, every()))
@@ -166,14 +166,14 @@ def _option(field: Field) -> click.Option:
     if is_flag and default is True:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
     typed: dict[str, Any] = {"type": _type(field), "shell_complete": partial(_completed, field)}
+    more = {"is_flag": True} if is_flag else typed
     return click.Option(
         [field.name, flag],
         help=field.option.help,
-        default=default,
         show_default=default is not None and not is_flag,
-        required=field.required,
         multiple=field.several and field.option.parse is None,
-        **({"is_flag": True} if is_flag else typed),
+        **({"required": True} if field.required else {"default": default}),
+        **more,
     )
 
 
@@ -184,16 +184,23 @@ def _default(field: Field) -> Any:
     return None if field.required or field.default == () else field.default
 
 
+class _Integer(click.IntRange):
+    name = "integer"
+
+
+class _Number(click.FloatRange):
+    name = "number"
+
+
 def _type(field: Field) -> click.ParamType[Any]:
     option = field.option
     if option.parse is not None:
         return click.STRING
-    bounded = (option.least, option.most) != (None, None)
     if field.kind is int:
         least, most = (None if bound is None else int(bound) for bound in (option.least, option.most))
-        return click.IntRange(least, most) if bounded else click.INT
+        return _Integer(least, most)
     if field.kind is float:
-        return click.FloatRange(option.least, option.most) if bounded else click.FLOAT
+        return _Number(option.least, option.most)
     return click.Path(path_type=Path) if field.kind is Path else click.STRING
 
 

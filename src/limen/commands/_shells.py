@@ -35,6 +35,15 @@ _STARTED = {  # the line of a start-up file that loads it
 }
 
 
+def prepare() -> None:
+    """Has click answer a shell that asks for completions."""
+    if _ASK not in os.environ:
+        return
+    register()
+    if os.environ[_ASK] == "complete_bash":  # by a script that an earlier release installed
+        os.environ[_ASK] = "bash_complete"
+
+
 def register() -> None:
     """Has click complete for bash by the script above; its own for zsh and fish stay as they are."""
     from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
