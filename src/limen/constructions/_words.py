@@ -16,6 +16,7 @@ from typing import Literal
 from flint import arb
 
 from limen.constructions._margins import Roundoff, lower
+from limen.constructions._program import Logits, Match, Piece
 from limen.constructions._weights import binary, binary_tables, digits, fill_tables, identity
 from limen.core.arrays import np
 from limen.core.weights import Array, Weights
@@ -46,6 +47,18 @@ def oppose(w: Array, rows: slice, columns: slice, scale: float | int) -> None:
     bits = (rows.stop - rows.start) // 2
     identity(w, slice(rows.start, rows.start + bits), slice(columns.stop - bits, columns.stop), scale)
     identity(w, slice(rows.stop - bits, rows.stop), slice(columns.start, columns.start + bits), scale)
+
+
+def distance(key: str, query: str, size: int, cost: float) -> tuple[Match, Match]:
+    """-cost·(Hamming distance of two words T of `size` digits) (_words.py)."""
+    a, not_a, b, not_b = (Piece(part, first, size) for part in (key, query) for first in (0, size))
+    return Match({not_b: -cost}, {a: 1}), Match({b: -cost}, {not_a: 1})
+
+
+def verdict(part: str, high: int) -> Logits:
+    """The answer is `high` if the part is near 1, the other one if it is near 0: logits ±(x - 1/2)."""
+    row = (-1.0, 1.0) if high else (1.0, -1.0)
+    return Logits({part: row}, [-x / 2 for x in row])
 
 
 def decide(w: Weights, column: slice, high: int) -> None:
