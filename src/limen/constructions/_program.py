@@ -8,7 +8,7 @@ A program names the parts of the residual stream, and says what is written there
 
 Parts stand in the order in which they are first named.  A factor says how a part enters a block of a matrix:
 a number is times the identity where both are equally long, and stands everywhere where one of them has
-length 1; a function fills the block.  Nothing is computed with numpy before the weights are asked for.
+length 1; a function gives the block.  Nothing is computed with numpy before the weights are asked for.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Piece(NamedTuple):
     size: int
 
 
-Factor = float | Callable[[Array], None]
+Factor = float | Callable[[], Array]
 Factors = Mapping[str | Piece, Factor]
 
 
@@ -157,7 +157,6 @@ class Program:
     text: Sequence[Stretch]
     layers: Sequence[Tier]
     readout: str | Logits
-    answers: int
     first: Sequence[str] = ()
     cells: Mapping[str, list[int]] = field(default_factory=dict)
 
@@ -181,13 +180,13 @@ class Program:
         groups = list(dict.fromkeys(each.group for each in named.values()))
         return sorted(named.values(), key=lambda each: (groups.index(each.group), each.rank))
 
-    def frame(self) -> Frame:
+    def frame(self, answers: int) -> Frame:
         at, sizes = self.columns, dict(self.columns.sizes)
         locals_ = tuple(layer.local(sizes) for layer in self.layers)
         return Frame(
             Architecture.parse(",".join(layer.text(sizes) for layer in self.layers)),
             at.width,
-            self.answers,
+            answers,
             Codes(
                 at.width,
                 tuple((each.name, each.rows, each.columns) for each in self.tables),
@@ -211,8 +210,8 @@ class Program:
         part = self.columns[self.readout]
         return Binary(part.start, part.stop - part.start)
 
-    def weights(self) -> Weights:
-        w, at = zeros(self.frame()), self.columns
+    def weights(self, frame: Frame) -> Weights:
+        w, at = zeros(frame), self.columns
         for each in self.tables:
             w[f"embedding.{each.name}"][:] = each.fill()
         for i, layer in enumerate(self.layers):
@@ -239,14 +238,19 @@ class Programmed(Construction):
     def program(self) -> Program: ...
 
     @property
+    def answers(self) -> int:
+        """How many tokens it tells apart at the end; where it thinks, it may write more than the answers."""
+        return self.task.answers
+
+    @property
     def columns(self) -> Columns:
         return self.program.columns
 
     def frame(self) -> Frame:
-        return self.program.frame()
+        return self.program.frame(self.answers)
 
     def weights(self) -> Weights:
-        return self.program.weights()
+        return self.program.weights(self.frame())
 
     def hints(self) -> dict[str, Any] | None:
         return self.program.hints()
@@ -282,7 +286,7 @@ def _enter(matrix: Array, at: Columns, factors: Factors, block: slice) -> None:
 def _put(block: Array, factor: Factor) -> None:
     rows, columns = block.shape
     if callable(factor):
-        factor(block)
+        block[:] = factor()
     elif rows == columns:
         block[:] = factor * np.eye(rows)
     else:

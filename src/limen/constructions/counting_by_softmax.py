@@ -59,7 +59,6 @@ class CountingBySoftmax(Programmed):
             ],
             layers=[Tier([hear], relus=[exact], plus={bit: 1}), Tier([share])],
             readout=Logits({"threshold": (-1, 1), "share": (1, -1)}),
-            answers=self.task.answers,
         )
 
     @in_balls

@@ -16,7 +16,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from limen.constructions._convolution import look_back, look_back_text
-from limen.constructions._features import found
+from limen.constructions._features import sizes_of
 from limen.constructions._labelled import Labelled
 from limen.core.architecture import Architecture
 from limen.core.task import Task
@@ -38,9 +38,7 @@ class NearestNeighborByConvolution(Labelled):
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> NearestNeighborByConvolution:
-        m = found(architecture, Mamba2)
-        sizes = {"h": m.h, "d": m.d, "s": m.s, "c": m.c} if isinstance(m, Mamba2) else {}
-        return cls(task=task, **sizes)  # type: ignore[arg-type]
+        return cls(task=task, **sizes_of(Mamba2, architecture, "h", "d", "s", "c"))  # type: ignore[arg-type]
 
     @property
     def mixer(self) -> Mamba2:

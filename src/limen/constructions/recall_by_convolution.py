@@ -19,7 +19,7 @@ from typing import Any
 from flint import arb
 
 from limen.constructions._convolution import look_back, look_back_text
-from limen.constructions._features import found
+from limen.constructions._features import sizes_of
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, roundoff, stray
 from limen.constructions._margins import certified, in_balls
 from limen.constructions._weights import binary, binary_tables, bits_for, fill_tables, identity, zeros
@@ -49,9 +49,7 @@ class RecallByConvolution(Construction):
 
     @classmethod
     def within(cls, task: Task, architecture: Architecture) -> RecallByConvolution:
-        m = found(architecture, Mamba2)
-        sizes = {"h": m.h, "d": m.d, "s": m.s, "c": m.c} if isinstance(m, Mamba2) else {}
-        return cls(task=task, **sizes)  # type: ignore[arg-type]
+        return cls(task=task, **sizes_of(Mamba2, architecture, "h", "d", "s", "c"))  # type: ignore[arg-type]
 
     @property
     def mixer(self) -> Mamba2:
