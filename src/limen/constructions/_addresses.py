@@ -85,7 +85,7 @@ class RandomWords(Words):
         return _closest(self.N, self.k)
 
     def field(self, of: Of, div: int = 1) -> Field:
-        return table("words", self.N, self.k, lambda: _signs(self.N, self.k), of, div)
+        return table("words", self.N, self.k, lambda: _signs(self.N, self.k).astype(np.float64), of, div)
 
 
 def _signs(N: int, k: int) -> NDArray[np.int8]:

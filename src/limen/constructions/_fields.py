@@ -12,6 +12,7 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 from limen.constructions._weights import DIGITS, digits
+from limen.core.arrays import np
 from limen.core.weights import Array
 from limen.model.embedding import Code
 
@@ -51,6 +52,14 @@ def table(
 
 
 ONE = table("one", 1, 1, lambda: 1.0, "place")  # marks all tokens of a stretch
+
+
+PARITY = table("parity", 2, 2, lambda: np.eye(2), "place")  # one-hot: whether the place is even, or odd
+
+
+def apart(field: Field, *sizes: int) -> list[Field]:
+    """One field as several parts that stand behind one another, of these sizes."""
+    return [replace(field, size=sizes[0]), *map(Field, sizes[1:])]
 
 
 def bits(of: Of, size: int, div: int = 1) -> Field:

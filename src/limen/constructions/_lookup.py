@@ -29,7 +29,7 @@ from flint import arb
 from limen.constructions._addresses import BinaryWords, RandomWords, Words
 from limen.constructions._fields import ONE, Stretch, bits, table, tokens
 from limen.constructions._margins import Roundoff, certified, in_balls, lower
-from limen.constructions._program import Attend, Factor, Match, Piece, Program, Programmed, Tier
+from limen.constructions._program import Attend, Factor, Match, Program, Programmed, Tier
 from limen.constructions._weights import bits_for, digits
 from limen.core.errors import at_least
 from limen.core.numbers import Float, Precision
@@ -138,15 +138,15 @@ class Lookup(Programmed):
             value = table("value", task.V, b, lambda: digits(b)[: task.V])
         else:  # the address is the place, the value is the id
             where, key, value = "data", words.field("place"), bits("token", b)
-        asking, looks = {"query": words.field("token")}, ("query", "one", where)
-        match, values = [Match({"query": c}, {"key": 1})], dict[str | Piece, Factor](value=1)
+        asking, rule = {"query": words.field("token")}, ["one", where]
+        match, values = [Match({"query": c}, {"key": 1})], dict[str, Factor](value=1)
         if self.absent:
-            asking["asks"], looks = ONE, ("query", "found", where, "query")
+            asking["asks"], rule = ONE, ["found", where, "query"]
             match.append(Match({"asks": c}, {"asks": words.k - 1}))
             values["asks"] = lambda: digits(b)[task.answers - 1]
         return Program(
             text=[tokens(task.n, key=key, value=value), Stretch(1, asking)],
-            layers=[Tier([Attend([looks], match, {"answer": values})])],
+            layers=[Tier([Attend([("query", *rule)], match, {"answer": values})])],
             readout="answer",
         )
 

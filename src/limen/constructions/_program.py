@@ -41,7 +41,7 @@ class Piece(NamedTuple):
 
 
 Factor = float | Callable[[], Array]
-Factors = Mapping[str | Piece, Factor]
+Factors = Mapping[Any, Factor]  # by the name of a part, or by a piece of one
 
 
 class Match(NamedTuple):
@@ -60,7 +60,7 @@ class Attend(NamedTuple):
 
     looks: Sequence[tuple[Any, ...]] = ()
     match: Sequence[Match] = ()
-    reads: Mapping[str | Piece, Factors] = {}
+    reads: Mapping[Any, Factors] = {}
 
 
 class Relu(NamedTuple):
@@ -151,13 +151,15 @@ class Logits(NamedTuple):
 class Program:
     """The readout is the part that holds the answer in binary, or logits.
 
-    `first` are parts of the text that stand before all others; `cells` are hints about a recurrence's state.
+    `first` are parts of the text that stand before all others, `groups` such groups of tables; `cells` are
+    hints about the state of a recurrence.
     """
 
     text: Sequence[Stretch]
     layers: Sequence[Tier]
     readout: str | Logits
     first: Sequence[str] = ()
+    groups: Sequence[str] = ()
     cells: Mapping[str, list[int]] = field(default_factory=dict)
 
     @cached_property
@@ -177,7 +179,7 @@ class Program:
         named: dict[str, RowTable] = {}
         for each in (each for written in fields for each in written.tables):
             named.setdefault(each.name, each)
-        groups = list(dict.fromkeys(each.group for each in named.values()))
+        groups = list(dict.fromkeys((*self.groups, *(each.group for each in named.values()))))
         return sorted(named.values(), key=lambda each: (groups.index(each.group), each.rank))
 
     def frame(self, answers: int) -> Frame:
