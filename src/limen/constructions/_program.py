@@ -89,12 +89,13 @@ class Tier:
     fills: Mapping[str, int] = field(default_factory=dict)
     relus: Sequence[Relu] = ()
     plus: Factors = field(default_factory=dict)
+    local: Local | None = None  # in the place of ReLUs
 
     def parts(self, sizes: Mapping[str, int]) -> Iterator[tuple[str, int]]:
         """Each part that it writes, and up to which column."""
-        yield from self.fills.items()
         for ref, values in (read for head in self.heads for read in head.reads.items()):
             yield _reach(ref, _longest(sizes, values))
+        yield from self.fills.items()
         for relu in self.relus:
             yield from (_reach(ref, _longest(sizes, relu.of)) for ref in relu.to)
 
@@ -106,8 +107,9 @@ class Tier:
         d_k = max(sum(_coordinates(sizes, match) for match in head.match) for head in self.heads)
         return f"softmax(h={len(self.heads)},d={d},d_k={d_k})"
 
-    def local(self, sizes: Mapping[str, int]) -> Local | None:
-        return Mlp(sum(_longest(sizes, relu.of) for relu in self.relus)) if self.relus else None
+    def function(self, sizes: Mapping[str, int]) -> Local | None:
+        """What happens at each position behind the mixer."""
+        return Mlp(sum(_longest(sizes, relu.of) for relu in self.relus)) if self.relus else self.local
 
     def fill(self, mixer: Weights, local: Weights, at: Columns) -> None:
         """Writes its weights, given by their short names."""
@@ -184,7 +186,7 @@ class Program:
 
     def frame(self, answers: int) -> Frame:
         at, sizes = self.columns, dict(self.columns.sizes)
-        locals_ = tuple(layer.local(sizes) for layer in self.layers)
+        locals_ = tuple(layer.function(sizes) for layer in self.layers)
         return Frame(
             Architecture.parse(",".join(layer.text(sizes) for layer in self.layers)),
             at.width,
