@@ -207,7 +207,7 @@ class Watched(Halved):
     @property
     def program(self) -> Program:
         """h is the machine's one cell."""
-        return replace(self.compared([], high=1), cells={"found": [0]})
+        return replace(self.compared([], high=1), more={"cells": {"found": [0]}})
 
     @property
     def second(self) -> Tier:

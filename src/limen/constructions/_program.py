@@ -64,11 +64,12 @@ class Attend(NamedTuple):
 
 
 class Relu(NamedTuple):
-    """relu(Σ of + bias), a unit for each column of the longest part, enters the parts `to`."""
+    """relu(Σ of + bias), as many units as the longest part has columns, unless said; they enter `to`."""
 
     of: Factors
     bias: float
     to: Factors
+    size: int = 0
 
 
 def _nothing(w: Weights, at: Columns) -> None:
@@ -77,10 +78,11 @@ def _nothing(w: Weights, at: Columns) -> None:
 
 @dataclass(frozen=True)
 class Tier:
-    """A mixer, and the ReLUs behind it.
+    """A layer: its mixer, perhaps others beside it, and the ReLUs behind.
 
-    The mixer is softmax as small as its heads can be, unless said.  `write` sets its further weights, by
-    their short names, and fills the parts `fills`; `plus` is what the ReLUs add to parts at all tokens.
+    The mixer is softmax as small as its heads can be, unless said.  `write` sets further weights, by their
+    short names, and fills the parts `fills`; `plus` is what the ReLUs add to parts at all tokens; `local` is
+    a function in the place of ReLUs, whose weights `write` sets as `local.W1`, …
     """
 
     heads: Sequence[Attend] = ()
@@ -89,18 +91,27 @@ class Tier:
     fills: Mapping[str, int] = field(default_factory=dict)
     relus: Sequence[Relu] = ()
     plus: Factors = field(default_factory=dict)
-    local: Local | None = None  # in the place of ReLUs
+    local: Local | None = None
+    beside: Sequence[Tier] = ()
+
+    @property
+    def mixers(self) -> tuple[Tier, ...]:
+        return self, *self.beside
 
     def parts(self, sizes: Mapping[str, int]) -> Iterator[tuple[str, int]]:
         """Each part that it writes, and up to which column."""
-        for ref, values in (read for head in self.heads for read in head.reads.items()):
-            yield _reach(ref, _longest(sizes, values))
-        yield from self.fills.items()
+        for mixer in self.mixers:
+            for ref, values in (read for head in mixer.heads for read in head.reads.items()):
+                yield _reach(ref, _longest(sizes, values))
+            yield from mixer.fills.items()
         for relu in self.relus:
-            yield from (_reach(ref, _longest(sizes, relu.of)) for ref in relu.to)
+            yield from (_reach(ref, _units(sizes, relu)) for ref in relu.to)
 
     def text(self, sizes: Mapping[str, int]) -> str:
-        """The mixer in its text form."""
+        """The layer in its text form."""
+        return "|".join(mixer._text(sizes) for mixer in self.mixers)
+
+    def _text(self, sizes: Mapping[str, int]) -> str:
         if self.mixer is not None:
             return self.mixer
         d = max(sum(_longest(sizes, values) for values in head.reads.values()) for head in self.heads)
@@ -108,27 +119,34 @@ class Tier:
         return f"softmax(h={len(self.heads)},d={d},d_k={d_k})"
 
     def function(self, sizes: Mapping[str, int]) -> Local | None:
-        """What happens at each position behind the mixer."""
-        return Mlp(sum(_longest(sizes, relu.of) for relu in self.relus)) if self.relus else self.local
+        """What happens at each position behind the mixers."""
+        return Mlp(sum(_units(sizes, relu) for relu in self.relus)) if self.relus else self.local
 
-    def fill(self, mixer: Weights, local: Weights, at: Columns) -> None:
-        """Writes its weights, given by their short names."""
-        for i, head in enumerate(self.heads):
-            if head.match:
-                self._attend(i, head, mixer, at)
-        self.write(mixer, at)
+    def fill(self, w: Weights, at: Columns) -> None:
+        """Writes the weights of the layer: `0.Q`, …, `1.Q`, …, `local.W1`, …"""
+        functions = {name: w[name] for name in w if name.startswith("local.")}
+        for j, mixer in enumerate(self.mixers):
+            own = _under(w, f"{j}.")
+            for i, head in enumerate(mixer.heads):
+                mixer._attend(i, head, own, at)
+            mixer.write(own | functions, at)
+        if self.relus:
+            self._behind(_under(w, "local."), at)
+
+    def _behind(self, w: Weights, at: Columns) -> None:
         units = 0
         for relu in self.relus:
-            block = slice(units, units := units + _longest(dict(at.sizes), relu.of))
-            _enter(local["W1"], at, relu.of, block)
-            local["b1"][block] = relu.bias
-            _enter(local["W2"].T, at, relu.to, block)
+            block = slice(units, units := units + _units(dict(at.sizes), relu))
+            _enter(w["W1"], at, relu.of, block)
+            w["b1"][block] = relu.bias
+            _enter(w["W2"].T, at, relu.to, block)
         for ref, value in self.plus.items():
-            _put(local["b2"][_columns(at, ref), None], value)
+            _put(w["b2"][_columns(at, ref), None], value)
 
     def _attend(self, i: int, head: Attend, w: Weights, at: Columns) -> None:
-        sizes = dict(at.sizes)
-        key, value = (i * w[name].shape[1] // len(self.heads) for name in "KV")
+        sizes, key, value = dict(at.sizes), 0, 0
+        if head.match:
+            key, value = (i * w[name].shape[1] // len(self.heads) for name in "KV")
         for match in head.match:
             block = slice(key, key := key + _coordinates(sizes, match))
             _enter(w["K"], at, match.key, block)
@@ -153,8 +171,8 @@ class Logits(NamedTuple):
 class Program:
     """The readout is the part that holds the answer in binary, or logits.
 
-    `first` are parts of the text that stand before all others, `groups` such groups of tables; `cells` are
-    hints about the state of a recurrence.
+    `first` are parts of the text that stand before all others, `groups` such groups of tables; `more` are
+    hints that are about no head.
     """
 
     text: Sequence[Stretch]
@@ -162,7 +180,7 @@ class Program:
     readout: str | Logits
     first: Sequence[str] = ()
     groups: Sequence[str] = ()
-    cells: Mapping[str, list[int]] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def columns(self) -> Columns:
@@ -219,7 +237,7 @@ class Program:
         for each in self.tables:
             w[f"embedding.{each.name}"][:] = each.fill()
         for i, layer in enumerate(self.layers):
-            layer.fill(_under(w, f"{i}.0."), _under(w, f"{i}.local."), at)
+            layer.fill(_under(w, f"{i}."), at)
         if isinstance(self.readout, Logits):
             for part, row in self.readout.rows.items():
                 w["readout.U"][at[part]] = _numbers(row)
@@ -228,9 +246,14 @@ class Program:
 
     def hints(self) -> dict[str, Any] | None:
         """Where each head looks; None where no head says it."""
-        heads = ((i, j, head) for i, layer in enumerate(self.layers) for j, head in enumerate(layer.heads))
-        looks = [[i, 0, j, *look] for i, j, head in heads for look in head.looks]
-        return {"looks": looks} | ({"cells": dict(self.cells)} if self.cells else {}) if looks else None
+        looks = [
+            [i, j, h, *look]
+            for i, layer in enumerate(self.layers)
+            for j, mixer in enumerate(layer.mixers)
+            for h, head in enumerate(mixer.heads)
+            for look in head.looks
+        ]
+        return {"looks": looks, **self.more} if looks else None
 
 
 @dataclass(frozen=True)
@@ -268,6 +291,10 @@ def _reach(ref: str | Piece, size: int) -> tuple[str, int]:
 def _longest(sizes: Mapping[str, int], *factors: Factors) -> int:
     refs = (ref for each in factors for ref in each)
     return max(ref.size if isinstance(ref, Piece) else sizes[ref] for ref in refs)
+
+
+def _units(sizes: Mapping[str, int], relu: Relu) -> int:
+    return relu.size or _longest(sizes, relu.of)
 
 
 def _coordinates(sizes: Mapping[str, int], match: Match) -> int:

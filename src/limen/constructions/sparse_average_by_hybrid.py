@@ -33,7 +33,7 @@ class SparseAverageByHybrid(Fetched):
     @property
     def program(self) -> Program:
         """h is the machine's one cell: how many there are."""
-        return replace(super().program, cells={"count": [0]})
+        return replace(super().program, more={"cells": {"count": [0]}})
 
     @property
     def second(self) -> Tier:
