@@ -17,7 +17,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from limen.constructions._fields import RowTable, Stretch
 from limen.constructions._weights import zeros
@@ -25,6 +25,7 @@ from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
+from limen.core.task import Task
 from limen.core.weights import Array, Weights
 from limen.model.embedding import Codes, Segment
 from limen.model.local import Local, Mlp
@@ -258,7 +259,17 @@ class Program:
 
 @dataclass(frozen=True)
 class Programmed(Construction):
-    """A construction that is declared by a program; its margin is a matter of its own."""
+    """A construction that is declared by a program; its margin is a matter of its own.
+
+    `small` are the tasks of its examples, some perhaps with options.
+    """
+
+    small: ClassVar[Sequence[Task | tuple[Task, dict[str, Any]]]]
+
+    @classmethod
+    def examples(cls) -> tuple[Programmed, ...]:
+        cases = (case if isinstance(case, tuple) else (case, {}) for case in cls.small)
+        return tuple(cls(task=task, **options) for task, options in cases)
 
     @property
     @abstractmethod

@@ -37,6 +37,9 @@ class CgramBySoftmax(Programmed):
     """Heads that look back, then a retrieval head."""
 
     task: Cgram = Cgram()
+    small = tuple(
+        Cgram(*sizes) for sizes in ((2, 2, 2), (4, 2, 4), (5, 2, 3), (6, 3, 2), (8, 4, 2), (4, 3, 3))
+    )
 
     @property
     def position(self) -> ResidueAddresses:
@@ -94,9 +97,3 @@ class CgramBySoftmax(Programmed):
         product = (1 + fetched) ** 2 - 1  # both factors of layer 2 were fetched
         off = stray(n - 1, 2 * C, noise(C, 2 * W + 2, product, r))
         return certified(digits_margin(blur(off, n, r), self.symbol.k, r))
-
-    @classmethod
-    def examples(cls) -> tuple[CgramBySoftmax, ...]:
-        return tuple(
-            cls(Cgram(*sizes)) for sizes in ((2, 2, 2), (4, 2, 4), (5, 2, 3), (6, 3, 2), (8, 4, 2), (4, 3, 3))
-        )

@@ -33,6 +33,7 @@ class CountingByHybrid(Programmed):
     """One head, then a recurrence of one number."""
 
     task: Counting = Counting()
+    small = Counting(5, 3), Counting(1, 2), Counting(8, 2), Counting(4, 4)
 
     @property
     def program(self) -> Program:
@@ -57,10 +58,6 @@ class CountingByHybrid(Programmed):
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)
         return None if r is None else share_margin(self.task.n, 1, r)
-
-    @classmethod
-    def examples(cls) -> tuple[CountingByHybrid, ...]:
-        return tuple(cls(Counting(n, S)) for n, S in ((5, 3), (1, 2), (8, 2), (4, 4)))
 
 
 def _pass_on(w: Weights, at: Columns) -> None:

@@ -41,6 +41,7 @@ class CountingBySoftmax(Programmed):
     """Two layers, one head each; keys and values are those of the embedding."""
 
     task: Counting = Counting()
+    small = Counting(5, 3), Counting(3, 7), Counting(1, 2), Counting(8, 2), Counting(4, 4)
 
     @property
     def program(self) -> Program:
@@ -65,7 +66,3 @@ class CountingBySoftmax(Programmed):
     def margin(self, precision: Precision) -> float | None:
         r = Roundoff.of(precision)
         return None if r is None else share_margin(self.task.n, 2, r)
-
-    @classmethod
-    def examples(cls) -> tuple[CountingBySoftmax, ...]:
-        return tuple(cls(Counting(n, S)) for n, S in ((5, 3), (3, 7), (1, 2), (8, 2), (4, 4)))

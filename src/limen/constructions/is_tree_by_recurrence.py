@@ -45,6 +45,7 @@ class IsTreeByRecurrence(Programmed):
     """A relu_rnn of three stages beside one softmax head; a written token is an edge."""
 
     task: IsTree = IsTree()
+    small = (IsTree(4),)
 
     @property
     def steps(self) -> int:
@@ -143,7 +144,3 @@ class IsTreeByRecurrence(Programmed):
     def _lost(self) -> arb:
         """The weight that goes to other tokens than the one whose turn is next, at most."""
         return (self.task.length + self.steps) * (-arb(C)).exp()
-
-    @classmethod
-    def examples(cls) -> tuple[IsTreeByRecurrence, ...]:
-        return (cls(IsTree(4)),)

@@ -21,7 +21,6 @@ from limen.constructions._weights import identity
 from limen.constructions.is_tree_by_recurrence import IsTreeByRecurrence
 from limen.core.columns import Columns
 from limen.core.weights import Weights
-from limen.tasks.is_tree import IsTree
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,3 @@ class IsTreeByRetrieval(IsTreeByRecurrence):
 
     def _lost(self) -> arb:
         return arb(0)
-
-    @classmethod
-    def examples(cls) -> tuple[IsTreeByRetrieval, ...]:
-        return (cls(IsTree(4)),)

@@ -40,6 +40,7 @@ class IsTreeBySoftmax(Programmed):
     """A written token in binary: whether 0 was seen, then v."""
 
     task: IsTree = IsTree()
+    small = (IsTree(4),)
 
     @property
     def steps(self) -> int:
@@ -142,7 +143,3 @@ class IsTreeBySoftmax(Programmed):
         bit = settled(settled(5 * (term + r.sums(5)), 1, r), 1, r)
         digit = 2 * bit + r.u
         return certified(2 * (1 - digit) - 2 * D * (1 + digit) * (r.u + r.sums(D)))
-
-    @classmethod
-    def examples(cls) -> tuple[IsTreeBySoftmax, ...]:
-        return (cls(IsTree(4)),)

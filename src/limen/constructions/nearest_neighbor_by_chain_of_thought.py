@@ -30,6 +30,7 @@ class NearestNeighborByChainOfThought(OneThought):
     """Points and labels in pairs."""
 
     task: NearestNeighbor = NearestNeighbor()
+    small = NearestNeighbor(1, 2, 1), NearestNeighbor(2, 2, 1), NearestNeighbor(1, 2, 2)
 
     @property
     def b(self) -> int:
@@ -62,7 +63,3 @@ class NearestNeighborByChainOfThought(OneThought):
         thought = digits_margin(arb(1) - min(nearest.one, 1 - nearest.zero, key=lower) + 2 * r.u, P, r)
         then = blur(stray(n - 1, 2 * C, noise(C, P + 1, arb(0), r)), n, r)
         return certified(min(thought, digits_margin(2 * then, P, r), key=lower))
-
-    @classmethod
-    def examples(cls) -> tuple[NearestNeighborByChainOfThought, ...]:
-        return cls(NearestNeighbor(1, 2, 1)), cls(NearestNeighbor(2, 2, 1)), cls(NearestNeighbor(1, 2, 2))

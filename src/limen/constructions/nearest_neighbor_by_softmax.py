@@ -41,6 +41,7 @@ class NearestNeighborBySoftmax(Programmed):
     """Two layers of one head; ties go to the leftmost, or with `apart` there are none."""
 
     task: NearestNeighbor = NearestNeighbor()
+    small = tuple(NearestNeighbor(*size) for size in ((1, 2, 1), (2, 2, 1), (1, 2, 3), (1, 3, 1)))
     _: KW_ONLY
     apart: bool = False
 
@@ -111,7 +112,3 @@ class NearestNeighborBySoftmax(Programmed):
 
     def hints(self) -> dict[str, Any] | None:
         return None if self.apart else super().hints()
-
-    @classmethod
-    def examples(cls) -> tuple[NearestNeighborBySoftmax, ...]:
-        return tuple(cls(NearestNeighbor(*size)) for size in ((1, 2, 1), (2, 2, 1), (1, 2, 3), (1, 3, 1)))

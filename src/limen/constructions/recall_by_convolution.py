@@ -33,6 +33,7 @@ class RecallByConvolution(Recalled):
     """All sizes of the block are those of the architecture: its norm is over all channels."""
 
     task: Recall = Recall()
+    small = Recall(1, 2), Recall(2, 7), (Recall(2, 5, q=2), {"c": 4})
     _: KW_ONLY
     h: int = 2
     d: int = 4
@@ -60,7 +61,3 @@ class RecallByConvolution(Recalled):
     def told(self, r: Roundoff) -> arb:
         """Digits are told exactly in formats of up to 24 bits; else within 2^-40."""
         return arb(0) if r.u > arb(2) ** -30 else arb(2) ** -38
-
-    @classmethod
-    def examples(cls) -> tuple[RecallByConvolution, ...]:
-        return cls(Recall(1, 2)), cls(Recall(2, 7)), cls(Recall(2, 5, q=2), c=4)

@@ -34,6 +34,7 @@ class RecallBySlots(Recalled):
     """`r` coordinates a head."""
 
     task: Recall = Recall()
+    small = (Recall(1, 2), {"r": 1}), (Recall(2, 7), {"r": 1}), (Recall(2, 5, q=2), {"r": 2})
     _: KW_ONLY
     r: int = 4
 
@@ -59,7 +60,3 @@ class RecallBySlots(Recalled):
             lambda w, at: self.slots.write(w, at, "key", "value"),
             {"before": self.b},
         )
-
-    @classmethod
-    def examples(cls) -> tuple[RecallBySlots, ...]:
-        return cls(Recall(1, 2), r=1), cls(Recall(2, 7), r=1), cls(Recall(2, 5, q=2), r=2)

@@ -36,6 +36,7 @@ class RecallBySoftmax(Programmed):
     """A previous-token head, then a retrieval head."""
 
     task: Recall = Recall()
+    small = Recall(1, 2), Recall(1, 9), Recall(2, 7), Recall(2, 5, q=2)
 
     @property
     def position(self) -> BinaryWords:
@@ -78,7 +79,3 @@ class RecallBySoftmax(Programmed):
         fetched = rounded(blur(stray(n - 1, 2 * C, noise(C, D, arb(0), r)), n, r), r)
         off = stray(n - 1, 2 * C, noise(C, b + 1, fetched, r))
         return certified(digits_margin(blur(off, n, r), b, r))
-
-    @classmethod
-    def examples(cls) -> tuple[RecallBySoftmax, ...]:
-        return cls(Recall(1, 2)), cls(Recall(1, 9)), cls(Recall(2, 7)), cls(Recall(2, 5, q=2))

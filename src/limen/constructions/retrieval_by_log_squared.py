@@ -35,6 +35,7 @@ class RetrievalByLogSquared(Programmed):
     """One layer, one head."""
 
     task: Retrieval = Retrieval(4, 2, 2)
+    small = Retrieval(4, 2, 2), Retrieval(4, 3, 2), Retrieval(5, 3, 1)
 
     def __post_init__(self) -> None:
         if self.task.absent:
@@ -67,7 +68,3 @@ class RetrievalByLogSquared(Programmed):
         noise = D * gap * ((1 + r.u) ** 5 * (1 + r.sums(2 * D)) - 1)
         off = (n - 1) * (2 * noise - gap).exp() + stray(1, 0, noise) * (-D * gap).exp()
         return certified(digits_margin(blur(off, n + 1, r), bits_for(self.task.answers), r))
-
-    @classmethod
-    def examples(cls) -> tuple[RetrievalByLogSquared, ...]:
-        return cls(Retrieval(4, 2, 2)), cls(Retrieval(4, 3, 2)), cls(Retrieval(5, 3, 1))

@@ -29,6 +29,7 @@ class SparseAverageByHybrid(Fetched):
     """The state is a number from 0 to q."""
 
     task: SparseAverage = SparseAverage()
+    small = tuple(SparseAverage(*size) for size in ((1, 1), (2, 1), (3, 3), (5, 2), (4, 4)))
 
     @property
     def program(self) -> Program:
@@ -52,10 +53,6 @@ class SparseAverageByHybrid(Fetched):
             return None
         error = self.fetching(r)
         return certified(1 - 2 * q * (q + 1) * (error + 4 * r.u)) if error > 0 else 1.0
-
-    @classmethod
-    def examples(cls) -> tuple[SparseAverageByHybrid, ...]:
-        return tuple(cls(SparseAverage(*size)) for size in ((1, 1), (2, 1), (3, 3), (5, 2), (4, 4)))
 
 
 def _add(w: Weights, at: Columns) -> None:

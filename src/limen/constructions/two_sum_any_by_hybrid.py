@@ -33,6 +33,7 @@ class TwoSumAnyByHybrid(Partnered):
     """Four heads, then a recurrence whose state is 0 or 1."""
 
     task: TwoSumAny = TwoSumAny()
+    small = tuple(TwoSumAny(n, M) for n, M in ((4, 7), (5, 6), (2, 3), (3, 16), (8, 3)))
 
     @property
     def high(self) -> int:
@@ -58,10 +59,6 @@ class TwoSumAnyByHybrid(Partnered):
         first: list[list[Any]] = [[0, 0, head, "later", "exists", "first", "later"] for head in (0, 2)]
         alone = [[0, 0, head, "first", "one", "first"] for head in range(4)]
         return {"looks": later + first + alone, "cells": {"found": [0]}}
-
-    @classmethod
-    def examples(cls) -> tuple[TwoSumAnyByHybrid, ...]:
-        return tuple(cls(TwoSumAny(n, M)) for n, M in ((4, 7), (5, 6), (2, 3), (3, 16), (8, 3)))
 
 
 def _watch(w: Weights, at: Columns) -> None:

@@ -47,6 +47,7 @@ class TwoSumByBlockSparse(Programmed):
     """The answer is 1 if some head found a partner."""
 
     task: TwoSum = TwoSum()
+    small = tuple((TwoSum(n, M), {"B": B}) for n, M, B in ((4, 7, 2), (4, 6, 4), (3, 5, 3), (4, 4, 2)))
     _: KW_ONLY
     B: int = 2
     opened: int = 1  # blocks that are selected, and not looked at
@@ -104,10 +105,6 @@ class TwoSumByBlockSparse(Programmed):
         unit = 4 * (value + 2 * (M + 1) * (2 * r.u + r.sums(3)))
         answer = B * (unit + 4 * r.sums(3 * B)) + 2 * r.u * (B + 1)
         return certified(1 - 2 * answer - 8 * r.u)
-
-    @classmethod
-    def examples(cls) -> tuple[TwoSumByBlockSparse, ...]:
-        return tuple(cls(TwoSum(n, M), B=B) for n, M, B in ((4, 7, 2), (4, 6, 4), (3, 5, 3), (4, 4, 2)))
 
 
 def _whole_blocks(w: Weights, at: Columns) -> None:

@@ -37,6 +37,7 @@ class TwoSumByTrigonometry(Programmed):
     """One layer, one head, key size 3, value size 1."""
 
     task: TwoSum = TwoSum()
+    small = tuple(TwoSum(n, M) for n, M in ((4, 7), (3, 6), (1, 3), (4, 4), (2, 25)))
 
     @property
     def c(self) -> int:
@@ -88,7 +89,3 @@ class TwoSumByTrigonometry(Programmed):
         partner = retrieved(step + n * (-2 * self.c * (half_δ - token)).exp(), n + 1, r)
         none = retrieved(n * step, n + 1, r)
         return certified(decided(partner.one, none.zero, r))
-
-    @classmethod
-    def examples(cls) -> tuple[TwoSumByTrigonometry, ...]:
-        return tuple(cls(TwoSum(n, M)) for n, M in ((4, 7), (3, 6), (1, 3), (4, 4), (2, 25)))
