@@ -11,35 +11,12 @@ A decision is a number x that is near 0 or near 1: the logits are ±(x - 1/2).
 
 from __future__ import annotations
 
-from typing import Literal
-
 from flint import arb
 
 from limen.constructions._margins import Roundoff, lower
 from limen.constructions._program import Logits, Match, Piece
-from limen.constructions._weights import binary, binary_tables, digits, fill_tables, identity
-from limen.core.arrays import np
-from limen.core.weights import Array, Weights
-from limen.model.embedding import Code
-from limen.model.model import Frame
-
-
-def word(of: Literal["token", "place"], bits: int, column: int) -> tuple[Code, ...]:
-    """Codes that write T(value) into 2·bits columns."""
-    return binary(of, 1, bits, column) + binary(of, 1, bits, column + bits, table="nots")
-
-
-def word_tables(bits: int) -> tuple[tuple[str, int, int], ...]:
-    """The tables that `word` uses."""
-    return binary_tables(bits) + binary_tables(bits, table="nots")
-
-
-def fill_words(w: Weights, frame: Frame) -> None:
-    """Writes digits into all tables named bits1 … bits8, their complements into nots1 … nots8."""
-    fill_tables(w, frame)
-    for name in frame.embedding.shapes(frame.width):
-        if name.startswith("nots"):
-            w[f"embedding.{name}"] = 1 - digits(int(name.removeprefix("nots")))
+from limen.constructions._weights import identity
+from limen.core.weights import Array
 
 
 def oppose(w: Array, rows: slice, columns: slice, scale: float | int) -> None:
@@ -59,13 +36,6 @@ def verdict(part: str, high: int) -> Logits:
     """The answer is `high` if the part is near 1, the other one if it is near 0: logits ±(x - 1/2)."""
     row = (-1.0, 1.0) if high else (1.0, -1.0)
     return Logits({part: row}, [-x / 2 for x in row])
-
-
-def decide(w: Weights, column: slice, high: int) -> None:
-    """Reads the answer off a column: `high` if it is near 1, the other answer if near 0."""
-    signs = np.array([-1.0, 1.0] if high else [1.0, -1.0])
-    w["readout.U"][column] = signs
-    w["readout.u"][:] = -signs / 2
 
 
 def decided(high: arb, low: arb, r: Roundoff) -> arb:
