@@ -4,13 +4,13 @@ import time
 
 import torch
 
-from limen.adversary.decomposition import Decomposition
-from limen.checks.collision import check_collision
+from limen.adversary.strategies.decomposition import Decomposition
 from limen.core.architecture import Architecture
 from limen.model.embedding import Table
 from limen.model.model import Frame
 from limen.model.target import Target
 from limen.tasks.composition import Composition
+from limen.witness.collision import check_collision
 
 LAYERS = {"L": "linear(h=1,d=1,phi=relu)", "F": "softmax(h=1,d=1,d_k=2)"}
 CASES = [

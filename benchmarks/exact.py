@@ -14,8 +14,8 @@ from itertools import product
 import numpy as np
 import torch
 
-from limen.adversary.exact import worst
-from limen.adversary.exact.repair import repair
+from limen.adversary.strategies.exact import worst
+from limen.adversary.strategies.exact.repair import repair
 from limen.core.architecture import Architecture
 from limen.core.task import Task, Tokens
 from limen.model.embedding import Table

@@ -24,19 +24,19 @@ import numpy as np
 import torch
 from exact import brute, frame, trained
 
-from limen.adversary._exchanges import Exchanges, exchanges
-from limen.adversary.block_lattice import BlockLattice, brought
-from limen.adversary.coordinates import Coordinates
-from limen.adversary.exact import ExactWorst, worst
-from limen.adversary.jumps import Jumps
-from limen.adversary.lattice import Lattice, contributions
-from limen.adversary.low_entropy import LowEntropy
-from limen.adversary.near_misses import NearMisses
-from limen.adversary.needle import Needle
-from limen.adversary.neighbourhood import Neighbourhood
-from limen.adversary.parallel_jumps import ParallelJumps
-from limen.adversary.random_texts import RandomTexts
-from limen.attacks.baseline import upper_95
+from limen.adversary.baseline import upper_95
+from limen.adversary.strategies._exchanges import Exchanges, exchanges
+from limen.adversary.strategies.block_lattice import BlockLattice, brought
+from limen.adversary.strategies.coordinates import Coordinates
+from limen.adversary.strategies.exact import ExactWorst, worst
+from limen.adversary.strategies.jumps import Jumps
+from limen.adversary.strategies.lattice import Lattice, contributions
+from limen.adversary.strategies.low_entropy import LowEntropy
+from limen.adversary.strategies.near_misses import NearMisses
+from limen.adversary.strategies.needle import Needle
+from limen.adversary.strategies.neighbourhood import Neighbourhood
+from limen.adversary.strategies.parallel_jumps import ParallelJumps
+from limen.adversary.strategies.random_texts import RandomTexts
 from limen.core.architecture import Architecture
 from limen.core.numbers import Precision
 from limen.core.strategy import Strategy

@@ -20,8 +20,8 @@ from limen.model.exhaustive import count
 from limen.model.files import written
 from limen.model.model import Model
 from limen.model.run import batch_size, inputs, run
+from limen_check.can.weights import margin
 from limen_check.files import Refused
-from limen_check.weights import margin
 
 LARGE = (
     ("eva(n=2^20)", "softmax"),

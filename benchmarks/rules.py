@@ -12,9 +12,9 @@ from importlib.util import find_spec
 
 import torch
 
-from limen.recurrence.compiled import compiled_loops
-from limen.recurrence.loops import PLAIN
-from limen.recurrence.rule import Tokens
+from limen.mixers.recurrence.compiled import compiled_loops
+from limen.mixers.recurrence.loops import PLAIN
+from limen.mixers.recurrence.rule import Tokens
 
 warnings.filterwarnings("ignore")
 H, D, TOKENS = 4, 32, 2048

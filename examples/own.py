@@ -17,11 +17,11 @@ import torch
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.errors import BadInput
 from limen.core.mixer import Streaming
 from limen.core.numbers import Float, Precision
 from limen.core.task import Answers, Task, Tokens, balanced
 from limen.core.weights import Weights
+from limen.errors import BadInput
 from limen.model.embedding import Table
 from limen.model.model import Frame
 

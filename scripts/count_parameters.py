@@ -17,7 +17,7 @@ import transformers
 from read_configs import theirs
 from tiny_models import model_of, weights_of_words
 
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 from limen.hf import decoder, read
 from limen.hf.fields import Fields
 from limen.hf.parameters import NotCounted, parameters

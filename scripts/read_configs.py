@@ -22,7 +22,7 @@ from transformers.activations import ACT2FN
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from limen.audits import Request, audit
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 from limen.hf import decoder, defaults
 from limen.hf.stack import LastTokens, Stack
 

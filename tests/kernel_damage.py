@@ -14,8 +14,8 @@ from limen.model.model import Model
 from limen.model.run import batch_size, inputs, run
 from limen.tasks.turing import Turing
 from limen_check import files
+from limen_check.can.weights import margin
 from limen_check.files import Malformed, Refused, Weight
-from limen_check.weights import margin
 
 FORMATS = ("float64", "float32", "bfloat16")
 

@@ -6,7 +6,7 @@ import pytest
 from attack.kinds import ATTACKS, split
 from attack.watch import Attack, Untrue, run
 
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 
 SHORT = dict(split(3000))
 

@@ -14,11 +14,11 @@ from test_cli import LIMEN, limen
 
 from limen.audits import Request, architecture_of, audit, load
 from limen.core.architecture import Architecture
-from limen.core.errors import BadInput
 from limen.core.quantities import in_bytes
 from limen.core.verdict import Answer
-from limen.decisions import decide
-from limen.families import FAMILIES
+from limen.decisions.decide import decide
+from limen.decisions.families import FAMILIES
+from limen.errors import BadInput
 from limen.render.audit import lines_of
 from limen.render.card import card_ready
 

@@ -10,7 +10,7 @@ from test_cli import limen
 
 from limen.audits import Audit, Request, audit, load
 from limen.audits.report import letter
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 from limen.hf.engines import engines
 
 MISTRAL = {"model_type": "mistral", "num_hidden_layers": 4, "sliding_window": 4096}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from limen.audits import Request, audit
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 from limen.hf.stack import Use
 
 GIB = 2**30

@@ -8,7 +8,7 @@ import pytest
 from test_cli import limen
 
 from limen.audits import Request, audit
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 from limen.hf import read
 from limen.hf.engines import Asked, engine, engines
 from limen.hf.fields import defaults

@@ -10,7 +10,7 @@ from speed import loops
 from test_cli import limen
 
 from limen.audits import Request, audit, load
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 
 QWEN35 = {  # as llama.cpp's converter writes Qwen3.5-35B-A3B, but for its words
     "general.architecture": "qwen35moe",

@@ -13,7 +13,7 @@ from tiny_models import F, L, cached_bytes, default_bytes, model_of, tiny, weigh
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from limen.audits.report import letter
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 from limen.hf import read, reader_of
 from limen.hf.engines import Asked, engine
 from limen.hf.fields import Fields, defaults

@@ -9,7 +9,7 @@ from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.core.verdict import Answer
-from limen.decisions import decide
+from limen.decisions.decide import decide
 from limen.model import exhaustive
 from limen.theorems import Case, Sides
 from limen.theorems.block_cut import BlockCut
@@ -17,7 +17,7 @@ from limen.theorems.block_cut.inequality import WholeBlocks, inequality, rows
 from limen.theorems.block_labels import BlockLabels
 from limen.theorems.block_labels.inequality import cosines
 from limen.theorems.block_labels.inequality import inequality as labels
-from limen_check import bound
+from limen_check.cannot import bound
 from limen_check.files import Refused
 
 SMALL = [

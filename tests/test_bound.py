@@ -16,8 +16,8 @@ from limen.bounds import matrix
 from limen.bounds.bound import bound, bound_of, counts, fitted
 from limen.bounds.stranger import Function, ask
 from limen.core.catalogue import ids, lookup
-from limen.core.errors import BadInput
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.render.bound import lines_of
 
 FUNCTIONS = """

@@ -17,13 +17,13 @@ import pytest
 from best_guesses import Planted, beside, by_a_machine, classes_of_two, hinted, told
 from unchecked import types_unchecked  # noqa: F401
 
-from limen.capacities import _rates
+from limen.commands.demo.sparse import _rates
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.kernel import Accepted, accept
 from limen.core.task import Task, Tokens
 from limen.core.theorem import Ceiling, Theorem
-from limen.decisions import theorems
+from limen.decisions.decide import theorems
 from limen.model import exhaustive
 from limen.theorems import Case, stated
 from limen.theorems.block_messages.inequality import SparseLayers, _average

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 import torch
 
-from limen.checks.reader import checked
+from limen.commands.check import checked
 from limen.core.certificate import Collision, Run, Witness, WrongAnswer, encode
 from limen.core.construction import construct
-from limen.core.errors import BadInput
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.model.files import digest, save
 from limen.model.model import Model
 from limen.solutions import Attempt, saved

@@ -10,20 +10,20 @@ from one_layer_models import trained_model
 from test_cli import limen
 
 import limen_check
-from limen.adversary.exact import worst
-from limen.checks import transcript as said_again
-from limen.checks.transcript import check_transcript
+from limen.adversary.strategies.exact import worst
 from limen.conversation.transcript import transcript
 from limen.core.architecture import Architecture
 from limen.core.certificate import Transcript, encode
-from limen.core.errors import BadInput
 from limen.core.protocol import shares
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.model.embedding import Table
 from limen.model.files import digest, model_files, save
 from limen.model.model import Frame, Model
+from limen.witness import transcript as said_again
+from limen.witness.transcript import check_transcript
 from limen_check import Malformed, files
-from limen_check import worst as kernel
+from limen_check.everywhere import worst as kernel
 
 LEAF = [[0]]
 

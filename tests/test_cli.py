@@ -14,11 +14,11 @@ import pytest
 
 from limen import __version__
 from limen.cli import app, main
+from limen.commands.glances import Key, keys_of, kind_of, show_entry
 from limen.core.architecture import Architecture
 from limen.core.catalogue import KINDS, ids
-from limen.core.errors import BadInput
 from limen.core.task import Task
-from limen.glances import Key, keys_of, kind_of, show_entry
+from limen.errors import BadInput
 from limen.render.show import entry_lines
 
 ROOT = Path(__file__).parents[1]
@@ -84,7 +84,7 @@ for mixer in {mixers}:
 
 
 def test_the_light_part_and_the_sizes_of_mixers_load_no_torch() -> None:
-    modules = ["limen.cli", "limen.glances", *(f"limen.tasks.{t}" for t in ids("tasks"))]
+    modules = ["limen.cli", "limen.commands.glances", *(f"limen.tasks.{t}" for t in ids("tasks"))]
     code = LIGHT.format(modules=modules, mixers=ids("mixers"))
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")

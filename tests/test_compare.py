@@ -9,10 +9,10 @@ from test_cli import limen as run
 
 import limen
 from limen.audits import Request, audit, load
-from limen.comparisons import compare
-from limen.core.errors import BadInput
+from limen.commands.compare import compare
 from limen.core.quantities import plural
 from limen.core.verdict import Answer
+from limen.errors import BadInput
 from limen.render.compare import lines_of
 
 CONFIG = Path(__file__).parents[1] / "examples/configs/qwen3_next_80b.json"

@@ -21,11 +21,11 @@ from limen.laws.mixer import (
     they_agree_at_any_length_and_under_any_batch_axes,
 )
 from limen.mixers.gated_delta import GatedDelta
-from limen.recurrence import build
-from limen.recurrence import compiled as module
-from limen.recurrence.compiled import compiled_loops
-from limen.recurrence.loops import PLAIN, Looped, running_by
-from limen.recurrence.rule import Tokens
+from limen.mixers.recurrence import build
+from limen.mixers.recurrence import compiled as module
+from limen.mixers.recurrence.compiled import compiled_loops
+from limen.mixers.recurrence.loops import PLAIN, Looped, running_by
+from limen.mixers.recurrence.rule import Tokens
 
 LOOPED = [
     m for name in ids("mixers") for m in lookup("mixers", name, Mixer).examples() if isinstance(m, Looped)

@@ -5,18 +5,18 @@ from itertools import product
 import numpy as np
 import pytest
 
-from limen import depths
 from limen.constructions.composition_by_encoder import CompositionByEncoder
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.core.architecture import Architecture
 from limen.core.construction import Construction
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.verdict import Answer
-from limen.decisions import decide
+from limen.decisions import depths
+from limen.decisions.decide import decide
+from limen.decisions.placement import offer
+from limen.errors import BadInput
 from limen.model.model import Model
 from limen.model.run import batch_size, inputs, run
-from limen.placement import offer
 from limen.tasks.composition import Composition
 
 F32 = Precision.parse("float32")

@@ -9,9 +9,9 @@ from limen.core.architecture import Architecture, Layer
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound
 from limen.core.construction import Construction
-from limen.core.errors import BadInput
 from limen.core.task import Task
-from limen.decisions import theorems
+from limen.decisions.decide import theorems
+from limen.errors import BadInput
 
 GROWTH = (1, 2, 3, 5, 8, 16, 37, 64, 256, 1000, 4096, 2**14, 2**20)
 

@@ -14,10 +14,10 @@ from limen.constructions.dyck_by_encoder import DyckByEncoder
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids
 from limen.core.certificate import Bound, Fits, Machine
-from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
-from limen.decisions import decide
+from limen.decisions.decide import decide
+from limen.errors import BadInput
 
 SMALL = "(h=1,d=4,p=8)"
 THEOREMS = """streaming_state log_linear_state one_layer_cut separate_tokens block_messages token_index

@@ -10,8 +10,7 @@ import pytest
 import torch
 from test_cli import limen
 
-from limen.adversary.decomposition import Decomposition
-from limen.checks.collision import check_collision
+from limen.adversary.strategies.decomposition import Decomposition
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.core.architecture import Architecture
 from limen.core.task import Task
@@ -19,6 +18,7 @@ from limen.model.embedding import Table
 from limen.model.model import Frame, Model
 from limen.model.target import Target
 from limen.tasks.composition import Composition
+from limen.witness.collision import check_collision
 
 LAYERS = {"L": "linear(h=1,d=1,phi=relu)", "F": "softmax(h=1,d=1,d_k=2)"}
 

@@ -21,22 +21,22 @@ from judged import refused
 from speed import loads_torch, seconds
 
 import limen
+from limen.commands.stacks import stack_of
+from limen.coq.writers._composition_stages import plan_of
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.graph import Component, Graph
 from limen.core.quantities import PRACTICAL
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
-from limen.decisions import ruled_out
-from limen.depths import INSERTED, LOSS, MOVED
-from limen.depths import depth as depth_of
+from limen.decisions.decide import ruled_out
+from limen.decisions.depths import INSERTED, LOSS, MOVED
+from limen.decisions.depths import depth as depth_of
 from limen.render.depth import lines_of
-from limen.stacks import stack_of
 from limen.tasks.composition import Composition
 from limen.theorems import Case, Sides, stated
 from limen.theorems.composition_depth import CompositionDepth, explicit, smallest
 from limen.theorems.composition_depth import search_stages as _hops
-from limen.theorems.composition_depth.coq_stages import plan_of
 from limen.theorems.composition_depth.inequality import ROUTES, Chain, Levels, bits_by_level
 from limen.theorems.composition_depth.stages import Wires, by_stages
 

@@ -19,20 +19,21 @@ from limen.core.architecture import Architecture, Part
 from limen.core.catalogue import ids
 from limen.core.certificate import Bound, Fits, decode
 from limen.core.construction import construct
-from limen.core.errors import BadInput
 from limen.core.mixer import Mixer, State, Streaming
+from limen.core.tally import LEVELS, ONE, SEEN, Tally, blocks, finished, latest, opened, own
 from limen.core.task import Task
 from limen.core.verdict import Answer
-from limen.decisions import decide
+from limen.decisions.decide import decide
+from limen.decisions.families import FAMILIES
+from limen.decisions.placement import Offer, files_of
 from limen.designs import Wish, design
 from limen.designs.candidates import candidates, full_layers, letter, thin_layers
-from limen.designs.cost import Cost, cache_bits, cost, mixing, projections
+from limen.designs.cost import Cost, cache_bits, cost, projections
 from limen.designs.neighbours import neighbours
 from limen.designs.search import FrontRow, Judged, Killed, fates, judge, with_row
-from limen.designs.tally import LEVELS, ONE, SEEN, Tally, blocks, finished, latest, opened, own
 from limen.designs.verdicts import Standing, hoped
 from limen.designs.wish import sized
-from limen.families import FAMILIES
+from limen.errors import BadInput
 from limen.mixers._cache import Cache
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.gated_delta import GatedDelta
@@ -42,7 +43,6 @@ from limen.mixers.mamba2 import Mamba2
 from limen.mixers.softmax import Softmax
 from limen.mixers.top_k import TopK
 from limen.mixers.window import Window
-from limen.placement import Offer, files_of
 
 WIDTH = 12
 DENSE = [Softmax, Window, Linear, GatedDelta, Mamba2]  # what `step` multiplies is what it needs
@@ -76,7 +76,7 @@ def after(mixer: Mixer, t: int) -> tuple[dict[str, torch.Tensor], State]:
 
 
 def flops(mixer: Mixer, t: int) -> int:
-    return projections(mixer, WIDTH) + sum(factor * tally.at(t) for factor, tally in mixing(mixer))
+    return projections(mixer, WIDTH) + sum(factor * tally.at(t) for factor, tally in mixer.mixing())
 
 
 @pytest.mark.parametrize("t", [1, 2, 9, 16, 23])

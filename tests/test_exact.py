@@ -16,8 +16,8 @@ from one_layer_models import (
     trained_model,
 )
 
-from limen.adversary.exact import ExactWorst, Worst, heads, uncovered, worst
-from limen.adversary.exact.repair import repair
+from limen.adversary.strategies.exact import ExactWorst, Worst, heads, uncovered, worst
+from limen.adversary.strategies.exact.repair import repair
 from limen.core.architecture import Architecture
 from limen.core.certificate import WrongAnswer
 from limen.core.construction import construct

@@ -13,10 +13,10 @@ from test_cli import limen
 
 from limen.core.architecture import Architecture, Layer
 from limen.core.catalogue import ids
-from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome
 from limen.core.task import Task
 from limen.core.verdict import Answer
+from limen.errors import BadInput
 from limen.experiments import mechanisms
 from limen.render.experiments import page
 from limen.render.plots import section_chart

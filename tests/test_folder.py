@@ -12,8 +12,8 @@ import pytest
 
 from limen.cli import app
 from limen.core.certificate import encode
-from limen.core.errors import BadInput
-from limen.core.folder import ready_file, ready_folder, write_folder, write_whole
+from limen.errors import BadInput
+from limen.files.folder import ready_file, ready_folder, write_folder, write_whole
 
 OLD = {"report.json": b'{"schema": "limen/table/1"}', "certificates/a/certificate.json": b"old"}
 WORK = (
@@ -21,7 +21,7 @@ WORK = (
     "limen.tables.build.build",
     "limen.decisions.decide",
     "limen.conversation.play.play",
-    "limen.decompositions.model_of",
+    "limen.adversary.decompose.model_of",
     "limen.designs.design",
     "limen.audits.audit",
 )
@@ -38,7 +38,7 @@ FILES = (
 WRITER = """
 import sys, time
 from pathlib import Path
-from limen.core import folder
+from limen.files import folder
 def slow(files):
     for name in files:
         print(name, flush=True)

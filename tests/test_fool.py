@@ -13,27 +13,27 @@ import torch
 from test_cli import limen
 
 from limen import api
-from limen.adversary.block_lattice import BlockLattice
-from limen.adversary.coordinates import Coordinates
-from limen.adversary.duplicates import Duplicates
-from limen.adversary.exact import ExactSearch, ExactWorst
-from limen.adversary.jumps import Jumps
-from limen.adversary.lattice import Lattice, contributions, stretch
-from limen.adversary.low_entropy import LowEntropy
-from limen.adversary.needle import Needle
-from limen.adversary.neighbourhood import Neighbourhood
-from limen.adversary.parallel_jumps import ParallelJumps
-from limen.adversary.random_texts import RandomTexts
-from limen.attacks import fool, report
-from limen.attacks.shrink import shrunk
-from limen.checks.reader import checked
+from limen.adversary.schedule import fool, report
+from limen.adversary.shrink import shrunk
+from limen.adversary.strategies.block_lattice import BlockLattice
+from limen.adversary.strategies.coordinates import Coordinates
+from limen.adversary.strategies.duplicates import Duplicates
+from limen.adversary.strategies.exact import ExactSearch, ExactWorst
+from limen.adversary.strategies.jumps import Jumps
+from limen.adversary.strategies.lattice import Lattice, contributions, stretch
+from limen.adversary.strategies.low_entropy import LowEntropy
+from limen.adversary.strategies.needle import Needle
+from limen.adversary.strategies.neighbourhood import Neighbourhood
+from limen.adversary.strategies.parallel_jumps import ParallelJumps
+from limen.adversary.strategies.random_texts import RandomTexts
+from limen.commands.check import checked
 from limen.core.architecture import Architecture
 from limen.core.certificate import StateCollision, WrongAnswer, encode
 from limen.core.construction import construct
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.strategy import Access, Found, Strategy
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.mixers.log_linear import LogLinear
 from limen.model.embedding import Table
 from limen.model.files import digest, load, save

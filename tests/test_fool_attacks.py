@@ -8,7 +8,7 @@ import pytest
 import torch
 from one_layer_models import random_model
 
-from limen.checks.reader import all_checked, checked
+from limen.commands.check import all_checked, checked
 from limen.core.certificate import SCHEMA
 from limen.core.task import Task
 from limen.model.files import digest, save

@@ -13,20 +13,20 @@ from test_cli import limen
 from test_fool import net, random_model
 
 from limen import api
-from limen.adversary.coordinates import Coordinates
-from limen.adversary.duplicates import Duplicates
-from limen.adversary.jumps import Jumps
-from limen.adversary.low_entropy import LowEntropy
-from limen.adversary.needle import Needle
-from limen.adversary.neighbourhood import Neighbourhood
-from limen.adversary.random_texts import RandomTexts
-from limen.attacks import Fooled
-from limen.attacks.resume import keep
-from limen.checks.reader import checked
+from limen.adversary.resume import keep
+from limen.adversary.schedule import Fooled
+from limen.adversary.strategies.coordinates import Coordinates
+from limen.adversary.strategies.duplicates import Duplicates
+from limen.adversary.strategies.jumps import Jumps
+from limen.adversary.strategies.low_entropy import LowEntropy
+from limen.adversary.strategies.needle import Needle
+from limen.adversary.strategies.neighbourhood import Neighbourhood
+from limen.adversary.strategies.random_texts import RandomTexts
 from limen.cli import _checking
+from limen.commands.check import checked
 from limen.core.catalogue import ids, lookup
-from limen.core.errors import BadInput
 from limen.core.task import Task, Tokens
+from limen.errors import BadInput
 from limen.model.sampler import Sampler
 from limen.model.target import Target
 from limen.render.fool import fool_picture, lines_of

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from limen.adversary._exchanges import Exchanges, Tabled, exchanges
-from limen.adversary.exact.layer import heads_on
-from limen.attacks.looks import looks
+from limen.adversary.looks import looks
+from limen.adversary.strategies._exchanges import Exchanges, Tabled, exchanges
+from limen.adversary.strategies.exact.layer import heads_on
 from limen.core.architecture import Architecture
 from limen.core.numbers import Precision
 from limen.core.task import Task

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 import torch
 
-from limen.adversary.needle import Needle
-from limen.adversary.neighbourhood import Neighbourhood
-from limen.attacks.shrink import neighbour
-from limen.checks.fooled import check_wrong_answer
-from limen.checks.reader import checked
+from limen.adversary.shrink import neighbour
+from limen.adversary.strategies.needle import Needle
+from limen.adversary.strategies.neighbourhood import Neighbourhood
+from limen.commands.check import checked
 from limen.core.architecture import Architecture
 from limen.core.certificate import SameAnswer, StateCollision, WrongAnswer, encode
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.strategy import Found
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.model.embedding import Table
 from limen.model.files import load, save
 from limen.model.model import Frame, Model
 from limen.model.target import Target
+from limen.witness.fooled import check_wrong_answer
 
 MODELS = Path(__file__).parents[1] / "benchmarks/models"
 EVA = Task.parse("eva(n=16)")

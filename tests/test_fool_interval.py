@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from limen.adversary.exact.cases import Cases, cases
-from limen.adversary.interval import Box, Interval, TokenRow, least, least_mean, weights
+from limen.adversary.strategies.exact.cases import Cases, cases
+from limen.adversary.strategies.interval import Box, Interval, TokenRow, least, least_mean, weights
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.mixers.linear import Linear

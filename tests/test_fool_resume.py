@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from test_cli import LIMEN, limen
 
-from limen.adversary.exact import ExactWorst
-from limen.adversary.low_entropy import LowEntropy
-from limen.adversary.needle import Needle
-from limen.adversary.random_texts import RandomTexts
-from limen.attacks import Fooled, fool
-from limen.attacks.report import Effort
-from limen.core.errors import BadInput
+from limen.adversary.report import Effort
+from limen.adversary.schedule import Fooled, fool
+from limen.adversary.strategies.exact import ExactWorst
+from limen.adversary.strategies.low_entropy import LowEntropy
+from limen.adversary.strategies.needle import Needle
+from limen.adversary.strategies.random_texts import RandomTexts
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.model.files import load
 from limen.model.target import Target
 
@@ -40,7 +40,7 @@ def searched(kept: Path | None, killed_in: str | None = None, seed: int = 0) -> 
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("limen.attacks.fool"), "ANSWERS", SHORT)
+    monkeypatch.setattr(import_module("limen.adversary.schedule"), "ANSWERS", SHORT)
 
 
 @pytest.mark.usefixtures("short")

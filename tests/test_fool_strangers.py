@@ -16,15 +16,14 @@ from test_cli import limen
 from torch.nn.functional import dropout, one_hot
 
 from limen import api
-from limen.adversary.interval import Interval
-from limen.attacks.fool import Fooled
-from limen.attacks.resume import keep
-from limen.checks.fooled import check_same_answer, check_wrong_answer
+from limen.adversary.resume import keep
+from limen.adversary.schedule import Fooled
+from limen.adversary.strategies.interval import Interval
 from limen.core.architecture import Architecture
 from limen.core.certificate import SameAnswer, WrongAnswer
-from limen.core.errors import BadInput
 from limen.core.strategy import Access
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.model.embedding import Table
 from limen.model.exhaustive import batches
 from limen.model.files import digest, load, save
@@ -33,6 +32,7 @@ from limen.model.opening import fingerprint, opened
 from limen.model.predictor import NONE, answers_of
 from limen.model.target import Target
 from limen.render.fool import lines_of
+from limen.witness.fooled import check_same_answer, check_wrong_answer
 
 EVA = Task.parse("eva(n=3)")
 Forward = Callable[[torch.Tensor], Any]

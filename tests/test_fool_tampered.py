@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 import torch
 
-from limen.adversary.neighbourhood import Neighbourhood
-from limen.checks.collision import _same as same
-from limen.checks.reader import checked
+from limen.adversary.strategies.neighbourhood import Neighbourhood
+from limen.commands.check import checked
 from limen.core.architecture import Architecture
 from limen.core.certificate import Collision, SameAnswer, StateCollision, WrongAnswer, encode
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.model.embedding import Table
 from limen.model.files import digest, save
 from limen.model.model import Frame, Model
 from limen.model.target import Target
+from limen.witness.collision import _same as same
 
 EVA, INDEX = Task.parse("eva(n=3)"), Task.parse("index(n=12,S=16)")
 TINY = 2.0**-30  # which float32 loses beside 1

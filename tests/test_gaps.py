@@ -15,8 +15,8 @@ from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.model.files import written
 from limen_check import Refused
+from limen_check.can.fits import derived
 from limen_check.files import model as read
-from limen_check.fits import derived
 
 
 def certified(task: str, precision: str, by: str | None = None) -> Fraction:

@@ -17,18 +17,18 @@ from test_cli import LIMEN
 from limen.audits import Request as Audited
 from limen.audits import audit, load
 from limen.bounds.bound import bound
-from limen.checks.reader import checked
+from limen.commands.check import checked
+from limen.commands.glances import show_task
 from limen.conversation.play import ProtocolRequest, play
+from limen.coq.forms import forms
 from limen.core.architecture import Architecture
 from limen.core.certificate import SCHEMA, decode
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
-from limen.core.strict_json import read_object
 from limen.core.task import Task
 from limen.core.text import spell_stack
-from limen.decisions import decide
-from limen.forms import forms
-from limen.glances import show_task
+from limen.decisions.decide import decide
+from limen.errors import BadInput
+from limen.files.strict_json import read_object
 from limen.hf.fields import defaults
 from limen.model.files import load as load_model
 from limen.solutions import Attempt

@@ -22,9 +22,9 @@ from limen.model.files import load, written
 from limen.model.model import Model
 from limen.model.run import inputs, run
 from limen_check import files
+from limen_check.can.fits import check_fits
+from limen_check.can.weights import margin
 from limen_check.files import Malformed, Refused
-from limen_check.fits import check_fits
-from limen_check.weights import margin
 
 W = dict[str, Any]
 SIGN, BIT, ONE = np.array([[-1.0], [1.0]]), np.array([[0.0], [1.0]]), np.ones((1, 1))

@@ -19,9 +19,11 @@ from unchecked import types_unchecked  # noqa: F401
 
 from limen.core.construction import construct
 from limen.core.task import Task
-from limen_check import files, shares, weights
+from limen_check import files
+from limen_check.can import weights
+from limen_check.can.rules import shares
+from limen_check.can.weights import margin
 from limen_check.files import Refused
-from limen_check.weights import margin
 
 S, M = 1024, 2.0**20
 Columns = Any

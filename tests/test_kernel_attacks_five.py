@@ -14,9 +14,9 @@ from limen.core.construction import construct
 from limen.core.task import Task
 from limen.mixers.lstm import Lstm
 from limen_check import files
+from limen_check.can.fits import check_fits
+from limen_check.can.tasks import spec
 from limen_check.files import Refused
-from limen_check.fits import check_fits
-from limen_check.tasks import spec
 
 FORMATS = ("bfloat16", "float32")
 _BAD = [0, 3, 1, 2]  # kinds that cross

@@ -16,9 +16,9 @@ from unchecked import types_unchecked  # noqa: F401
 from limen.core.architecture import Architecture
 from limen.core.construction import construct
 from limen.core.task import Task
+from limen_check.can.rules.mamba import normed
+from limen_check.can.vectors import ZERO, Column, Form, Format, Vec
 from limen_check.files import Refused
-from limen_check.mamba import normed
-from limen_check.vectors import ZERO, Column, Form, Format, Vec
 
 
 def test_two_pairs_in_one_slot(tmp_path: Any) -> None:

@@ -16,11 +16,11 @@ import pytest
 from test_kernel_attacks import Forged
 from unchecked import types_unchecked  # noqa: F401
 
-from limen.averages import _keys, _query
-from limen_check.averages import averaging_error
+from limen.commands.demo.average import _keys, _query
+from limen_check.can.averages import averaging_error
+from limen_check.can.rules.pooling import evenly
+from limen_check.can.vectors import NONE, ONE, ZERO, Column, Form, Format, Vec, exp_above, power
 from limen_check.files import Refused
-from limen_check.pooling import evenly
-from limen_check.vectors import NONE, ONE, ZERO, Column, Form, Format, Vec, exp_above, power
 
 EXP = 2.0**-40  # what an exponential may err by in float64
 

@@ -198,8 +198,8 @@ def test_a_small_negative_number_of_silu_is_not_zero() -> None:
     """SiLU(-88) is -5·10^-37, a number of float32."""
     from fractions import Fraction
 
-    from limen_check.functions import silu
-    from limen_check.vectors import Format
+    from limen_check.can.functions import silu
+    from limen_check.can.vectors import Format
 
     low, high = silu(Fraction(-88), Fraction(-88), Format.named("float32"))
     assert low < Fraction(-53, 10**38) < high == 0

@@ -13,8 +13,8 @@ from test_kernel_attacks import Forged, eva
 from unchecked import types_unchecked  # noqa: F401
 
 from limen_check import files
+from limen_check.can.fits import check_fits
 from limen_check.files import Refused
-from limen_check.fits import check_fits
 
 # ---------------------------------------------------------------- finds
 

@@ -11,9 +11,9 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from limen.averages import _keys, _query, average
+from limen.commands.demo.average import _keys, _query, average
 from limen.mixers.softmax import Softmax
-from limen_check.averages import averaging_error
+from limen_check.can.averages import averaging_error
 from limen_check.files import Malformed, Refused
 
 Unit = tuple[NDArray[np.float64], NDArray[np.float64]]  # keys, and a query for each set

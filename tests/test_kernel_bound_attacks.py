@@ -16,9 +16,9 @@ from unchecked import types_unchecked  # noqa: F401
 
 import limen
 from limen.core.verdict import Answer
-from limen_check import bound as kernel
-from limen_check.bound import derived
-from limen_check.depth import Sides
+from limen_check.cannot import bound as kernel
+from limen_check.cannot.bound import derived
+from limen_check.cannot.depth import Sides
 from limen_check.files import SCHEMA, Malformed, Refused, claimed
 
 

@@ -24,10 +24,10 @@ from limen.core.architecture import Architecture
 from limen.core.bits import Count
 from limen.core.catalogue import ids
 from limen.core.certificate import Bound
-from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
-from limen.machines import machine
+from limen.decisions.by_counting import machine
+from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
 from limen.tasks.eva import Eva
 from limen.tasks.facts import chain
@@ -36,9 +36,9 @@ from limen.theorems import _cuts as one_layer
 from limen.theorems.composition_depth import search_sharp as _sharp
 from limen.theorems.composition_depth.inequality import levels_of
 from limen.theorems.composition_depth.search import free_sizes
-from limen_check import bound, logs, rows
-from limen_check.bound import derived
-from limen_check.depth import Ceiling
+from limen_check.cannot import bound, logs, rows
+from limen_check.cannot.bound import derived
+from limen_check.cannot.depth import Ceiling
 from limen_check.files import SCHEMA, Malformed, Refused, claimed
 from limen_check.text import parse_call
 
@@ -755,7 +755,7 @@ def loop():
     sum(i for i in range(10**6))
     return process_time() - start
 before = loop()
-from limen_check.bound import check_bound, check_machine
+from limen_check.cannot.bound import check_bound, check_machine
 from limen_check.files import Malformed, Refused, claimed, read_json
 for line in sys.stdin.buffer:
     start = process_time()

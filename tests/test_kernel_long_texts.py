@@ -12,10 +12,10 @@ from unchecked import types_unchecked  # noqa: F401
 
 from limen.core.construction import construct
 from limen.core.task import Task
+from limen_check.can.rules.pooling import evenly
+from limen_check.can.vectors import NONE, ONE, ZERO, Column, Form, Format, exp_above, power
+from limen_check.can.weights import margin
 from limen_check.files import Refused
-from limen_check.pooling import evenly
-from limen_check.vectors import NONE, ONE, ZERO, Column, Form, Format, exp_above, power
-from limen_check.weights import margin
 
 
 def small(t: int) -> Format:

@@ -8,7 +8,7 @@ from unchecked import types_unchecked  # noqa: F401
 from limen.core.architecture import Architecture
 from limen.core.construction import Construction, construct
 from limen.core.task import Task
-from limen_check.fits import _within
+from limen_check.can.fits import _within
 from limen_check.text import parse_stack
 
 _LATER = "softmax(h=1,d=8)"

@@ -18,12 +18,12 @@ from unchecked import types_unchecked  # noqa: F401
 from limen.constructions.dyck_by_softmax import DyckBySoftmax
 from limen.constructions.dyck_by_two_softmax import DyckByTwoSoftmax
 from limen.tasks.dyck import Dyck
+from limen_check.can.rules.steps import Followed
+from limen_check.can.rules.walk import Walk
+from limen_check.can.tasks import spec
+from limen_check.can.vectors import Format
+from limen_check.can.weights import margin
 from limen_check.files import Refused
-from limen_check.steps import Followed
-from limen_check.tasks import spec
-from limen_check.vectors import Format
-from limen_check.walk import Walk
-from limen_check.weights import margin
 
 BY = {"two": DyckByTwoSoftmax, "three": DyckBySoftmax}
 SIZES = ((2, 1, 1), (4, 2, 2), (4, 3, 1), (6, 1, 3), (6, 2, 3), (8, 1, 4))

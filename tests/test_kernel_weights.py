@@ -23,10 +23,10 @@ from unchecked import types_unchecked  # noqa: F401
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids, lookup
 from limen.core.construction import Construction, construct
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Weights, tensors
+from limen.errors import BadInput
 from limen.model.arithmetic import computing_in
 from limen.model.embedding import Codes
 from limen.model.files import written
@@ -34,10 +34,10 @@ from limen.model.model import Frame, Model
 from limen.model.readout import Binary
 from limen.model.run import inputs, run
 from limen_check import files
+from limen_check.can.fits import check_fits, check_solves
+from limen_check.can.vectors import Format
+from limen_check.can.weights import margin
 from limen_check.files import Malformed, Refused
-from limen_check.fits import check_fits, check_solves
-from limen_check.vectors import Format
-from limen_check.weights import margin
 
 FORMATS = ("float64", "float32", "bfloat16")
 # Where a residue is one that no token has, the rule for sums refuses; and it keeps one error for all counts.

@@ -19,19 +19,20 @@ from one_layer_models import CLASSES, all_inputs, margins, random_model, trained
 from safetensors.torch import save
 
 import limen_check
-from limen.adversary.exact import worst
+from limen.adversary.strategies.exact import worst
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 from limen.model.embedding import Table
 from limen.model.files import digest, model_files
 from limen.model.model import Frame, Model
 from limen.model.run import logits
-from limen_check import Checked, balls, files
-from limen_check import worst as kernel
+from limen_check import Checked, files
 from limen_check.__main__ import main
+from limen_check.everywhere import balls
+from limen_check.everywhere import worst as kernel
+from limen_check.everywhere.one_layer import read
+from limen_check.everywhere.rounding import error
 from limen_check.files import Malformed, Refused
-from limen_check.one_layer import read
-from limen_check.rounding import error
 
 TEXT = "index(n=3,S=2)"
 TASK = Task.parse(TEXT)

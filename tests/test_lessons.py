@@ -6,8 +6,8 @@ import torch
 from test_task_definitions import is_dyck
 
 from limen.core.catalogue import identifier, ids
-from limen.core.errors import BadInput
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.model.model import Frame
 from limen.tasks.dyck import Dyck
 from limen.training.lesson import NOT_DUE, Lesson, lesson_for

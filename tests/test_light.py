@@ -15,7 +15,7 @@ from test_cli import limen
 from limen.core.architecture import Architecture
 from limen.core.bits import Count
 from limen.core.task import Task
-from limen.decisions import decide
+from limen.decisions.decide import decide
 from limen.tasks.counting import Counting
 
 HEAVY = ("altair", "jaxtyping", "jinja2", "torch", "transformers", "vl_convert")
@@ -131,7 +131,7 @@ def test_deciding_loads_no_room_in_which_models_run() -> None:
     """Proofs that are run on a model stand in `refute.py` of their theorem, loaded when one is run."""
     code = (
         "import sys; from limen.core.task import Task; from limen.core.architecture import Architecture\n"
-        "from limen.decisions import decide\n"
+        "from limen.decisions.decide import decide\n"
         "decide(Task.parse('eva(n=488)'), Architecture.parse('linear(h=1,d=16,p=16)'))\n"
         "print(*{m.split('.')[1] for m in sys.modules if m.startswith('limen.')})"
     )

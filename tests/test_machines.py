@@ -12,8 +12,8 @@ from limen.core.architecture import Architecture
 from limen.core.certificate import Machine
 from limen.core.task import Task
 from limen.core.verdict import Answer
-from limen.decisions import decide
-from limen.machines import machine
+from limen.decisions.by_counting import machine
+from limen.decisions.decide import decide
 from limen.mixers.lstm import Lstm, LSTMState
 from limen.mixers.relu_rnn import ReluRnn
 
@@ -45,7 +45,7 @@ def table_of(texts: np.ndarray, answers: np.ndarray) -> list[Row]:
 
 
 def weights_of(rows: list[Row], b: int, vocab: int, width: int) -> dict[str, torch.Tensor]:
-    """One inner unit for each row, as limen.machines has it; x_t is one-hot in (t, token)."""
+    """One inner unit for each row, as limen.decisions.by_counting has it; x_t is one-hot in (t, token)."""
     digits = [[[s >> i & 1 for i in range(b)] for s in (row.old, row.new)] for row in rows]
     old, new = torch.tensor(digits).unbind(1)
     U = torch.full((width, len(rows)), -(b + 1))

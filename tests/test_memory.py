@@ -10,9 +10,9 @@ import torch
 
 from limen import cli
 from limen.core.construction import construct
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.model import memory
 from limen.model import run as running
 from limen.solutions import solve

@@ -30,7 +30,7 @@ MUTANTS = [
     (
         "values",
         "linear",
-        "recurrence.chunks",
+        "mixers.recurrence.chunks",
         "a chunk off",
         "before[-1] + added_c",
         "before[-1] * 2 + added_c",
@@ -38,27 +38,41 @@ MUTANTS = [
     (
         "gradients",
         "linear",
-        "recurrence.rule",
+        "mixers.recurrence.rule",
         "gradient cut",
         "summed(k.mT @ v)",
         "summed(k.mT @ v).detach()",
     ),
-    ("values", "gated_linear", "recurrence.rule", "gate ignored", "right.q * left.α", "right.q"),
+    ("values", "gated_linear", "mixers.recurrence.rule", "gate ignored", "right.q * left.α", "right.q"),
     ("values", "gated_delta", "mixers.gated_delta", "gate ignored", "S = α_t * S\n", "S = S\n"),
     ("values", "kda", "mixers.kda", "gate ignored", "S = α_t.mT * S ", "S = S "),
-    ("values", "kda", "recurrence.rule", "gate ignored", "S = α_t.mT * S", "S = 1 * S"),
+    ("values", "kda", "mixers.recurrence.rule", "gate ignored", "S = α_t.mT * S", "S = 1 * S"),
     (
         "values",
         "mamba2",
-        "recurrence.chunks",
+        "mixers.recurrence.chunks",
         "state after",
         "before = [S]",
         "before = [added[..., 0, :, :]]",
     ),
-    ("values", "delta", "recurrence.erasing", "nothing erased", "before, alpha=-1)", "before, alpha=0)"),
-    ("gradients", "delta", "recurrence.erasing", "keys unread", ".baddbmm_(X.mT, q)", ""),
-    ("gradients", "gated_delta", "recurrence.erasing", "a gate's way cut", "between + since.mT", "since.mT"),
-    ("values", "mamba2", "recurrence.decay", "a token late", "@ causal.tril(-1)", "@ causal"),
+    (
+        "values",
+        "delta",
+        "mixers.recurrence.erasing",
+        "nothing erased",
+        "before, alpha=-1)",
+        "before, alpha=0)",
+    ),
+    ("gradients", "delta", "mixers.recurrence.erasing", "keys unread", ".baddbmm_(X.mT, q)", ""),
+    (
+        "gradients",
+        "gated_delta",
+        "mixers.recurrence.erasing",
+        "a gate's way cut",
+        "between + since.mT",
+        "since.mT",
+    ),
+    ("values", "mamba2", "mixers.recurrence.decay", "a token late", "@ causal.tril(-1)", "@ causal"),
     (
         "values",
         "window",
@@ -73,7 +87,7 @@ MUTANTS = [
     (
         "values",
         "log_linear",
-        "recurrence.levels",
+        "mixers.recurrence.levels",
         "a level off",
         "CHUNK.bit_length()\n",
         "CHUNK.bit_length() - 1\n",
@@ -106,7 +120,7 @@ sabotaged, said = Sabotaged(), []
 sys.meta_path.insert(0, sabotaged)
 for law, mixer, file, source in json.load(sys.stdin):
     sabotaged.name, sabotaged.source = f"limen.{file}", source
-    for name in [name for name in sys.modules if name.startswith(("limen.mixers.", "limen.recurrence."))]:
+    for name in [name for name in sys.modules if name.startswith("limen.mixers.")]:
         del sys.modules[name]
     try:
         getattr(laws, law)(lookup("mixers", mixer, Mixer)())

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
-from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
 from limen.core.numbers import Precision
+from limen.errors import BadInput
 from limen.model.arithmetic import computing_in
 from limen.model.attention import attention
 from limen.model.embedding import Code, Codes, Segment, Table

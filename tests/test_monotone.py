@@ -21,9 +21,9 @@ from unchecked import types_unchecked  # noqa: F401
 from limen.core.architecture import Architecture, Layer, Part
 from limen.core.catalogue import identifier, ids, lookup
 from limen.core.construction import Construction
-from limen.core.errors import BadInput
 from limen.core.task import Task
-from limen.decisions import built, ruled_out
+from limen.decisions.decide import built, ruled_out
+from limen.errors import BadInput
 
 WHOLE = "LIMEN_TRUTH" in os.environ
 drawn = st.integers(0, 2**32).map(lambda seed: Draw(random.Random(seed)))

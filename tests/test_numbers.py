@@ -8,8 +8,8 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from limen.core.errors import BadInput
 from limen.core.numbers import Fixed, Precision, Significand
+from limen.errors import BadInput
 from limen.model.arithmetic import computing_in
 
 pytestmark = pytest.mark.shapes

@@ -10,10 +10,10 @@ import pytest
 from test_cli import limen
 
 import limen as api
-from limen.core import own, packages
 from limen.core.catalogue import ids, summary
 from limen.core.construction import constructions_for
 from limen.core.task import Task
+from limen.files import own, packages
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "own.py"
 

@@ -8,9 +8,9 @@ import pytest
 
 import limen
 import limen.theorems
+from limen.coq.forms import forms_of
 from limen.core.catalogue import ids, summary
-from limen.decisions import theorems
-from limen.forms import forms_of
+from limen.decisions.decide import theorems
 
 CLASS = '''"""Nobody does anything in fewer bits than the text has tokens."""
 

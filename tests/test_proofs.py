@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limen.checks import coq
+from limen.coq import run as coq
+from limen.coq.forms import claimed, formal, forms, written
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound
-from limen.core.errors import BadInput
 from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
-from limen.decisions import decide
-from limen.forms import claimed, formal, forms, written
+from limen.decisions.decide import decide
+from limen.errors import BadInput
 from limen.tables.columns import COLUMNS
 from limen.tables.rows import ROWS
 from limen.theorems import Case, stated

@@ -13,17 +13,10 @@ import numpy as np
 import pytest
 from test_proofs import EXAMPLES, LIMEN, checked, project, proof
 
-from limen.checks import coq
-from limen.core.architecture import Architecture
-from limen.core.graph import Graph
-from limen.core.proof import Claim
-from limen.core.theorem import NoStatement
-from limen.forms import formal, judge, written
-from limen.tasks.composition import Composition
-from limen.theorems import Sides
-from limen.theorems._statement import exceeds
-from limen.theorems.block_messages.coq import told
-from limen.theorems.composition_depth.coq_hops import (
+from limen.coq import run as coq
+from limen.coq.forms import formal, judge, written
+from limen.coq.statement import exceeds
+from limen.coq.writers._composition_hops import (
     COVER,
     FREE,
     PAIRS,
@@ -36,13 +29,20 @@ from limen.theorems.composition_depth.coq_hops import (
     pairs_told,
     sandwich_holds,
 )
-from limen.theorems.composition_depth.coq_segments import (
+from limen.coq.writers._composition_segments import (
     THREE,
     TWO,
     Segments,
     three_holds,
     two_full_holds,
 )
+from limen.coq.writers.block_messages import told
+from limen.core.architecture import Architecture
+from limen.core.graph import Graph
+from limen.core.proof import Claim
+from limen.core.theorem import NoStatement
+from limen.tasks.composition import Composition
+from limen.theorems import Sides
 from limen.theorems.composition_depth.search_stages import greedy
 from limen.theorems.composition_depth.stages import Stage, Wires, by_stages, logarithms
 

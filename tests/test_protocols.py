@@ -9,17 +9,17 @@ import pytest
 import torch
 from test_cli import limen
 
-from limen.checks.transcript import check_transcript
 from limen.conversation.converse import Conversation, converse
 from limen.conversation.transcript import arithmetic, most_bits, transcript
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Message
-from limen.core.errors import BadInput
 from limen.core.protocol import Protocol, shares
 from limen.core.task import Player, Task
+from limen.errors import BadInput
 from limen.model.embedding import Table
 from limen.model.model import Frame, Model
+from limen.witness.transcript import check_transcript
 
 HYBRIDS = [
     ("composition(m=8)", "softmax(h=1,d=2)"),

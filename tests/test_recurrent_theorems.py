@@ -9,15 +9,14 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limen.adversary.collisions import Collisions
-from limen.checks.collision import check_collision
+from limen.adversary.strategies.collisions import Collisions
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound, Collision
 from limen.core.construction import construct
-from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.theorem import NoStatement, Theorem
+from limen.errors import BadInput
 from limen.laws.mixer import generic, inputs
 from limen.mixers.log_linear import LogLinear, Stretches
 from limen.model.embedding import Table
@@ -27,6 +26,7 @@ from limen.model.predictor import Foreign
 from limen.model.target import Target
 from limen.theorems._entropy import divergence
 from limen.theorems._states import lookup as lookup_of
+from limen.witness.collision import check_collision
 
 RECURRENT = ["streaming_state", "log_linear_state", "window_global"]
 TASKS = [

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from limen.core.construction import construct
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import tensors
+from limen.errors import BadInput
 from limen.model.embedding import Code, Codes
 from limen.model.exact import exact_keys_and_values
 from limen.model.last import last_logits, reads_only_the_embedding

@@ -8,27 +8,28 @@ from math import comb
 import msgspec
 import pytest
 
-from limen.concentrations import concentration
+from limen.commands.demo.concentration import concentration
+from limen.commands.demo.orthogonal import orthogonal, welch
+from limen.commands.demo.separation import SeparationReport, separation
 from limen.core.architecture import Architecture
 from limen.core.construction import construct
-from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.verdict import Answer
-from limen.decisions import decide
-from limen.depths import depth
+from limen.decisions.decide import decide
+from limen.decisions.depths import depth
+from limen.decisions.placement import Offer, solves
+from limen.errors import BadInput
 from limen.model.files import written
 from limen.model.model import Frame
-from limen.orthogonals import orthogonal, welch
-from limen.placement import Offer, solves
 from limen.render.concentration import concentration_picture
 from limen.render.concentration import lines_of as concentration_lines
 from limen.render.separation import lines_of, separation_picture
 from limen.render.show import orthogonal_lines
-from limen.separations import SeparationReport, separation
 from limen.solutions import certified_range, frontier
-from limen_check import Refused, architecture
+from limen_check import Refused
+from limen_check.can.fits import derived
+from limen_check.cannot import architecture
 from limen_check.files import model as read
-from limen_check.fits import derived
 
 
 @pytest.fixture(scope="module")

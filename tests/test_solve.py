@@ -10,9 +10,9 @@ import pytest
 from test_cli import limen
 
 from limen.core.construction import construct
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.model import exhaustive
 from limen.solutions import smallest_precision, solve
 

@@ -13,21 +13,21 @@ from test_cli import limen
 from unchecked import types_unchecked  # noqa: F401
 
 from limen.api import audit
+from limen.coq.forms import formal
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound, Fits, encode
 from limen.core.construction import construct
-from limen.core.errors import BadInput
 from limen.core.mixer import Mixer, Streaming
 from limen.core.proof import Claim
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
-from limen.decisions import decide, theorems
+from limen.decisions.decide import decide, theorems
+from limen.decisions.placement import offer
 from limen.designs.cost import cost
-from limen.forms import formal
+from limen.errors import BadInput
 from limen.laws.mixer import generic, inputs, tensors
 from limen.mixers.gated_delta import GatedDelta
-from limen.placement import offer
 from limen.theorems.composition_depth.inequality import levels_of
 
 

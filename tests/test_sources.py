@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 from test_cli import limen
 
-from limen.averages import average
-from limen.capacities import capacities
+from limen.commands.demo.average import average
+from limen.commands.demo.hierarchy import hierarchy
+from limen.commands.demo.machine import simulate
+from limen.commands.demo.sparse import capacities
 from limen.constructions.index_by_relu_rnn import pieces
 from limen.conversation.play import ProtocolRequest, play
 from limen.core.architecture import Architecture
 from limen.core.differences import Relation, differences
-from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.turing_machine import BLANK, ONE, ZERO, TuringMachine
-from limen.decisions import decide
-from limen.depths import depth
-from limen.hierarchies import hierarchy
+from limen.decisions.decide import decide
+from limen.decisions.depths import depth
+from limen.errors import BadInput
 from limen.render.sparse import lines_of
-from limen.simulations import simulate
 
 ROOT = Path(__file__).parents[1]
 

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from judged import refused
 
-from limen.checks.collision import check_collision
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.task import Task
@@ -26,6 +25,7 @@ from limen.theorems.block_messages.inequality import SparseLayers
 from limen.theorems.block_messages.inequality import inequality as block_messages
 from limen.theorems.token_index import TokenIndex
 from limen.theorems.token_index.inequality import inequality as token_index
+from limen.witness.collision import check_collision
 
 
 def case(task: str, architecture: str, route: str = "", steps: int = 0, **sizes: int) -> Case:

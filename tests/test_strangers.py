@@ -20,14 +20,14 @@ from test_kernel import certificates, run_alone
 import limen_check
 from limen import cli
 from limen.audits import Request, audit
-from limen.checks import reader
+from limen.commands import check as reader
 from limen.core.architecture import Architecture
 from limen.core.certificate import encode
-from limen.core.errors import BadInput
 from limen.core.kernel import accept
-from limen.core.printable import printable, printable_json
 from limen.core.task import Task
-from limen.decisions import decide
+from limen.decisions.decide import decide
+from limen.errors import BadInput
+from limen.files.printable import printable, printable_json
 from limen.model.files import HEADER, WEIGHTS, model_files
 from limen.render.audit import lines_of
 from limen.render.svg import text

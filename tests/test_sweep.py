@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from sweeping import SPECS
 
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 from limen.training.attempt import attempt, ended, lost
 from limen.training.local import local
 from limen.training.results import Failure, digests, keep, read_lines, results, write_lines

@@ -17,18 +17,17 @@ from pathlib import Path
 import pytest
 
 import limen.constructions._lookup as lookup_constants
-from limen.checks.collision import check_collision
-from limen.checks.reader import checked
+from limen.commands.check import checked
 from limen.constructions.counting_by_carry import CountingByCarry
 from limen.core.architecture import Architecture
 from limen.core.bits import Count
 from limen.core.catalogue import lookup
 from limen.core.certificate import Bound, Collision, Fits, Run, decode
-from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.theorem import Theorem
 from limen.core.verdict import Answer
-from limen.decisions import decide
+from limen.decisions.decide import decide
+from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
 from limen.render.table import FORMATS, lines_of
 from limen.tables import evidence, formula, growth, weights
@@ -42,6 +41,7 @@ from limen.tables.workers import workers
 from limen.tasks.eva import Eva
 from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.theorems.block_labels.inequality import cosines
+from limen.witness.collision import check_collision
 
 
 def forget() -> None:

@@ -9,8 +9,8 @@ from numpy.random import Generator
 
 from limen.core.catalogue import identifier, ids, lookup
 from limen.core.distribution import BY_ANSWER, UNDECLARED, Distribution
-from limen.core.errors import BadInput
 from limen.core.task import Answers, Task, Tokens
+from limen.errors import BadInput
 from limen.laws import Broken, Law
 from limen.laws.task import drawn_as, laws, texts_are_drawn_as_declared
 from limen.tasks.equality import Equality

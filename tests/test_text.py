@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from limen.core.architecture import Architecture, Layer, Part
 from limen.core.catalogue import ids, lookup
-from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
 from limen.core.task import Task
+from limen.errors import BadInput
 
 MIXERS = [m for name in ids("mixers") for m in lookup("mixers", name, Mixer).examples()]
 TASKS = [t for name in ids("tasks") for t in lookup("tasks", name, Task).examples()]

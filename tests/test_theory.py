@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from limen.commands.glances import HowProved, formal_line, how_proved
 from limen.core.catalogue import beside, docstring, ids, lookup, summary
 from limen.core.differences import DIFFERENCES, STACKS
 from limen.core.theorem import Theorem
-from limen.glances import HowProved, formal_line, how_proved
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/theory.md"
@@ -48,7 +48,7 @@ BRUTE_FORCE = {
 }
 
 # A proof that is run by something else than `refute`.
-EXECUTED = {"composition_depth": "[decomposition](../src/limen/adversary/decomposition.py)"}
+EXECUTED = {"composition_depth": "[decomposition](../src/limen/adversary/strategies/decomposition.py)"}
 
 
 def text_of(kind: str, name: str) -> str:

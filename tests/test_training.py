@@ -10,9 +10,9 @@ import pytest
 import torch
 from test_cli import limen
 
-from limen.checks.reader import checked
-from limen.core.errors import BadInput
+from limen.commands.check import checked
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.model.files import load
 from limen.model.predictor import answers_of
 from limen.training.adamw import AdamW

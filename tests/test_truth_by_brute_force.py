@@ -15,10 +15,10 @@ from unchecked import types_unchecked  # noqa: F401
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids
-from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.verdict import Answer
-from limen.decisions import built, decide, ruled_out
+from limen.decisions.decide import built, decide, ruled_out
+from limen.errors import BadInput
 from limen.model import exhaustive
 
 WHOLE = "LIMEN_TRUTH" in os.environ

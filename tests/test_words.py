@@ -19,9 +19,9 @@ from limen.core.certificate import (
     decode,
     encode,
 )
-from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
 from limen.core.verdict import Answer, Verdict
+from limen.errors import BadInput
 
 DIGEST = "ab" * 32
 COLLISION = Collision(

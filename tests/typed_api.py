@@ -6,16 +6,16 @@ Each `assert_type` fails if the function's result is `Any` or something else.
 from typing import assert_type
 
 import limen
-from limen.attacks.report import FoolReport
+from limen.adversary.report import FoolReport
 from limen.audits import Audit
 from limen.bounds.bound import BoundReport
-from limen.checks.reader import CheckReport
-from limen.comparisons import CompareReport
+from limen.commands.check import CheckReport
+from limen.commands.compare import CompareReport
+from limen.commands.glances import EntryReport, StackReport, TaskReport
 from limen.conversation.play import ProtocolReport
 from limen.core.verdict import Verdict
-from limen.depths import DepthReport
+from limen.decisions.depths import DepthReport
 from limen.designs import Design
-from limen.glances import EntryReport, StackReport, TaskReport
 from limen.solutions import Solution
 from limen.tables.cell import EvidenceTable
 

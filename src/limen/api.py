@@ -1,4 +1,4 @@
-"""The same as the command line, from Python: text or objects in, typed objects out that notebooks draw.
+"""The commands as Python functions: text or objects in, typed objects out that notebooks draw.
 
 >>> import limen
 >>> verdict = limen.decide("eva(n=488)", "linear(h=1,d=16,p=16)")
@@ -12,26 +12,26 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from limen.commands.stacks import stack_of
 from limen.core.architecture import Architecture
 from limen.core.construction import construct
-from limen.core.errors import BadInput
-from limen.core.own import admit
 from limen.core.task import Task
 from limen.core.verdict import Verdict
+from limen.errors import BadInput
+from limen.files.own import admit
 from limen.render import notebook
-from limen.stacks import stack_of
 
 if TYPE_CHECKING:
-    from limen.attacks import FoolReport
+    from limen.adversary.report import FoolReport
     from limen.audits import Audit
     from limen.bounds.bound import BoundReport
     from limen.bounds.stranger import Answering
-    from limen.checks.reader import CheckReport
-    from limen.comparisons import CompareReport
+    from limen.commands.check import CheckReport
+    from limen.commands.compare import CompareReport
+    from limen.commands.glances import EntryReport, StackReport, TaskReport
     from limen.conversation.play import ProtocolReport
-    from limen.depths import DepthReport
+    from limen.decisions.depths import DepthReport
     from limen.designs import Design
-    from limen.glances import EntryReport, StackReport, TaskReport
     from limen.model.sampler import Draws
     from limen.solutions import Solution
     from limen.tables.cell import EvidenceTable
@@ -43,7 +43,7 @@ def decide(
     task: str | Task, architecture: str | Architecture, steps: int = 0, over: str | None = None
 ) -> Verdict:
     """CAN, CANNOT or OPEN, with its certificate."""
-    from limen.decisions import decide as decided
+    from limen.decisions.decide import decide as decided
 
     return decided(_task(task), _stack(architecture), steps, over)
 
@@ -121,7 +121,7 @@ def design(
 
 def compare(*architectures: str, context: int = 131072, tasks: Iterable[str] = ()) -> CompareReport:
     """Stacks side by side, each in its text form or a config.json."""
-    from limen.comparisons import compare as beside
+    from limen.commands.compare import compare as beside
 
     asked = list(tasks)
     admit(*architectures, *asked)
@@ -130,7 +130,7 @@ def compare(*architectures: str, context: int = 131072, tasks: Iterable[str] = (
 
 def depth(architecture: str | Architecture, steps: int = 0) -> DepthReport:
     """How many hops a stack chains, by which layers, and from which length on not one more."""
-    from limen.depths import depth as reached
+    from limen.decisions.depths import depth as reached
 
     return reached(_stack(architecture), steps)
 
@@ -149,7 +149,7 @@ def show(
     text: str, count: int = 2, hard: bool = False, seed: int = 0, context: int = 1024
 ) -> TaskReport | StackReport | EntryReport:
     """A task with inputs and answers, what an architecture carries past a cut, or an entry by its id."""
-    from limen.glances import kind_of, show_entry, show_stack, show_task
+    from limen.commands.glances import kind_of, show_entry, show_stack, show_task
 
     admit(text)
     if (kind := kind_of(text)) is not None:
@@ -161,7 +161,7 @@ def show(
 
 def check(certificate: str | Path, model: str | Path | None = None) -> CheckReport:
     """Whether a certificate holds, read from its file; `model` names the model it is about."""
-    from limen.checks.reader import checked
+    from limen.commands.check import checked
 
     return checked(Path(certificate), model)
 
@@ -189,8 +189,8 @@ def fool(
     >>> found.claim, found.random_failures > 0
     ('wrong_answer', True)
     """
-    from limen.attacks import fool as attacked
-    from limen.attacks import report
+    from limen.adversary.schedule import fool as attacked
+    from limen.adversary.schedule import report
     from limen.model.opening import opened
     from limen.model.run import runnable
     from limen.model.sampler import Sampler

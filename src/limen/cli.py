@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from msgspec import UNSET
 
-from limen import __version__, completions
+from limen import __version__
+from limen.commands import completions
+from limen.commands.schemas import SCHEMAS
 from limen.core.catalogue import KINDS, ids
-from limen.core.errors import BadInput, unknown
-from limen.core.missing import advice
-from limen.core.own import admit
-from limen.core.printable import printable, printable_json
+from limen.errors import BadInput, unknown
+from limen.files.missing import advice
+from limen.files.own import admit
+from limen.files.printable import printable, printable_json
 from limen.model.memory import out_of_memory, refused, within_what_is_free
-from limen.schemas import SCHEMAS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from limen.attacks import FoolReport
+    from limen.adversary.report import FoolReport
     from limen.conversation.play import ProtocolReport, ProtocolRequest
     from limen.core.report import Report
     from limen.core.verdict import DecideReport
@@ -154,7 +155,7 @@ def list_(
 
     Example: limen list mixers
     """
-    from limen.glances import catalogue
+    from limen.commands.glances import catalogue
     from limen.render.show import catalogue_lines
 
     said = catalogue([kind] if kind else KINDS)
@@ -194,11 +195,11 @@ def show(
 
     Example: limen show "eva(n=8)" --hard
     """
+    from limen.commands.glances import kind_of, show_entry, show_stack, show_task
+    from limen.commands.stacks import stack_of
     from limen.core import quantities
     from limen.core.task import Task
-    from limen.glances import kind_of, show_entry, show_stack, show_task
     from limen.render.show import entry_lines, stack_lines, task_lines
-    from limen.stacks import stack_of
 
     where = context if tokens is None else tokens
     if (kind := kind_of(text)) is not None and (count, hard, where) == (None, False, None):
@@ -331,7 +332,7 @@ def _solved(attempt: Attempt, save: Path | None, picture: Path | None) -> SolveR
 
 def _note_yours(folder: Path, text: str, then: str) -> None:
     """Says of what was saved that it names a file of the user's, which no other command will run."""
-    from limen.core.own import named
+    from limen.files.own import named
 
     if yours := named(text):
         typer.echo(printable(f"note: {folder} uses {yours[0]}, your own code, so {then}"), err=True)
@@ -387,12 +388,12 @@ def _decided(
     """The verdict; its certificate and its proof are written where asked."""
     from msgspec.structs import replace
 
-    from limen.core.folder import ready_file
+    from limen.commands.stacks import is_text, stack_of
+    from limen.coq.forms import proved
     from limen.core.task import Task
     from limen.core.text import left_out
-    from limen.decisions import decide, keep
-    from limen.forms import proved
-    from limen.stacks import is_text, stack_of
+    from limen.decisions.decide import decide, keep
+    from limen.files.folder import ready_file
 
     _in_order(task, architecture)
     asked, stack = Task.parse(task), stack_of(architecture)
@@ -439,7 +440,7 @@ def compare(
 
     Example: limen compare "2*(3*linear(h=8,d=64),softmax(h=8,d=64))" "8*linear(h=8,d=64)" --context 1M
     """
-    from limen.comparisons import compare
+    from limen.commands.compare import compare
     from limen.core import quantities
     from limen.render.compare import lines_of
 
@@ -460,9 +461,9 @@ def depth(
 
     Example: limen depth "12*(3*linear(h=16,d=128),softmax(h=16,d=128))"
     """
-    from limen.depths import depth
+    from limen.commands.stacks import stack_of
+    from limen.decisions.depths import depth
     from limen.render.depth import lines_of
-    from limen.stacks import stack_of
 
     said = depth(stack_of(architecture), steps)
     _print(said, lines_of(said), as_json)
@@ -482,9 +483,9 @@ def separation(
 
     Example: limen separation 2
     """
+    from limen.commands.demo.separation import separation
     from limen.render.separation import lines_of, separation_picture
     from limen.render.svg import picture_ready, save_picture
-    from limen.separations import separation
 
     if picture is not None:
         picture_ready(picture)
@@ -510,7 +511,7 @@ def concentration(
 
     Example: limen concentration "retrieval(n=64,D=8,V=16)"
     """
-    from limen.concentrations import concentration
+    from limen.commands.demo.concentration import concentration
     from limen.core.task import Task
     from limen.render.concentration import concentration_picture, lines_of
     from limen.render.svg import picture_ready, save_picture
@@ -538,7 +539,7 @@ def orthogonal(
 
     Example: limen orthogonal 64 --gamma 0.5
     """
-    from limen.orthogonals import orthogonal
+    from limen.commands.demo.orthogonal import orthogonal
     from limen.render.show import orthogonal_lines
 
     said = orthogonal(dimensions, gamma, seed)
@@ -825,7 +826,7 @@ def protocol(
 
     request = ProtocolRequest(task, architecture, players, arithmetic, model, seed)
     if decompose:
-        from limen.decompositions import decompose as search
+        from limen.adversary.decompose import decompose as search
         from limen.render.decomposition import lines_of as search_lines
 
         found = search(request, rows, seconds, save)
@@ -1220,11 +1221,11 @@ def _fooled(
     """Attacks, and writes what was asked for; what cannot be written is refused before."""
     from msgspec.structs import replace
 
-    from limen.attacks import fool, report
-    from limen.attacks.report import kept
-    from limen.core.folder import ready_file, refuse_foreign, write_whole
-    from limen.core.own import named
+    from limen.adversary.report import kept
+    from limen.adversary.schedule import fool, report
     from limen.core.task import Task
+    from limen.files.folder import ready_file, refuse_foreign, write_whole
+    from limen.files.own import named
     from limen.model.opening import opened
     from limen.model.run import runnable
     from limen.model.sampler import Sampler
@@ -1281,8 +1282,8 @@ def check_(
 
     Example: limen check weights/certificate.json
     """
-    from limen.checks.reader import all_checked, checked
-    from limen.core.paths import is_folder
+    from limen.commands.check import all_checked, checked
+    from limen.files.paths import is_folder
     from limen.render.check import folder_lines
 
     if not is_folder(certificate):
@@ -1352,7 +1353,7 @@ def sparse_(
 
     Example: limen sparse "two_sum(n=1024,M=2^20)" --blocks 16,64
     """
-    from limen.capacities import capacities
+    from limen.commands.demo.sparse import capacities
     from limen.core.quantities import numbers
     from limen.render.sparse import lines_of
     from limen.render.svg import picture_ready
@@ -1384,7 +1385,7 @@ def average_(
 
     Example: limen average --tokens 16 --sets 2 --size 3
     """
-    from limen.averages import average
+    from limen.commands.demo.average import average
     from limen.render.average import lines_of
 
     said = average(tokens, q, size, seed)
@@ -1411,7 +1412,7 @@ def hierarchy_(
 
     Example: limen hierarchy --bits 40
     """
-    from limen.hierarchies import hierarchy
+    from limen.commands.demo.hierarchy import hierarchy
     from limen.render.hierarchy import lines_of
 
     said = hierarchy(bits, seed)
@@ -1443,8 +1444,8 @@ def machine(
 
     Example: limen machine examples/parity.tm --digits 6
     """
+    from limen.commands.demo.machine import simulate
     from limen.render.machine import lines_of
-    from limen.simulations import simulate
 
     said = simulate(table, digits, precision)
     _print(said, lines_of(said), as_json)
@@ -1462,7 +1463,7 @@ def schema_(
 
     Example: limen schema decide
     """
-    from limen.schemas import schema_of
+    from limen.commands.schemas import schema_of
 
     typer.echo(json.dumps(schema_of(name), ensure_ascii=False, indent=1))
 

@@ -1,4 +1,4 @@
-"""Builds explicit weights for a task, runs them, and says what that shows: `limen solve`."""
+"""Builds explicit weights for a task, runs them, and says what that shows."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from limen.core.arrays import np
 from limen.core.catalogue import identifier
 from limen.core.certificate import Run, Solves, encode
 from limen.core.construction import Construction, construct
-from limen.core.errors import BadInput, unknown
 from limen.core.kernel import Accepted, accept
 from limen.core.numbers import Precision, Significand
 from limen.core.report import Report, Result
 from limen.core.task import Task
 from limen.core.verdict import answer_of
 from limen.core.weights import tensors
+from limen.decisions.placement import Offer, files_of, frame_of, solves
+from limen.errors import BadInput, unknown
 from limen.model import exhaustive
 from limen.model.attention import HeadMap, attention
 from limen.model.files import digest, save
@@ -33,7 +34,6 @@ from limen.model.last import reads_only_the_embedding
 from limen.model.memory import fitting
 from limen.model.model import Model
 from limen.model.run import batch_size, inputs, least_bytes, payable, run, runnable
-from limen.placement import Offer, files_of, frame_of, solves
 
 if TYPE_CHECKING:
     import torch

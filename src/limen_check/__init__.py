@@ -14,7 +14,7 @@ Whoever believes this package and the theorems that it names needs to believe no
 
 from typing import NamedTuple
 
-from limen_check.bound import check_bound, check_machine
+from limen_check.cannot.bound import check_bound, check_machine
 from limen_check.files import OTHERS, Malformed, Refused, Stopped, claimed, model, read_json
 
 RUN = ("run", "wrong_answer", "same_answer", "collision", "state_collision", "transcript")  # not here
@@ -53,10 +53,10 @@ def derive(content: bytes, files: tuple[bytes, bytes] | None = None) -> Checked:
         if files is None:
             raise Malformed(f"a certificate of kind {kind} needs model.json and model.safetensors beside it")
         if kind == "correct_everywhere":
-            from limen_check.worst import check_everywhere
+            from limen_check.everywhere.worst import check_everywhere
 
             return Checked(kind, True, check_everywhere(c, model(*files, c["precision"])))
-        from limen_check.fits import check_fits, check_solves  # who asks about no weights loads no rules
+        from limen_check.can.fits import check_fits, check_solves  # who asks about no weights loads no rules
 
         return Checked(kind, True, (check_fits if kind == "fits" else check_solves)(c, model(*files)))
     except Refused as reason:

@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> int:
         end, line = checked(file)
         ends[end] += 1
         sys.stdout.write(f"{end}  {printable(str(file), 300)}  {printable(line)}\n")
-    own = list(Path(__file__).parent.glob("*.py"))
+    own = list(Path(__file__).parent.rglob("*.py"))
     lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in own)
     counts = ", ".join(f"{ends[end]} {end}" for end in _ENDS if ends[end]) or "no certificate found"
     trusted = f"trusted: {lines} lines in {len(own)} files, Python, and the theorems named"

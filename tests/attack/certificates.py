@@ -19,16 +19,16 @@ from test_kernel_worst import certified
 import limen_check
 from attack.damage import changed
 from attack.watch import Attack, Untrue
-from limen.checks.reader import Stopped, checked
+from limen.commands.check import Stopped, checked
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, encode
 from limen.core.construction import Construction, construct
-from limen.core.errors import BadInput
 from limen.core.task import Task
-from limen.machines import machine
+from limen.decisions.by_counting import machine
+from limen.decisions.placement import Offer, evidence, files_of, solves
+from limen.errors import BadInput
 from limen.model.files import HEADER, WEIGHTS, model_files
 from limen.model.model import Model
-from limen.placement import Offer, evidence, files_of, solves
 from limen.theorems import Case, stated
 
 Fields = dict[str, Any]

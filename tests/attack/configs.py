@@ -8,8 +8,8 @@ from typing import Any
 from attack.damage import changed
 from attack.watch import Attack, Untrue
 from limen.audits import Request, audit
-from limen.core.printable import printable
-from limen.core.strict_json import read_object
+from limen.files.printable import printable
+from limen.files.strict_json import read_object
 from limen.hf.fields import defaults
 from limen.render.audit import lines_of
 

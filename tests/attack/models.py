@@ -14,12 +14,12 @@ from attack.damage import bytes_changed, changed
 from attack.watch import Attack, Untrue
 from limen.core.certificate import encode
 from limen.core.construction import construct
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
+from limen.decisions.placement import Offer, files_of, solves
+from limen.errors import BadInput
 from limen.model.files import HEADER, WEIGHTS, load
 from limen.model.run import batch_size, inputs, run
-from limen.placement import Offer, files_of, solves
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="limen-attack-")
 TASKS = ["eva(n=4)", "equality(n=3)", "two_sum(n=3,M=4)", "dyck(n=4,k=1,D=2)", "counting(n=3,S=2)"]

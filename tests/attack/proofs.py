@@ -7,9 +7,9 @@ from test_proofs import EXAMPLES, proof
 
 from attack.damage import rewritten
 from attack.watch import Attack, Untrue
-from limen.checks import coq
+from limen.coq import run as coq
+from limen.coq.forms import formal, written
 from limen.core.theorem import NoStatement
-from limen.forms import formal, written
 
 SMUGGLED = [
     "Axiom oops : False.", "Load evil.", "Admitted.", 'Declare ML Module "evil".', "Unset Guard Checking.",

@@ -11,7 +11,7 @@ from limen.core.catalogue import ids, lookup
 from limen.core.mixer import Mixer
 from limen.core.numbers import Precision
 from limen.core.task import Task
-from limen_check import architecture, rows
+from limen_check.cannot import architecture, rows
 from limen_check.files import Malformed, Refused
 
 PRECISIONS = ["float32", "fixed(f=4)", "significand(t=5)", "fixed(f=12,top=12)"]

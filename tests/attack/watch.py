@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 from limen_check.files import Malformed, Refused
 
 SECONDS = 60.0  # for one input: who takes longer is a fault

@@ -10,7 +10,7 @@ from kernel_damage import exhaustive_margin, kernel_margin, saved
 from test_kernel_memories import CASES, name
 
 from attack.watch import Attack, Untrue
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 from limen_check.files import Weight
 
 Array = np.ndarray[Any, Any]

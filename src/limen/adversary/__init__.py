@@ -1,1 +1,1 @@
-"""Search for an input that fools a given model, one file a way to search."""
+"""Looks for an input that fools a given model: strategies, their schedule, shrinking, resuming."""

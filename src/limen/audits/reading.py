@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
-from limen.core.errors import BadInput
-from limen.core.folder import content_of
 from limen.core.quantities import in_bytes, plural
 from limen.core.report import Result
-from limen.core.strict_json import read_object
 from limen.core.task import Task
-from limen.decisions import excluding, ruled_out, said_of, theorems
-from limen.families import FAMILIES, LEAST
+from limen.decisions.decide import excluding, ruled_out, said_of, theorems
+from limen.decisions.families import FAMILIES, LEAST
+from limen.errors import BadInput
+from limen.files.folder import content_of
+from limen.files.strict_json import read_object
 from limen.hf import read, type_of
 from limen.hf.dtypes import BITS, Declared, declared, dtype
 from limen.hf.engines import Asked, AskedDtypes, Dtypes, Engine, Plan, engine

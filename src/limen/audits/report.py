@@ -12,7 +12,7 @@ from limen.audits.reading import Audit, Limit
 from limen.core.catalogue import identifier
 from limen.core.quantities import ASYMPTOTIC, plural
 from limen.core.report import Report
-from limen.depths import Certified, DepthReport, depth
+from limen.decisions.depths import Certified, DepthReport, depth
 from limen.hf.stack import Block, ModelLayer, Use
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.top_k import TopK

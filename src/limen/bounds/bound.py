@@ -11,15 +11,15 @@ from msgspec.structs import replace
 from limen.bounds import matrix
 from limen.bounds.matrix import Entries
 from limen.bounds.stranger import Answering, Function, Replies, ask, ask_here
-from limen.core import own
 from limen.core.arrays import np
 from limen.core.bits import Count
 from limen.core.catalogue import ids, lookup
-from limen.core.errors import BadInput
-from limen.core.missing import LeftOut
 from limen.core.report import Report
 from limen.core.task import Task
 from limen.core.theorem import Need, Theorem
+from limen.errors import BadInput
+from limen.files import own
+from limen.files.missing import LeftOut
 
 COUNTED = "counted"  # where a number of rows comes from, if not from a formula
 _SPELT = 4096  # bits of a number that is written out

@@ -13,7 +13,7 @@ from typing import Any
 from limen.bounds import _worker
 from limen.bounds.matrix import Entries, distinct_rows
 from limen.core.arrays import np
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 
 Answering = Callable[[tuple[int, ...]], Any]  # a function of the tokens
 MOST_INPUTS = 2**20  # that a function is asked for

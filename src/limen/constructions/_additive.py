@@ -32,10 +32,10 @@ from flint import arb
 from limen.constructions._features import SHUT
 from limen.constructions._margins import Roundoff
 from limen.core.columns import Columns
-from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
 from limen.core.numbers import Float, Precision
 from limen.core.weights import Array, Weights
+from limen.errors import BadInput
 from limen.mixers.delta import Delta
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear

@@ -17,8 +17,8 @@ from flint import fmpz
 from limen.constructions._fields import Field, Of, RowTable, signs, table
 from limen.constructions._weights import bits_for
 from limen.core.arrays import NDArray, np
-from limen.core.errors import BadInput
 from limen.core.weights import Array
+from limen.errors import BadInput
 from limen.model.embedding import Code
 
 SEED = 2026  # harmless: `closest` inspects the very words that it gives

@@ -28,10 +28,10 @@ from limen.constructions._program import Attend, Match, Program, Programmed, Tie
 from limen.constructions._weights import bits_for
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Weights
+from limen.errors import BadInput
 from limen.mixers.block_sparse import BlockSparse
 from limen.tasks.eva import Eva
 from limen.tasks.index import Index

@@ -31,10 +31,10 @@ from limen.constructions._lookup import blur, stray
 from limen.constructions._margins import Roundoff
 from limen.constructions._weights import identity
 from limen.core.architecture import Architecture
-from limen.core.errors import BadInput
 from limen.core.features import FeatureMap
 from limen.core.mixer import Mixer
 from limen.core.weights import Array, Weights
+from limen.errors import BadInput
 from limen.mixers.delta import Delta
 from limen.mixers.gated_delta import GatedDelta
 from limen.mixers.gated_linear import GatedLinear

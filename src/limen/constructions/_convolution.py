@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from limen.constructions._additive import OPEN, REFERENCE, AdditiveMamba2
 from limen.core.columns import Columns
-from limen.core.errors import BadInput
 from limen.core.text import spell
 from limen.core.weights import Weights
+from limen.errors import BadInput
 from limen.mixers.mamba2 import Mamba2
 
 

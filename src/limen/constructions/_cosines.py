@@ -21,9 +21,9 @@ from limen.constructions._margins import Roundoff
 from limen.constructions._program import Factors, Match
 from limen.constructions._weights import bits_for
 from limen.core.arrays import np
-from limen.core.errors import BadInput
 from limen.core.numbers import Float, Precision
 from limen.core.weights import Array
+from limen.errors import BadInput
 from limen.tasks.nearest_neighbor import NearestNeighbor
 
 FAR = 8  # what labels and the query itself lose: no point's cosine is as low as 1 - FAR, even with errors

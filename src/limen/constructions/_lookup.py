@@ -31,8 +31,8 @@ from limen.constructions._fields import ONE, Stretch, bits, table, tokens
 from limen.constructions._margins import Roundoff, certified, in_balls, lower
 from limen.constructions._program import Attend, Factor, Match, Program, Programmed, Tier
 from limen.constructions._weights import bits_for, digits
-from limen.core.errors import at_least
 from limen.core.numbers import Float, Precision
+from limen.errors import at_least
 from limen.model.last import CHUNK
 from limen.tasks.eva import Eva
 from limen.tasks.index import Index

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from limen.constructions._hard import Hardened
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.core.architecture import Architecture
-from limen.core.errors import BadInput
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.mixers.hard import Hard
 from limen.tasks.composition import Composition
 

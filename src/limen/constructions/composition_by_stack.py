@@ -53,10 +53,10 @@ from limen.constructions._weights import (
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Array, Weights
+from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
 from limen.model.embedding import Code, Codes, Segment
 from limen.model.local import Mlp

@@ -25,11 +25,11 @@ from limen.constructions._program import Attend, Logits, Match, Program, Program
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.columns import Columns
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.text import spell
 from limen.core.weights import Weights
+from limen.errors import BadInput
 from limen.tasks.counting import Counting
 
 

@@ -33,10 +33,10 @@ from limen.constructions._words import oppose
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.columns import Columns
-from limen.core.errors import BadInput, at_least
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Array, Weights
+from limen.errors import BadInput, at_least
 from limen.mixers.softmax import Softmax
 from limen.model.embedding import Code, Codes, Segment
 from limen.model.model import Frame

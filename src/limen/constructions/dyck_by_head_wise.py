@@ -29,10 +29,10 @@ from limen.constructions._net import Net
 from limen.constructions._weights import zeros
 from limen.core.architecture import Architecture
 from limen.core.columns import Columns
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Weights
+from limen.errors import BadInput
 from limen.model.embedding import Codes
 from limen.model.model import Frame
 from limen.tasks.dyck import Dyck

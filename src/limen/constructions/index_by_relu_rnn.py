@@ -35,9 +35,9 @@ from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.construction import Construction
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.weights import Weights
+from limen.errors import BadInput
 from limen.model.embedding import Code, Codes, Segment
 from limen.model.local import Mlp
 from limen.model.model import Frame

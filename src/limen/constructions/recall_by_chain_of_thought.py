@@ -24,8 +24,8 @@ from limen.constructions._margins import certified, in_balls
 from limen.constructions._program import Match, Program
 from limen.constructions._thought import OneThought
 from limen.constructions._weights import bits_for
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
+from limen.errors import BadInput
 from limen.tasks.recall import Recall
 
 

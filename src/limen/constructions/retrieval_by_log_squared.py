@@ -25,8 +25,8 @@ from limen.constructions._lookup import blur, digits_margin, roundoff, stray
 from limen.constructions._margins import certified, in_balls
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
 from limen.constructions._weights import bits_for, digits
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
+from limen.errors import BadInput
 from limen.tasks.retrieval import Retrieval
 
 

@@ -35,9 +35,9 @@ from limen.constructions._program import Attend, Match, Piece, Program, Programm
 from limen.constructions._weights import bits_for, digits
 from limen.core.arrays import np
 from limen.core.columns import Columns
-from limen.core.errors import at_least
 from limen.core.numbers import Precision
 from limen.core.weights import Array, Weights
+from limen.errors import at_least
 from limen.model.local import Mlp
 from limen.tasks.three_sum import ThreeSum
 

@@ -30,10 +30,10 @@ from limen.constructions._program import Attend, Logits, Match, Piece, Program, 
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.columns import Columns
-from limen.core.errors import BadInput, at_least
 from limen.core.numbers import Precision
 from limen.core.task import Task
 from limen.core.weights import Weights
+from limen.errors import BadInput, at_least
 from limen.mixers.block_sparse import BlockSparse
 from limen.tasks.two_sum import TwoSum
 

@@ -26,9 +26,9 @@ from limen.constructions._margins import Roundoff, certified, in_balls, retrieve
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
 from limen.constructions._words import decided, verdict
 from limen.core.arrays import np
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.weights import Array
+from limen.errors import BadInput
 from limen.tasks.two_sum import TwoSum
 
 

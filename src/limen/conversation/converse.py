@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 
 from limen.conversation.sums import Arithmetic, Content
-from limen.core.errors import BadInput
 from limen.core.heads import join, split
 from limen.core.highest import highest
 from limen.core.mixer import Mixer, Streaming
+from limen.errors import BadInput
 from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.softmax import Softmax
 from limen.model.arithmetic import computing_in

@@ -18,10 +18,10 @@ from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Message, Transcript
-from limen.core.errors import BadInput, unknown
 from limen.core.protocol import Holder, Protocol, shares
 from limen.core.report import Report
 from limen.core.task import Player, Task
+from limen.errors import BadInput, unknown
 from limen.model.embedding import Table
 from limen.model.files import load
 from limen.model.model import Frame, Model

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 
 from limen.core.arrays import np
-from limen.core.errors import BadInput
 from limen.core.numbers import Fixed, Precision
+from limen.errors import BadInput
 
 if TYPE_CHECKING:
     import torch

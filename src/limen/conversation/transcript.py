@@ -12,10 +12,10 @@ from limen.conversation.converse import Said, converse
 from limen.conversation.sums import Arithmetic, Floats, Integers
 from limen.core.arrays import np
 from limen.core.certificate import Message, Transcript
-from limen.core.errors import BadInput, unknown
 from limen.core.numbers import Fixed, Precision
 from limen.core.task import Player, Task, Tokens
 from limen.core.text import Call, build, parse_call
+from limen.errors import BadInput, unknown
 from limen.model.files import digest
 from limen.model.model import Model
 

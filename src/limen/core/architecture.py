@@ -16,7 +16,6 @@ from functools import cached_property
 from itertools import chain, groupby
 
 from limen.core.catalogue import identifier, lookup
-from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
 from limen.core.text import (
     FOLDED,
@@ -28,6 +27,7 @@ from limen.core.text import (
     spell,
     spell_stack,
 )
+from limen.errors import BadInput
 
 _SERIES = ", or layers in series, as linear(state_bits=…),softmax(reply_bits=…)"
 MOST_LAYERS = 4096  # that are written out

@@ -1,9 +1,9 @@
 """What exists, found by looking at the files: `limen/tasks/eva.py` holds the task "eva".
 
-An entry is a file `<id>.py` or a folder `<id>/` with an `__init__.py`; nothing else registers it.  A name
-that starts with an underscore is a helper, not an entry.  Installed packages may bring more (`packages.py`),
-and `file.py:Name` is one of your own (`own.py`).  Listing reads the files as text, so it costs milliseconds
-and imports no entry.
+An entry is a file `<id>.py` or a folder `<id>/` whose `__init__.py` has its class; nothing else registers
+it.  A name that starts with an underscore is a helper, not an entry.  Installed packages may bring more
+(`packages.py`), and `file.py:Name` is one of your own (`own.py`).  Listing reads the files as text, so it
+costs milliseconds and imports no entry.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from limen.core import own
-from limen.core.errors import BadInput, unknown
-from limen.core.packages import brought
+from limen.errors import BadInput, unknown
+from limen.files import own
+from limen.files.packages import brought
 
 T = TypeVar("T")
 
-# What the catalogue calls a kind, and the package whose files are its entries.
+# What the catalogue calls a kind, and the package of `limen` whose files are its entries.
 KINDS = {
     "tasks": "tasks",
     "mixers": "mixers",
     "constructions": "constructions",
     "theorems": "theorems",
-    "protocols": "protocols",
-    "adversaries": "adversary",
+    "protocols": "conversation.protocols",
+    "adversaries": "adversary.strategies",
     "experiments": "experiments",
 }
 _ROOT = Path(__file__).parents[1]
@@ -43,7 +43,7 @@ def _folders(kind: str) -> list[str]:
     """Where the entries of a kind stand: in its package, whose `__path__` may name more folders."""
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
-    if not (_ROOT / KINDS[kind]).is_dir():
+    if not _ROOT.joinpath(*KINDS[kind].split(".")).is_dir():
         return []
     return list(importlib.import_module(f"limen.{KINDS[kind]}").__path__)
 
@@ -56,7 +56,8 @@ def _entries(kind: str) -> dict[str, _Entry]:
 @cache  # a search over sizes asks thousands of times; a folder that has changed since is read again
 def _listed(kind: str, folders: tuple[tuple[str, int], ...]) -> dict[str, _Entry]:
     files = [(p.stem, p) for folder, _ in folders for p in Path(folder).glob("*.py")]
-    files += [(p.parent.name, p) for folder, _ in folders for p in Path(folder).glob("*/__init__.py")]
+    inside = (path for folder, _ in folders for path in Path(folder).glob("*/__init__.py"))
+    files += [(path.parent.name, path) for path in inside if "\nclass " in path.read_text(encoding="utf-8")]
     ours = {name: _Entry(f"limen.{KINDS[kind]}.{name}", None, path) for name, path in files}
     theirs = {name: _Entry(*entry) for name, entry in brought(kind).items()}
     return {name: entry for name, entry in sorted((theirs | ours).items()) if not name.startswith("_")}
@@ -99,7 +100,7 @@ def is_folder(kind: str, name: str) -> bool:
 def module_of(kind: str, name: str) -> str:
     """The module in which an entry stands."""
     if name not in _entries(kind):
-        raise unknown(KINDS[kind].removesuffix("s"), name, ids(kind))
+        raise unknown(kind.removesuffix("s").replace("adversarie", "adversary"), name, ids(kind))
     return _entries(kind)[name].module
 
 

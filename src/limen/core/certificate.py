@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from limen.core.errors import BadInput
-from limen.core.own import refuse
 from limen.core.shown import html
-from limen.core.strict_json import read_object
+from limen.errors import BadInput
+from limen.files.own import refuse
+from limen.files.strict_json import read_object
 
 SCHEMA = "limen/certificate/2"
 _OLD = "limen/certificate/1"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from limen.core.errors import unknown
+from limen.errors import unknown
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids, lookup
-from limen.core.errors import BadInput, unknown
 from limen.core.numbers import Precision
-from limen.core.own import beside
 from limen.core.task import Task
 from limen.core.text import Call, build, parse_call, word
 from limen.core.weights import Weights
+from limen.errors import BadInput, unknown
+from limen.files.own import beside
 
 if TYPE_CHECKING:
     from limen.core.columns import Columns

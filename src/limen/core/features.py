@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.core.errors import unknown
+from limen.errors import unknown
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.core.errors import BadInput, at_least
 from limen.core.mixer import Streaming
 from limen.core.weights import Shapes, random_weights
+from limen.errors import BadInput, at_least
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -52,6 +52,11 @@ class Headed(Streaming):
     @property
     def key_size(self) -> int:
         return self.d_k or self.d
+
+    @property
+    def pair_size(self) -> int:
+        """Numbers in a key and a value, all heads."""
+        return self.h * (self.key_size + self.d)
 
     @property
     def resolved(self) -> dict[str, int]:

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 
 import limen_check
 from limen.core.certificate import Proof, decode, encode
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 
 Files = tuple[bytes, bytes]  # model.json, model.safetensors
 Rows = Sequence[Sequence[float]]
@@ -66,7 +66,7 @@ def check(content: bytes, files: Files | None) -> limen_check.Checked:
 
 def averaging_error(keys: Rows, queries: Rows, q: int) -> Fraction | None:
     """What the kernel derives of a unit that averages over sets (R29); None where it derives nothing."""
-    from limen_check.averages import averaging_error  # loaded by those who ask about averages alone
+    from limen_check.can.averages import averaging_error  # loaded by those who ask about averages alone
 
     try:
         return averaging_error(keys, queries, q)

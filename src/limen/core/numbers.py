@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.core.arrays import NDArray, np
-from limen.core.errors import BadInput, at_least, unknown
 from limen.core.text import build, parse_call, spell
+from limen.errors import BadInput, at_least, unknown
 
 if TYPE_CHECKING:
     import jaxtyping as jt

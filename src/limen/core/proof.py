@@ -7,9 +7,9 @@ from typing import Annotated
 
 import msgspec
 
-from limen.core.errors import BadInput
-from limen.core.own import refuse
-from limen.core.strict_json import read_object
+from limen.errors import BadInput
+from limen.files.own import refuse
+from limen.files.strict_json import read_object
 
 SCHEMA = "limen/proof/1"
 

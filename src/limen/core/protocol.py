@@ -9,8 +9,8 @@ from itertools import accumulate
 import msgspec
 
 from limen.core.architecture import Architecture
-from limen.core.errors import BadInput
 from limen.core.task import Player, Task
+from limen.errors import BadInput
 
 
 class Holder(msgspec.Struct, frozen=True):

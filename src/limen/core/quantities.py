@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from limen.core.errors import BadInput, shortened
+from limen.errors import BadInput, shortened
 
 PRACTICAL = 2**40  # tokens: a longer text is nobody's
 UNREAL = "no realistic context is ruled out"  # by a bound beyond it

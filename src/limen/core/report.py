@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from limen.core.printable import printable
 from limen.core.shown import html, latex
+from limen.files.printable import printable
 
 
 class Result:

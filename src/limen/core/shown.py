@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 
 Drawing = Callable[[Any], str]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from limen.core.errors import BadInput
 from limen.core.task import Task
+from limen.errors import BadInput
 
 _LARGEST = 2**40  # nothing is looked at beyond this, unless the task itself is larger
 _NEAR = 4  # values that are tried beside one that a task does not allow

@@ -12,9 +12,9 @@ from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.catalogue import identifier, ids, lookup
 from limen.core.distribution import UNDECLARED, Distribution
-from limen.core.errors import BadInput, shortened, unknown
-from limen.core.own import known
 from limen.core.text import Call, build, parse_call, remembered, spell
+from limen.errors import BadInput, shortened, unknown
+from limen.files.own import known
 
 Tokens: TypeAlias = "NDArray[np.int64]"  # (*batch, length)
 Answers: TypeAlias = "NDArray[np.int64]"  # (*batch,), or (*batch, asks) where several answers are due

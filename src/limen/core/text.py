@@ -22,9 +22,9 @@ from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from limen.core.catalogue import identifier
-from limen.core.errors import BadInput, unknown
-from limen.core.own import NAMED, named
 from limen.core.quantities import WHOLE, whole
+from limen.errors import BadInput, unknown
+from limen.files.own import NAMED, named
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
-from limen.core.errors import BadInput, shortened
+from limen.errors import BadInput, shortened
 
 ZERO, ONE, BLANK = range(3)
 SYMBOLS = (ZERO, ONE, BLANK)

@@ -7,12 +7,12 @@ from enum import StrEnum
 
 from limen.core.certificate import Bound, Fits, Machine
 from limen.core.differences import Difference
-from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
 from limen.core.quantities import thought
 from limen.core.report import Report, Result
 from limen.core.task import Task
 from limen.core.theorem import Ceiling
+from limen.errors import BadInput
 
 
 class Answer(StrEnum):

@@ -20,7 +20,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from limen import decisions
+import limen.decisions.decide as decisions
 from limen.core.architecture import Architecture
 from limen.core.kernel import Accepted
 from limen.core.quantities import plural

@@ -5,16 +5,16 @@ from __future__ import annotations
 from enum import IntEnum
 from functools import cache
 
-from limen import decisions
+import limen.decisions.decide as decisions
 from limen.core.architecture import Architecture
 from limen.core.catalogue import lookup
 from limen.core.certificate import Bound
 from limen.core.construction import Construction, constructions_for
-from limen.core.errors import BadInput
 from limen.core.kernel import Accepted
-from limen.core.missing import package
 from limen.core.task import Task
-from limen.placement import Offer, offer
+from limen.decisions.placement import Offer, offer
+from limen.errors import BadInput
+from limen.files.missing import package
 from limen.tasks.facts import chain
 from limen.theorems.composition_depth.inequality import Levels, levels_of
 
@@ -69,7 +69,7 @@ def _constructions(task: Task, architecture: Architecture) -> tuple[Construction
                 found.append(construction)
         except BadInput:  # it does not exist at these sizes
             continue
-        except ModuleNotFoundError as error:  # `decisions.incomplete` says that it is left out
+        except ModuleNotFoundError as error:  # `decide.incomplete` says that it is left out
             package(error)
     return tuple(found)
 

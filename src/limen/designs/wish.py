@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from limen.core.errors import BadInput
 from limen.core.smallest import smallest
 from limen.core.task import Task
-from limen.families import FAMILIES, LEAST
+from limen.decisions.families import FAMILIES, LEAST
+from limen.errors import BadInput
 
 STEP = 64  # widths are multiples of the smaller head
 KV_HEADS = 8  # what most models have

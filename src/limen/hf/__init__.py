@@ -1,4 +1,4 @@
-"""Readers of Hugging Face configs: one small file a family, and the defaults of transformers as data.
+"""Real models' configs and engines: one small file a family, transformers' defaults as data.
 
 `read` turns a config.json into a `Stack` with neither torch nor transformers.
 """
@@ -11,7 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from limen.core.errors import BadInput, shortened, unknown
+from limen.errors import BadInput, shortened, unknown
 from limen.hf.dtypes import INSIDE
 from limen.hf.fields import Fields, defaults, no_misspelling, other_names
 from limen.hf.parameters import NotCounted, parameters

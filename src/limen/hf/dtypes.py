@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from limen.core.errors import BadInput, shortened, unknown
+from limen.errors import BadInput, shortened, unknown
 
 BITS = {
     "float32": Fraction(32),

@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from limen.core.errors import BadInput, shortened, unknown
+from limen.errors import BadInput, shortened, unknown
 
 _LAYERS = 1024  # of a model: the deepest have some hundreds
 _LARGEST = 2**48  # of a size: nobody means more

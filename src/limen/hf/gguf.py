@@ -16,7 +16,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from limen.core.errors import BadInput, shortened
+from limen.errors import BadInput, shortened
 from limen.hf.gguf_names import config_of
 
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)

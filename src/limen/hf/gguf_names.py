@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from limen.core.errors import BadInput, shortened, unknown
+from limen.errors import BadInput, shortened, unknown
 from limen.hf import reader_of
 from limen.hf.fields import Fields
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 from limen.hf.fields import Fields
 from limen.hf.stack import Block, ModelLayer
 

@@ -23,8 +23,8 @@ from functools import cached_property
 from math import ceil
 
 from limen.core.architecture import Architecture, Layer, Part
-from limen.core.errors import BadInput
 from limen.core.mixer import Mixer
+from limen.errors import BadInput
 
 SUMS = 32  # bits of the sums inside attention: kernels accumulate in float32, whatever they store
 

@@ -9,12 +9,11 @@ import numpy as np
 import torch
 from flint import ctx
 
-from limen.checks.tried import check_run
 from limen.core.certificate import Run
 from limen.core.construction import Construction
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
-from limen.core.own import named
+from limen.errors import BadInput
+from limen.files.own import named
 from limen.laws.law import Law, require
 from limen.model import exhaustive
 from limen.model.files import load, save
@@ -23,6 +22,7 @@ from limen.model.local import Pointwise
 from limen.model.model import Model
 from limen.model.run import Tried, batch_size, inputs, run
 from limen.solutions import certificate, solve
+from limen.witness.tried import check_run
 
 _DRAWN = 64  # plain inputs, and as many hard ones, where there are too many for each to be run
 MOST = 2**20  # inputs that are all run

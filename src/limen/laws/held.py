@@ -9,16 +9,16 @@ from typing import Any
 
 import msgspec
 
-from limen.core import own
 from limen.core.catalogue import ids, lookup
 from limen.core.construction import Construction
-from limen.core.errors import BadInput
-from limen.core.missing import package
 from limen.core.mixer import Mixer
 from limen.core.quantities import plural
 from limen.core.report import Report
 from limen.core.task import Task
 from limen.core.text import build, parse_call
+from limen.errors import BadInput
+from limen.files import own
+from limen.files.missing import package
 from limen.laws.law import Broken, Law, promise
 
 _BASES: dict[str, type[Any]] = {"task": Task, "mixer": Mixer, "construction": Construction}

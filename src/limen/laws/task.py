@@ -12,8 +12,8 @@ from numpy.random import Generator
 from limen.bounds import matrix
 from limen.bounds.matrix import Entries
 from limen.core.distribution import UNDECLARED, Distribution
-from limen.core.errors import BadInput
 from limen.core.task import Answers, Task, Tokens
+from limen.errors import BadInput
 from limen.laws.law import Law, require
 from limen.model import exhaustive
 

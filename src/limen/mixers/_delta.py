@@ -14,8 +14,8 @@ import lazy_loader
 from limen.core.heads import Headed, split
 from limen.core.weights import Shapes
 from limen.mixers._conv import convolve, passing
-from limen.recurrence.loops import Looped
-from limen.recurrence.rule import widened
+from limen.mixers.recurrence.loops import Looped
+from limen.mixers.recurrence.rule import widened
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -17,8 +17,8 @@ import lazy_loader
 
 from limen.core.heads import join
 from limen.mixers._delta import DeltaMemory, DeltaRule, projected
-from limen.recurrence.loops import Loops
-from limen.recurrence.rule import Tokens
+from limen.mixers.recurrence.loops import Loops
+from limen.mixers.recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt

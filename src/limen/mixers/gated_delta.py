@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.core.heads import join, split
+from limen.core.tally import ONE, Terms
 from limen.core.weights import Shapes
 from limen.mixers._delta import DeltaMemory, DeltaRule, projected
-from limen.recurrence.decay import initial_time_steps, time_step
-from limen.recurrence.loops import Loops
-from limen.recurrence.rule import Tokens
+from limen.mixers.recurrence.decay import initial_time_steps, time_step
+from limen.mixers.recurrence.loops import Loops
+from limen.mixers.recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -38,6 +39,10 @@ class GatedDelta(DeltaRule):
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         gate: Shapes = {"T": (width, self.h), "t": (self.h,), "A": (self.h,)}
         return self.rule_shapes(width) | gate
+
+    def mixing(self) -> Terms:
+        """kᵀS is compared with v, the difference written, qᵀS read: three times 2·d_k·d."""
+        return ((6 * self.h * self.key_size * self.d, ONE),)
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         return super().initial(width, generator, dtype) | {"t": initial_time_steps(self.h, generator, dtype)}

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import lazy_loader
 
 from limen.core.heads import Headed, join, split
-from limen.recurrence.loops import Looped, Loops
-from limen.recurrence.rule import Tokens
+from limen.mixers.recurrence.loops import Looped, Loops
+from limen.mixers.recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -20,9 +20,9 @@ import lazy_loader
 from limen.core.heads import join, split
 from limen.core.weights import Shapes
 from limen.mixers._delta import DeltaMemory, DeltaRule, projected
-from limen.recurrence.decay import initial_time_steps
-from limen.recurrence.loops import Loops
-from limen.recurrence.rule import Tokens
+from limen.mixers.recurrence.decay import initial_time_steps
+from limen.mixers.recurrence.loops import Loops
+from limen.mixers.recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt

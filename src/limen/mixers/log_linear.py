@@ -24,16 +24,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import lazy_loader
 
-from limen.core.errors import BadInput, at_least
 from limen.core.features import ELU1
 from limen.core.heads import Headed, join, split
+from limen.core.tally import LEVELS, ONE, Terms
 from limen.core.weights import Shapes
+from limen.errors import BadInput, at_least
 from limen.mixers._delta import unit
 from limen.mixers._normaliser import divided, with_ones
-from limen.recurrence.decay import initial_time_steps, time_step
-from limen.recurrence.levels import level_table
-from limen.recurrence.loops import Looped, Loops
-from limen.recurrence.rule import Tokens
+from limen.mixers.recurrence.decay import initial_time_steps, time_step
+from limen.mixers.recurrence.levels import level_table
+from limen.mixers.recurrence.loops import Looped, Loops
+from limen.mixers.recurrence.rule import Tokens
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -186,6 +187,14 @@ class LogLinear(Looped, Headed):
     def _check(self, n: int) -> None:
         if max(n - 1, 0).bit_length() >= self.levels:  # 2^(levels-1) may be a number that nobody holds
             raise BadInput(f"{self}: {self.levels} levels reach {2 ** (self.levels - 1)} tokens, got {n}")
+
+    def mixing(self) -> Terms:
+        """A matrix is written for the token, and read; each one of the past is read, too.
+
+        Over the gated delta rule each of these is also erased in: eᵀS and k(eᵀS).
+        """
+        one = 2 * self.h * self.key_size * self.value_size
+        return (2 * one, ONE), ((3 if self.over == "gated_delta" else 1) * one, LEVELS)
 
     def state_bits(self, n: int, p: int) -> int:
         self._check(n)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.core.errors import at_least
 from limen.core.mixer import Streaming
 from limen.core.weights import random_weights
+from limen.errors import at_least
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.core.errors import at_least
 from limen.core.mixer import Streaming
 from limen.core.weights import random_weights
+from limen.errors import at_least
 from limen.mixers._conv import convolve, nothing_seen, passing
-from limen.recurrence.chunks import carry, cut, glue
-from limen.recurrence.decay import initial_time_steps
+from limen.mixers.recurrence.chunks import carry, cut, glue
+from limen.mixers.recurrence.decay import initial_time_steps
 
 if TYPE_CHECKING:
     import jaxtyping as jt

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.core.errors import at_least
 from limen.core.heads import Grouped, join
+from limen.errors import at_least
 from limen.mixers._cache import Cache, empty
 from limen.mixers._masked import attend, attend_ends, ends
 

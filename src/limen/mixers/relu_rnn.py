@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
-from limen.core.errors import BadInput, at_least
 from limen.core.mixer import Streaming
 from limen.core.weights import random_weights
+from limen.errors import BadInput, at_least
 
 if TYPE_CHECKING:
     import jaxtyping as jt

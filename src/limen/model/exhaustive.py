@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from limen.core.arrays import np
-from limen.core.errors import BadInput
 from limen.core.task import Task, Tokens
+from limen.errors import BadInput
 
 MOST = 2**22  # inputs that anybody would want to run through
 

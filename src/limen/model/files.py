@@ -14,11 +14,11 @@ import msgspec
 
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
-from limen.core.errors import BadInput
-from limen.core.folder import content_of, ready_folder, refuse_foreign, write_folder
-from limen.core.own import refuse
-from limen.core.strict_json import read_object
 from limen.core.weights import Weights
+from limen.errors import BadInput
+from limen.files.folder import content_of, ready_folder, refuse_foreign, write_folder
+from limen.files.own import refuse
+from limen.files.strict_json import read_object
 from limen.model.embedding import Codes, parse_embedding
 from limen.model.local import parse_local
 from limen.model.model import Frame, Model

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.core.errors import BadInput, at_least, unknown
 from limen.core.text import build, parse_call, spell
 from limen.core.weights import Shapes, random_weights
+from limen.errors import BadInput, at_least, unknown
 
 if TYPE_CHECKING:
     import jaxtyping as jt

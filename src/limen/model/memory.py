@@ -11,7 +11,7 @@ from collections.abc import Callable
 from math import isqrt
 from pathlib import Path
 
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 
 
 def free() -> int | None:

@@ -26,10 +26,10 @@ import lazy_loader
 
 from limen.core.architecture import Architecture
 from limen.core.construction import Construction
-from limen.core.errors import BadInput, at_least, shortened
 from limen.core.mixer import Mixer, Streaming
 from limen.core.numbers import Precision
 from limen.core.weights import Shapes, random_weights, tensors
+from limen.errors import BadInput, at_least, shortened
 from limen.model.arithmetic import rounds_each_operation
 from limen.model.embedding import Codes, Embedding
 from limen.model.local import Local

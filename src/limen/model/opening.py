@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import lazy_loader
 
-from limen.core import own
-from limen.core.errors import BadInput, shortened
-from limen.core.paths import is_folder
+from limen.errors import BadInput, shortened
+from limen.files import own
+from limen.files.paths import is_folder
 from limen.model.files import HEADER, digest, load
 from limen.model.model import Model
 from limen.model.predictor import calling

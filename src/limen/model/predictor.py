@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import lazy_loader
 
 from limen.core.arrays import np
-from limen.core.errors import BadInput
 from limen.core.task import Answers, Task, Tokens
+from limen.errors import BadInput
 from limen.model.memory import refused
 from limen.model.model import Model
 

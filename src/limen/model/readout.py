@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.core.arrays import NDArray, np
-from limen.core.errors import at_least, unknown
 from limen.core.text import build, parse_call, spell
 from limen.core.weights import Shapes
+from limen.errors import at_least, unknown
 from limen.model.arithmetic import rounds_each_operation
 
 if TYPE_CHECKING:

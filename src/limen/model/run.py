@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.core.arrays import np
-from limen.core.errors import BadInput, counted
 from limen.core.numbers import Exact, Precision
 from limen.core.task import Task, Tokens
+from limen.errors import BadInput, counted
 from limen.mixers.softmax import Softmax
 from limen.model import exhaustive, memory
 from limen.model.arithmetic import computing_in

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from limen.core import own
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.distribution import Distribution
-from limen.core.errors import BadInput, shortened
 from limen.core.task import Task, Tokens
+from limen.errors import BadInput, shortened
+from limen.files import own
 from limen.model.predictor import calling
 
 Draws = Callable[[Generator, int], object]

@@ -18,11 +18,11 @@ import lazy_loader
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.distribution import Distribution
-from limen.core.errors import BadInput
 from limen.core.mixer import Streaming
 from limen.core.numbers import Precision
 from limen.core.strategy import Access
 from limen.core.task import Answers, Task, Tokens
+from limen.errors import BadInput
 from limen.model.arithmetic import computing_in
 from limen.model.embedding import Table
 from limen.model.model import Model, State, at_once

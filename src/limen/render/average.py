@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from limen.averages import AverageReport
+    from limen.commands.demo.average import AverageReport
 
 
 def lines_of(said: AverageReport) -> list[str]:

@@ -8,10 +8,10 @@ from math import ceil, floor, log2
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from limen.core.errors import BadInput
-from limen.core.folder import ready_file, write_whole
-from limen.core.printable import printable
 from limen.core.quantities import in_bytes
+from limen.errors import BadInput
+from limen.files.folder import ready_file, write_whole
+from limen.files.printable import printable
 from limen.render.audit import LETTERS, figures, lines_of
 from limen.render.svg import FORMS, drawn, element, line, picture_ready, rect, save_picture, text
 from limen.render.words import short

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from limen.checks.reader import FolderReport
+    from limen.commands.check import FolderReport
 
 
 def folder_lines(said: FolderReport) -> list[str]:

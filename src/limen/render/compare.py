@@ -9,7 +9,7 @@ from limen.core.quantities import in_bytes, plural
 from limen.core.verdict import Answer
 
 if TYPE_CHECKING:
-    from limen.comparisons import Chains, ComparedStack, ComparedTask, CompareReport, OneAnswer
+    from limen.commands.compare import Chains, ComparedStack, ComparedTask, CompareReport, OneAnswer
 
 _HOPS = "Hops: weights exist for so many, and long enough texts rule out more. Training may find fewer."
 

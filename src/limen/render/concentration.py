@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from limen.render.svg import circle, cross, drawn, line, text
 
 if TYPE_CHECKING:
-    from limen.concentrations import ConcentrationReport, HeadSeen
+    from limen.commands.demo.concentration import ConcentrationReport, HeadSeen
 
 _STYLE = ".axis{stroke:#999}.bound{stroke:#4269d0;stroke-width:1.5;fill:none}.seen{fill:#d4572b}"
 _STYLE += ".slide{stroke:#2f9e77;stroke-width:1.5;stroke-dasharray:5 4;fill:none}"

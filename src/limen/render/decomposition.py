@@ -6,8 +6,8 @@ from math import log2
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from limen.adversary.decomposition import Fixing, LevelEnd
-    from limen.decompositions import DecomposeReport
+    from limen.adversary.decompose import DecomposeReport
+    from limen.adversary.strategies.decomposition import Fixing, LevelEnd
 
 
 def lines_of(said: DecomposeReport) -> list[str]:

@@ -13,7 +13,7 @@ from msgspec import UNSET
 from limen.core.quantities import ASYMPTOTIC, PRACTICAL, UNREAL, plural
 
 if TYPE_CHECKING:
-    from limen.depths import Certified, Change, DepthReport, Stop
+    from limen.decisions.depths import Certified, Change, DepthReport, Stop
 
 HOPS = "Hops are what some weights do, by the depth rule. A trained model may chain fewer."
 WORST = "This is about the worst case: a random input may be easier, and shorter texts are not ruled out."

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from limen.core.catalogue import docstring
-from limen.core.folder import write_whole
+from limen.files.folder import write_whole
 from limen.render.results import bits, drawn_lines, each, says, spread, trained_as
 
 if TYPE_CHECKING:

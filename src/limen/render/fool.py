@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from limen.render.svg import drawn, line, rect, text
 
 if TYPE_CHECKING:
-    from limen.attacks.report import Confused, Effort, FoolReport, Look
+    from limen.adversary.report import Confused, Effort, FoolReport, Look
 
 _CELL, _LEFT, _TOP, _BARS = 34, 112, 84, 56
 _STYLE = ".cell{fill:#eef3fb;stroke:#8aa4c8}.other{fill:#ffe1c2;stroke:#d9822b}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from limen.core.quantities import thought
 
 if TYPE_CHECKING:
-    from limen.hierarchies import HierarchyReport, Rung
+    from limen.commands.demo.hierarchy import HierarchyReport, Rung
 
 
 def _thinks(rung: Rung) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from limen.simulations import MachineReport
+    from limen.commands.demo.machine import MachineReport
 
 
 def lines_of(said: MachineReport) -> list[str]:

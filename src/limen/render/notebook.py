@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from limen.core.certificate import Certificate
-from limen.core.printable import printable
 from limen.core.shown import draws
 from limen.core.verdict import Answer
+from limen.files.printable import printable
 from limen.render import (
     average,
     bound,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from limen.audits.report import AuditReport, AuditsReport
-    from limen.checks.reader import CheckReport
+    from limen.commands.check import CheckReport
     from limen.conversation.play import ProtocolReport
     from limen.core.verdict import DecideReport
     from limen.designs.report import DesignReport

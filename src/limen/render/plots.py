@@ -12,7 +12,7 @@ from limen.core.measurement import Outcome
 from limen.render.svg import save_picture
 
 if TYPE_CHECKING:
-    from limen.capacities import SparseReport
+    from limen.commands.demo.sparse import SparseReport
     from limen.training.experiment import Experiment
     from limen.training.judged import JudgedCell, Section
     from limen.training.run import RunResult

@@ -9,7 +9,7 @@ from limen.core.verdict import Answer
 from limen.render.svg import circle, drawn, rect, text
 
 if TYPE_CHECKING:
-    from limen.separations import SeparationReport, Stacked
+    from limen.commands.demo.separation import SeparationReport, Stacked
 
 _STYLE = ".full{fill:#4269d0}.linear{fill:#c9ced6;stroke:#8a93a0}.thought{fill:#b8860b}.both{fill:#2f9e77}"
 _STYLE += ".can{fill:#1b7f4d;font-weight:600}.cannot{fill:#b3261e;font-weight:600}.open{fill:#777}"

@@ -11,8 +11,8 @@ from limen.core.quantities import plural
 from limen.core.task import few
 
 if TYPE_CHECKING:
-    from limen.glances import CatalogueReport, EntryReport, LayerReport, StackReport, TaskReport
-    from limen.orthogonals import OrthogonalReport
+    from limen.commands.demo.orthogonal import OrthogonalReport
+    from limen.commands.glances import CatalogueReport, EntryReport, LayerReport, StackReport, TaskReport
 
 
 def catalogue_lines(said: CatalogueReport, proofs: bool) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from limen.core.quantities import percent, plural
 
 if TYPE_CHECKING:
-    from limen.capacities import Capacity, Needed, SparseReport
+    from limen.commands.demo.sparse import Capacity, Needed, SparseReport
 
 
 def lines_of(said: SparseReport) -> list[str]:

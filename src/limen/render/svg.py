@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-from limen.core.errors import BadInput
-from limen.core.folder import ready_file, write_whole
-from limen.core.printable import printable
+from limen.errors import BadInput
+from limen.files.folder import ready_file, write_whole
+from limen.files.printable import printable
 
 FORMS = (".svg", ".png", ".pdf")
 _TEXT = "text{font:11px system-ui,sans-serif;fill:#333}.title{font-size:13px;font-weight:600}"

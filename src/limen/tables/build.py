@@ -9,9 +9,9 @@ from itertools import chain
 from pathlib import Path
 
 from limen.core.certificate import encode
-from limen.core.errors import unknown
-from limen.core.folder import ready_folder, refuse_foreign, write_folder
 from limen.core.verdict import Answer
+from limen.errors import unknown
+from limen.files.folder import ready_folder, refuse_foreign, write_folder
 from limen.model.files import HEADER, WEIGHTS, model_files
 from limen.tables.cell import Cell, EvidenceTable
 from limen.tables.columns import COLUMNS

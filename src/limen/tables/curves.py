@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from limen.conversation.play import ProtocolReport, played
+from limen.conversation.protocols.hand_over import HandOver
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.construction import construct
 from limen.core.graph import Graph
 from limen.core.numbers import Significand
 from limen.core.task import Task
-from limen.decisions import theorems
-from limen.protocols.hand_over import HandOver
+from limen.decisions.decide import theorems
 from limen.solutions import solve
 from limen.tables.columns import COLUMNS
 from limen.tables.refutation import small

@@ -19,7 +19,7 @@ from functools import cache
 
 from limen.bounds import matrix
 from limen.bounds.bound import counts
-from limen.checks.collision import check_collision
+from limen.coq.forms import claimed_from
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, Fits
 from limen.core.construction import construct
@@ -27,9 +27,8 @@ from limen.core.differences import STACKS
 from limen.core.kernel import Accepted
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
-from limen.decisions import built, decide, tried
-from limen.forms import claimed_from
-from limen.placement import Offer, offer
+from limen.decisions.decide import built, decide, tried
+from limen.decisions.placement import Offer, offer
 from limen.tables import words
 from limen.tables.cell import Cell, Evidence, EvidenceError
 from limen.tables.columns import Column
@@ -42,6 +41,7 @@ from limen.tables.weights import agrees_with_the_theorems, ran, right, ways
 from limen.tasks.composition import Composition
 from limen.theorems.composition_depth import smallest
 from limen.training.marks import trained
+from limen.witness.collision import check_collision
 
 _DRAWN = 8  # plain inputs at the larger size, and as many hard ones
 

@@ -12,8 +12,8 @@ from limen.core.construction import Construction
 from limen.core.task import Task
 from limen.core.theorem import Theorem
 from limen.core.verdict import Answer
-from limen.decisions import built, decide
-from limen.placement import Offer, offer
+from limen.decisions.decide import built, decide
+from limen.decisions.placement import Offer, offer
 from limen.tables import growth
 from limen.tables.cell import EvidenceError, Formula
 from limen.tables.columns import Column

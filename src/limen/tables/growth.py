@@ -20,10 +20,10 @@ import numpy as np
 from limen.core.architecture import Architecture, Layer, Part
 from limen.core.certificate import Bound
 from limen.core.construction import Construction
-from limen.core.errors import BadInput
 from limen.core.numbers import Float, Precision, Significand
 from limen.core.task import Task
 from limen.core.theorem import Theorem
+from limen.errors import BadInput
 from limen.theorems.composition_depth import smallest
 
 LOWER = (16, 24, 32, 40, 48)

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 import lazy_loader
 import numpy as np
 
-from limen.adversary.decomposition import Decomposition
-from limen.adversary.told_alike import ARITHMETIC, ToldAlike
-from limen.checks.collision import check_collision
+from limen.adversary.strategies.decomposition import Decomposition
+from limen.adversary.strategies.told_alike import ARITHMETIC, ToldAlike
 from limen.conversation.converse import converse
 from limen.conversation.transcript import arithmetic
 from limen.core.architecture import Architecture
@@ -29,6 +28,7 @@ from limen.model.embedding import Table
 from limen.model.model import Frame, Model
 from limen.model.target import Target
 from limen.tasks.composition import Composition
+from limen.witness.collision import check_collision
 
 if TYPE_CHECKING:
     import torch

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from limen.checks.tried import check_run
 from limen.core.certificate import Run
 from limen.core.construction import Construction, construct, constructions_for
-from limen.core.errors import BadInput
 from limen.core.numbers import Precision
 from limen.core.task import Task
-from limen.decisions import ruled_out
+from limen.decisions.decide import ruled_out
+from limen.errors import BadInput
 from limen.model.model import Model
 from limen.solutions import Solution, certificate, solve
 from limen.tables.cell import EvidenceError
+from limen.witness.tried import check_run
 
 _PRECISION = "float32"
 _SEED = 0

@@ -11,7 +11,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 
 # One thread each: two of them would wait for each other's cores.  And memory that was freed stays with the
 # process, which would else ask the system for each tensor anew: an eighth of the table's CPU time.

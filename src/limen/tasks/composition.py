@@ -25,8 +25,8 @@ from limen.core import distribution
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Player, Said, Task, Tokens, different, distinct, uniform
+from limen.errors import BadInput, at_least
 
 UNIFORM = "every entry of every table, z_0 and w independent and uniform"  # the plain inputs
 MOST_HOPS = 64  # that a text gives by L alone

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.errors import at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, distinct, filled, uniform
+from limen.errors import at_least
 from limen.tasks._counts import binomial
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
+from limen.errors import BadInput, at_least
 
 _WRITTEN = 2**14  # bits of a number of rows that is written out
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import UNIFORM, Distribution
-from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, different, distinct, uniform
+from limen.errors import at_least
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Player, Said, Task, Tokens
+from limen.errors import BadInput, at_least
 from limen.tasks.composition import Composition
 
 _PEOPLE = [

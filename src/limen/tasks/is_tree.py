@@ -16,8 +16,8 @@ from flint import fmpz
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced, different, distinct
+from limen.errors import at_least
 
 _WRITTEN = 1000  # vertices up to which the number of rows is written out
 

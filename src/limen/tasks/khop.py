@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.distribution import UNIFORM, Distribution
-from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens
+from limen.errors import at_least
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from functools import cache
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled, shuffled, uniform
+from limen.errors import BadInput, at_least
 
 _SURE = 1e-9  # cosines further apart than this are told apart in float64
 

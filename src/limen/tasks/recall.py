@@ -14,8 +14,8 @@ from dataclasses import KW_ONLY, dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import UNIFORM, Distribution
-from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Said, Task, Tokens, different, distinct, filled, shuffled, uniform
+from limen.errors import BadInput, at_least
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from itertools import combinations
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import UNIFORM, Distribution, Given
-from limen.core.errors import BadInput, at_least
 from limen.core.task import (
     Answers,
     Said,
@@ -28,6 +27,7 @@ from limen.core.task import (
     shuffled,
     uniform,
 )
+from limen.errors import BadInput, at_least
 from limen.tasks._counts import binomial
 
 

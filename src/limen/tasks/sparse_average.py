@@ -17,8 +17,8 @@ from math import comb
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import BY_ANSWER, Distribution
-from limen.core.errors import BadInput, at_least
 from limen.core.task import Answers, Task, Tokens, distinct
+from limen.errors import BadInput, at_least
 
 _MOST_SUBSETS = 4096  # ask them all up to here
 

@@ -16,8 +16,8 @@ from typing import Literal
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import BY_ANSWER, Distribution
-from limen.core.errors import at_least
 from limen.core.task import Answers, Task, Tokens, balanced, uniform
+from limen.errors import at_least
 from limen.tasks._counts import power_and
 from limen.tasks._orders import in_order, nearly_equal
 

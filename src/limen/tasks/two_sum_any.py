@@ -16,8 +16,8 @@ from math import comb
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.errors import at_least
 from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
+from limen.errors import at_least
 from limen.tasks._counts import largest, signed_subsets
 from limen.tasks._pairs import draw, exists, near_misses
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from limen.core.architecture import Architecture
-from limen.core.errors import counted
 from limen.core.task import Task
+from limen.errors import counted
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from flint import arb, ctx, fmpz
 
 from limen.core.architecture import P, Part
 from limen.core.bits import ceil_bits, log2, log2_binomial, power_bits
-from limen.core.errors import BadInput
 from limen.core.theorem import NoStatement
+from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
 from limen.theorems._case import Case, Sides
 

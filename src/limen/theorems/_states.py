@@ -17,9 +17,9 @@ from flint import arb, ctx, fmpz
 
 from limen.core.architecture import Part
 from limen.core.catalogue import identifier
-from limen.core.errors import BadInput
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
+from limen.errors import BadInput
 from limen.tasks.composition import UNIFORM, Composition
 from limen.tasks.eva import Eva
 from limen.tasks.facts import Facts

@@ -18,10 +18,10 @@ import lazy_loader
 import numpy as np
 from numpy.random import Generator
 
-from limen.adversary.exact import ExactWorst
+from limen.adversary.strategies.exact import ExactWorst
 from limen.core.catalogue import ids
-from limen.core.errors import unknown
 from limen.core.task import Task, Tokens
+from limen.errors import unknown
 from limen.model.model import Model
 from limen.model.target import Target
 from limen.training.forward import logits_at_the_end
@@ -77,7 +77,7 @@ class Repair:
 
 
 def _strategy(name: str) -> Proposes:
-    found: Proposes = import_module(f"limen.adversary.{name}").propose
+    found: Proposes = import_module(f"limen.adversary.strategies.{name}").propose
     return found
 
 
@@ -85,7 +85,7 @@ def proposer(name: str) -> Proposes:
     """By its name: `hardest`, `adversary`, or a strategy of the catalogue that proposes inputs."""
     known: dict[str, Proposes] = {"hardest": hardest, "adversary": Repair()}
     for strategy in ids("adversaries"):
-        found = getattr(import_module(f"limen.adversary.{strategy}"), "propose", None)
+        found = getattr(import_module(f"limen.adversary.strategies.{strategy}"), "propose", None)
         if found is not None:
             known[strategy] = found
     if name not in known:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from limen.core.folder import content_of
+from limen.files.folder import content_of
 from limen.training.experiment import SHIPPED
 
 

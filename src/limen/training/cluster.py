@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 from limen.training.attempt import attempt, ended, lost
 from limen.training.spec import Spec, written
 from limen.training.sweep import Deliver, Runs

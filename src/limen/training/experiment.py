@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from limen.core.catalogue import ids
-from limen.core.errors import BadInput, unknown
 from limen.core.measurement import Outcome
 from limen.core.task import Task
+from limen.errors import BadInput, unknown
 from limen.training.spec import Spec, Start
 
 Size = Literal["quick", "standard", "full"]

@@ -11,9 +11,9 @@ from string import ascii_uppercase
 from typing import NamedTuple
 
 from limen.core.catalogue import identifier
-from limen.core.errors import BadInput
 from limen.core.measurement import Measurement, Outcome, Spread, best_start, by_start, outcome
 from limen.core.task import Task
+from limen.errors import BadInput
 from limen.training.built import BuiltLeast, built_beside
 from limen.training.experiment import (
     SHIPPED,

@@ -25,9 +25,9 @@ from numpy.random import Generator
 
 from limen.core.catalogue import identifier
 from limen.core.distribution import Distribution
-from limen.core.errors import BadInput
 from limen.core.task import Answers, Task, Tokens
 from limen.core.weights import Array
+from limen.errors import BadInput
 from limen.model.embedding import Code, Codes, Embedding, Segment, Table
 from limen.training import lessons
 from limen.training.spec import Spec

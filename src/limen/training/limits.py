@@ -8,7 +8,7 @@ from functools import cache
 from limen.core.architecture import Architecture, Layer
 from limen.core.task import Task
 from limen.core.verdict import Answer
-from limen.decisions import decide
+from limen.decisions.decide import decide
 
 _TRAINED_IN = 32  # bits of a number whose p is not said: float32
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from limen.core.errors import BadInput
-from limen.core.folder import ready_file
 from limen.core.measurement import Outcome
+from limen.errors import BadInput
+from limen.files.folder import ready_file
 from limen.training.reports import RunReport
 from limen.training.spec import Spec
 

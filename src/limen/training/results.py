@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from limen.core.errors import BadInput
-from limen.core.folder import content_of, write_whole
+from limen.errors import BadInput
+from limen.files.folder import content_of, write_whole
 from limen.training.run import RunResult
 from limen.training.spec import Spec
 

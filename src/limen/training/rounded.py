@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import lazy_loader
 
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 from limen.model.model import Model, State
 
 if TYPE_CHECKING:

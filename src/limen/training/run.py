@@ -16,9 +16,9 @@ import msgspec
 import numpy as np
 
 from limen.core.architecture import Architecture
-from limen.core.errors import BadInput
 from limen.core.measurement import Measurement
 from limen.core.numbers import Precision
+from limen.errors import BadInput
 from limen.model.model import Model
 from limen.model.run import run as count
 from limen.training.against import proposer

@@ -10,8 +10,8 @@ from typing import Literal
 import msgspec
 
 from limen.core.architecture import Architecture
-from limen.core.errors import BadInput, unknown
 from limen.core.task import Task
+from limen.errors import BadInput, unknown
 
 Start = Literal["random", "lookup"]
 STARTS = ("random", "lookup")

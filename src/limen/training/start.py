@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.core.architecture import Architecture
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 from limen.model.local import Mlp
 from limen.model.model import Frame, Model
 from limen.training.lesson import Lesson

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from limen.core.folder import ready_folder
+from limen.files.folder import ready_folder
 from limen.training.results import Failure, digests, keep
 from limen.training.run import RunResult
 from limen.training.spec import Spec

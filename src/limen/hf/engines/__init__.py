@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from limen.core.errors import unknown
+from limen.errors import unknown
 from limen.hf.engines.asked import Asked
 from limen.hf.engines.engine import AskedDtypes, Dtypes, Engine
 from limen.hf.engines.plan import Plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from limen.core.errors import BadInput
+from limen.errors import BadInput
 
 _NAMES = {
     "context": "tokens of context",

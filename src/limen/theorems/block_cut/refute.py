@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import lazy_loader
 import numpy as np
 
-from limen.adversary.told_alike import ARITHMETIC
+from limen.adversary.strategies.told_alike import ARITHMETIC
 from limen.conversation.sums import Arithmetic, Content
 from limen.conversation.transcript import arithmetic
 from limen.core.certificate import Collision

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import lazy_loader
 import numpy as np
 
-from limen.adversary.told_alike import ARITHMETIC
-from limen.checks.collision import check_collision
+from limen.adversary.strategies.told_alike import ARITHMETIC
 from limen.conversation.transcript import arithmetic
 from limen.core.certificate import Collision
 from limen.core.heads import split
@@ -20,6 +19,7 @@ from limen.model.model import Model
 from limen.model.predictor import Predictor
 from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.theorems.block_cut.refute import collision, only_layer, said_bytes, told
+from limen.witness.collision import check_collision
 
 if TYPE_CHECKING:
     import torch

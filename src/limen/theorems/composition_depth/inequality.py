@@ -50,9 +50,9 @@ from flint import arb, ctx, fmpz
 
 from limen.core.architecture import Architecture
 from limen.core.bits import ceil_bits, power_bits
-from limen.core.errors import BadInput, counted
 from limen.core.graph import Graph
 from limen.core.theorem import NoStatement
+from limen.errors import BadInput, counted
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
 from limen.theorems._case import Accuracy, Case, Sides

@@ -21,9 +21,9 @@ from flint import arb, ctx, fmpz
 
 from limen.core.architecture import Architecture, Layer
 from limen.core.bits import log2, power_bits
-from limen.core.errors import BadInput
 from limen.core.graph import most_bits
 from limen.core.theorem import NoStatement
+from limen.errors import BadInput
 from limen.tasks.composition import UNIFORM, Composition
 from limen.tasks.facts import Facts
 from limen.theorems._case import Accuracy, Case, Sides

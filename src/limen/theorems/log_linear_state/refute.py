@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from limen.adversary.collisions import Collisions, states
-from limen.checks.collision import streams
+from limen.adversary.strategies.collisions import Collisions, states
 from limen.core.certificate import Collision
 from limen.core.task import Task
 from limen.mixers.log_linear import Stretches
@@ -13,6 +12,7 @@ from limen.model.model import Model, State
 from limen.model.predictor import Predictor
 from limen.model.target import Target
 from limen.theorems._states import power_of_two
+from limen.witness.collision import streams
 
 
 def refute(task: Task, model: Predictor) -> Collision | None:

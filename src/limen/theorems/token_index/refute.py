@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from limen.adversary.unseen import Alike, Unseen, classes, only_mixer
+from limen.adversary.strategies.unseen import Alike, Unseen, classes, only_mixer
 from limen.core.arrays import np
 from limen.core.certificate import Collision
 from limen.core.task import Task, Tokens

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from limen.adversary.collisions import Collisions
+from limen.adversary.strategies.collisions import Collisions
 from limen.core.certificate import Collision
 from limen.core.task import Task
 from limen.core.theorem import NoStatement

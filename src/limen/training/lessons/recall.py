@@ -12,8 +12,8 @@ from typing import cast
 from numpy.random import Generator
 
 from limen.core.distribution import Distribution
-from limen.core.errors import BadInput
 from limen.core.task import Answers, Task, Tokens
+from limen.errors import BadInput
 from limen.model.embedding import Embedding, Table
 from limen.tasks.recall import Recall
 from limen.training.lesson import Batch, Lesson

@@ -1,0 +1,131 @@
+"""Runs the proof about composition on one model, and goes on where an earlier search stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from limen.adversary.strategies.decomposition import Decomposition, Fixing, LevelEnd
+from limen.conversation.information import epochs
+from limen.conversation.play import ProtocolRequest, model_of
+from limen.conversation.transcript import transcript
+from limen.core.certificate import Collision, encode
+from limen.core.report import Report
+from limen.core.task import Task
+from limen.errors import BadInput
+from limen.files.folder import content_of
+from limen.files.strict_json import read_object
+from limen.model.files import ready, save
+from limen.model.model import Model
+from limen.model.target import Target
+
+CERTIFICATE, PROGRESS = "certificate.json", "progress.json"
+
+
+class Told(msgspec.Struct, frozen=True):
+    """An input as people read it, and what is right on it."""
+
+    text: str
+    answer: str
+
+
+class SameState(msgspec.Struct, frozen=True):
+    """X_i after an epoch: whether it is the same on both inputs."""
+
+    epoch: int
+    player: str
+    same: bool
+
+
+class DecomposeReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1"):
+    """The sets of the proof, level by level, and the pair that it found."""
+
+    task: str
+    architecture: str
+    arithmetic: str
+    found: bool
+    levels: tuple[LevelEnd, ...]
+    steps: tuple[Fixing, ...]
+    certificate: Collision | None
+    pair: tuple[Told, Told] | None
+    information: tuple[SameState, ...]  # of all players below z_L, on the two inputs
+    rounds: int
+    seconds: float
+
+    @property
+    def headline(self) -> str:
+        found = "a pair with identical messages" if self.found else "no pair found"
+        return f"{self.task} by {self.architecture}: {found} after {self.rounds} rounds"
+
+
+def decompose(request: ProtocolRequest, rows: int, seconds: float, folder: Path | None) -> DecomposeReport:
+    """Writes the model, the certificate and how far it came into the folder, if one is given."""
+    task = Task.parse(request.task)
+    if folder is not None:
+        ready(folder, CERTIFICATE)
+    model = model_of(request, task)
+    how = Decomposition.arithmetic if request.arithmetic == "integers" else request.arithmetic
+    first = 0 if folder is None else _rounds_done(folder / PROGRESS, request, how)
+    found = Decomposition(rows, seconds, request.seed, how, first).search(Target(task, model))
+    if folder is not None:
+        done = msgspec.json.encode(_key(request, how) | {"rounds": found.rounds})
+        pair = [] if found.witness is None else [(CERTIFICATE, encode(found.witness))]
+        save(model, folder, *pair, (PROGRESS, done))
+    return DecomposeReport(
+        task=str(task),
+        architecture=str(model.frame.architecture),
+        arithmetic=how,
+        found=found.witness is not None,
+        levels=found.levels,
+        steps=found.steps,
+        certificate=found.witness,
+        pair=_told(task, found.witness) if found.witness else None,
+        information=_alike(task, model, found.witness) if found.witness else (),
+        rounds=found.rounds,
+        seconds=found.seconds,
+    )
+
+
+def _told(task: Task, pair: Collision) -> tuple[Told, Told]:
+    left, right = (np.array([*side, *pair.suffix]) for side in (pair.left, pair.right))
+    return Told(task.render(left), str(task.answer(left))), Told(task.render(right), str(task.answer(right)))
+
+
+def _alike(task: Task, model: Model, pair: Collision) -> tuple[SameState, ...]:
+    """The information states of everybody below z_L, as the conversation on either input leaves them."""
+    players, found = task.players(), []
+    for side in (pair.left, pair.right):
+        tokens = np.array([*side, *pair.suffix])
+        said, _ = transcript(model, task, tokens, players, pair.arithmetic)
+        found.append(epochs(said, task, players))
+    return tuple(
+        SameState(left.epoch, x.player, x.digest == y.digest)
+        for left, right in zip(*found, strict=True)
+        for x, y in list(zip(left.known, right.known, strict=True))[1:]
+    )
+
+
+def _key(request: ProtocolRequest, how: str) -> dict[str, Any]:
+    return {
+        "schema": "limen/progress/1",
+        "task": request.task,
+        "architecture": request.architecture,
+        "arithmetic": how,
+        "seed": request.seed,
+    }
+
+
+def _rounds_done(path: Path, request: ProtocolRequest, how: str) -> int:
+    if not path.is_file():
+        return 0
+    try:
+        done = read_object(content_of(path), str(path))
+        rounds = int(done.pop("rounds"))
+    except (KeyError, ValueError, TypeError) as error:
+        raise BadInput(f"{path} does not hold the progress of a search: {error}") from error
+    if done != _key(request, how):
+        raise BadInput(f"{path} belongs to another search: {done}")
+    return rounds

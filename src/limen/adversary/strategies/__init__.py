@@ -1,0 +1,1 @@
+"""Search for an input that fools a given model, one file a way to search."""

@@ -1,0 +1,141 @@
+"""The pigeonhole argument, run: prefixes with the same state, and an ending where their answers differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import lazy_loader
+
+from limen.core.arrays import np
+from limen.core.certificate import Collision
+from limen.core.strategy import Access, Searched, Strategy
+from limen.core.task import Task, Tokens
+from limen.model import exhaustive
+from limen.model.files import digest
+from limen.model.model import Model
+from limen.model.target import Target
+from limen.witness.collision import check_collision, own_arithmetic, streams
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = lazy_loader.load("torch")
+
+_ALL = 2**14  # inputs up to which all are looked at
+_DRAWN = 32  # otherwise so many plain and so many hard ones,
+_CHANGED = 8  # each with so many others that differ in one token
+_TOKENS = 2**16  # that are looked at together, about; so of long texts fewer
+_LONG = 2**12  # tokens of a text from which on only one continuation is looked at
+
+
+@dataclass(frozen=True)
+class Collisions(Strategy):
+    """Two prefixes of t ≤ cut tokens, of the same view, that the model takes for each other.
+
+    What is seen of a prefix is the model's state after it, bit by bit, unless a theorem knows better.
+    """
+
+    t: int | None = None  # the task's own cut
+    views: Callable[[Tokens], list[bytes]] | None = None
+
+    needs: ClassVar[Access] = Access.WEIGHTS
+
+    def refuses(self, target: Target) -> str | None:
+        if target.limen is None:
+            return "this strategy reads the states of a Limen model, which this is not"
+        return None if self.views or streams(target.limen) else "some layer of the model keeps every token"
+
+    def search(self, target: Target) -> Searched[Collision]:
+        task, model = target.task, target.limen
+        if model is None or self.refuses(target) is not None:
+            return Searched(None)
+        t = task.cut if self.t is None else self.t
+        inputs = _inputs(task, t, np.random.default_rng(0))
+        seen = states(model, inputs[:, :t]) if self.views is None else self.views(inputs[:, :t])
+        groups: dict[bytes, list[int]] = {}
+        for i, view in enumerate(seen):
+            groups.setdefault(view, []).append(i)
+        pairs = (pair for group in groups.values() for pair in _pairs(group))
+        return Searched(next(filter(None, (_found(task, model, inputs, t, *pair) for pair in pairs)), None))
+
+
+def _found(task: Task, model: Model, inputs: Tokens, t: int, i: int, j: int) -> Collision | None:
+    """The two, if an end is seen with which their answers differ and the checker finds the outputs alike."""
+    parts = _told_apart(task, inputs[i], inputs[j], t)
+    found = None if parts is None else collided(task, model, *parts)
+    return found if found is not None and check_collision(found, model) is None else None
+
+
+def collided(task: Task, model: Model, left: Tokens, right: Tokens, suffix: Tokens) -> Collision:
+    """The certificate, in the arithmetic of the model's own weights."""
+    a, b, end = (tuple(map(int, x)) for x in (left, right, suffix))
+    how = own_arithmetic(model)
+    return Collision(task=str(task), left=a, right=b, suffix=end, arithmetic=how, weights=digest(model))
+
+
+def states(model: Model, prefixes: Tokens, known: Callable[[Any], Any] = lambda state: state) -> list[bytes]:
+    """What is known of each prefix, bit by bit: the model's state after it."""
+    tokens = torch.as_tensor(np.ascontiguousarray(prefixes))
+    with torch.no_grad():
+        state = model.start((len(prefixes),))
+        for token in tokens.unbind(-1):
+            state, _ = model.step(state, token)
+        rows = [x.reshape(len(prefixes), -1) for x in _tensors(known(state)) if x.numel()]
+        raw = [x.contiguous().view(torch.uint8).numpy() for x in rows]
+    return [b"".join(x[i].tobytes() for x in raw) for i in range(len(prefixes))]
+
+
+def _tensors(state: Any) -> Iterator[torch.Tensor]:
+    if isinstance(state, torch.Tensor):
+        yield state
+    elif isinstance(state, tuple):
+        for item in state:
+            yield from _tensors(item)
+
+
+def _inputs(task: Task, t: int, rng: np.random.Generator) -> Tokens:
+    """(count, length): one for each prefix where these are few, else random ones with their neighbours."""
+    if task.length <= _ALL.bit_length() and exhaustive.count(task) <= _ALL:
+        inputs = np.concatenate(list(exhaustive.batches(task, _ALL)))
+        _, first = np.unique(inputs[:, :t], axis=0, return_index=True)
+        return np.asarray(inputs[first])
+    count = max(1, min(_DRAWN, _TOKENS // task.length))
+    drawn = np.concatenate([task.sample(rng, count, hard)[0] for hard in (False, True)])
+    inputs = drawn.repeat(1 + _CHANGED, axis=0)
+    ends = [(ids.start, ids.stop) for ids, times in task.alphabets() for _ in range(times)]
+    low, stop = np.array(ends[:t]).T
+    for changed in range(1, 1 + _CHANGED):
+        rows, at = np.arange(changed, len(inputs), 1 + _CHANGED), rng.integers(t, size=len(drawn))
+        near = (inputs[rows, at] + rng.choice([-1, 1], len(rows))).clip(low[at], stop[at] - 1)
+        inputs[rows, at] = np.where(rng.integers(2, size=len(rows)), near, rng.integers(low[at], stop[at]))
+    return np.asarray(inputs[np.asarray(task.promised(inputs))])
+
+
+def _pairs(group: list[int]) -> Iterator[tuple[int, int]]:
+    """Each with the next, often its neighbour, and each with the first."""
+    yield from pairwise(group)
+    yield from ((group[0], other) for other in group[2:])
+
+
+def _told_apart(task: Task, left: Tokens, right: Tokens, t: int) -> tuple[Tokens, Tokens, Tokens] | None:
+    """A continuation that both prefixes allow and after which their answers differ, if one is seen."""
+    suffixes = np.concatenate([_continuations(task, x, t) for x in (left, right)])
+    inputs = np.stack([np.hstack([np.tile(x[:t], (len(suffixes), 1)), suffixes]) for x in (left, right)])
+    due = min(task.asks, task.length - t)
+    answers = task.answer(inputs).reshape(2, len(suffixes), task.asks)[..., task.asks - due :]
+    differ = (answers[0] != answers[1]).any(axis=-1) & np.asarray(task.promised(inputs)).all(axis=0)
+    if not differ.any():
+        return None
+    return left[:t], right[:t], suffixes[differ.argmax()]
+
+
+def _continuations(task: Task, x: Tokens, t: int) -> Tokens:
+    """What follows in x itself, and what is worth asking after its prefix, or some of it if it is much."""
+    if task.length > _LONG:
+        return x[None, t:]
+    queries = task.queries(x[: task.cut])
+    some = queries[:: 1 + len(queries) * task.length // _TOKENS]
+    return np.vstack([x[t:], np.hstack([np.tile(x[t : task.cut], (len(some), 1)), some])])

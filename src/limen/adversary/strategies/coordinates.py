@@ -1,0 +1,67 @@
+"""Coordinate search: each position in turn takes the token that lowers the margin most; logits are enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from limen.adversary.strategies._exchanges import Exchanges, exchanges
+from limen.adversary.strategies._texts import few_valued
+from limen.core.arrays import np
+from limen.core.certificate import WrongAnswer
+from limen.core.strategy import Access, Searched, Strategy
+from limen.core.task import Tokens
+from limen.model.target import Questioned, Target, keeping
+from limen.witness.certified import first_wrong
+
+_STARTS = 32
+_LESS = 1e-6
+
+
+@dataclass(frozen=True)
+class Coordinates(Strategy):
+    """From the best of some texts of few values, sweep after sweep until none helps; then from others."""
+
+    forwards: int = 2**20
+
+    needs: ClassVar[Access] = Access.LOGITS
+
+    def search(self, target: Target) -> Searched[WrongAnswer]:
+        end, near = target.forwards + self.forwards, exchanges(target)
+        while target.forwards < end and not target.over:
+            asked = target.ask(few_valued(target, _STARTS))
+            found = first_wrong(target, asked)
+            at = np.unravel_index(asked.margin.argmin(), asked.margin.shape)
+            if found is None and np.isfinite(asked.margin[at]):
+                found = self._descended(near, asked.inputs[at], float(asked.margin[at]), end)
+            if found is not None:
+                return Searched(found)
+        return Searched(None)
+
+    def _descended(self, near: Exchanges, tokens: Tokens, margin: float, end: int) -> WrongAnswer | None:
+        target, improved = near.target, True
+        while improved:
+            improved = False
+            for i in target.rng.permutation(target.task.cut):
+                if target.forwards >= end or target.over:
+                    return None
+                asked = _exchanged(near, tokens, int(i))
+                if asked is None:
+                    continue
+                if (found := first_wrong(target, asked)) is not None:
+                    return found
+                at = np.unravel_index(asked.margin.argmin(), asked.margin.shape)
+                if asked.margin[at] < margin - _LESS:
+                    tokens, margin, improved = asked.inputs[at], float(asked.margin[at]), True
+        return None
+
+
+def _exchanged(near: Exchanges, tokens: Tokens, i: int) -> Questioned | None:
+    """Place i with every other token that keeps the answer, asked this question and all others."""
+    target, n = near.target, near.target.task.cut
+    others = np.flatnonzero(keeping(target.task, tokens[None])[0, i])
+    others = others[others != tokens[i]]
+    if not len(others):
+        return None
+    ends = np.concatenate([tokens[None, n:], target.questions(tokens[None, :n])[0]])
+    return near.ask(tokens[:n], i, others, ends)

@@ -1,0 +1,43 @@
+"""Needles: one value everywhere except at one position, so that interference adds up; answers are enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from limen.adversary.strategies._texts import needles
+from limen.core.arrays import Generator, np
+from limen.core.certificate import WrongAnswer
+from limen.core.strategy import Access, Searched, Strategy
+from limen.core.task import Task, Tokens
+from limen.model.model import Model
+from limen.model.target import Target
+from limen.witness.certified import first_wrong
+
+_BATCH = 16  # so that an easy model costs no more
+
+
+@dataclass(frozen=True)
+class Needle(Strategy):
+    """So many needles, drawn at random."""
+
+    forwards: int = 512
+
+    needs: ClassVar[Access] = Access.ANSWERS
+
+    def search(self, target: Target) -> Searched[WrongAnswer]:
+        end = target.forwards + self.forwards
+        while target.forwards < end and not target.over:
+            asked = target.ask(needles(target, _BATCH))
+            if (found := first_wrong(target, asked)) is not None:
+                return Searched(found)
+        return Searched(None)
+
+
+def propose(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
+    """To train on: needles, each asked where the model is closest to an error, the closest first."""
+    target = Target(task, model)
+    asked = target.ask(needles(target, count, rng))
+    order, at = asked.margin.min(1).argsort(kind="stable"), asked.margin.argmin(1)
+    order = order[np.isfinite(asked.margin.min(1)[order])]  # what the task promises
+    return np.asarray(asked.inputs[order, at[order]])

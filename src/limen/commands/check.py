@@ -1,0 +1,253 @@
+"""A certificate read from a file and checked, by the kernel, by a run or by Coq."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from limen.core.certificate import (
+    Bound,
+    Collision,
+    CorrectEverywhere,
+    Machine,
+    Run,
+    SameAnswer,
+    Solves,
+    StateCollision,
+    Transcript,
+    Tried,
+    WrongAnswer,
+    decode,
+)
+from limen.core.kernel import MOST_JSON, MOST_WEIGHTS, OTHERS, check
+from limen.core.quantities import thought
+from limen.core.report import Report
+from limen.errors import BadInput
+from limen.files.folder import content_of
+from limen.files.missing import advice
+from limen.files.paths import is_file
+from limen.files.strict_json import read_object
+from limen.model.files import HEADER, WEIGHTS, digest_of
+from limen.model.model import Model
+from limen.model.opening import CONFIG, opened, own_precision
+from limen.witness.collision import check_collision, check_state_collision
+from limen.witness.fooled import Recheck, check_same_answer, check_wrong_answer
+from limen.witness.transcript import check_transcript
+from limen.witness.tried import check_run, same_digest
+
+
+class CheckReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
+    """Whether a certificate holds and why; robust: on every input, not on some that were drawn.
+
+    Of a folder's files one that is no certificate has no `valid`, and its kind is malformed.
+    """
+
+    file: str | UnsetType = UNSET  # of a folder
+    valid: bool | None
+    robust: bool | None
+    kind: str
+    reason: str
+
+    @property
+    def word(self) -> str:
+        """How it ended."""
+        return "NOT checked" if self.kind == _STOPPED else _WORDS[self.valid]
+
+    @property
+    def headline(self) -> str:
+        return f"{self.kind}: {self.word}. {self.reason}"
+
+
+class FolderReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
+    """Every certificate below a folder; of each other file of limen's that is skipped, why."""
+
+    valid: bool
+    certificates: tuple[CheckReport, ...]
+    skipped: dict[str, str]
+
+    @property
+    def headline(self) -> str:
+        counts = Counter(one.word for one in self.certificates)
+        counts |= Counter(skipped=len(self.skipped))
+        return ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+
+    @property
+    def malformed(self) -> bool:
+        """Whether one of them is no certificate, or made the check stop."""
+        return any(one.valid is None for one in self.certificates)
+
+
+class Stopped(BadInput):
+    """A file made the check raise something else: nothing is known of it."""
+
+
+_WORDS = {True: "valid", False: "NOT valid", None: "NOT a certificate"}
+_STOPPED = "stopped"
+
+
+def checked(path: Path, model: Path | str | None = None) -> CheckReport:
+    """Whether the certificate holds, for that model if it is about one, and why.
+
+    The model is a folder of limen's or of transformers', or `file.py:factory`, which a person has named; the
+    folder of the certificate unless another is.
+    """
+    if not is_file(path):
+        raise BadInput(f"there is no certificate at {path}")
+    with _in_one_line(path):
+        return _checked(path, model)
+
+
+@contextmanager
+def _in_one_line(path: Path) -> Iterator[None]:
+    """Whatever else a file makes the check raise is said of it; what is missing here is not its fault."""
+    try:
+        yield
+    except (BadInput, ImportError):
+        raise
+    except Exception as error:
+        raise Stopped(f"{path}: the check stopped: {type(error).__name__}; nothing is known of it") from error
+
+
+def _content(path: Path, most: int = MOST_JSON) -> bytes:
+    """Of a plain file, if the kernel reads as much: a pipe may never end."""
+    if not is_file(path):
+        raise BadInput(f"{path} is not a plain file")
+    if (size := path.stat().st_size) > most:
+        raise BadInput(f"{path}: the file has {size} bytes; at most {most} are read")
+    return content_of(path)
+
+
+def _checked(path: Path, model: Path | str | None) -> CheckReport:
+    if path.suffix == ".v":
+        return _proof_checked(path)
+    content = _content(path)
+    certificate = decode(content)
+    kind = str(type(certificate).__struct_config__.tag)
+    if isinstance(certificate, Bound | Solves | Machine | CorrectEverywhere):
+        files = None
+        if isinstance(certificate, Solves | CorrectEverywhere):
+            files = _files(path.parent if model is None else Path(model))
+            if files is not None:
+                same_digest(certificate.weights, digest_of(*files))
+        found = check(content, files)
+        return CheckReport(valid=found.valid, robust=found.valid, kind=kind, reason=found.says)
+    seen = _run_again(certificate, _beside(path) if model is None else opened(str(model)))
+    return CheckReport(
+        valid=seen.reason is None, robust=seen.robust, kind=kind, reason=seen.reason or seen.said
+    )
+
+
+def _beside(path: Path) -> object:
+    """The model in the folder of the certificate.  A certificate cannot name one: it would be opened."""
+    folder = path.parent
+    if not any(is_file(folder / name) for name in (HEADER, CONFIG)):
+        raise BadInput(f"{path} is about a model that is not in its folder: name the model with --model")
+    return opened(str(folder))
+
+
+def _files(folder: Path) -> tuple[bytes, bytes] | None:
+    """Of a model, for the kernel; None where there is none."""
+    header, weights = folder / HEADER, folder / WEIGHTS
+    there = is_file(header) and is_file(weights)
+    return (_content(header), _content(weights, MOST_WEIGHTS)) if there else None
+
+
+def all_checked(folder: Path) -> FolderReport:
+    """Every certificate below a folder, each with the model beside it; what is none is said and counted.
+
+    What a file is stands in it: a false certificate may be named model.json.
+    """
+    said, skipped = list[CheckReport](), dict[str, str]()
+    for path in sorted(p for p in folder.rglob("*") if p.suffix in (".json", ".v")):
+        name = str(path.relative_to(folder))
+        try:
+            if (other := _other(path)) is not None:
+                skipped[name] = other
+            else:
+                said.append(replace(checked(path), file=name))
+        except (BadInput, ModuleNotFoundError) as error:
+            kind = "malformed" if isinstance(error, BadInput) and not isinstance(error, Stopped) else _STOPPED
+            why = advice(error) if isinstance(error, ModuleNotFoundError) else str(error)
+            said.append(CheckReport(file=name, valid=None, robust=None, kind=kind, reason=why))
+    if not said:
+        raise BadInput(f"{folder}: there is no certificate in this folder or below it")
+    return FolderReport(valid=all(one.valid for one in said), certificates=tuple(said), skipped=skipped)
+
+
+def _other(path: Path) -> str | None:
+    """What else of limen's a file is, by its content; None if it may be a certificate."""
+    if path.suffix == ".v":
+        return "a Coq proof is checked by itself"
+    try:
+        with _in_one_line(path):
+            schema = read_object(_content(path), str(path)).get("schema")
+    except Stopped:
+        raise
+    except BadInput:
+        return None
+    return f"{OTHERS[schema]}, no certificate" if isinstance(schema, str) and schema in OTHERS else None
+
+
+def _run_again(certificate: Tried, model: object) -> Recheck:
+    """Why it does not hold (None if it does), whether in every run, and what it says."""
+    task = certificate.task
+    match certificate:
+        case WrongAnswer() as c:
+            return check_wrong_answer(c, model)
+        case SameAnswer() as c:
+            return check_same_answer(c, model)
+        case StateCollision() as c:
+            said = f"{task}: two prefixes that need different answers leave the same state in every layer"
+            return _collided(check_state_collision(c, model), said, c.arithmetic, model)
+        case Collision() as c:
+            said = f"{task}: two inputs with different right answers get the same output"
+            return _collided(check_collision(c, model), said, c.arithmetic, model)
+        case Run() | Transcript() as c:
+            if not isinstance(model, Model):
+                raise BadInput("this certificate is about a Limen model: give its folder with --model")
+            return _said_again(c, model) if isinstance(c, Transcript) else _tried_again(c, model)
+
+
+def _tried_again(c: Run, model: Model) -> Recheck:
+    tried = (
+        f"all {c.tried} inputs"
+        if c.exhaustive
+        else f"{c.tried} inputs, half of them hard, from seed {c.seed}"
+    )
+    said = f"{c.task} in {c.precision}{thought(c.steps)}: right on {tried}"
+    reason = check_run(c, model)
+    return Recheck(reason, reason is None and c.exhaustive, f"{said}; margin at least {c.margin}")
+
+
+def _said_again(c: Transcript, model: Model) -> Recheck:
+    bits = sum(message.bits for message in c.messages)
+    said = f"{c.task} by {c.architecture}: {len(c.messages)} messages of {bits} bits, the same again"
+    reason = check_transcript(c, model)
+    return Recheck(reason, reason is None, said)
+
+
+def _collided(reason: str | None, said: str, arithmetic: str, model: object) -> Recheck:
+    """A collision names its arithmetic, which may be another than the model's own."""
+    own = own_precision(model)
+    whose = "the model's own" if arithmetic == own else f"not the model's own arithmetic, {own}"
+    return Recheck(reason, reason is None, f"{said} in {arithmetic}, {whose}")
+
+
+def _proof_checked(path: Path) -> CheckReport:
+    """A Coq file; the forms of the theorems are loaded for it alone."""
+    from limen.coq.run import check_proof
+
+    try:
+        text = _content(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} is not text: {error}") from error
+    claim, reason = check_proof(text)
+    by = f"{claim.architecture}{thought(claim.steps)}"
+    said = f"Coq proves, from no axioms, that {claim.task} cannot be done with the bits of {by}"
+    holds = reason is None
+    return CheckReport(valid=holds, robust=holds, kind="proof", reason=reason or said)

@@ -1,0 +1,218 @@
+"""Stacks side by side: what each keeps for a context, how far it chains, and the first task that parts them.
+
+"Hops" are weights that exist, and more of them are ruled out from some length on: nothing here says what a
+trained model finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from limen.audits import Request, audit, load
+from limen.commands.stacks import is_text, stack_of
+from limen.core.architecture import Architecture, P
+from limen.core.certificate import Bound
+from limen.core.kernel import Accepted
+from limen.core.report import Report
+from limen.core.task import Task
+from limen.core.verdict import Answer, answer_of
+from limen.decisions.decide import built, ruled_out
+from limen.decisions.depths import Certified, depth
+from limen.designs.cost import cache_bits
+from limen.designs.wish import sized
+from limen.errors import BadInput
+from limen.hf.stack import Use
+from limen.tasks.composition import Composition
+
+# Tasks on which stacks are compared where none is named: one table, pairs, all tokens, and brackets.
+TASKS = ("eva", "index", "recall", "two_sum", "equality", "disjointness", "sparse_average", "dyck")
+_MOST = 8  # stacks that a screen holds
+_STEPS = 4  # thinking tokens that are tried to buy a task back
+
+
+class ComparedStack(msgspec.Struct, frozen=True, kw_only=True):
+    """One stack, and what it keeps of a sequence as long as the context."""
+
+    name: str  # as it was given
+    architecture: str
+    layers: int
+    full_layers: int
+    growing_bytes: int  # keys and values of every token
+    fixed_bytes: int  # states, convolutions and windows
+    growing_in: str  # the precision in which these bytes are counted; empty where there are none
+    fixed_in: str
+    hops: int
+    hops_per_step: int
+    certified: Certified
+
+    @property
+    def cache_bytes(self) -> int:
+        return self.growing_bytes + self.fixed_bytes
+
+
+class Chains(msgspec.Struct, frozen=True):
+    """Chains of so many hops, and how many thinking tokens each stack needs; None: no number of them does."""
+
+    first: int
+    last: int
+    steps: tuple[int | None, ...]
+
+
+class OneAnswer(msgspec.Struct, frozen=True):
+    """What is known of one stack on one task; with thinking tokens it can, where some are given."""
+
+    verdict: Answer
+    reason: str
+    thinking: int | None = None
+
+
+class ComparedTask(msgspec.Struct, frozen=True):
+    """One task, by each of the stacks."""
+
+    task: str
+    tokens: int  # of a text
+    answers: tuple[OneAnswer, ...]
+
+    @property
+    def differs(self) -> bool:
+        return len({one.verdict for one in self.answers}) > 1
+
+
+class CompareReport(Report, frozen=True, kw_only=True, tag="limen/compare/1"):
+    """Stacks side by side."""
+
+    context: int
+    stacks: tuple[ComparedStack, ...]
+    chains: tuple[Chains, ...]
+    tasks: tuple[ComparedTask, ...]
+
+    @property
+    def differences(self) -> tuple[ComparedTask, ...]:
+        return tuple(task for task in self.tasks if task.differs)
+
+    @property
+    def headline(self) -> str:
+        names = " against ".join(stack.name for stack in self.stacks)
+        return (
+            f"{names} at {self.context:,} tokens: {len(self.differences)} of {len(self.tasks)} tasks differ"
+        )
+
+
+def compare(texts: Sequence[str], context: int, tasks: Iterable[str] = ()) -> CompareReport:
+    """Two stacks or more, each a text or a config.json; tasks in their text form, or a bare id."""
+    if not 2 <= len(texts) <= _MOST:
+        raise BadInput(f"2 to {_MOST} stacks can be compared, got {len(texts)}")
+    if context < 1:
+        raise BadInput(f"the context must be at least 1 token, got {context}")
+    stacks = [stack_of(text) for text in texts]
+    sides = tuple(_side(text, stack, context) for text, stack in zip(texts, stacks, strict=True))
+    named = [Task.parse(text) if "(" in text else sized(text, context) for text in tasks]
+    asked = named or [*filter(None, [_chain(sides, context)]), *(sized(name, context) for name in TASKS)]
+    return CompareReport(
+        context=context,
+        stacks=sides,
+        chains=_chains(sides),
+        tasks=tuple(
+            ComparedTask(str(task), task.length, tuple(_answered(task, stack) for stack in stacks))
+            for task in asked
+        ),
+    )
+
+
+def _side(text: str, stack: Architecture, context: int) -> ComparedStack:
+    found = depth(stack, far=False)
+    kept = _written(stack, context) if is_text(text) else _audited(text, context)
+    return ComparedStack(
+        name=text,
+        architecture=str(stack),
+        layers=stack.depth,
+        full_layers=sum(any(part.full for part in layer.parts) for layer in stack.layers),
+        growing_bytes=kept.growing,
+        fixed_bytes=kept.fixed,
+        growing_in=kept.growing_in,
+        fixed_in=kept.fixed_in,
+        hops=found.hops,
+        hops_per_step=found.hops_per_step,
+        certified=found.certified,
+    )
+
+
+class KeptBytes(NamedTuple):
+    """Bytes that grow with the text and bytes that do not, and the precisions that they are counted in."""
+
+    growing: int
+    fixed: int
+    growing_in: str
+    fixed_in: str
+
+
+def _audited(path: str, context: int) -> KeptBytes:
+    """A model's own dtypes: the bytes that `limen audit` prints."""
+    found = audit(*load(path), Request(context=context))
+    dtypes = {Use.RECURRENT: found.state_dtype, Use.CONVOLUTION: found.conv_dtype}
+    used = {
+        grows: [dtypes.get(kept.use, found.kv_dtype) for kept, _ in found.tensors if kept.grows is grows]
+        for grows in (True, False)
+    }
+    growing = found.cache_bytes - found.state_bytes
+    return KeptBytes(
+        growing, found.state_bytes, *(" and ".join(dict.fromkeys(used[g])) for g in (True, False))
+    )
+
+
+def _written(stack: Architecture, context: int) -> KeptBytes:
+    """A stack in its text form: the p bits of each part, 16 where none are said."""
+    bits, used = {True: 0, False: 0}, {True: set[str](), False: set[str]()}
+    for part in (part for layer in stack.layers for part in layer.parts):
+        bits[part.full] += cache_bits(part, context)
+        said = part.bits is not None and not part.full
+        used[part.full].add("bits as given" if said else f"{P if part.p is None else part.p} bits")
+    words = (" and ".join(sorted(used[grows])) for grows in (True, False))
+    return KeptBytes(-(-bits[True] // 8), -(-bits[False] // 8), *words)
+
+
+def _chains(sides: Sequence[ComparedStack]) -> tuple[Chains, ...]:
+    """From the first hop that one of them lacks in one pass to the last that one has; alike ones together."""
+    found: list[Chains] = []
+    for hops in range(min(s.hops for s in sides) + 1, max(s.hops for s in sides) + 1):
+        steps = tuple(_thinking(side, hops) for side in sides)
+        if found and found[-1].steps == steps:
+            found[-1] = Chains(found[-1].first, hops, steps)
+        else:
+            found.append(Chains(hops, hops, steps))
+    return tuple(found)
+
+
+def _thinking(side: ComparedStack, hops: int) -> int | None:
+    """The least T with κ + T·φ ≥ hops."""
+    missing = max(0, hops - side.hops)
+    return 0 if not missing else -(-missing // side.hops_per_step) if side.hops_per_step else None
+
+
+def _chain(sides: Sequence[ComparedStack], context: int) -> Task | None:
+    """The longest chain, every hop asked for, that fits and has a hop more than one of them does."""
+    least, most = min(s.hops for s in sides), max(s.hops for s in sides)
+    if least == most:
+        return None
+    n = (2,) * least  # least + 1 hops
+    room = context // Composition(1, n).length
+    return Composition(1 << (room.bit_length() - 1), n) if room else None
+
+
+def _answered(task: Task, stack: Architecture) -> OneAnswer:
+    evidence = ruled_out(task, stack) or built(task, stack)
+    answer = answer_of(evidence)
+    if answer is Answer.CAN:
+        return OneAnswer(answer, _says(evidence))
+    thinking = next((t for t in range(1, _STEPS + 1) if built(task, stack, t)), None)
+    return OneAnswer(answer, _says(evidence), thinking)
+
+
+def _says(evidence: Accepted | None) -> str:
+    if evidence is None:
+        return "no proof was found that rules it out, and no weights are known"
+    found = evidence.certificate
+    return f"ruled out by {found.theorem}" if isinstance(found, Bound) else "weights, checked by the kernel"

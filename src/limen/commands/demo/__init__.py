@@ -1,0 +1,1 @@
+"""The papers' illustrations, one file each: `limen demo NAME`."""

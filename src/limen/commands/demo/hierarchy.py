@@ -1,0 +1,84 @@
+"""RNN < RNN + CoT < Transformer [wen2025], each step by what shows it: `limen hierarchy`.
+
+In bits a chain of thought adds nothing to a recurrence: what it writes is a function of its state.  What it
+adds is computation, so the first step is about networks of a given size: weights that think do what none of
+that size does at once.  The second step is about bits, and holds whatever the recurrence computes.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from limen.constructions.index_by_relu_rnn import IndexByReluRnn
+from limen.core.architecture import Architecture
+from limen.core.numbers import Precision
+from limen.core.report import Report
+from limen.core.task import Task
+from limen.core.verdict import Answer
+from limen.decisions.decide import decide
+from limen.solutions import solve
+from limen.tasks.index import Index
+
+_THINKS = 2**24
+# What a Transformer of one or two layers does and a recurrence does not, however long it thinks [wen2025].
+_TASKS = "recall(n=2048,V=8192)", "index(n=65536,S=2)", "cgram(n=8192,c=3,V=1024)", "counting(n=1024,S=1024)"
+_TREE = "is_tree(n=256)"  # here the Transformer thinks as well
+_RNN = "relu_rnn(d=16,stages=3,inner=64,p=32)"
+_FULL = "2*softmax(h=8,d=128,d_k=256,p=64)"
+
+
+class Rung(msgspec.Struct, frozen=True):
+    """One case: what is said of it, and by what."""
+
+    task: str
+    architecture: str
+    steps: int
+    says: str  # a verdict; or what a run showed
+    by: str
+
+
+class HierarchyReport(Report, frozen=True, kw_only=True, tag="limen/hierarchy/1"):
+    """The two inequalities."""
+
+    thinks: tuple[Rung, ...]  # weights of a small recurrence that thinks
+    cells: int  # what recurrences of that size tell apart without thinking, at most
+    strings: int  # and what they must
+    recurrent: tuple[Rung, ...]  # recurrences that think as long as they like
+    full: tuple[Rung, ...]  # Transformers, on the same tasks
+    tree: Rung  # one that thinks
+
+    @property
+    def headline(self) -> str:
+        return "RNN < RNN + CoT < Transformer"
+
+    @property
+    def holds(self) -> bool:
+        """Whether every case is as the inequalities say; `tree` is argued, and not counted."""
+        run = all(rung.says != "wrong" for rung in self.thinks) and self.cells < self.strings
+        apart = zip(self.recurrent, self.full, strict=False)
+        return run and all(rnn.says == Answer.CANNOT and full.says == Answer.CAN for rnn, full in apart)
+
+
+def hierarchy(n: int, seed: int) -> HierarchyReport:
+    """Index over n bits by one number that thinks; then tasks that no state of so few bits does."""
+    thinking = IndexByReluRnn(Index(n, 2))
+    return HierarchyReport(
+        thinks=(_ran(IndexByReluRnn(Index(8, 2)), seed), _ran(thinking, seed)),
+        cells=thinking.cells,
+        strings=2**n,
+        recurrent=tuple(_decided(task, _RNN, _THINKS) for task in (*_TASKS, _TREE)),
+        full=tuple(_decided(task, _FULL, 0) for task in _TASKS),
+        tree=_decided(_TREE, _FULL, _THINKS),
+    )
+
+
+def _ran(built: IndexByReluRnn, seed: int) -> Rung:
+    found = solve(built, Precision.parse("float64"), seed=seed)[0]
+    tried = f"all {found.tried:,} inputs" if found.exhaustive else f"{found.tried:,} drawn inputs"
+    by = f"{built}: {found.wrong} wrong on {tried}"
+    return Rung(found.task, str(built.frame().architecture), built.steps, found.standing, by)
+
+
+def _decided(task: str, stack: str, steps: int) -> Rung:
+    said = decide(Task.parse(task), Architecture.parse(stack), steps)
+    return Rung(task, stack, steps, said.answer, said.reason)

@@ -1,0 +1,159 @@
+r"""What the theorems of `proofs/` say at the sizes of a task and an architecture, as Coq text.
+
+Each form is a theorem there whose hypothesis is a computation: given numbers that a checker written in Coq
+accepts, no model with so many bits does the task.  Which numbers belong to a task and an architecture is
+worked out here, from their text; the claim brings the free sizes of the proof alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from limen.coq import writers
+from limen.coq.statement import WRITTEN, Form, Stated, Unwritten
+from limen.core.architecture import Architecture
+from limen.core.catalogue import ids
+from limen.core.certificate import Bound
+from limen.core.proof import Claim, heading
+from limen.core.task import Task
+from limen.core.theorem import NoStatement
+from limen.core.verdict import DecideReport, Verdict
+from limen.errors import BadInput, shortened, unknown
+from limen.files.folder import write_whole
+from limen.tasks.composition import Composition
+from limen.tasks.facts import chain
+from limen.theorems import Case
+
+_LONGEST = 2**12  # bits of a free size: so many are read from a file
+_DOUBLED = 24  # how often the sizes of a composition are doubled
+
+
+def forms() -> dict[str, Form]:
+    """Of all theorems, by the names that they have in `proofs/`."""
+    return {name: form for theorem in ids("theorems") for name, form in forms_of(theorem).items()}
+
+
+def forms_of(theorem: str) -> dict[str, Form]:
+    """The forms of `writers/<theorem>.py`, the one to try first at the beginning; none without the file."""
+    if not Path(writers.__path__[0], f"{theorem}.py").is_file():
+        return {}
+    written_down: dict[str, Form] = import_module(f"{writers.__name__}.{theorem}").FORMS
+    return written_down
+
+
+def too_large(claim: Claim) -> str | None:
+    """Why nobody writes out the powers that the claim's free sizes call for; None if they are small."""
+    form, sizes = _form(claim), claim.sizes
+    powers = [size for name, size in sizes.items() if name.rstrip("0123456789") in form.powers]
+    if max(powers, default=0) > WRITTEN:
+        return f"{claim.form}: numbers of more than {WRITTEN} bits are not written out"
+    if any(size.bit_length() > _LONGEST for size in sizes.values()):
+        return f"{claim.form}: sizes of more than {_LONGEST} bits are not written out"
+    return None
+
+
+def _form(claim: Claim) -> Form:
+    """The form, whose free sizes the claim must name."""
+    known = forms()
+    if claim.form not in known:
+        raise unknown("form of a proof", claim.form, known)
+    form, sizes = known[claim.form], claim.sizes
+    tables = chain(Task.parse(claim.task))
+    names = form.names(tables.L if tables else 0)
+    if set(sizes) != set(names) or any(size < 0 for size in sizes.values()):
+        wanted = ", ".join(names) or "none"
+        raise BadInput(f"{claim.form}: the sizes must be {wanted}, not negative; got {shortened(sizes)}")
+    return form
+
+
+def formal(claim: Claim) -> Stated | NoStatement:
+    """What the claim says in Coq, or why nothing is stated there."""
+    form = _form(claim)
+    if (reason := too_large(claim)) is not None:
+        return NoStatement(reason)
+    task, architecture = Task.parse(claim.task), Architecture.parse(claim.architecture)
+    if claim.task not in (str(task), task.spelled) or claim.architecture not in (
+        str(architecture),
+        architecture.spelled,
+    ):
+        raise BadInput(f"the claim must be written as {task} by {architecture}")
+    try:
+        return form.at(Case(task, architecture, claim.steps, sizes=claim.sizes))
+    except Unwritten as error:
+        return NoStatement(f"{claim.form}: {error}")
+
+
+def claimed(bound: Bound) -> Claim | NoStatement:
+    """The claim of a bound, in the first form that Coq will accept at its sizes."""
+    case = Case(Task.parse(bound.task), Architecture.parse(bound.architecture), bound.steps)
+    reasons = []
+    for name, form in forms_of(bound.theorem).items():
+        sizes = form.choose(case)
+        if isinstance(sizes, NoStatement):
+            reasons.append(sizes.reason)
+            continue
+        claim = Claim(
+            task=bound.task, architecture=bound.architecture, steps=bound.steps, form=name, sizes=sizes
+        )
+        said = formal(claim)
+        if not isinstance(said, NoStatement) and said.holds:
+            return claim
+        reasons.append(said.reason if isinstance(said, NoStatement) else f"{name} does not cover these sizes")
+    why = "; ".join(dict.fromkeys(reasons))
+    return NoStatement(why or f"{bound.theorem} has no Coq statement that covers these numbers")
+
+
+def claimed_from(bound: Bound) -> Claim | None:
+    """The same at the first sizes that Coq reaches: a composition's are doubled until it does."""
+    found = claimed(bound)
+    tables = chain(Task.parse(bound.task))
+    for i in range(1, _DOUBLED):
+        if isinstance(found, Claim) or tables is None:
+            break
+        larger = Composition(tables.m << i, tuple(n_l << i for n_l in tables.n))
+        found = claimed(replace(bound, task=str(larger)))
+    return found if isinstance(found, Claim) else None
+
+
+def written(claim: Claim, said: Stated) -> str:
+    """The file that proves it."""
+    form = forms()[claim.form]
+    thought = f" and {claim.steps} steps of chain of thought" if claim.steps else ""
+    return (
+        f"{heading(claim)}\n"
+        f"(** CANNOT  {claim.task}  by  {claim.architecture}{thought}: {form.theorem}.\n"
+        f"    Proved: {said.words}.\n"
+        "    That these are the sizes of this task and this architecture is Limen's arithmetic. *)\n"
+        f"From Coq Require Import NArith List.\nFrom Limen Require Import {form.modules}.\n\n"
+        f"Theorem verdict : {said.statement}.\n"
+        f"Proof. {said.proof}. vm_compute. reflexivity. Qed.\n"
+        "Print Assumptions verdict.\n"
+    )
+
+
+def proved(verdict: Verdict, path: Path) -> DecideReport:
+    """Its report, the proof of a CANNOT written to a file, or with the reason why there is none."""
+    if path.suffix != ".v":
+        raise BadInput(f"a Coq file must be named *.v, got {path}")
+    bound = verdict.evidence and verdict.evidence.certificate
+    claim = claimed(bound) if isinstance(bound, Bound) else NoStatement("only a CANNOT has one")
+    said = claim if isinstance(claim, NoStatement) else formal(claim)
+    if isinstance(said, NoStatement):
+        return replace(verdict.report, proof_missing=said.reason)
+    assert isinstance(claim, Claim)  # something was said of it
+    write_whole(path, written(claim, said).encode())
+    by = f"{claim.form} of proofs/{forms()[claim.form].modules.split()[-1]}.v"
+    return replace(verdict.report, proof=str(path), proof_by=by)
+
+
+def judge(claim: Claim, said: Stated, module: str) -> str:
+    """A file of our own that takes the theorem out of a compiled proof, and asks what it rests on."""
+    return (
+        f"From Coq Require Import NArith List.\nFrom Limen Require Import {forms()[claim.form].modules}.\n"
+        f"Require {module}.\n"
+        f"Definition judged : {said.statement} := {module}.verdict.\n"
+        "Print Assumptions judged.\n"
+    )

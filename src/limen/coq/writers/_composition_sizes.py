@@ -1,0 +1,190 @@
+"""Free sizes for the Coq forms of `composition_depth`: a guess, that counts once Coq has computed with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import product
+
+from flint import fmpz
+
+from limen.coq.statement import WRITTEN, Sizes
+from limen.coq.writers._composition_cover import DIGITS, above, below
+from limen.coq.writers._composition_cover import free as covered
+from limen.coq.writers._composition_hops import (
+    Thinker,
+    TwoLayers,
+    one_full_holds,
+    pairs_told,
+    sandwich,
+    thinker,
+    two_hops,
+    two_layers,
+)
+from limen.coq.writers._composition_segments import (
+    TWO,
+    Segments,
+    segments,
+    tables,
+    three_holds,
+    two_full,
+    two_full_holds,
+)
+from limen.coq.writers._composition_stages import StageKind
+from limen.coq.writers._lookups import between
+from limen.core.theorem import NoStatement
+from limen.tasks.composition import Composition
+from limen.tasks.facts import chain
+from limen.theorems import Case
+from limen.theorems.composition_depth.search import each_w, pairs
+from limen.theorems.composition_depth.search_sharp import routed
+from limen.theorems.composition_depth.search_stages import free
+from limen.theorems.composition_depth.sharp_floats import B4, E
+
+_FINER = 64  # of k to the next one
+_LESS = tuple(Fraction(i, 1000) for i in (0, 1, 3, 10, 20, 40, 80))  # values that are given up for fractions
+
+
+def each_w_sizes(case: Case, found: TwoLayers | Thinker | NoStatement) -> Sizes | NoStatement:
+    """Of two hops."""
+    task = two_hops(case)
+    return task if isinstance(task, NoStatement) else _each_w_sizes(task, found)
+
+
+def think_more_sizes(case: Case) -> Sizes | NoStatement:
+    """Of the first two of more hops."""
+    task = chain(case.task)
+    if task is None or task.L < 3:
+        return NoStatement("it is stated in Coq for a composition of three hops or more")
+    return _each_w_sizes(Composition(task.m, task.n[:1]), thinker(case))
+
+
+def _each_w_sizes(task: Composition, found: TwoLayers | Thinker | NoStatement) -> Sizes | NoStatement:
+    """y, h, b as for route W; then the largest J for some e/c just above what each entry of z_1 loses."""
+    if isinstance(found, NoStatement):
+        return found
+    sizes = each_w(task, found.levels)
+    y, h, b = sizes["y"], sizes["h"], sizes["b"]
+    J, c, e = _kept(y * b, found.lost, y * h)
+    n_1 = task.n[0]
+    fraction = between(found.told(n_1, y, h, b), n_1 * J, task.N(1))
+    if isinstance(fraction, NoStatement):
+        return fraction
+    return sizes | {"J": J, "c": c, "e": e, "a": fraction[0], "q": fraction[1]}
+
+
+def pairs_sizes(case: Case) -> Sizes | NoStatement:
+    """h, b as for route P, and all values that are possible."""
+    task, found = two_hops(case), two_layers(case)
+    if isinstance(task, NoStatement):
+        return task
+    if isinstance(found, NoStatement):
+        return found
+    if not 0 < found.lost < task.m or not found.w0:
+        return NoStatement("pairs of values leave nothing open at these sizes")
+    sizes = pairs(task, found.levels)
+    h, b = sizes["h"], sizes["b"]
+    G = max(-(-task.n[0] * b * (h - found.lost) // h), 0)
+    fraction = between(pairs_told(task, found, h, b), G, task.N(1))
+    if isinstance(fraction, NoStatement):
+        return fraction
+    return sizes | {"G": G, "a": fraction[0], "q": fraction[1]}
+
+
+def two_full_sizes(case: Case) -> Sizes | NoStatement:
+    """Those of route B4, and a fraction below log₂N_1."""
+    found = two_full(case)
+    if isinstance(found, NoStatement):
+        return found
+    task, bits = found
+    p, q = below(task.N(1), 1, WRITTEN)
+    for at in routed(case, B4):
+        sizes = {name: at.sizes[name] for name in TWO[:4]} | {"p": p, "q": q}
+        if two_full_holds(task, bits, sizes):
+            return sizes
+    return NoStatement("the pairs of proofs/two_full.v do not reach these sizes")
+
+
+def three_sizes(case: Case) -> Sizes | NoStatement:
+    """Those of route E, with fractions for its logarithms, and so many values less as these cost."""
+    task, found = tables(case, 3), segments(case)
+    if isinstance(task, NoStatement):
+        return task
+    if isinstance(found, NoStatement):
+        return found
+    for at in routed(case, E):
+        for sizes in _with_fractions(task, found, at.sizes):
+            if three_holds(task, found, sizes):
+                return sizes
+    return NoStatement("the tuples of proofs/three_hops.v do not reach these sizes")
+
+
+def _with_fractions(task: Composition, found: Segments, of: Mapping[str, int]) -> Iterator[Sizes]:
+    N1 = task.N(1)
+    for digits, share in product(DIGITS, _LESS):
+        x1, k = max(1, int(of["x1"] * (1 - share))), int((of["Th"] - 1) * (1 - share) ** 2)
+        if k > 0:
+            d, f = _apart(x1 - 1, task.m, found.s[0], digits)
+            (a, b), (e, c) = below(N1, k, digits), above(N1, N1 - k, digits)
+            p, q = below(task.N(2), 1, digits)
+            own = {"w1": of["w1"], "w2": of["w2"], "x1": x1, "x2": of["x2"], "k": k, "d": d, "f": f}
+            yield own | {"a": a, "b": b, "c": c, "e": e, "p": p, "q": q}
+
+
+def _apart(x: int, m: int, s: int, digits: int) -> tuple[int, int]:
+    """The least d with x^d·2^f < m^d for f = ⌈s·d/m⌉; 1 and f where there is none of so few digits."""
+    tried = range(1, 1 + max(1, digits // m.bit_length()))
+    return next(((d, f) for d in tried if x**d << (f := -(-s * d // m)) < m**d), (1, -(-s // m)))
+
+
+def _kept(of: int, lost: int, entries: int) -> tuple[int, int, int]:
+    """The largest J with (J-1)^c·2^e < of^c, for the least e/c ≥ lost/entries that is written out."""
+    fits = [c for c in range(1, 1 + WRITTEN // of.bit_length()) if -(-lost * c // entries) <= WRITTEN]
+    if not fits:  # one value is always kept
+        return 1, 1, -(-lost // entries)
+    c = min(fits, key=lambda c: Fraction(-(-lost * c // entries), c))
+    e = -(-lost * c // entries)
+    return int(fmpz((of**c - 1) >> e).root(c)) + 1, c, e
+
+
+def one_full_sizes(case: Case) -> Sizes | NoStatement:
+    """x1 as large as can be, and some k for which `chk` holds."""
+    task, found = two_hops(case), sandwich(case)
+    if isinstance(task, NoStatement):
+        return task
+    if isinstance(found, NoStatement):
+        return found
+    lm, lg = (task.m - 1).bit_length(), task.N(1).bit_length() - 1
+    k = 0
+    while 2 * (k + 1) <= task.m:
+        sizes = {"k": k, "x1": task.m // (2 * (k + 1)), "lm": lm, "lg": lg}
+        if one_full_holds(task, found, sizes):
+            return sizes
+        k += 1 + k // _FINER
+    return NoStatement("the greedy choice of proofs/two_hops.v does not cover these sizes")
+
+
+def sandwich_sizes(case: Case) -> Sizes | NoStatement:
+    task, found = two_hops(case), sandwich(case)
+    if isinstance(task, NoStatement):
+        return task
+    if isinstance(found, NoStatement):
+        return found
+    sizes = covered(task, found)
+    return (
+        NoStatement("the cover of proofs/two_hops_cover.v does not cover these sizes")
+        if sizes is None
+        else sizes
+    )
+
+
+def stage_sizes(case: Case, kind: StageKind) -> Sizes | NoStatement:
+    found = kind.bits(case)
+    if isinstance(found, NoStatement):
+        return found
+    sizes = free(*found)
+    return (
+        NoStatement("the greedy choice of proofs/rectangle.v does not cover these sizes")
+        if sizes is None
+        else sizes
+    )

@@ -1,0 +1,116 @@
+"""Composition of L hops by any stack, thinking aloud or not: what `proofs/` says at the sizes of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from limen.coq.statement import Stated, nat
+from limen.coq.writers._composition_hops import plain
+from limen.core.theorem import NoStatement
+from limen.tasks.composition import Composition
+from limen.tasks.facts import chain
+from limen.theorems import Case, Sides
+from limen.theorems.composition_depth.stages import Stage, Wires, by_stages, logarithms
+
+
+class CoqStack(NamedTuple):
+    """A stack of φ layers with full heads: w bits a reply at most, s bits of all states together."""
+
+    κ: int
+    φ: int
+    w: int
+    s: int
+
+
+def hops(case: Case) -> Composition | NoStatement:
+    """The task, where it is a composition."""
+    tables = chain(case.task)
+    return NoStatement("it is stated in Coq for a composition") if tables is None else tables
+
+
+def stack(case: Case) -> CoqStack | NoStatement:
+    """The bits of a stack in which each layer reads the one before; a convolution counts as a layer."""
+    graph = plain(case)
+    if isinstance(graph, NoStatement):
+        return graph
+    replies: dict[int, int] = {}
+    for c in graph.components:
+        if c.full:
+            replies[c.layer] = replies.get(c.layer, 0) + (c.bits or 0)
+    s = sum(c.bits or 0 for c in graph.components if not c.full)
+    return CoqStack(graph.κ, len(replies), max(replies.values(), default=0), s)
+
+
+class StageKind(NamedTuple):
+    """What a theorem asks of a stack; `raw`: replies to raw queries are counted, too."""
+
+    raw: bool
+    thinks: bool
+
+    def bits(self, case: Case) -> tuple[Composition, Wires] | NoStatement:
+        """The task, and the bits of the stack for its theorem."""
+        task, found = hops(case), stack(case)
+        if isinstance(task, NoStatement):
+            return task
+        if isinstance(found, NoStatement):
+            return found
+        if bool(case.steps) != self.thinks:
+            return NoStatement("thinking aloud or not, there is another statement in Coq")
+        levels = found.κ + case.steps * found.φ if self.raw else (1 + case.steps) * found.φ
+        if levels >= task.L:
+            return NoStatement(f"it is stated in Coq for {self.words} below {task.L} hops, here {levels}")
+        return task, Wires(found.w if self.raw else 0, found.w, found.s)
+
+    @property
+    def words(self) -> str:
+        return "κ + Tφ" if self.raw else "full layers of all passes"
+
+    def condition(self, L: int, T: str) -> str:
+        """The same in Coq, with T thoughts."""
+        measure = "kappa ls" if self.raw else "phi ls"
+        return f"({measure}{f' + {T} * phi ls' if self.thinks else ''} < {L})%nat"
+
+
+KINDS = {
+    "cannot_hop_hybrid": StageKind(raw=False, thinks=False),
+    "cannot_hop": StageKind(raw=True, thinks=False),
+    "cannot_hop_thinking_hybrid": StageKind(raw=False, thinks=True),
+    "cannot_hop_thinking": StageKind(raw=True, thinks=True),
+}
+
+
+def plan_of(sizes: Mapping[str, int], L: int) -> tuple[int, list[Stage]]:
+    """x_0 and the stages."""
+    return sizes["x0"], [Stage(*(sizes[f"{name}{k}"] for name in "xgr")) for k in range(1, L)]
+
+
+def stage_stated(name: str, case: Case) -> Stated | NoStatement:
+    kind = KINDS[name]
+    found = kind.bits(case)
+    if isinstance(found, NoStatement):
+        return found
+    task, bits = found
+    L, (λ, ι), (x_0, plan) = task.L, logarithms(task), plan_of(case.sizes, task.L)
+    said = by_stages(task, bits, x_0, plan)
+    parts = _listed([1, *task.n])
+    T, m, ns = nat(case.steps), nat(task.m), f"(map N.to_nat {parts})"
+    after = f"\n    after {case.steps} tokens of thought" if kind.thinks else ""
+    names = f"H tok tok0 tokw read ls{' think' if kind.thinks else ''}"
+    errs = f"thinker_errs tok tok0 tokw read ls think {T}" if kind.thinks else "errs tok tok0 tokw read ls"
+    return Stated(
+        f"forall (H : Type) tok tok0 tokw read (ls : list (layer H)){' think' if kind.thinks else ''},\n"
+        f"  {kind.condition(L, T)} ->\n"
+        f"  stack_size ls (size {m}\n    {ns})\n    {nat(bits.w)} {nat(bits.s)} ->\n"
+        f"  {errs} {m}\n    {ns}",
+        f"refine (fun {names} => {name} {bits.w} {bits.s} {λ} {ι} {task.m} {x_0}\n"
+        f"  {parts}\n  {_listed(plan)}\n  _ {names}{f' {T}' if kind.thinks else ''})",
+        f"every stack with {kind.words} below {L}, full layers of {bits.w} bits a reply and linear\n"
+        f"    layers of {bits.s} bits in all anywhere, answers some composition of {L} hops wrongly{after}",
+        isinstance(said, Sides) and said.has < said.needs,
+    )
+
+
+def _listed(items: Sequence[int | Stage]) -> str:
+    """A list of binary numbers, or of triples of them."""
+    return f"({' :: '.join([*(str(tuple(i) if isinstance(i, Stage) else i) for i in items), 'nil'])})%N"

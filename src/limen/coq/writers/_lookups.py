@@ -1,0 +1,88 @@
+"""Lookups and comparisons, as `proofs/` states them for machines that read once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from limen.coq.statement import WRITTEN, Sizes
+from limen.core.bits import power_bits
+from limen.core.catalogue import identifier
+from limen.core.certificate import Bound
+from limen.core.task import Task
+from limen.core.theorem import NoStatement
+from limen.tasks.disjointness import Disjointness
+from limen.tasks.equality import Equality
+from limen.tasks.eva import Eva
+from limen.tasks.facts import chain
+from limen.tasks.index import Index
+from limen.tasks.retrieval import Retrieval
+from limen.theorems import Case, stated
+
+
+class LookupSizes(NamedTuple):
+    """After n values below V one of them is asked for; s bits are known of the first t values then."""
+
+    s: int
+    n: int
+    V: int
+    t: int
+
+
+def has(theorem: str, case: Case, sizes: dict[str, int] | None = None, route: str = "") -> int | NoStatement:
+    """The bits that the architecture has in an inequality of ours."""
+    said = stated(theorem, Case(case.task, case.architecture, case.steps, route, sizes or {}))
+    if isinstance(said, NoStatement):
+        return said
+    assert isinstance(said, Bound) and said.has_bits is not None  # the routes here have two sides
+    return said.has_bits
+
+
+def values(task: Task) -> tuple[int, int] | None:
+    """(n, V): after n values below V one of them is asked for, whatever else the task may ask."""
+    match task:
+        case Eva(n=n):
+            return n, n
+        case Index(n=n, S=S):
+            return n, S
+        case Retrieval(n=n, V=V, absent=False):
+            return n, V
+    tables = chain(task)  # the first table, if the others are projections
+    return None if tables is None else (tables.N(tables.L - 1), tables.N(tables.L - 1))
+
+
+class Comparison(NamedTuple):
+    """Of two strings of n bits: its name in Coq, what it asks, and which of the two it is."""
+
+    n: int
+    name: str
+    question: str
+    either: str
+
+
+def comparison(task: Task) -> Comparison | NoStatement:
+    """Equality and disjointness."""
+    match task:
+        case Equality(n=n):
+            return Comparison(n, "eqb_l", "whether two strings are equal", "(or_introl eq_refl)")
+        case Disjointness(n=n):
+            return Comparison(n, "disj", "whether two sets are disjoint", "(or_intror eq_refl)")
+    return NoStatement(f"{identifier(task)} does not compare two strings")
+
+
+def chosen(found: LookupSizes | NoStatement) -> Sizes | NoStatement:
+    if isinstance(found, NoStatement):
+        return found
+    fraction = between(found.s, found.t, found.V)
+    return fraction if isinstance(fraction, NoStatement) else {"a": fraction[0], "b": fraction[1]}
+
+
+def between(s: int, t: int, V: int) -> tuple[int, int] | NoStatement:
+    """a/b ≤ log₂V with s < t·a/b and the smallest b."""
+    if power_bits((V, t)) <= s:
+        return NoStatement(f"{s} bits are enough for {t} values of {V}")
+    power, b = V, 1
+    while power.bit_length() <= WRITTEN:
+        if s * b < t * (a := power.bit_length() - 1):
+            return a, b
+        power, b = power * V, b + 1
+    return NoStatement(f"no fraction of few digits lies between {s}/{t} and log₂{V}")

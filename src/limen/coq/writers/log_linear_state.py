@@ -1,0 +1,78 @@
+"""What proofs/log_linear_state.v, rows.v and trees.v say of log-linear attention."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from limen.coq.statement import Form, Stated, exceeds, nat, nothing_free
+from limen.coq.writers._lookups import LookupSizes, chosen, comparison, has, values
+from limen.coq.writers._trees import trees
+from limen.coq.writers._words import MODULES, NAMES, average, form
+from limen.core.catalogue import identifier
+from limen.core.theorem import NoStatement
+from limen.theorems import Case, power_of_two
+
+
+def merging(case: Case) -> LookupSizes | NoStatement:
+    """A lookup by log-linear attention: cut after the last 2^r tokens."""
+    asked, t = values(case.task), power_of_two(case.task)
+    if asked is None or t > asked[0]:
+        return NoStatement(f"{identifier(case.task)} is not stated in Coq for log-linear attention")
+    s = has("log_linear_state", case)
+    return s if isinstance(s, NoStatement) else LookupSizes(s, *asked, t)
+
+
+def _evaluate_log_linear(case: Case) -> Stated | NoStatement:
+    found = merging(case)
+    if isinstance(found, NoStatement):
+        return found
+    s, n, V, t = found
+    r, a, b = t.bit_length() - 1, case.sizes["a"], case.sizes["b"]
+    return Stated(
+        "forall M : log_linear nat,\n"
+        f"  merged_bits M {nat(r)} {nat(s)} -> ~ evaluates (machine_of M) {nat(n)} {nat(V)}",
+        f"apply (cannot_evaluate_log_linear {s} {n} {V} {r} {a} {b})",
+        f"no log-linear stack whose one matrix a head and other states have {s} bits after\n"
+        f"    2^{r} tokens can say which of {V} values stood at any of {n} places",
+        exceeds(s, t, V, a, b),
+    )
+
+
+def _compare(case: Case) -> Stated | NoStatement:
+    asked = comparison(case.task)
+    if isinstance(asked, NoStatement):
+        return asked
+    n, name, question, either = asked
+    s, t = has("log_linear_state", case), power_of_two(case.task)
+    if isinstance(s, NoStatement):
+        return s
+    r = t.bit_length() - 1
+    return Stated(
+        f"forall M : log_linear bool,\n  merged_bits M {nat(r)} {nat(s)} ->\n"
+        f"  ~ compares {name} (machine_of M) {nat(n)}",
+        f"apply (cannot_compare_log_linear {name} {s} {n} {r} {either})",
+        f"no log-linear stack whose one matrix a head and other states have {s} bits after\n"
+        f"    2^{r} tokens can say {question}, of {n} bits each",
+        s < t <= n,
+    )
+
+
+FORMS = (
+    {
+        "cannot_compare_log_linear": Form("log_linear_state", MODULES, (), _compare, nothing_free),
+        "cannot_average_log_linear": Form(
+            "log_linear_state", MODULES, (), partial(average, True), nothing_free
+        ),
+        "cannot_tell_trees_log_linear": trees("cannot_tell_trees_log_linear"),
+    }
+    | {f"cannot_{name}_log_linear": form(name, merging=True) for name in NAMES}
+    | {
+        "cannot_evaluate_log_linear": Form(
+            "log_linear_state",
+            "streaming_state log_linear_state",
+            ("a", "b"),
+            _evaluate_log_linear,
+            lambda case: chosen(merging(case)),
+        ),
+    }
+)

@@ -1,0 +1,295 @@
+"""(task, architecture) -> verdict: CANNOT by a theorem, CAN by weights or by counting, otherwise OPEN.
+
+Theorems and constructions only make certificates; what counts is what the kernel derives from them.  If it
+accepted both sides, one of them would be wrong, and that is an error, not a verdict.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+from limen.core.architecture import Architecture
+from limen.core.catalogue import ids, lookup
+from limen.core.certificate import Bound, Fits, Machine
+from limen.core.construction import Construction, constructions_for
+from limen.core.differences import differences
+from limen.core.kernel import Accepted, accept
+from limen.core.quantities import many, percent
+from limen.core.smallest import smallest
+from limen.core.task import Task
+from limen.core.theorem import Ceiling, NoStatement, Theorem
+from limen.core.verdict import Argued, Flip, Verdict
+from limen.decisions.by_counting import machine
+from limen.decisions.conjectures import believed
+from limen.decisions.placement import evidence, offer
+from limen.errors import BadInput, counted, unknown
+from limen.files.folder import content_of, write_whole
+from limen.files.missing import LeftOut, absent, package
+from limen.model.files import HEADER, WEIGHTS
+
+_KINDS = 8  # of layers that are left out in turn
+Way = Accepted | Argued | LeftOut | str  # evidence, or a proof on paper, or why it is neither
+
+
+@cache
+def theorems() -> tuple[tuple[str, Theorem], ...]:
+    """All of the catalogue, by id."""
+    return tuple((name, lookup("theorems", name, Theorem)()) for name in ids("theorems"))
+
+
+@dataclass(frozen=True)
+class Known:
+    """Everything known about one case: what each theorem says, and why each way to do it is (not) one."""
+
+    bounds: dict[str, Bound | NoStatement | LeftOut]
+    ways: dict[str, Way]
+    ceiling: Ceiling | None = None
+
+    @property
+    def inequalities(self) -> list[Bound]:
+        """The widest gap first; those in bits before averages."""
+        applying = [b for b in self.bounds.values() if isinstance(b, Bound)]
+        return sorted(applying, key=lambda b: (b.ceiling is not None, _ratio(b)))
+
+    @property
+    def cannot(self) -> Accepted | None:
+        """The first that the kernel accepts; an accuracy below 1 is a wrong answer, too."""
+        excluding = [b for b in self.inequalities if b.excludes]
+        if self.ceiling is not None:
+            excluding.append(self.ceiling.bound)
+        return next((found for b in excluding if isinstance(found := accept(b), Accepted)), None)
+
+    @property
+    def can(self) -> tuple[str, Accepted] | None:
+        """The first way that the kernel accepts, with its name."""
+        return next(((name, way) for name, way in self.ways.items() if isinstance(way, Accepted)), None)
+
+    @property
+    def argued(self) -> tuple[Argued, ...]:
+        return tuple(way for way in self.ways.values() if isinstance(way, Argued))
+
+    @property
+    def incomplete(self) -> tuple[str, ...]:
+        """Theorems and ways that were not asked, since a package is not here."""
+        parts = (*self.bounds.items(), *self.ways.items())
+        return tuple(f"{name}: {part}" for name, part in parts if isinstance(part, LeftOut))
+
+    def remarks(self, task: Task) -> tuple[str, ...]:
+        """The theorems about this task that do not exclude it, and the ways that are none."""
+        about = [name for name, theorem in theorems() if theorem.needs(task)]
+        said = [(name, b) for name in about if not isinstance(b := self.bounds[name], LeftOut)]
+        silent = [f"{name}: {_unchecked(b)}" for name, b in said if isinstance(b, Bound) or not b.elsewhere]
+        return *silent, *(f"{name}: {way}" for name, way in self.ways.items() if isinstance(way, str))
+
+
+def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | None = None) -> Verdict:
+    """The verdict, the size from which on it is CANNOT, and the highest accuracy on inputs that are drawn."""
+    counted(steps)
+    size = over or task.grows
+    if size not in task.sizes:
+        raise unknown(f"size of {task}", size, task.sizes)
+    asked, architecture = architecture, architecture.reaching(task.length + steps)
+    ceiling = _ceiling(task, architecture, steps)
+    found = Known(_bounds(task, architecture, steps), _ways(task, architecture, steps), ceiling)
+    cannot, can = found.cannot, found.can
+    if cannot and can:
+        raise AssertionError(f"{task}, {architecture}: {cannot.says} and {can[1].says} contradict each other")
+    by, evidence = (None, cannot) if cannot else can or (None, None)
+    flips = smallest(task, size, lambda t: _reached(t, architecture, steps), known=cannot is not None)
+    return Verdict(
+        task.spelled,
+        architecture.spelled,
+        steps,
+        _reason(evidence, by, found),
+        evidence,
+        by if evidence and isinstance(evidence.certificate, Fits) else None,
+        () if evidence else found.argued,
+        next(iter(found.inequalities), None),
+        () if evidence else found.remarks(task),
+        flips and Flip(size, *flips),
+        ceiling,
+        None if evidence or found.argued else believed(task, architecture, steps),
+        found.incomplete,
+        differences(task, architecture),
+        asked=(str(task), str(asked)),
+    )
+
+
+def ruled_out(
+    task: Task, architecture: Architecture, steps: int = 0, by: Iterable[str] | None = None
+) -> Accepted | None:
+    """The evidence of CANNOT alone, by any theorem, or by one of those that are named by their ids."""
+    architecture = architecture.reaching(task.length + steps)
+    if by is not None:
+        known = dict(theorems())
+        return Known({name: said_by(known[name], task, architecture, steps) for name in by}, {}).cannot
+    found = Known(_bounds(task, architecture, steps), {}).cannot
+    return found or Known({}, {}, _ceiling(task, architecture, steps)).cannot
+
+
+def built(task: Task, architecture: Architecture, steps: int = 0) -> Accepted | None:
+    """The evidence of CAN alone: the first construction that does it, or the relu_rnn that counting gives."""
+    found = Known({}, _ways(task, architecture.reaching(task.length + steps), steps)).can
+    return found and found[1]
+
+
+def excluding(theorem: Theorem, task: Task, architecture: Architecture) -> Bound | None:
+    """What a theorem claims to rule out, for searches; what counts is what `ruled_out` then finds."""
+    said = said_by(theorem, task, architecture)
+    return said if isinstance(said, Bound) and said.excludes else None
+
+
+def incomplete(task: Task, architecture: Architecture) -> bool:
+    """Whether something that might decide it cannot be asked here."""
+    return bool(absent() and Known(_bounds(task, architecture, 0), _ways(task, architecture, 0)).incomplete)
+
+
+def said_by(
+    theorem: Theorem, task: Task, architecture: Architecture, steps: int = 0
+) -> Bound | NoStatement | LeftOut:
+    """The theorem's inequality, unless its search needs a package that is not here."""
+    try:
+        return theorem.bound(task, architecture, steps)
+    except ModuleNotFoundError as error:
+        return LeftOut.of(error)
+
+
+def _bounds(task: Task, architecture: Architecture, steps: int) -> dict[str, Bound | NoStatement | LeftOut]:
+    return {name: said_by(theorem, task, architecture, steps) for name, theorem in theorems()}
+
+
+def _excluded(task: Task, architecture: Architecture, steps: int) -> bool:
+    statements = (said_by(theorem, task, architecture, steps) for _, theorem in theorems())
+    if any(isinstance(b, Bound) and b.excludes and isinstance(accept(b), Accepted) for b in statements):
+        return True
+    return _ceiling(task, architecture, steps) is not None
+
+
+def _reached(task: Task, architecture: Architecture, steps: int) -> bool:
+    return _excluded(task, architecture.reaching(task.length + steps), steps)
+
+
+def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:
+    """Constructions up to the first that does it; else the relu_rnn that counting gives, if bits are said."""
+    ways: dict[str, Way] = {}
+    known = []
+    for name in constructions_for(task):
+        try:
+            known.append(lookup("constructions", name, Construction).within(task, architecture))
+        except BadInput as error:  # it does not exist at these sizes
+            ways[name] = str(error)
+        except ModuleNotFoundError as error:
+            ways[name] = LeftOut.of(error)
+    for construction in known:
+        way = ways[str(construction)] = tried(construction, architecture, steps)
+        if isinstance(way, Accepted):
+            return ways
+    for construction in _elsewhere(task, architecture, known):
+        if isinstance(way := tried(construction, architecture, steps), Accepted):
+            return ways | {str(construction): way}
+    if any(part.bits is not None for layer in architecture.layers for part in layer.parts if not part.full):
+        found = machine(task, architecture)
+        ways["machine"] = found if isinstance(found, str) else accept(found)
+    return ways
+
+
+def _elsewhere(task: Task, architecture: Architecture, known: list[Construction]) -> Iterator[Construction]:
+    """Constructions with the sizes of other layers than the first that might do.
+
+    They are those within the stack without one kind of its layers, whose weights are then 0.
+    """
+    kinds = architecture.counted
+    shared = any(part.kv is not None for layer in kinds for part in layer.parts)  # these name layers by place
+    for kind in () if shared or not 1 < len(kinds) <= _KINDS else kinds:
+        rest = Architecture(tuple(layer for layer in architecture.layers if layer != kind))
+        for name in constructions_for(task):
+            try:
+                construction = lookup("constructions", name, Construction).within(task, rest)
+            except (BadInput, ModuleNotFoundError):  # said of the whole stack already
+                continue
+            if construction not in known:
+                known = [*known, construction]
+                yield construction
+
+
+def tried(construction: Construction, architecture: Architecture, steps: int) -> Way:
+    """The evidence of CAN by one construction, or a proof on paper, or why it is neither."""
+    try:
+        offered = offer(construction, architecture, steps)
+        return offered if isinstance(offered, str) else evidence(offered, architecture)
+    except BadInput as error:  # it does not exist at these sizes
+        return str(error)
+    except ModuleNotFoundError as error:
+        return LeftOut.of(error)
+
+
+def _ceiling(task: Task, architecture: Architecture, steps: int) -> Ceiling | None:
+    """The lowest that the kernel accepts."""
+    found = (_average(theorem, task, architecture, steps) for _, theorem in theorems())
+    lowest = sorted(filter(None, found), key=lambda c: c.accuracy)
+    return next((c for c in lowest if isinstance(accept(c.bound), Accepted)), None)
+
+
+def _average(theorem: Theorem, task: Task, architecture: Architecture, steps: int) -> Ceiling | None:
+    try:
+        return theorem.ceiling(task, architecture, steps)
+    except ModuleNotFoundError as error:  # its `bound` is left out for the same reason, and that is said
+        package(error)
+        return None
+
+
+def _ratio(b: Bound) -> float:
+    """log₂ of has over needs; the numbers may be too large for a float."""
+    return math.log2((b.has_bits or 0) + 1) - math.log2((b.needs_bits or 0) + 1)
+
+
+def said_of(b: Bound | NoStatement) -> str:
+    """Both sides of an inequality, or why there is none."""
+    if isinstance(b, NoStatement):
+        return f"does not apply: {b.reason}"
+    if b.accuracy is not None:
+        most = f"no weights are right on more than {percent(b.accuracy)}"
+        limit = most if b.accuracy < 1 else "does not limit the accuracy"
+        return f"{limit} on these inputs: {b.distribution}"
+    supposed = dict(theorems())[b.theorem].supposes
+    condition = f", if {supposed}" if supposed else ""
+    needs, has = many(b.needs_bits or 0), many(b.has_bits or 0)
+    return f"the task needs {needs} bits, the architecture holds {has}{condition}"
+
+
+def _unchecked(b: Bound | NoStatement) -> str:
+    """The same beside an OPEN: an inequality that rules out is then one that the kernel does not accept."""
+    excludes = isinstance(b, Bound) and b.excludes
+    return f"{said_of(b)} (argued; the kernel has no rule for it)" if excludes else said_of(b)
+
+
+def _reason(evidence: Accepted | None, by: str | None, found: Known) -> str:
+    match evidence and evidence.certificate:
+        case Bound() as b:
+            return f"{b.theorem}: {said_of(b)}"
+        case Fits() as f:
+            margin = float(Fraction(f.margin))
+            return f"{by} fits, with a margin of at least {margin:.3g} on every input in {f.precision}"
+        case Machine() as m:
+            numbers = "one number, 0 or 1" if m.bits == 1 else f"{many(m.bits)} numbers, each 0 or 1"
+            held = f"whose state is {numbers}"
+            return f"some relu_rnn {held}, does it: no cut has more prefixes to tell apart"
+    more = "; not everything could be examined" if found.incomplete else ""
+    if found.argued:
+        return f"no proof was found that rules it out, and no weights were checked{more}; {found.argued[0]}"
+    return f"no proof was found that rules it out, and no construction fits{more}"
+
+
+def keep(evidence: Accepted, path: Path) -> None:
+    """The certificate, and beside it the weights that it is about; another model's are not overwritten."""
+    for name, content in zip((HEADER, WEIGHTS), evidence.files or (), strict=False):
+        other = path.parent / name
+        if other.exists() and content_of(other) != content:
+            raise BadInput(f"{other} belongs to another model: choose a file in another folder")
+        write_whole(other, content)
+    write_whole(path, evidence.content)

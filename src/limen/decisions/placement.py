@@ -1,0 +1,240 @@
+"""Constructions in architectures: whose layers stand there, in order and precision, and what the kernel says.
+
+What is not used has the weights 0: more heads, larger heads, further layers.  Position-wise functions, the
+embedding and the width are not part of an architecture: it may have any.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from functools import lru_cache
+
+import limen_check
+from limen.core.architecture import Architecture, Layer, Part
+from limen.core.certificate import Fits, Solves
+from limen.core.construction import Construction
+from limen.core.kernel import Accepted, Files, accept
+from limen.core.mixer import Mixer
+from limen.core.numbers import Precision
+from limen.core.quantities import plural
+from limen.core.verdict import Argued
+from limen.errors import BadInput, counted
+from limen.mixers.softmax import Softmax
+from limen.model.files import written
+from limen.model.model import Frame
+
+_FORMATS = {64: "float64", 32: "float32", 16: "bfloat16"}  # the format with at most so many bits per number
+_MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; h is counted
+_ZERO_AT_ZERO = ("relu", "identity")  # feature maps under which an unused key column stays unused
+_KEPT = 32  # constructions whose files are remembered
+_LOOKED_AT = 2**24  # weights that the kernel is asked about: some seconds
+_LEAST = 2.0**-40  # margins below it the kernel has never derived: it would look for minutes, and refuse
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A construction that stands in an architecture, in this precision; an encoder sees later tokens."""
+
+    construction: Construction
+    encoder: bool
+    precision: str
+
+
+def _lacking(needed: Architecture) -> str:
+    """Why a stack has no room for a construction."""
+    if len(needed.layers) == 1:
+        return f"needs a layer at least as large as {needed}; this stack has none"
+    return f"needs layers at least as large as {needed}, in this order; this stack does not have them"
+
+
+def offer(construction: Construction, architecture: Architecture, steps: int) -> Offer | str:
+    """How the construction lives here, or the reason why it does not."""
+    counted(steps)
+    if construction.steps > steps:
+        return f"needs {plural(construction.steps, 'step')} of chain of thought; given: {steps}"
+    frame, encoder = _frame(construction), False
+    used = _used(frame, architecture)
+    if used is None and not construction.steps and (seeing := as_encoder(frame)) is not None:
+        used, encoder = _used(seeing, architecture), True
+    if used is None:
+        return _lacking(frame.architecture)
+    least = min((part.p or 16 for part in used), default=16)
+    name = next((name for bits, name in _FORMATS.items() if bits <= least), None)
+    if name is None:
+        return f"margins are certified for formats of at least 16 bits, not for p={least}"
+    return Offer(construction, encoder, name)
+
+
+@lru_cache(maxsize=_KEPT)  # with 131,072 levels of brackets it takes a second, and every step of thought asks
+def _frame(construction: Construction) -> Frame:
+    return construction.frame()
+
+
+def evidence(offered: Offer, architecture: Architecture) -> Accepted | Argued | str:
+    """What the kernel derives; else what the construction's own proof says; else why there is nothing."""
+    proof = solves(offered)
+    if isinstance(proof, Solves):
+        fields = {name: getattr(proof, name) for name in proof.__struct_fields__}
+        said = accept(Fits(architecture=architecture.spelled, **fields), files_of(offered))
+        if isinstance(said, Accepted):
+            return said
+    else:
+        said = proof
+    predicted = None if offered.encoder else offered.construction.margin(Precision.parse(offered.precision))
+    if predicted is None:
+        return f"no margin is certified for it in {offered.precision}: {said}{_wider(offered)}"
+    return Argued(str(offered.construction), offered.precision, predicted, said)
+
+
+def _wider(offered: Offer) -> str:
+    """In which wider format the construction's own proof gives a margin; the kernel is not asked."""
+    if offered.encoder:
+        return ""
+    wider = sorted((bits, name) for bits, name in _FORMATS.items() if bits > _bits(offered.precision))
+    for bits, name in wider:
+        if offered.construction.margin(Precision.parse(name)) is not None:
+            return f"; in {name} (p={bits}) it gives one, which was not checked here"
+    return "; nor in any format up to 64 bits"
+
+
+def _bits(precision: str) -> int:
+    return next((bits for bits, name in _FORMATS.items() if name == precision), 0)
+
+
+@lru_cache(maxsize=1024)
+def solves(offered: Offer) -> Solves | str:
+    """The certificate that its weights are right on every input, or why the kernel derives none."""
+    construction = offered.construction
+    hints = construction.hints()
+    if hints is None:
+        return "the kernel has no rule for these weights"
+    count = sum(math.prod(shape) for shape in frame_of(offered).shapes().values())
+    if count > _LOOKED_AT:
+        return f"{count:,} weights are too many for the kernel, which is asked about at most {_LOOKED_AT:,}"
+    predicted = construction.margin(Precision.parse(offered.precision))
+    if predicted is None:  # who knows no proof offers none; the kernel is not there to look for one
+        return f"its own proof gives no margin in {offered.precision}"
+    if predicted < _LEAST:
+        return f"a margin of {predicted:.3g} is too small for the kernel's rules, so it was not asked"
+    from limen_check.can.fits import derived  # loaded by those who ask about weights alone
+
+    try:
+        model = limen_check.files.model(*files_of(offered))
+        margin = derived(model, construction.task.spelled, offered.precision, construction.steps, hints)
+    except (limen_check.Refused, limen_check.Malformed) as refused:
+        return str(refused)
+    return Solves(
+        task=construction.task.spelled,
+        weights=model.digest,
+        precision=offered.precision,
+        steps=construction.steps,
+        margin=_short(margin),
+        hints=hints,
+    )
+
+
+@lru_cache(maxsize=_KEPT)
+def files_of(offered: Offer) -> Files:
+    """The weights as they are saved; the precision does not matter to them."""
+    frame = frame_of(offered)
+    frame.affordable()
+    return written(frame, offered.construction.weights())
+
+
+def frame_of(offered: Offer) -> Frame:
+    """The construction's own frame, or the same as an encoder."""
+    frame = _frame(offered.construction)
+    if not offered.encoder:
+        return frame
+    seeing = as_encoder(frame)
+    if seeing is None:
+        raise BadInput(f"{offered.construction} uses mixers other than softmax, so it is not an encoder")
+    return seeing
+
+
+def as_encoder(frame: Frame) -> Frame | None:
+    """The same weights where tokens also see later ones; None if some mixer cannot."""
+    layers = []
+    for layer in frame.architecture.layers:
+        if not all(isinstance(part.mixer, Softmax) for part in layer.parts):
+            return None
+        seeing = [replace(part, mixer=replace(part.mixer, bidirectional=True)) for part in layer.parts]  # type: ignore[call-arg]
+        layers.append(Layer(tuple(seeing)))
+    return replace(frame, architecture=Architecture(tuple(layers)))
+
+
+def _short(margin: Fraction) -> str:
+    """A rational of few digits that is not above the margin."""
+    near = float(margin)
+    return str(Fraction(near if Fraction(near) <= margin else math.nextafter(near, 0)))
+
+
+def _used(frame: Frame, architecture: Architecture) -> list[Part] | None:
+    """The parts that hold the frame's layers."""
+    if not frame.residual and len(frame.architecture.layers) < len(architecture.layers):
+        return None
+    return _placed(frame.architecture.layers, architecture.layers)
+
+
+def _placed(wanted: tuple[Layer, ...], there: tuple[Layer, ...]) -> list[Part] | None:
+    """Each wanted layer in the first one left that holds it: the parts that set the precision."""
+    used: list[Part] = []
+    left = iter(there)
+    for layer in wanted:
+        found = next((parts for parts in (_held(layer, other) for other in left) if parts is not None), None)
+        if found is None:
+            return None
+        used += found
+    return used
+
+
+def _held(wanted: Layer, there: Layer) -> list[Part] | None:
+    """The parts of a layer that hold the wanted ones, or None; heads are taken until none is left.
+
+    A head of the construction has keys and values of its own: where heads share them, it takes a group.
+
+    A part that says itself how few bits its state takes does not set the precision.
+    """
+    heads = [_sets(part.mixer) for part in there.parts]
+    used: list[Part] = []
+    for want in wanted.parts:
+        h = _sets(want.mixer)
+        at = next((i for i, part in enumerate(there.parts) if heads[i] >= h and _within(want, part)), None)
+        if at is None:
+            return None
+        heads[at] -= h
+        if want.p is None:
+            used.append(there.parts[at])
+    return used
+
+
+def _within(want: Part, part: Part) -> bool:
+    if part.bits is not None or part.kv is not None or type(part.mixer) is not type(want.mixer):
+        return False
+    if want.p is not None and want.p > (part.p or 16):
+        return False
+    counted_heads = ("h", "kv_heads")
+    if getattr(want.mixer, "group", 1) > getattr(part.mixer, "group", 1):
+        return False
+    return all(
+        _enough(want.mixer, part.mixer, f.name) for f in fields(want.mixer) if f.name not in counted_heads
+    )
+
+
+def _sets(mixer: Mixer) -> int:
+    """Sets of keys and values; as many as heads, where none are shared."""
+    return getattr(mixer, "kv_sets", getattr(mixer, "h", 1))
+
+
+def _enough(want: Mixer, have: Mixer, name: str) -> bool:
+    least, size = getattr(want, name), getattr(have, name)
+    if name == "d_k":
+        least, size = getattr(want, "key_size", 0), getattr(have, "key_size", 0)
+        phi = getattr(want, "phi", None)
+        if phi is not None and phi.name not in _ZERO_AT_ZERO:
+            return bool(least == size)
+    if name in _MAY_GROW and least is not None and size is not None:
+        return bool(least <= size)
+    return bool(least == size)

@@ -1,0 +1,193 @@
+r"""The rule that all memories in the form of a matrix follow, and its chunked forms.
+
+    S_t = (I - β_tk_tk_tᵀ)diag(α_t)S_{t-1} + β_tk_tv_tᵀ,     y_t = q_tᵀS_t,     α_t = exp(g_t)
+
+A token lets the memory fade, erases a part β_t of what it held under the key k_t and writes as much of v_t
+there; where nothing is erased it only adds k_tv_tᵀ.
+
+    fades      not at all      by a number a token      by a number a row
+    adds       linear          mamba2                   gated_linear
+    erases     delta           gated_delta              kda
+
+Over a chunk the rule is linear in the values v and in the state S before the chunk.  What is new about token
+i is u_i = v_i - k_iᵀα_iS_{i-1}, and S_{i-1} holds the earlier β_ju_j, decayed: (I + A)u = v - E S with
+A_ij = β_j⟨k_i,k_j⟩ decayed, j < i.  So, with P_ij = β_j⟨q_i,k_j⟩ decayed, j ≤ i, with Q and E the q and k
+decayed since the chunk's start, K the βk decayed to its end and α the decay of the whole chunk,
+
+    y  = P u + Q S = M v + (Q - M E)S          M = P (I + A)⁻¹
+    S' = Kᵀu + α S = N v + (αI - N E)S         N = Kᵀ(I + A)⁻¹
+
+and one triangular solve gives M and N (the UT transform of [yang2024delta], solved from the right).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import lazy_loader
+
+from limen.mixers.recurrence.chunks import CHUNK, ERASING, carry, cut, glue, summed
+from limen.mixers.recurrence.decay import decay
+
+if TYPE_CHECKING:
+    import jaxtyping as jt
+    import torch
+else:
+    jt = lazy_loader.load("jaxtyping")
+    torch = lazy_loader.load("torch")
+
+
+class Tokens(NamedTuple):
+    """A sequence as the rule reads it; without β nothing is erased, without g nothing fades.
+
+    q and k may serve several heads: then their batch axes are those of v, or 1.
+    """
+
+    q: jt.Num[torch.Tensor, "*#batch n d_k"]
+    k: jt.Num[torch.Tensor, "*#batch n d_k"]
+    v: jt.Num[torch.Tensor, "*batch n d"]
+    β: jt.Float[torch.Tensor, "*batch n 1"] | None = None
+    g: jt.Float[torch.Tensor, "*batch n _"] | None = None  # one number a token, or one a row
+
+    def each(self, of: Callable[[torch.Tensor], torch.Tensor]) -> Tokens:
+        """The same function of every part that there is."""
+        β, g = (None if part is None else of(part) for part in (self.β, self.g))
+        return Tokens(of(self.q), of(self.k), of(self.v), β, g)
+
+    def at(self, t: int) -> Tokens:
+        """Token t alone."""
+        return self.each(lambda part: part[..., t : t + 1, :])
+
+
+class Chunks(NamedTuple):
+    """Each chunk as a linear map: (y, S') = (M, N)v + (Q, Φ)S; Φ is a number where nothing is erased."""
+
+    M: jt.Num[torch.Tensor, "*batch chunks chunk chunk"]
+    N: jt.Num[torch.Tensor, "*#batch chunks d_k chunk"]
+    Q: jt.Num[torch.Tensor, "*#batch chunks chunk d_k"]
+    Φ: jt.Num[torch.Tensor, "*#batch chunks _ _"]
+
+
+def widened(x: jt.Float[torch.Tensor, "*shape"]) -> jt.Float[torch.Tensor, "*shape"]:
+    """At least float32, for what half precision cannot hold or torch does not offer in it."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def chunked(tokens: Tokens) -> jt.Num[torch.Tensor, "*batch n d"]:
+    """The outputs y of the rule: chunk by chunk, but where rows are erased that fade each by itself."""
+    n, dtype = tokens.v.shape[-2], tokens.v.dtype
+    if tokens.β is None and tokens.g is None:
+        return glue(_adding(*tokens.each(cut)[:3]), n)  # integers stay integers
+    q, k, v, β, g = tokens.each(widened)
+    if β is not None and g is not None and g.shape[-1] > 1:
+        return _stepping(q, k, v, β, g).to(dtype)
+    wide = Tokens(q, k, v, β, g)
+    if β is not None:
+        return glue(_erasing(*wide.each(lambda part: cut(part, ERASING))), n).to(dtype)
+    q, k, v, _, g = wide.each(cut)
+    assert g is not None
+    return glue((_fading if g.shape[-1] == 1 else _fading_by_rows)(q, k, v, g), n).to(dtype)
+
+
+def _adding(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return ((q @ k.mT).tril_() @ v).add_(q @ summed(k.mT @ v))
+
+
+def _fading(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
+    left = decay(g)
+    S = carry(torch.mul, left.whole, k.mT @ (left.to_end * v))  # (*batch, chunks, d_k, d)
+    return (((q @ k.mT) * left.pairs) @ v).add_((q @ S).mul_(left.since_start))
+
+
+def _erasing(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    β: torch.Tensor | None,
+    g: torch.Tensor | None,
+) -> torch.Tensor:
+    from limen.mixers.recurrence.erasing import ErasingRule  # it needs torch when it is loaded
+
+    batch = v.shape[:-2]
+    parts = (None if part is None else part.expand(*batch, *part.shape[-2:]) for part in (q, k, v, β, g))
+    y: torch.Tensor = ErasingRule.apply(*parts)  # type: ignore[no-untyped-call]
+    return y
+
+
+def chunk_maps(
+    q: jt.Num[torch.Tensor, "*#batch chunks chunk d_k"],
+    k: jt.Num[torch.Tensor, "*#batch chunks chunk d_k"],
+    β: jt.Float[torch.Tensor, "*batch chunks chunk 1"] | None,
+    g: jt.Float[torch.Tensor, "*batch chunks chunk 1"] | None,
+) -> Chunks:
+    """The maps of all chunks from their queries, keys, β and logarithms of gates."""
+    e, k = k, k if β is None else β * k
+    unchanged = torch.eye(1 if β is None else k.shape[-1], dtype=k.dtype, device=k.device)
+    if g is None:
+        M, N, Q, Φ = (q @ k.mT).tril_(), k.mT, q, unchanged
+    else:
+        left = decay(g)
+        M, N = (q @ k.mT) * left.pairs, (k * left.to_end).mT
+        Q, Φ = q * left.since_start, left.whole * unchanged
+    if β is None:
+        return Chunks(M, N, Q, Φ)
+    A = e @ k.mT if g is None else (e @ k.mT) * left.pairs  # the solve takes what is below the diagonal
+    both = torch.linalg.solve_triangular(
+        A, torch.cat([M, N], -2), upper=False, left=False, unitriangular=True
+    )
+    M, N = both.split([M.shape[-2], N.shape[-2]], -2)
+    E = e if g is None else e * left.since_start
+    return Chunks(M, N, Q - M @ E, Φ - N @ E)
+
+
+class RuleBlocks(NamedTuple):
+    """Blocks of tokens: queries decayed since before their block, keys up to its end, the gates' product."""
+
+    q: jt.Float[torch.Tensor, "*batch blocks size d_k"]
+    k: jt.Float[torch.Tensor, "*batch blocks size d_k"]
+    v: jt.Float[torch.Tensor, "*batch blocks size d"]
+    y: jt.Float[torch.Tensor, "*batch blocks size d"]
+    α: jt.Float[torch.Tensor, "*batch blocks 1 d_k"]
+
+
+def _fading_by_rows(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
+    """Doubles blocks.  Of two neighbouring blocks the right one reads the left one at their border.
+
+    Queries decayed since the border, keys decayed up to it, then one matrix product.  Every factor is a
+    product of gates, so it is at most 1 and right even where it underflows.
+    """
+    α = g.exp()
+    tokens = RuleBlocks(q * α, k.expand_as(α), v, (q * k).sum(-1, keepdim=True) * v, α)
+    blocks = RuleBlocks(*(part.unsqueeze(-2) for part in tokens))  # a block is one token
+    while blocks.q.shape[-2] < CHUNK:
+        blocks = _doubled(blocks)
+    q, k, v, y, α = (part.squeeze(-3) for part in blocks)  # (*batch, chunks, chunk, ·)
+    return y + q @ carry(torch.mul, α.mT, k.mT @ v)
+
+
+def _doubled(blocks: RuleBlocks) -> RuleBlocks:
+    """Joins neighbours two by two; the right one has then read the left one."""
+    left, right = (
+        RuleBlocks(*half) for half in zip(*(t.unflatten(-3, (-1, 2)).unbind(-3) for t in blocks), strict=True)
+    )
+    read = right.y + (right.q @ left.k.mT) @ left.v
+    return RuleBlocks(
+        torch.cat([left.q, right.q * left.α], -2),
+        torch.cat([left.k * right.α, right.k], -2),
+        blocks.v.unflatten(-3, (-1, 2)).flatten(-3, -2),
+        torch.cat([left.y, read], -2),
+        left.α * right.α,
+    )
+
+
+def _stepping(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, β: torch.Tensor, g: torch.Tensor
+) -> torch.Tensor:
+    """One token at a time."""
+    S, y = torch.zeros_like(k[..., :1, :].mT * v[..., :1, :]), []
+    for q_t, k_t, v_t, β_t, α_t in zip(*(part.split(1, -2) for part in (q, k, v, β, g.exp())), strict=True):
+        S = α_t.mT * S
+        S = S + β_t * k_t.mT @ (v_t - k_t @ S)
+        y.append(q_t @ S)
+    return torch.cat(y, -2)

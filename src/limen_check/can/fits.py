@@ -1,0 +1,113 @@
+"""Certificates about weights: they solve a task, and their layers have a place in an architecture.
+
+What is not used has the weights 0: more heads, larger heads, further layers.  Position-wise functions, the
+embedding and the width are no part of an architecture: it may have any.
+"""
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from limen_check.can.weights import margin
+from limen_check.cannot import architecture
+from limen_check.files import Model, about, need, rational, shown
+from limen_check.text import Call, Value, parse_stack
+
+_FORMATS = ((64, "float64"), (32, "float32"), (16, "bfloat16"))  # the format with at most so many bits
+_MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; heads are counted
+_UNSAID: dict[str, Value] = {"bidirectional": False, "normalise": True}  # what model.json leaves out
+_derived: dict[tuple[str | int, ...], Fraction] = {}
+
+
+def derived(model: Model, task: str, precision: str, steps: int, hints: Mapping[str, Any]) -> Fraction:
+    """The margin of a model, once."""
+    key = model.digest, task, precision, steps, json.dumps(hints, sort_keys=True)
+    if key not in _derived:
+        _derived[key] = margin(model, task, precision, steps, hints)
+    return _derived[key]
+
+
+def check_solves(c: Mapping[str, Any], model: Model) -> str:
+    """The weights answer every input of the task, by the margin that is said or more."""
+    need(c["weights"] == model.digest, "these are other weights")
+    said, found = rational(c["margin"]), derived(model, c["task"], c["precision"], c["steps"], c["hints"])
+    need(0 < said <= found, f"the margin is {about(found)}, not {about(said)}")
+    steps = (
+        f" after {shown(c['steps'])} step{'s'[: c['steps'] > 1]} of chain of thought" if c["steps"] else ""
+    )
+    return f"these weights solve {c['task']} on every input in {c['precision']}{steps}: margin {c['margin']}"
+
+
+def check_fits(c: Mapping[str, Any], model: Model) -> str:
+    """The same, and the architecture holds the model's layers in a precision that is enough."""
+    architecture.read(c["architecture"])  # also what is not used has to exist
+    need(isinstance(model.header["embedding"], dict), "the embedding is no layout of codes")
+    length = sum(segment["count"] for segment in model.header["embedding"]["segments"])
+    for part in (part for layer in parse_stack(c["architecture"]) for part in layer):
+        reads = part.name != "log_linear" or max(length - 1, 0).bit_length() < _size(part, "levels")
+        need(reads, "a text beyond the levels of a part, though it is not used")
+    sentence, wanted = check_solves(c, model), parse_stack(model.header["architecture"])
+    left, bits = iter(parse_stack(c["architecture"])), []
+    for i, layer in enumerate(wanted):  # each in the first one left that holds it
+        apart = _apart(model, i, len(layer))
+        found = next((b for b in (_held(layer, other, apart) for other in left) if b is not None), None)
+        need(found is not None, "the model's layers are not found there")
+        bits += found or []
+    name = next((name for least, name in _FORMATS if least <= min(bits, default=16)), None)
+    need(name == c["precision"], f"numbers there are {name or 'too short'}, not {c['precision']}")
+    return f"{c['architecture']} can: {sentence}"
+
+
+def _apart(model: Model, layer: int, parts: int) -> bool:
+    """Whether no two parts of a layer add to one column: sums of them are then never rounded."""
+    found: list[int] = []
+    for shape, numbers in (model.weights[f"{layer}.{part}.O"] for part in range(parts)):
+        found += {i % shape[-1] for i, v in enumerate(numbers) if v}
+    return len(found) == len({*found})
+
+
+def _held(wanted: tuple[Call, ...], there: tuple[Call, ...], apart: bool) -> list[int] | None:
+    """The bits of the parts of a layer that hold the wanted ones, or None; heads are taken one by one.
+
+    Parts that add to one column are added and rounded in their order, so each needs a part of its own, behind
+    the last one.  Each head of the model has keys and values of its own, so as many sets of them are needed.
+    A part that says how few bits its numbers take, which its rule sees (`few`), does not set the precision.
+    """
+    heads = [min(_size(part, "h", 1), _size(part, "kv_heads", _size(part, "h", 1))) for part in there]
+    bits, first = [], 0
+    for want in wanted:
+        h = _size(want, "h", 1)
+        at = next((i for i in range(first, len(there)) if heads[i] >= h and _within(want, there[i])), None)
+        if at is None:
+            return None
+        heads[at], first = heads[at] - h, 0 if apart else at + 1
+        if want.name not in ("linear", "mamba2") or "p" not in want.arguments:
+            bits.append(_size(there[at], "p"))
+    return bits
+
+
+def _size(part: Call, key: str, default: Value = "") -> int:
+    return part.number(key, 1, default=default)
+
+
+def _within(want: Call, part: Call) -> bool:
+    """Whether sizes that can be filled up with zeros are there, and all others are the same.
+
+    Features of an unused key column must be 0 (`turns`): elu1(0) and e^0 are not.  The norm of mamba2
+    is over all of its channels.
+    """
+    mine, its = want.arguments, part.arguments
+    if want.name != part.name or not mine.keys() <= its.keys() or _size(part, "p") < _size(want, "p", 1):
+        return False
+    said: dict[str, Any] = _UNSAID | ({"d_k": mine["d"]} if "d" in mine else {}) | mine
+    turns = said.get("phi", said.get("over", "relu")) in ("relu", "identity", "mamba2", "gated_delta")
+    if want.name == "mamba2" and (mine["h"], mine["d"]) != (its["h"], its["d"]):
+        return False
+    for key, size in its.items():
+        least = said.get(key, "")
+        both = type(size) is type(least)
+        grows = both and type(size) is int and key in _MAY_GROW and (key != "d_k" or turns)
+        if key not in ("h", "kv_heads", "p") and not (both and (size >= least if grows else size == least)):
+            return False
+    return True

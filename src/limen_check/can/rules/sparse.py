@@ -1,0 +1,61 @@
+"""R23: block-sparse attention, where a block is known by its first token and its message is not read."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from limen_check.can import functions
+from limen_check.can.rules.attention import Ask
+from limen_check.can.rules.memory import constant
+from limen_check.can.scores import Scores, matched
+from limen_check.can.state import State
+from limen_check.can.tasks import PLACE, Class, Number
+from limen_check.can.vectors import ONE, ZERO, Vec
+from limen_check.files import need
+from limen_check.text import Call
+
+
+def shapes(call: Call, width: int) -> dict[str, tuple[int, ...]]:
+    """Beside the projections: what a block's message is made of, and how much it counts."""
+    h, B, _ = call.number("h"), call.number("B"), call.number("k")  # one block is opened at least
+    return {"PK": (h, B), "PV": (h, B), "G": (width, h), "g": (h,)}
+
+
+def first_tokens_alone(s: State, at: str) -> None:
+    """Messages are the keys of first tokens, and what is said by messages counts 0: σ(g) = 0, values 0."""
+    said = {*constant(s, at, "G", "g", functions.sigmoid).values()}
+    heads = s.model.weights[f"{at}.PK"].shape[0]
+    need(said == {ZERO} and not s.matrix(f"{at}.PV"), "messages are read")
+    first = {0: dict.fromkeys(range(heads), ONE)}
+    need(s.matrix(f"{at}.PK") == first, "a message is not the key of its first token")
+
+
+def opened(ask: Ask, d: Class, B: int) -> Vec:
+    """R1, where the block of the token asked for is ahead of all earlier ones, so it is opened."""
+    whole = (d.first, d.start, d.step) == (0, 0, 1) and ask.c.count == 1
+    need(whole and {*ask.seen} == {d, ask.c} and d.before(ask.c), "other tokens than those of one class")
+    scores = ask.scores(d)
+    m = matched(scores)
+    need(m.low == m.high, "something else varies")
+    costs = [cost for x, y, π in m.pairs for cost in _ahead(scores, x, y, π, B)]
+    need(min(costs, default=ONE) > 2 * scores.err, "another block may be opened")
+    return ask.one(d)
+
+
+def _ahead(scores: Scores, x: Any, y: Any, π: Mapping[Any, Any], B: int) -> list[Fraction]:
+    """By how much the first tokens of other blocks are behind, by one digit of the place.
+
+    A digit below B is 0 at all first tokens.  Of one that B divides first tokens have some rows alone.
+    """
+    need(isinstance(y, Number) and y.of == PLACE, "no place is asked for")
+    top = y.div * y.mod  # 0: a digit without an end
+    if top and B % top == 0:
+        return []
+    need((B % y.div == 0 or y.div % B == 0) and top % B == 0, "blocks across digits")
+    size, keys = max(1, B // y.div), scores.k.keys[y]
+    inner, add, found = scores.S[x, y].fractions(), scores.B[y].rows(), list[Fraction]()
+    for a in scores.q.keys[x]:
+        row = {b: v + next(inner) for b, v in zip(keys, add, strict=True)}
+        mine = π[a] // size * size
+        found += [row[mine] - v for b, v in row.items() if b % size == 0 and b != mine]
+    return found

@@ -1,0 +1,298 @@
+r"""Bounds: "no weights of this architecture do this task", derived again from the two texts.
+
+Each theorem gives two sides in bits, or a ceiling on accuracy over random inputs that it names.  Trusted are
+the rows (rows.py), the bits (architecture.py), the inequality with its proof (here and in depth.py) and the
+logarithms (logs.py).  And machines: "some relu_rnn of so many bits does this task".
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from limen_check.cannot import architecture, rows
+from limen_check.cannot.blocks import block_cut, block_labels
+from limen_check.cannot.depth import UNIFORM, Case, Ceiling, Sides, composition_depth
+from limen_check.cannot.logs import diverges, high, low, one, sets
+from limen_check.cannot.rows import without_pairs
+from limen_check.files import expect, need, rational, shown
+
+_LN2 = Fraction("0.6931471805599453094172321214581766")  # above ln 2
+_CELLS = 2048  # of false alarm rates that are looked at
+_CUTS = 1 << 14  # tokens of a text whose cuts are all looked at
+
+
+def streaming_state(case: Case) -> Sides | Ceiling:
+    """2^S ≥ rows(t): all that comes later, thoughts too, is a function of the state and of later tokens.
+
+    log_linear_state: the same at t = 2^r, where the next token first adds all levels of a part into one.
+    """
+    task, parts, t = case.task, case.architecture.counted, case.sizes.get("t", case.task.cut)
+    merged = [part.name == "log_linear" and case.theorem == "log_linear_state" for part, _ in parts]
+    if case.theorem == "log_linear_state":
+        need(any(merged) and not case.sizes, "no layer is log_linear, or there is a free size")
+        t = 1 << task.cut.bit_length() - 1
+    need(set(case.sizes) <= {"t"} and 0 < t < task.length, "the only free size is t, a cut inside the text")
+    need(not any(part.full for part, _ in parts), "some layer keeps every token")
+    for part, _ in parts:
+        part.bits(task.length + case.steps)  # it reads the whole text, or the theorem is about nothing
+    after = [1 if joined else t for joined in merged]
+    S = sum(part.bits(n) * times for (part, times), n in zip(parts, after, strict=True))
+    if case.route == "":
+        return Sides(S, task.rows(t).bits())
+    need(case.route == "average", "the routes are the worst case, without a name, and average")
+    need(t <= task.cut, "after the cut what is asked for may be known")
+    m, n, A, inputs = _lookup(task, t)
+    # the m symbols before the cut lose S bits together: d(p‖1/A) ≤ S/m for them; all others may be right
+    return Ceiling(lambda c: diverges(1 - (1 - c) * Fraction(n, m), Fraction(1, A), Fraction(S, m)), inputs)
+
+
+def _lookup(task: rows.Task, t: int) -> tuple[int, int, int, str]:
+    """One of n independent uniform symbols of A is asked for, each as likely; m of them before the cut."""
+    s, N = task.sizes, task.N
+    keys = "n different keys, values independent and uniform, one of the keys asked for, each as likely"
+    n, V, first = s.get("n", 0), s.get("V", 0), "every entry of z_1 and z_0 independent and uniform"
+    known = {
+        "eva": (t, n, n, "f(0) … f(n-1) and x independent and uniform"),
+        "index": (t, n, s.get("S", 0), "s_0 … s_{n-1} and p independent and uniform"),
+        "retrieval": (t, n, V, keys),
+        "recall": (t // 2, n, V, keys),
+    }
+    if N and (len(N) == 1 or t <= N[-1]):  # z_L stands first; each entry of it is as likely
+        known |= {task.name: (t, N[-1], N[-1], UNIFORM if len(N) > 1 else first)}
+    plain = not s.get("absent") and s.get("q", 1) == 1 and (task.name != "recall" or t > 1)
+    need(task.name in known and plain, f"the random inputs of {task.name} are no uniform lookup")
+    return known[task.name]
+
+
+def window_global(case: Case) -> Sides:
+    """vocab^g ≥ rows(t): a token knows the R = Σ(W-1) tokens before it and the first g."""
+    case.plain("")
+    reach = first = 0
+    for layer in case.architecture.layers:
+        windows = all(part.said is None and part.name in ("window", "masked_softmax") for part in layer)
+        need(windows, "it is about window and masked_softmax layers with their sizes")
+        reach += max(int(part.sizes.get("W") or part.sizes["last"]) - 1 for part in layer)
+        first = max(first, *(part.sizes.get("first", 0) for part in layer))
+    t = min(case.task.length - case.task.asks - reach, case.task.cut)
+    need(t >= 1, "all tokens are in reach")
+    return Sides(one(case.task.vocab, min(first, t)).bits(high), case.task.rows(t).bits())
+
+
+def one_layer(case: Case) -> Sides:
+    """Alice's tokens tell the last token maximum, normaliser and sums; after recurrences states, too."""
+    route, name, parts = f"{case.theorem}/{case.route}", case.task.name, case.architecture.counted
+    need(name in _FAMILIES.get(route, {}), f"there is no such route, or it has no inputs of {name}")
+    need(case.steps == 0, "a chain of thought asks again and again")
+    rooted = route == "one_layer_cut/fixed_query" and name == "is_tree"
+    need(set(case.sizes) == ({"k"} if rooted else set()), "only is_tree has a free size, k")
+    heads, others = ([(part, times) for part, times in parts if part.full == full] for full in (True, False))
+    need(heads and all(part.name == "softmax" for part, _ in heads), "it is about softmax heads")
+    told = sum(part.bits() * times for part, times in heads)
+    if case.route == "after_recurrence":
+        inner = [part for layer in case.architecture.layers[:-1] for part in layer]
+        need(not any(part.full for part in inner), "only the last layer may have softmax heads")
+        told += sum(part.query() * times for part, times in heads)
+    else:
+        need(len(case.architecture.layers) == 1, "keys and values must be of the tokens themselves")
+    needs, t = _FAMILIES[route][name](case, **case.task.sizes | case.sizes)
+    need(not others or t != _BETWEEN, "the players' tokens alternate: states pass each of them")
+    for part, _ in others:
+        part.bits(case.task.length)
+    return Sides(told + sum(part.bits(t) * times for part, times in others), needs)
+
+
+def _palindrome(case: Case, n: int, program: int) -> tuple[int, int]:
+    need(program == 0, "no such inputs of increment")
+    return n // 2, case.task.cut
+
+
+def _rooted(case: Case, n: int, k: int) -> tuple[int, int]:
+    """Alice hangs vertices k … n-2 on roots 0 … k-1; Bob asks whether i hangs on x; or Alice has a cycle."""
+    need(2 <= k <= n - 2, "there must be 2..n-2 roots")
+    return one(k, n - 1 - k, more=n - 1 - k >= 3).bits(), n - 1 - k
+
+
+def _averaged(case: Case, n: int, q: int) -> tuple[int, int]:
+    """Sums over q of n places tell all z apart (q > 1); places that share a query are told apart (q = 1)."""
+    if q > 1:
+        return n if q < n else n.bit_length(), n
+    queries = sum(part.query() for part in case.architecture.layers[0] if part.name == "softmax")
+    return -(-n >> min(queries, n.bit_length())), n
+
+
+_BETWEEN = -1  # Alice's tokens stand between Bob's, else they are the first t
+# What Alice has to tell, in bits, and t.
+_FAMILIES: dict[str, dict[str, Callable[..., tuple[int, int]]]] = {
+    "one_layer_cut/fixed_query": {  # inputs with one last token for all: the rows of Alice's part
+        "equality": lambda case, n: (n, n),  # b_n = 1: 2^(n-1) a with a_n = 1, or always no
+        "disjointness": lambda case, n: (n, n),
+        "turing": _palindrome,  # the last digit is 1
+        "dyck": lambda case, n, k, D: (one(k, n // 2 - 1, more=True).bits(), _BETWEEN),  # opens, or always no
+        # 0 is last, Bob has one
+        "two_sum_any": lambda case, n, M: (without_pairs(M, 1 - M % 2, n - 2, 1).bits(), n - 2),
+        "counting": lambda case, n, S: (sets(S, n, 1, lambda s: int(s > 0)).bits(), n),  # threshold 1
+        "is_tree": _rooted,
+    },
+    "one_layer_cut/after_recurrence": {  # pairs of halves with one answer, any two cross to another answer
+        "equality": lambda case, n: (n, n),  # (a, a)
+        "disjointness": lambda case, n: (n, n),  # (a, its complement)
+        "turing": _palindrome,
+        "two_sum_any": lambda case, n, M: (min(n // 2, (M - 1) // 2), n // 2),  # i or -i for i ≤ u, alike
+        "three_sum": lambda case, n, M: (min(n // 2, (M - 1) // 2), n // 2),  # the same, with q = 0
+        "is_tree": lambda case, n: ((n - 1) // 3, case.task.cut),  # v-w; Alice r-u or u-v, Bob r-v or u-w
+    },
+    "separate_tokens/": {  # Alice holds the values, Bob the keys and the query: any value may be asked for
+        "recall": lambda case, n, V, q: (one(V, n).bits(), _BETWEEN),
+        "nearest_neighbor": lambda case, n, D, g: (n, _BETWEEN),
+        "cgram": lambda case, n, c, V: (one(V - (c == 2 or V == 2), n // c).bits(), _BETWEEN),
+    },
+    # q = 0: Alice holds all tokens but one, a set without a couple; Bob's -v asks for v.  Or she has one.
+    "three_sum_one_layer/": {
+        "three_sum": lambda case, n, M: (without_pairs(M, 2 - M % 2, n - 1, 1).bits(), n - 1)
+    },
+    "sparse_average_width/": {"sparse_average": _averaged},
+}
+
+
+def block_messages(case: Case) -> Sides | Ceiling:
+    """κ_r = hk blocks of B tokens are opened, each sends w_r = h(d_k+d)p bits; Γ blocks are in reach."""
+    case.plain("positions", "depth", "average")
+    layers, n, M = case.architecture.layers, case.task.sizes.get("n", 0), case.task.sizes.get("M", 0)
+    alone = all(len(layer) == 1 and layer[0].name == "block_sparse" for layer in layers)
+    need(alone and case.task.name == "two_sum", "it is about two_sum by block_sparse layers alone")
+    sizes = [layer[0].sizes for layer in layers]
+    B = sizes[0]["B"]
+    need(all(a["B"] == B for a in sizes), "all layers have one block size")
+    (b, rest), κ = divmod(n, B), [a["h"] * a["k"] for a in sizes]
+    Γ, W, reached = κ[-1], 0, 1
+    for opened in reversed(κ[:-1]):
+        Γ += Γ * opened * B + opened * (rest + 1) if b > Γ else 0
+    need(b > Γ, "every block is within the query's reach")
+    for opened, a in zip(κ, sizes, strict=True):
+        W, reached = W + reached * a["h"] * (a["d_k"] + a["d"]) * a["p"], reached * (1 + opened * B)
+        need(W.bit_length() <= 1 << 14, "the messages are too long to be calculated with here")
+    if case.route == "positions":
+        need(len(layers) == 1, "this route is about one layer")
+        D = M - κ[0] * M // b  # another value fills the empty set
+        return Sides(W, sets(D, B, 1, lambda i: int(i > 0 or D < M)).bits())
+    if case.route == "depth":
+        above, below, places = Γ * M + b * (b + 1) * B, b * M, 128 + B.bit_length()
+        need(above < below, "it needs many more values than tokens, and most blocks beyond reach")
+        return Sides(W, max(1, -(-B * (low(below, places) - high(above, places)) >> places)))
+    need(n < M, "this route is about fewer tokens than values")
+    ε, seen, told = Fraction(n, M), Fraction(Γ * B + rest, n), Fraction(b * W, n)
+    drawn = "half no, half yes: q uniform, every token uniform among the values but -q"
+    return Ceiling(lambda c: _balanced(c, ε, seen, told), f"{drawn}, and for yes -q put at a uniform place")
+
+
+def _balanced(c: Fraction, ε: Fraction, seen: Fraction, told: Fraction) -> bool:
+    """(TPR + 1 - FPR)/2 ≤ c whenever d((1-ε)·TPR ‖ ε + (1-ε)·FPR + seen) ≤ told, for all FPR in [0, 1]."""
+    room = (2 * c - 1) * (1 - ε) - ε - seen
+    if room >= 0 and room**2 >= told * _LN2 / 2:
+        return True
+    cells, looked = [(Fraction(0), Fraction(1))], 0
+    while cells and looked < _CELLS:
+        (x, y), looked = cells.pop(), looked + 1
+        most = 2 * c - 1 + x
+        if most < 1 and not diverges((1 - ε) * most, ε + (1 - ε) * y + seen, told):
+            cells += [(x, (x + y) / 2), ((x + y) / 2, y)]
+    return not cells
+
+
+def token_index(case: Case) -> Sides:
+    """2^κ ≥ min(M, (1-k/n)M + 1), κ = d_i·p: at most k places may confuse v with another value."""
+    case.plain("")
+    layers = case.architecture.layers
+    alone = len(layers) == len(layers[0]) == 1 and layers[0][0].name == "top_k"
+    need(alone and case.task.name == "two_sum", "it is about two_sum by one layer of top_k alone")
+    a, n, M = layers[0][0].sizes, case.task.sizes["n"], case.task.sizes["M"]
+    need(a["k"] < n, "the query reads all tokens")
+    return Sides(a["d_i"] * a["p"], (min(M, -(-(n - a["k"]) * M // n) + 1) - 1).bit_length())
+
+
+_THEOREMS: dict[str, Callable[[Case], Sides | Ceiling]] = {
+    "streaming_state": streaming_state, "log_linear_state": streaming_state, "window_global": window_global,
+    "block_messages": block_messages, "token_index": token_index, "composition_depth": composition_depth,
+    "block_cut": block_cut, "block_labels": block_labels,
+} | {route.partition("/")[0]: one_layer for route in _FAMILIES}  # fmt: skip
+_SUPPOSES = {
+    "block_labels": "each score of a token is one of 2^p numbers, "
+    "and a block's score is a function of its tokens' scores"
+}
+_COQ = {  # what of them Coq has checked, and the tasks whose counts are checked with it
+    "streaming_state": ("streaming_state", "eva index retrieval composition facts equality disjointness"),
+    "log_linear_state": ("log_linear_state", "eva index retrieval"),
+    "one_layer_cut/fixed_query": ("one_layer_cut", ""),
+    "separate_tokens": ("separate_tokens", "recall"),
+    "composition_depth/H": ("many_hops", "composition facts"),
+    "block_messages/positions": ("block_messages", "two_sum"),
+    "composition_depth/W": ("each_w", "composition facts"),
+    "composition_depth/B4": ("two_full", "composition facts"),
+    "composition_depth/E": ("three_hops", "composition facts"),
+    "block_cut": ("block_cut", "dyck"),
+}
+
+
+def derived(c: Mapping[str, Any]) -> Sides | Ceiling:
+    """What the theorem of a certificate says at its sizes, whatever the certificate says of it."""
+    expect(c["theorem"] in _THEOREMS, f"no theorem is named {c['theorem'][:40]!r}")
+    task, stack = rows.read(c["task"]), architecture.read(c["architecture"])
+    case = Case(c["theorem"], c["route"], task, stack, c["steps"], dict(c["sizes"]))
+    return _THEOREMS[c["theorem"]](case)
+
+
+def check_bound(c: Mapping[str, Any]) -> str:
+    """The sentence that is proved."""
+    found, has, needs, inputs = derived(c), c["has_bits"], c["needs_bits"], c["distribution"]
+    if isinstance(found, Sides):
+        two = None not in (has, needs) and c["ceiling"] is inputs is None
+        expect(two, "has_bits and needs_bits must be said here, and no ceiling")
+        sides = f"it has {shown(found.has)} bits, surely needed are {shown(found.needs)}"
+        need(found.has < found.needs and found.has <= has < needs <= found.needs, sides)
+        what = f"cannot do {c['task']}: it has at most {shown(has)} bits and needs at least {shown(needs)}"
+    else:
+        one = has is needs is None not in (c["ceiling"], inputs)
+        expect(one, "ceiling and distribution must be said here, and no bits")
+        need(inputs == found.distribution, f"the inputs are: {found.distribution}")
+        ceiling = rational(c["ceiling"])
+        need(ceiling < 1 and found.holds(ceiling), "an accuracy above the ceiling is not excluded")
+        what = f"is right on at most {c['ceiling']} of the inputs of {c['task']} ({inputs})"
+    steps = f" with {shown(c['steps'])} step{'s'[: c['steps'] > 1]} of chain of thought" if c["steps"] else ""
+    by = c["theorem"] + (c["route"] and f"/{c['route']}")
+    sizes = "".join(f", {name}={shown(size)}" for name, size in sorted(c["sizes"].items()))
+    file, tasks = _COQ.get(by, ("", ""))
+    counted = c["task"].partition("(")[0] in tasks.split() and "absent=true" not in c["task"]
+    what += f" if {_SUPPOSES[c['theorem']]}" if c["theorem"] in _SUPPOSES else ""
+    proved = f"proofs/{file}.v{'' if counted else ', its counts in prose'}" if file else "prose"
+    return f"{c['architecture']}{steps} {what}; by {by}{sizes}, proved in {proved}"
+
+
+def check_machine(c: Mapping[str, Any]) -> str:
+    """The sentence that is proved: two stages of ReLU follow any table over numbers 0 and 1."""
+    task, stack = rows.read(c["task"]), architecture.read(c["architecture"])
+    free = "relu_rnn"  # of others the rule limits what a state may hold: an lstm's h is σ(o)⊙tanh(c)
+    said = [part.said for part, _ in stack.counted if part.said is not None and part.name == free]
+    need(bool(said), "there is no relu_rnn of which only the bits are said")
+    counts = [task.rows(t) for t in _hardest(task) if t < task.length]
+    need(all(count.exact for count in counts), "the exact number of rows is not known")
+    # where a cut has two rows or more, some cut has as many as there are answers; where none has, a number
+    # holds the answer yet: cgram(c=2,V=2) is the other symbol than the last
+    needed = max((1, *(count.bits(high) for count in counts)))
+    need(needed <= c["bits"] <= max(said), f"{shown(needed)} bits are needed, or fewer are there than said")
+    return f"{c['architecture']} does {c['task']} by some relu_rnn of {shown(c['bits'])} numbers, each 0 or 1"
+
+
+def _hardest(task: rows.Task) -> list[int]:
+    """Cuts among which is one with the most rows, and all of whose rows are exact only if all cuts' are."""
+    s, n = task.sizes, task.sizes.get("n", 0)
+    if task.name in ("composition", "facts", "dyck", "is_tree", "cgram"):
+        need(task.length <= _CUTS, "so many cuts are too many to look at")
+        return list(range(1, task.length))
+    last = {"eva": n, "index": n, "two_sum": n, "two_sum_any": n - 1}  # the rows grow up to the end
+    last |= {"equality": n, "disjointness": n, "counting": n, "turing": 1 + n // 2}  # and shrink from here on
+    if s.get("q") in (1, n):  # no place is known before the end, or all matter
+        last |= {"sparse_average": n}
+    if s.get("absent") and 2 * n - 1 <= 1 << s["D"]:  # C(2^D,t) grows up to half of 2^D
+        last |= {"retrieval": n}
+    need(task.name in last, f"the exact number of rows of {task.name} is not known")
+    return [1, last[task.name], last[task.name] + 1, task.length - 1]
