@@ -54,7 +54,12 @@ def table(
 ONE = table("one", 1, 1, lambda: 1.0, "place")  # marks all tokens of a stretch
 
 
-PARITY = table("parity", 2, 2, lambda: np.eye(2), "place")  # one-hot: whether the place is even, or odd
+def one_hot(name: str, size: int, of: Of = "token", div: int = 1) -> Field:
+    """(value // div) modulo `size` as a direction of its own."""
+    return table(name, size, size, lambda: np.eye(size), of, div)
+
+
+PARITY = one_hot("parity", 2, "place")
 
 
 def apart(field: Field, *sizes: int) -> list[Field]:

@@ -40,12 +40,12 @@ class Residues:
 
     @property
     def bits(self) -> int:
-        """Of one residue."""
+        """Digits of one residue."""
         return bits_for(self.moduli[1])
 
     @property
     def size(self) -> int:
-        """Of a word: 4⌈log₂(m+1)⌉ ≈ 2 log₂(8M)."""
+        """Columns of a word: 4⌈log₂(m+1)⌉ ≈ 2 log₂(8M)."""
         return 4 * self.bits
 
     @property

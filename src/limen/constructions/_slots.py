@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from limen.constructions._features import SHUT
-from limen.constructions._fields import Field, table
+from limen.constructions._fields import Field, one_hot
 from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.weights import Weights
@@ -36,9 +36,8 @@ class Slots(NamedTuple):
     @property
     def fields(self) -> dict[str, Field]:
         """The slot and the head of a token that stands in a pair, by its place."""
-        slot = table("slot", self.r, self.r, lambda: np.eye(self.r), "place", 2)
-        head = table("head", self.heads, self.heads, lambda: np.eye(self.heads), "place", 2 * self.r)
-        return {"slot": slot, "head": head}
+        heads = one_hot("head", self.heads, "place", 2 * self.r)
+        return {"slot": one_hot("slot", self.r, "place", 2), "head": heads}
 
     def write(self, w: Weights, at: Columns, writes: str, reads: str) -> None:
         """`id` becomes `before`; all tokens that write, or that read, have the mark of this name."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import lazy_loader
 from flint import arb
 
-from limen.constructions._fields import bits, table, tokens
+from limen.constructions._fields import bits, one_hot, table, tokens
 from limen.constructions._margins import Roundoff, certified, retrieved
 from limen.constructions._program import Attend, Logits, Match, Piece, Program, Programmed, Tier
 from limen.constructions._weights import bits_for
@@ -108,9 +108,11 @@ class SetQuery(Programmed):
         average = Attend((), [Match({"query": self.c}, {"key": 1})], {"answer": {"z": 1}})
         key = table("keys", n, m, lambda: self.keys, "place")
         z = table("sign", 2, 1, lambda: np.array([[-1.0], [1.0]]))
-        rank = table("ranks", q, q, lambda: np.eye(q), "place")
         return Program(
-            text=[tokens(n, key=key, z=z), tokens(q, asked=bits("token", P), rank=rank)],
+            text=[
+                tokens(n, key=key, z=z),
+                tokens(q, asked=bits("token", P), rank=one_hot("ranks", q, "place")),
+            ],
             layers=[Tier(gather, fills={"query": m}, local=Pointwise(self._ask)), Tier([average])],
             readout=mean_logits("answer", q),
         )

@@ -52,7 +52,7 @@ class OneThought(Programmed):
     def asking(
         self,
         data: dict[str, Field],
-        asked: dict[str, Field],
+        query: dict[str, Field],
         question: Sequence[Match],
         looks: Sequence[tuple[Any, ...]],
         groups: Sequence[str] = (),
@@ -69,11 +69,11 @@ class OneThought(Programmed):
         return Program(
             text=[
                 Stretch(2 * self.task.n, data | pair),
-                Stretch(1, asked | {"asks": ONE}),
+                Stretch(1, query | {"asks": ONE}),
                 tokens(1, wanted=signs("token", P), thinks=ONE),
             ],
             layers=[Tier([Attend(looks, [*question, *thought], reads)], relus=keep)],
             readout="token",
-            first=[*(part for part in data | asked if part != "fetched"), *pair, "fetched", "wanted"],
+            first=[*(part for part in data | query if part != "fetched"), *pair, "fetched", "wanted"],
             groups=groups,
         )

@@ -65,7 +65,7 @@ class CgramBySoftmax(Programmed):
         n, c, b, W, C = self.task.n, self.task.c, self.symbol.k, self.W, self.C
         symbol, start, behind, end = self.symbol.field("token"), *map(self.position.field, (0, c - 1, n))
         gram: list[str | Piece] = ["symbol", *(Piece("gram", o * b, b) for o in range(c - 1))]
-        match = [Match({asked: C}, {before: 1}) for asked, before in pairwise(gram)]
+        match = [Match({query: C}, {key: 1}) for query, key in pairwise(gram)]
         find = Attend(
             [("query", "one", "text")],
             [*match, Match({"asks": C * (W + 2)}, {"text": 1})],

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limen.constructions._fields import bits, table, tokens
+from limen.constructions._fields import bits, one_hot, tokens
 from limen.constructions._margins import whole
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
 from limen.constructions._weights import bits_for
-from limen.core.arrays import np
 from limen.core.numbers import Precision
 from limen.tasks.eva import Eva
 
@@ -35,11 +34,11 @@ class EvaByLinear(Programmed):
     def program(self) -> Program:
         """Every token reads what was written under the key that it asks for."""
         n, D = self.task.n, bits_for(self.task.n)
-        place, asked = table("unit", n, n, lambda: np.eye(n), "place"), table("unit", n, n, lambda: np.eye(n))
+        place, query = one_hot("unit", n, "place"), one_hot("unit", n)
         looks = [(asker, "written", "data") for asker in ("data", "query")]
         memory = Attend(looks, [Match({"address": 1}, {"address": 1})], {"answer": {"value": 1}})
         return Program(
-            text=[tokens(n, address=place, value=bits("token", D)), tokens(1, address=asked)],
+            text=[tokens(n, address=place, value=bits("token", D)), tokens(1, address=query)],
             layers=[Tier([memory], f"linear(h=1,d={D},d_k={n},phi=identity,normalise=false,p=1)")],
             readout="answer",
         )

@@ -133,7 +133,7 @@ class IsTreeByRecurrence(Programmed):
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Of every step: the walk is exact, an edge is read up to `lost`, two tokens differ in a digit."""
+        """At every step the walk is exact, an edge is read up to `lost`, two tokens differ in a digit."""
         r, D, N = Roundoff.of(precision), self.D, self.N
         if r is None or not holds(precision, max(2 * N, self.P, D), max(N * N, C * (self.P + 1))):
             return None

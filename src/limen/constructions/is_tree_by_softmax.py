@@ -132,7 +132,7 @@ class IsTreeBySoftmax(Programmed):
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Of every step: an edge's bits are read up to T·e^-c, distances and bits are near integers."""
+        """At every step an edge's bits are read up to T·e^-c, distances and bits are near integers."""
         r, P, D, T = Roundoff.of(precision), self.P, self.D, self.task.length + self.steps
         if r is None or not holds(precision, max(2 * P + 2, D, self.T), self.c * (self.T + 1)):
             return None

@@ -46,7 +46,7 @@ class NearestNeighborByChainOfThought(OneThought):
         cosines = self.cosines
         return self.asking(
             data={"unit": cosines.unit, "second": bits("place", 1), "fetched": cosines.label},
-            asked={"unit": cosines.unit},
+            query={"unit": cosines.unit},
             question=cosines.matches({"unit": 1}, "number", "second"),
             looks=[("query", "nearest", "points"), ("step1", "one", "labels")],
             groups=("unit", "label", "one", "signs"),

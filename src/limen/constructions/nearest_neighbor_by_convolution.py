@@ -45,7 +45,7 @@ class NearestNeighborByConvolution(Labelled):
 
     @property
     def first(self) -> Tier:
-        """A label is told the point before it."""
+        """A label learns the point before it."""
         return Tier(
             [Attend([("labels", "back", 1)])],
             look_back_text(self.mixer, self.task.points),

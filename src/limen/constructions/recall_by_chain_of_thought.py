@@ -50,14 +50,14 @@ class RecallByChainOfThought(OneThought):
         id, digits = signs("token", self.b), bits("token", self.b)
         return self.asking(
             data={"id": id, "fetched": digits},
-            asked={"asked": id},
+            query={"asked": id},
             question=[Match({"asked": C}, {"id": 1}), Match({"asks": -C}, {"parity": 1})],
             looks=[("query", "one", "keys"), ("step1", "one", "values")],
         )
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Of the thought and of the answer alike: signs of one question, digits kept or dropped by a ReLU."""
+        """For the thought and the answer alike: signs of one question, digits kept or dropped by a ReLU."""
         n, size = self.task.length + 1, max(self.b, self.P)
         r = roundoff(precision, C * (size + 1))
         if r is None:

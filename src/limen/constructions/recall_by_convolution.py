@@ -50,7 +50,7 @@ class RecallByConvolution(Recalled):
 
     @property
     def first(self) -> Tier:
-        """All are told the token before them."""
+        """Every token learns the one before it."""
         return Tier(
             [Attend([(asker, "back", 1) for asker in ("values", *self.asks[1:])])],
             look_back_text(self.mixer, self.b),
@@ -59,5 +59,5 @@ class RecallByConvolution(Recalled):
         )
 
     def told(self, r: Roundoff) -> arb:
-        """Digits are told exactly in formats of up to 24 bits; else within 2^-40."""
+        """The digits are exact in formats of up to 24 bits; else within 2^-40."""
         return arb(0) if r.u > arb(2) ** -30 else arb(2) ** -38

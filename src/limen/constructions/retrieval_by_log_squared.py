@@ -60,7 +60,7 @@ class RetrievalByLogSquared(Programmed):
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Of a score's D products each is off by the roundings of its factors and of the sum."""
+        """Each of a score's D products is off by the roundings of its factors and of the sum."""
         n, D, gap = self.task.n, self.task.D, arb(self.scale) ** 2
         r = roundoff(precision, math.ceil(self.scale**2 * D) + 1)
         if r is None:

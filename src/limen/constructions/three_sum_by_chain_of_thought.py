@@ -164,7 +164,7 @@ class ThreeSumByChainOfThought(Programmed):
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Of every step: sums are near integers < 2^{g+1}, the flag is cut at 1, tokens differ in a digit."""
+        """At every step sums are near integers < 2^{g+1}, the flag is cut at 1, tokens differ in a digit."""
         r, D, P, n = Roundoff.of(precision), self.D, self.P, self.task.n
         g, B = len(self.blocks[0]), 1 + D + len(self.blocks)
         if r is None or not holds(precision, max(2 << g, 2 * P, B), 4 * self.c * (D + 1) << bits_for(P)):

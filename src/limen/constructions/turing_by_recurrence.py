@@ -158,7 +158,7 @@ class TuringByRecurrence(Programmed):
 
     @in_balls
     def margin(self, precision: Precision) -> float | None:
-        """Of every step: counters are exact, the symbol's bits are read up to T·e^-c, one ReLU is then 1."""
+        """At every step counters are exact, the symbol's bits are read up to T·e^-c, one ReLU is then 1."""
         r, T, token = Roundoff.of(precision), self.T, self.token.width
         units = len(self.machine.states) * len(SYMBOLS)
         largest = self.c * (2 * self.P + 1) << T.bit_length()
