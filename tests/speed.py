@@ -10,7 +10,7 @@ from test_cli import LIMEN
 
 import limen
 
-LIBRARIES = (sys.executable, "-c", "import numpy, typer, rich, flint, msgspec")
+LIBRARIES = (sys.executable, "-c", "import numpy, click, rich, flint, msgspec")
 
 
 def loops(work: Callable[[], object]) -> float:

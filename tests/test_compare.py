@@ -9,7 +9,7 @@ from test_cli import limen as run
 
 import limen
 from limen.audits import Request, audit, load
-from limen.commands.compare import compare
+from limen.commands.compare import compared as compare
 from limen.core.quantities import plural
 from limen.core.verdict import Answer
 from limen.errors import BadInput

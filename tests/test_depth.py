@@ -21,7 +21,7 @@ from judged import refused
 from speed import loads_torch, seconds
 
 import limen
-from limen.commands.stacks import stack_of
+from limen.commands._words import stack_of
 from limen.coq.writers._composition_stages import plan_of
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound

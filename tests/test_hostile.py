@@ -18,7 +18,7 @@ from limen.audits import Request as Audited
 from limen.audits import audit, load
 from limen.bounds.bound import bound
 from limen.commands.check import checked
-from limen.commands.glances import show_task
+from limen.commands.show import show_task
 from limen.conversation.play import ProtocolRequest, play
 from limen.coq.forms import forms
 from limen.core.architecture import Architecture

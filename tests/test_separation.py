@@ -21,9 +21,9 @@ from limen.decisions.placement import Offer, solves
 from limen.errors import BadInput
 from limen.model.files import written
 from limen.model.model import Frame
-from limen.render.concentration import concentration_picture
-from limen.render.concentration import lines_of as concentration_lines
-from limen.render.separation import lines_of, separation_picture
+from limen.render.demo.concentration import concentration_picture
+from limen.render.demo.concentration import lines_of as concentration_lines
+from limen.render.demo.separation import lines_of, separation_picture
 from limen.render.show import orthogonal_lines
 from limen.solutions import certified_range, frontier
 from limen_check import Refused

@@ -29,7 +29,7 @@ from limen.core.verdict import Answer
 from limen.decisions.decide import decide
 from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
-from limen.render.table import FORMATS, lines_of
+from limen.render.table import comma_separated, latex, lines_of, markdown
 from limen.tables import evidence, formula, growth, weights
 from limen.tables.build import build, write
 from limen.tables.cell import EvidenceError, EvidenceTable
@@ -307,7 +307,8 @@ def test_json_has_the_fields_that_scripts_rely_on(whole: EvidenceTable) -> None:
 
 @pytest.mark.parametrize("form", ["markdown", "latex", "csv"])
 def test_papers_get_their_formats(whole: EvidenceTable, form: str) -> None:
-    text = FORMATS[form](whole.report)
+    forms = {"markdown": markdown, "latex": latex, "csv": comma_separated}
+    text = forms[form](whole.report)
     assert "Linear + CoT" in text or form == "csv"
     assert len(text.splitlines()) >= len(whole.rows)
     assert "Omega(n \\log n)" in text if form == "latex" else "Ω(n log n)" in text

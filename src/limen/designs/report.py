@@ -154,6 +154,10 @@ class DesignReport(Report, frozen=True, kw_only=True, tag="limen/design/1"):
         """The stacks that have the numbers 1, 2, … wherever this is shown."""
         return self.front or (() if self.cheapest is None else (self.cheapest,))
 
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.feasible else 1
+
 
 def report(found: Design) -> DesignReport:
     """The neighbours of what is affordable are judged here: that takes as long as the search."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from limen.core.catalogue import docstring
 from limen.files.folder import write_whole
-from limen.render.results import bits, drawn_lines, each, says, spread, trained_as
+from limen.render.experiment.show import bits, drawn_lines, each, says, spread, trained_as
 
 if TYPE_CHECKING:
     from limen.training.experiment import Finding
@@ -54,11 +54,11 @@ How to read the tables:
 * Settings were chosen so that controls learn. Stacks that failed had no search for a rate, a batch or a start
   of their own.
 
-`limen sweep all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here).
-`limen sweep all --size standard` repeats the standard runs, which include all but {alone} of the quick ones
-({standard} of {planned} runs are here, {standard_minutes:.0f} CPU-minutes). `--size full` is meant for a
-cluster: more seeds, tens of thousands of steps, longer texts. `limen results EXPERIMENT` prints a table, and
-`--sql` answers any query on it.
+`limen experiment run all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here).
+`limen experiment run all --size standard` repeats the standard runs, which include all but {alone} of the
+quick ones ({standard} of {planned} runs are here, {standard_minutes:.0f} CPU-minutes). `--size full` is meant
+for a cluster: more seeds, tens of thousands of steps, longer texts. `limen experiment show EXPERIMENT` prints
+a table, and `--sql` answers any query on it.
 Machine: {machine}; {dates}.
 On the same kind of processor a run can be repeated from its spec to the last digit. This holds for runs since
 2026-11-17 07:20, which include all quick ones. Older runs used samplers that have changed since; they can be

@@ -1,4 +1,4 @@
-"""`limen machine` for people: the running time by length, and what the weights did."""
+"""`limen demo machine` for people: the running time by length, and what the weights did."""
 
 from __future__ import annotations
 

@@ -1,16 +1,19 @@
-"""What exists, and any entry of it, a task or an architecture at a glance: `limen list` and `limen show`."""
+"""Explain an id, a task or an architecture."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import fields, replace
-from enum import StrEnum
+from difflib import get_close_matches
 from types import UnionType
-from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
+from limen.commands import _complete
+from limen.commands._command import Shown, command
+from limen.commands._words import Seed, stack_of
+from limen.commands.list import how_proved
+from limen.core import quantities
 from limen.core.architecture import Architecture, Layer, P
 from limen.core.arrays import np
 from limen.core.catalogue import (
@@ -27,6 +30,7 @@ from limen.core.catalogue import (
 from limen.core.construction import Construction, constructions_for
 from limen.core.features import FeatureMap
 from limen.core.mixer import Mixer
+from limen.core.option import Argument, Option
 from limen.core.protocol import Holder
 from limen.core.report import Report
 from limen.core.task import Task
@@ -40,60 +44,56 @@ _DRAWN = 1_000_000  # tokens that `show` is willing to draw
 _TRIED = 64  # values of a key that are tried for the least one
 _BASES: dict[str, type] = {"tasks": Task, "mixers": Mixer, "constructions": Construction}  # with keys
 
-Ids = tuple[str, ...] | UnsetType  # of a kind that was asked for
+
+@command(
+    example='limen show "eva(n=8)" --hard',
+    answers=(
+        Shown("limen.commands.show:TaskReport", "limen.render.show:task_lines"),
+        Shown("limen.commands.show:StackReport", "limen.render.show:stack_lines"),
+        Shown("limen.commands.show:EntryReport", "limen.render.show:entry_lines"),
+    ),
+)
+def show(
+    text: Annotated[
+        str,
+        Argument(
+            "Any id of the catalogue, a task or an architecture with its sizes, or a config.json.",
+            complete=_complete.everything,
+            own=True,
+            reads=True,
+        ),
+    ],
+    count: Annotated[
+        int | None, Option("Of a task: how many inputs to draw. Default: 2.", least=1, most=1000)
+    ] = None,
+    hard: Annotated[bool, Option("Of a task: draw inputs that are near-misses.")] = False,
+    seed: Seed = 0,
+    context: Annotated[
+        int | None,
+        Option(
+            "For an architecture: the position of the cut, such as 4096 or 128k. Default: 1024.",
+            old="--tokens",
+            parse=quantities.tokens,
+        ),
+    ] = None,
+) -> TaskReport | StackReport | EntryReport:
+    """A bare id: what it is, its keys with defaults and ranges, a theorem's statement and proof.
+    A task with its sizes: some inputs with their answers.
+    An architecture: what it carries past a cut.
+    """
+    if (kind := kind_of(text)) is not None and (count, hard, context) == (None, False, None):
+        return show_entry(kind, text)
+    if Task.names(text):
+        return show_task(Task.parse(text), count or 2, hard, seed)
+    _meant(text)
+    return show_stack(stack_of(text), 1024 if context is None else context)
 
 
-class CatalogueReport(Report, frozen=True, kw_only=True, tag="limen/list/1"):
-    """The ids of each kind that was asked for, a sentence about each, and how sure each theorem is."""
-
-    tasks: Ids = UNSET
-    mixers: Ids = UNSET
-    constructions: Ids = UNSET
-    theorems: Ids = UNSET
-    protocols: Ids = UNSET
-    adversaries: Ids = UNSET
-    experiments: Ids = UNSET
-    summaries: dict[str, dict[str, str]]
-    proofs: dict[str, str]
-
-    @property
-    def headline(self) -> str:
-        return ", ".join(f"{len(entries)} {kind}" for kind, entries in self.summaries.items())
-
-
-class HowProved(StrEnum):
-    """Who has checked the proof of a theorem."""
-
-    CHECKED = "machine-checked"
-    PROSE = "proved in prose"
-    CITED = "cited"
-
-
-def catalogue(kinds: Iterable[str] = KINDS) -> CatalogueReport:
-    """Every entry of these kinds."""
-    found = {kind: tuple(ids(kind)) for kind in kinds}
-    return CatalogueReport(
-        **found,
-        summaries={kind: {name: summary(kind, name) for name in names} for kind, names in found.items()},
-        proofs={name: formal_line(name) for name in found.get("theorems", ())},
-    )
-
-
-def how_proved(name: str) -> HowProved:
-    """A proof in prose stands in the `proof.md` of the theorem."""
-    if lookup("theorems", name, Theorem).formal:
-        return HowProved.CHECKED
-    text = beside("theorems", name, "proof.md").read_text(encoding="utf-8")
-    return HowProved.PROSE if "\n## Proof" in text else HowProved.CITED
-
-
-def formal_line(name: str) -> str:
-    """How it is proved, and where Coq's statements are: file by file."""
-    files: dict[str, list[str]] = {}
-    for part in lookup("theorems", name, Theorem).formal:
-        files.setdefault(part.file, []).append(part.theorem)
-    found = "; ".join(f"proofs/{file} {', '.join(theorems)}" for file, theorems in files.items())
-    return f"{how_proved(name)}: {found}; the rest is proved in prose" if found else str(how_proved(name))
+def _meant(text: str) -> None:
+    """Names the nearest id where a text is a slip in one of a kind that is no mixer."""
+    near = get_close_matches(text, [name for kind in KINDS for name in ids(kind)], n=1)
+    if near and near[0] not in ids("mixers") and text not in ids("mixers"):
+        raise BadInput(f"no entry named {text!r}; did you mean {near[0]!r}? limen list shows all of them")
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -359,7 +359,7 @@ def _example(kind: str, name: str) -> str:
             task, _, means = name.partition("_by_")
             return f"limen solve {task} --by {means}"
         case "experiments":
-            return f"limen results {name}"
+            return f"limen experiment show {name}"
         case "protocols":
             return f'limen protocol "composition(m=4,n1=2)" "{_SPEAKS.get(name, "softmax")}" --players {name}'
         case _:

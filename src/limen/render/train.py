@@ -57,14 +57,14 @@ def _bits(said: TrainReport) -> str:
 
 
 @contextmanager
-def steps_bar(total: int) -> Iterator[Watch]:
+def steps_bar(total: int, watched: bool) -> Iterator[Watch]:
     """On standard error: a bar for a terminal, otherwise a line at each look."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    watched = sys.stderr.isatty()
+    terminal = watched and sys.stderr.isatty()
     columns = BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not watched) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not terminal) as bar:
         task = bar.add_task("", total=total)
 
         def watch(seen: Seen) -> None:
@@ -72,7 +72,7 @@ def steps_bar(total: int) -> Iterator[Watch]:
                 f"{seen.step:,}/{total:,}  loss {seen.loss:.3f}  {seen.accuracy:.1%}  {seen.rate:.0f} steps/s"
             )
             bar.update(task, completed=seen.step, description=said)
-            if not watched:
+            if watched and not terminal:
                 left = f"  at most {(total - seen.step) / seen.rate:.0f} s left" if seen.rate else ""
                 sys.stderr.write(f"{said}{left}\n")
 

@@ -1,4 +1,4 @@
-"""`limen separation` for people: five stacks on one task, in words and as a picture."""
+"""`limen demo separation` for people: five stacks on one task, in words and as a picture."""
 
 from __future__ import annotations
 

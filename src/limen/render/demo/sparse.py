@@ -1,4 +1,4 @@
-"""`limen sparse` for people: what a message must hold, and what is possible with less."""
+"""`limen demo sparse` for people: what a message must hold, and what is possible with less."""
 
 from __future__ import annotations
 

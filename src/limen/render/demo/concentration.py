@@ -1,4 +1,4 @@
-"""`limen concentration` for people: bounds beside measured weights, in a table and as a picture."""
+"""`limen demo concentration` for people: bounds beside measured weights, in a table and as a picture."""
 
 from __future__ import annotations
 

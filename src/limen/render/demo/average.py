@@ -1,4 +1,4 @@
-"""`limen average` for people."""
+"""`limen demo average` for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`limen hierarchy` for people: RNN < RNN + CoT < Transformer, line by line."""
+"""`limen demo hierarchy` for people: RNN < RNN + CoT < Transformer, line by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`limen sweep`: a line on standard error as each run ends, and what there is in the end."""
+"""`limen experiment run`: a line on standard error as each run ends, and what there is in the end."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ def lines_of(said: SweepReport) -> list[str]:
     return [*lines, f"why: {said.folder}/*.failed.json; --retry tries them again"] if said.failed else lines
 
 
-def ended_line(missing: int) -> Deliver:
+def ended_line(missing: int, watched: bool) -> Deliver:
     """A line a run: how many are done, what it gave, and how long the rest will take."""
     begun, ended = time.monotonic(), 0
 
     def tell(one: RunResult | Failure) -> None:
         nonlocal ended
         ended += 1
+        if not watched:
+            return
         left = (time.monotonic() - begun) / ended * (missing - ended)
         spec = one.spec
         sys.stderr.write(

@@ -1,4 +1,4 @@
-"""`limen results` for people: cells under each other, or what a query found."""
+"""`limen experiment show` for people: cells under each other, or what a query found."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lines_of(said: ResultsReport) -> list[str]:
 
 def _lines(said: ExperimentReport) -> list[str]:
     if not said.cells:
-        return [f"{said.experiment}: no results yet; limen sweep {said.experiment}"]
+        return [f"{said.experiment}: no results yet; limen experiment run {said.experiment}"]
     table = [
         {
             "cell": one.cell,
