@@ -33,8 +33,8 @@ def shortened(value: Any) -> str:
     """A stranger's value, at most a line of it; of a number without end only that it is one."""
     if type(value) is int and value.bit_length() > 256:
         return f"a number of {value.bit_length()} bits"
-    said = repr(value)
-    return said if len(said) <= 80 else f"{said[:79]}…"
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def at_least(thing: Any, **least: int) -> None:

@@ -57,8 +57,8 @@ class DecomposeReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1")
 
     @property
     def headline(self) -> str:
-        found = "a pair with identical messages" if self.found else "no pair found"
-        return f"{self.task} by {self.architecture}: {found} after {self.rounds} rounds"
+        outcome = "a pair with identical messages" if self.found else "no pair found"
+        return f"{self.task} by {self.architecture}: {outcome} after {self.rounds} rounds"
 
 
 def decompose(request: ProtocolRequest, rows: int, seconds: float, folder: Path | None) -> DecomposeReport:
@@ -69,23 +69,23 @@ def decompose(request: ProtocolRequest, rows: int, seconds: float, folder: Path 
     model = model_of(request, task)
     how = Decomposition.arithmetic if request.arithmetic == "integers" else request.arithmetic
     first = 0 if folder is None else _rounds_done(folder / PROGRESS, request, how)
-    found = Decomposition(rows, seconds, request.seed, how, first).search(Target(task, model))
+    searched = Decomposition(rows, seconds, request.seed, how, first).search(Target(task, model))
     if folder is not None:
-        done = msgspec.json.encode(_key(request, how) | {"rounds": found.rounds})
-        pair = [] if found.witness is None else [(CERTIFICATE, encode(found.witness))]
+        done = msgspec.json.encode(_key(request, how) | {"rounds": searched.rounds})
+        pair = [] if searched.witness is None else [(CERTIFICATE, encode(searched.witness))]
         save(model, folder, *pair, (PROGRESS, done))
     return DecomposeReport(
         task=str(task),
         architecture=str(model.frame.architecture),
         arithmetic=how,
-        found=found.witness is not None,
-        levels=found.levels,
-        steps=found.steps,
-        certificate=found.witness,
-        pair=_told(task, found.witness) if found.witness else None,
-        information=_alike(task, model, found.witness) if found.witness else (),
-        rounds=found.rounds,
-        seconds=found.seconds,
+        found=searched.witness is not None,
+        levels=searched.levels,
+        steps=searched.steps,
+        certificate=searched.witness,
+        pair=_told(task, searched.witness) if searched.witness else None,
+        information=_alike(task, model, searched.witness) if searched.witness else (),
+        rounds=searched.rounds,
+        seconds=searched.seconds,
     )
 
 
@@ -96,14 +96,14 @@ def _told(task: Task, pair: Collision) -> tuple[Told, Told]:
 
 def _alike(task: Task, model: Model, pair: Collision) -> tuple[SameState, ...]:
     """The information states of everybody below z_L, as the conversation on either input leaves them."""
-    players, found = task.players(), []
+    players, by_side = task.players(), []
     for side in (pair.left, pair.right):
         tokens = np.array([*side, *pair.suffix])
-        said, _ = transcript(model, task, tokens, players, pair.arithmetic)
-        found.append(epochs(said, task, players))
+        spoken, _ = transcript(model, task, tokens, players, pair.arithmetic)
+        by_side.append(epochs(spoken, task, players))
     return tuple(
         SameState(left.epoch, x.player, x.digest == y.digest)
-        for left, right in zip(*found, strict=True)
+        for left, right in zip(*by_side, strict=True)
         for x, y in list(zip(left.known, right.known, strict=True))[1:]
     )
 

@@ -32,15 +32,15 @@ def looks(target: Target, tokens: Tokens) -> tuple[Look, ...]:
     if model is None:
         return ()
     wide = Model(model.frame, {name: w.detach().double() for name, w in model.weights.items()})
-    found: list[Look] = []
+    heads: list[Look] = []
 
     def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
-        asked, text = np.zeros(1, dtype=np.int64), np.zeros((1, len(tokens)), dtype=np.int64)
+        first, text = np.zeros(1, dtype=np.int64), np.zeros((1, len(tokens)), dtype=np.int64)
         for i, head in enumerate(heads_on(place, seen) or ()):
-            weights = head.weights(asked, text)[0]
-            found.append(Look(place.layer, i, identifier(place.mixer), tuple(weights.tolist())))
+            weights = head.weights(first, text)[0]
+            heads.append(Look(place.layer, i, identifier(place.mixer), tuple(weights.tolist())))
         return at_once(place, seen)
 
     with torch.no_grad():
         wide.through(wide.embedded(torch.as_tensor(np.ascontiguousarray(tokens))), mix)
-    return tuple(found)
+    return tuple(heads)

@@ -41,9 +41,9 @@ class Look(msgspec.Struct, frozen=True):
     weights: tuple[float, ...]
 
 
-def kept(said: FoolReport) -> bytes:
+def kept(report: FoolReport) -> bytes:
     """The certificate as its file holds it."""
-    return msgspec.json.format(msgspec.json.encode(said.certificate)) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(report.certificate)) + b"\n"
 
 
 class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):

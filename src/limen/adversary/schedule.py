@@ -101,13 +101,13 @@ class Fooled:
         before, now = target.forwards, time.perf_counter()
         why = _why_not(strategy, target)
         target.deadline = now + share * max(0.0, end - now)
-        found = None if why is not None else strategy.search(target)
-        if isinstance(found, Sampled):
-            self.tried, self.failed = self.tried + found.tried, self.failed + found.failed
-        if isinstance(found, ExactSearch):
-            self.bounded = found
-        if found is not None and found.witness is not None:
-            self.witness, self.by = found.witness, name
+        result = None if why is not None else strategy.search(target)
+        if isinstance(result, Sampled):
+            self.tried, self.failed = self.tried + result.tried, self.failed + result.failed
+        if isinstance(result, ExactSearch):
+            self.bounded = result
+        if result is not None and result.witness is not None:
+            self.witness, self.by = result.witness, name
         spent = round(time.perf_counter() - now, 3)
         self.stages.append(Effort(name, target.forwards - before, spent, self.witness is not None, why))
         told(self.stages[-1])

@@ -16,12 +16,12 @@ _TRIED = 256  # simpler texts in one round
 _MOST = 2**16  # edits that are looked through for a neighbour
 
 
-def shrunk(target: Target, found: WrongAnswer) -> WrongAnswer:
+def shrunk(target: Target, failure: WrongAnswer) -> WrongAnswer:
     """The simplest that still fails, by steps each of which still fails; the question stays.
 
     What can be drawn at random stays so: a simpler input that is never drawn would say less.
     """
-    best, cut, drawn = found, target.task.cut, target.draws(np.array(found.tokens))
+    best, cut, drawn = failure, target.task.cut, target.draws(np.array(failure.tokens))
     for _ in range(_ROUNDS):
         tokens = np.array(best.tokens)
         simpler = _simpler(target.task, tokens)
@@ -31,9 +31,9 @@ def shrunk(target: Target, found: WrongAnswer) -> WrongAnswer:
             simpler, ends = simpler[inside], ends[inside]
         if not len(simpler) or target.over:
             break
-        asked = target.ask(simpler, ends[:, None])
-        fails = np.flatnonzero(asked.wrong[:, 0])
-        made = (wrong_answer(target, asked.inputs[i, 0]) for i in fails[:4])
+        answers = target.ask(simpler, ends[:, None])
+        fails = np.flatnonzero(answers.wrong[:, 0])
+        made = (wrong_answer(target, answers.inputs[i, 0]) for i in fails[:4])
         smaller = next(filter(None, made), None)
         if smaller is None:
             break
@@ -71,16 +71,18 @@ def _entropy(text: NDArray[np.int64]) -> float:
     return float(-(p * np.log2(p)).sum())
 
 
-def neighbour(target: Target, found: WrongAnswer) -> SameAnswer | None:
+def neighbour(target: Target, failure: WrongAnswer) -> SameAnswer | None:
     """A pair one token apart with different right answers, to which the model gives the same one."""
-    task, tokens = target.task, np.array(found.tokens)
+    task, tokens = target.task, np.array(failure.tokens)
     edits = _edits(task, tokens)
     if not len(edits):
         return None
-    given = np.atleast_1d(found.given)
-    asked = target.run(edits)
-    alike = (asked.given[:, 0] == given).all(-1) & (asked.right[:, 0] != np.atleast_1d(found.answer)).any(-1)
-    right_now = alike & ~asked.wrong[:, 0]  # best of all, the answer given is right there
+    given = np.atleast_1d(failure.given)
+    answers = target.run(edits)
+    alike = (answers.given[:, 0] == given).all(-1) & (
+        answers.right[:, 0] != np.atleast_1d(failure.answer)
+    ).any(-1)
+    right_now = alike & ~answers.wrong[:, 0]  # best of all, the answer given is right there
     order = [*np.flatnonzero(right_now), *np.flatnonzero(alike & ~right_now)]
     made = (same_answer(target, tokens, edits[i]) for i in order[:4])
     return next(filter(None, made), None)
@@ -97,12 +99,12 @@ def _edits(task: Task, tokens: Tokens) -> Tokens:
     return np.array([row for row in edits if _allowed(task, row)]).reshape(-1, task.length)
 
 
-def pulls(target: Target, found: WrongAnswer) -> tuple[float, ...]:
+def pulls(target: Target, failure: WrongAnswer) -> tuple[float, ...]:
     """By how much each place pulls towards the wrong answer: what other tokens there would change.
 
     A mean over the tokens that leave the right answer as it is, at most eight of them; 0 where there is none.
     """
-    task, tokens = target.task, np.array(found.tokens)
+    task, tokens = target.task, np.array(failure.tokens)
     if task.cut * task.vocab > _MOST:
         return ()
     kept = keeping(task, tokens[None])[0]

@@ -145,17 +145,17 @@ class AuditsReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
         return ", ".join(model.name for model in self.models)
 
 
-def report(found: Audit) -> AuditReport:
+def report(audit: Audit) -> AuditReport:
     """With its depth, in the model's own layer numbers."""
-    request, stack = found.request, found.stack
+    request, stack = audit.request, audit.stack
     numbers = [layer.index for layer in stack.layers for _ in layer.stages]
     reached = depth(stack.architecture, 0, numbers, far=False)
-    layers = tuple(_layer(found, layer) for layer in stack.layers)
+    layers = tuple(_layer(audit, layer) for layer in stack.layers)
     kept = {kept.use for kept, _ in stack.tensors}
-    room = found.room
+    room = audit.room
     return AuditReport(
-        source=found.source,
-        name=_name(found.source),
+        source=audit.source,
+        name=_name(audit.source),
         model_type=stack.model_type,
         architecture=str(stack.architecture),
         strip="".join(layer.letter for layer in layers),
@@ -167,38 +167,38 @@ def report(found: Audit) -> AuditReport:
         engine=request.engine,
         tensor_parallel=request.tensor_parallel,
         keeps=tuple(use for use in Use if use in kept),
-        kv_dtype=found.kv_dtype,
-        conv_dtype=found.conv_dtype,
-        state_dtype=found.state_dtype,
-        kv_bytes_per_token=_number(found.kv_bytes_per_token),
-        kv_bytes_per_late_token=_number(found.kv_bytes_per_late_token),
-        kv_bytes=found.kv_bytes,
-        growing_bytes=found.bytes_of(lambda k: k.grows),
-        window_bytes=found.window_bytes,
-        recurrent_bytes=found.recurrent_bytes,
-        convolution_bytes=found.convolution_bytes,
-        state_bytes=found.state_bytes,
-        padding_bytes=found.padding_bytes,
-        block_tokens=found.block_tokens,
+        kv_dtype=audit.kv_dtype,
+        conv_dtype=audit.conv_dtype,
+        state_dtype=audit.state_dtype,
+        kv_bytes_per_token=_number(audit.kv_bytes_per_token),
+        kv_bytes_per_late_token=_number(audit.kv_bytes_per_late_token),
+        kv_bytes=audit.kv_bytes,
+        growing_bytes=audit.bytes_of(lambda k: k.grows),
+        window_bytes=audit.window_bytes,
+        recurrent_bytes=audit.recurrent_bytes,
+        convolution_bytes=audit.convolution_bytes,
+        state_bytes=audit.state_bytes,
+        padding_bytes=audit.padding_bytes,
+        block_tokens=audit.block_tokens,
         memory=request.memory,
         parameters=stack.parameters,
         uncounted=stack.uncounted,
-        weights_bytes=found.weights_bytes,
+        weights_bytes=audit.weights_bytes,
         room=room,
-        fits=found.fits,
-        longest_context=found.longest_context,
-        largest_batch=found.largest_batch,
-        failures=tuple(found.failures),
-        tokens=found.tokens,
-        concurrency=found.concurrency,
-        concurrency_beside_weights=None if room is None else found.requests_in(room),
-        cache_bytes=found.cache_bytes,
-        minimal_bytes=found.minimal_bytes,
-        state_bits_per_token=_held(found),
-        cache_by_length=_by_length(found),
+        fits=audit.fits,
+        longest_context=audit.longest_context,
+        largest_batch=audit.largest_batch,
+        failures=tuple(audit.failures),
+        tokens=audit.tokens,
+        concurrency=audit.concurrency,
+        concurrency_beside_weights=None if room is None else audit.requests_in(room),
+        cache_bytes=audit.cache_bytes,
+        minimal_bytes=audit.minimal_bytes,
+        state_bits_per_token=_held(audit),
+        cache_by_length=_by_length(audit),
         depth=reached,
-        remarks=tuple(found.remarks),
-        limits=(*map(_limit, found.limits), _hops(reached.certified)),
+        remarks=tuple(audit.remarks),
+        limits=(*map(_limit, audit.limits), _hops(reached.certified)),
     )
 
 
@@ -231,8 +231,8 @@ def _kind(block: Block) -> str:
     return "L" if any(kept.use is Use.RECURRENT for kept in block.kept) else "K"
 
 
-def _layer(found: Audit, layer: ModelLayer) -> LayerAudit:
-    bits = [block.part.state_bits(found.request.context) for block in layer.blocks]
+def _layer(audit: Audit, layer: ModelLayer) -> LayerAudit:
+    bits = [block.part.state_bits(audit.request.context) for block in layer.blocks]
     sizes = {name: size for block in layer.blocks for name, size in block.sizes}
     return LayerAudit(
         index=layer.index,
@@ -253,14 +253,14 @@ def _block(block: Block) -> BlockReport:
     return BlockReport(what=block.what, sizes=dict(block.sizes), kv=block.part.kv)
 
 
-def _held(found: Audit) -> tuple[HeldPoint, ...]:
-    lengths = sorted({*LENGTHS, found.request.context})
-    return tuple(HeldPoint(n, found.held_bits_per_token(n)) for n in lengths)
+def _held(audit: Audit) -> tuple[HeldPoint, ...]:
+    lengths = sorted({*LENGTHS, audit.request.context})
+    return tuple(HeldPoint(n, audit.held_bits_per_token(n)) for n in lengths)
 
 
-def _by_length(found: Audit) -> tuple[CachePoint, ...]:
-    lengths = sorted({*_DRAWN, found.request.context})
-    return tuple(CachePoint(n, found.cache_bytes_after(n), found.held_bits_per_token(n)) for n in lengths)
+def _by_length(audit: Audit) -> tuple[CachePoint, ...]:
+    lengths = sorted({*_DRAWN, audit.request.context})
+    return tuple(CachePoint(n, audit.cache_bytes_after(n), audit.held_bits_per_token(n)) for n in lengths)
 
 
 def _limit(limit: Limit) -> LimitReport:

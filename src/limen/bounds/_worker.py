@@ -41,27 +41,27 @@ def load(path: str, name: str) -> Callable[[tuple[int, ...]], Any]:
     try:
         spec.loader.exec_module(module)
     except BaseException as error:  # whatever a file may raise, SystemExit included
-        raise Wrong(f"loading the file raised {said(error)}") from None
+        raise Wrong(f"loading the file raised {described(error)}") from None
     function = getattr(module, name, None)
     if not callable(function):
         raise Wrong(f"the file has no function {name}")
     return function  # type: ignore[no-any-return]
 
 
-def said(error: BaseException) -> str:
+def described(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:_SHOWN]
 
 
 def sizes(function: object, request: dict[str, Any]) -> tuple[int, int]:
     """Alphabet and length, as asked for or as the function says, and checked together with the cut."""
-    found = []
+    values = []
     for size, least in (("alphabet", 1), ("length", 2)):
         value = request[size] if request[size] is not None else getattr(function, size, None)
         if type(value) is not int or value < least:
             need = f"an integer of at least {least}, given by --{size} or as an attribute of the function"
             raise Wrong(f"{size} is {value!r}; expected {need}")
-        found.append(value)
-    A, n = found
+        values.append(value)
+    A, n = values
     if not 0 < request["cut"] < n:
         raise Wrong(f"the cut must be in 1..{n - 1} for {n} tokens, got {request['cut']}")
     if n * (A.bit_length() - 1) > 64 or A**n > request["most"]:
@@ -76,7 +76,7 @@ def answers(function: Callable[[tuple[int, ...]], Any], A: int, n: int) -> list[
         try:
             answer = function(tokens)
         except BaseException as error:  # SystemExit would end the process without a word
-            raise Wrong(f"on {tokens} it raised {said(error)}") from None
+            raise Wrong(f"on {tokens} it raised {described(error)}") from None
         written.append(codes.setdefault(whole(answer, tokens), len(codes)))
     return written
 

@@ -153,13 +153,13 @@ def _counted(task: Task, t: int) -> Counted | LeftOut:
         return LeftOut.of(error)
 
 
-def _of_matrix(name: str, asked: Replies) -> BoundReport:
-    counted = counts(asked.entries)
-    lengths = {n: matrix.distinct_rows(A) for n, A in asked.smaller.items()}
-    fit = fitted(lengths | {asked.length: matrix.distinct_rows(asked.entries)})
+def _of_matrix(name: str, replies: Replies) -> BoundReport:
+    counted = counts(replies.entries)
+    lengths = {n: matrix.distinct_rows(A) for n, A in replies.smaller.items()}
+    fit = fitted(lengths | {replies.length: matrix.distinct_rows(replies.entries)})
     rows = counted.rows
-    needs = _carried(rows), _summed(rows), *_exchanged(counted, asked.alphabet)
-    return _report(name, asked.cut, rows, counted, needs, fit)
+    needs = _carried(rows), _summed(rows), *_exchanged(counted, replies.alphabet)
+    return _report(name, replies.cut, rows, counted, needs, fit)
 
 
 def _report(
@@ -204,8 +204,8 @@ def counts(A: Entries) -> Counted:
         remarks.append("rank and fooling sets are computed only for functions with the values 0 and 1")
         return Counted(rows, None, None, tuple(remarks))
     rank = matrix.rank(A)
-    found = [matrix.fooling_set(A, value) for value in (0, 1)]
-    fooling = max((len(pairs[0]) for pairs in found if pairs is not None), default=None)
+    sets = [matrix.fooling_set(A, value) for value in (0, 1)]
+    fooling = max((len(pairs[0]) for pairs in sets if pairs is not None), default=None)
     if fooling is None:
         remarks.append(
             f"more than {matrix.MOST_ENTRIES:,} distinct entries, so rank and fooling set were not computed"
@@ -231,8 +231,8 @@ def fitted(rows: dict[int, int]) -> Fit | None:
 
 def _stated(task: Task) -> tuple[Asking, ...]:
     """What each theorem of the catalogue asks."""
-    found = ((name, lookup("theorems", name, Theorem)().needs(task)) for name in ids("theorems"))
-    return tuple(Asking.of(name, need) for name, needs in found for need in needs)
+    needed = ((name, lookup("theorems", name, Theorem)().needs(task)) for name in ids("theorems"))
+    return tuple(Asking.of(name, need) for name, needs in needed for need in needs)
 
 
 def _carried(rows: Count) -> Asking:

@@ -101,8 +101,8 @@ def fooling_set(A: Entries, value: int) -> tuple[NDArray[np.int64], NDArray[np.i
         if left[i, j]:
             chosen.append((i, j))
             left[alike[:, j]] &= ~alike[i]
-    found = np.array(chosen, dtype=np.int64).reshape(-1, 2)
-    return rows[found[:, 0]], columns[found[:, 1]]
+    entries = np.array(chosen, dtype=np.int64).reshape(-1, 2)
+    return rows[entries[:, 0]], columns[entries[:, 1]]
 
 
 def _numbered(x: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -77,7 +77,7 @@ def ask(function: Function, cut: int, seconds: float | int) -> Replies:
 
 def ask_here(function: Answering, cut: int | None, alphabet: int | None, length: int | None) -> Replies:
     """The same of a function that Python has at hand, here; without a cut, the one of most rows."""
-    A, n = (_said(function, size, value) for size, value in (("alphabet", alphabet), ("length", length)))
+    A, n = (_size(function, size, value) for size, value in (("alphabet", alphabet), ("length", length)))
     try:
         _worker.sizes(function, {"alphabet": A, "length": n, "cut": cut or 1, "most": MOST_INPUTS})
         written = np.array(_worker.answers(function, A, n), dtype=np.int32)
@@ -88,11 +88,11 @@ def ask_here(function: Answering, cut: int | None, alphabet: int | None, length:
     return Replies(A, n, t, written.reshape(A**t, -1), {})
 
 
-def _said(function: Answering, size: str, value: int | None) -> int:
-    found = getattr(function, size, None) if value is None else value
-    if type(found) is not int:
-        raise BadInput(f"give {size}=…, or set the attribute {size} of the function; got {found!r}")
-    return found
+def _size(function: Answering, size: str, value: int | None) -> int:
+    stated = getattr(function, size, None) if value is None else value
+    if type(stated) is not int:
+        raise BadInput(f"give {size}=…, or set the attribute {size} of the function; got {stated!r}")
+    return stated
 
 
 def _run(function: Function, cut: int, seconds: float | int, folder: Path) -> int | None:

@@ -138,7 +138,7 @@ def _checked(path: Path, model: Path | str | None) -> CheckReport:
         return CheckReport(valid=found.valid, robust=found.valid, kind=kind, reason=found.says)
     seen = _run_again(certificate, _beside(path) if model is None else opened(str(model)))
     return CheckReport(
-        valid=seen.reason is None, robust=seen.robust, kind=kind, reason=seen.reason or seen.said
+        valid=seen.reason is None, robust=seen.robust, kind=kind, reason=seen.reason or seen.summary
     )
 
 

@@ -39,7 +39,7 @@ Weights = dict[str, "torch.Tensor"]
 
 
 @dataclass(frozen=True)
-class Said:
+class Utterance:
     """One message: who to whom, in which layer, for how many tokens of the receiver (opened: blocks)."""
 
     layer: int
@@ -60,7 +60,7 @@ class Said:
 class Conversation:
     """What was said, and the vectors of all tokens after the last layer."""
 
-    said: list[Said]
+    utterances: list[Utterance]
     outputs: torch.Tensor  # (*batch, n, width)
 
 
@@ -75,15 +75,15 @@ def converse(
     if [i for player in players for i in player] != list(range(tokens.shape[-1])):
         raise BadInput(f"the players must hold all {tokens.shape[-1]} tokens in order")
     model = model.to(arithmetic.precision)
-    said: list[Said] = []
+    messages: list[Utterance] = []
 
     def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
         own = [seen[..., at.start : at.stop, :] for at in players]
         exchange = _exchange(place.mixer)(place.mixer, place.weights, arithmetic, players, own)
-        return torch.cat(list(_noted(said, place, exchange)), -2)
+        return torch.cat(list(_noted(messages, place, exchange)), -2)
 
     with torch.no_grad(), computing_in(arithmetic.precision):
-        return Conversation(said, model.through(model.embedded(tokens), mix))
+        return Conversation(messages, model.through(model.embedded(tokens), mix))
 
 
 Exchange = Iterator["tuple[int, int, str, int, Content] | torch.Tensor"]  # messages, and one output a party
@@ -93,7 +93,7 @@ Rule = Callable[[Any, Weights, Arithmetic, Sequence[range], "list[torch.Tensor]"
 def _exchange(mixer: Mixer) -> Rule:
     """How a mixer is played."""
     if isinstance(mixer, Softmax) and not mixer.bidirectional:
-        return _asked
+        return _queried
     if isinstance(mixer, BlockSparse):
         return _opened
     if isinstance(mixer, Streaming) and mixer.state_bits(1, 1) is not None:
@@ -101,12 +101,12 @@ def _exchange(mixer: Mixer) -> Rule:
     raise BadInput(f"{mixer} cannot be run as a conversation; softmax, block_sparse and every recurrence can")
 
 
-def _noted(said: list[Said], place: Place, exchange: Exchange) -> Iterator[torch.Tensor]:
+def _noted(messages: list[Utterance], place: Place, exchange: Exchange) -> Iterator[torch.Tensor]:
     for event in exchange:
         if isinstance(event, torch.Tensor):
             yield event
         else:
-            said.append(Said(place.layer, place.part, *event))
+            messages.append(Utterance(place.layer, place.part, *event))
 
 
 def _handed_over(
@@ -132,7 +132,7 @@ def _tensors(state: Any) -> Iterator[torch.Tensor]:
             yield from _tensors(item)
 
 
-def _asked(
+def _queried(
     mixer: Softmax, w: Weights, arithmetic: Arithmetic, players: Sequence[range], seen: list[torch.Tensor]
 ) -> Exchange:
     keys = [_pair(mixer, w, x) for x in seen]  # each party's own

@@ -42,17 +42,17 @@ class Epoch(msgspec.Struct, frozen=True):
     known: tuple[InformationState, ...]
 
 
-def epochs(said: Transcript, task: Task, players: Sequence[Player]) -> tuple[Epoch, ...]:
+def epochs(transcript: Transcript, task: Task, players: Sequence[Player]) -> tuple[Epoch, ...]:
     """All epochs of a conversation, in order; what is told between them is known in the next one."""
-    known = tuple(_own(player, said.tokens, task.vocab) for player in players)
-    found = list[Epoch]()
-    for layer in sorted({m.layer for m in said.messages}):
-        heard = [m for m in said.messages if m.layer == layer]
+    known = tuple(_own(player, transcript.tokens, task.vocab) for player in players)
+    made = list[Epoch]()
+    for layer in sorted({m.layer for m in transcript.messages}):
+        heard = [m for m in transcript.messages if m.layer == layer]
         after = tuple(_told(x, (m for m in heard if m.receiver == x.player)) for x in known)
         if replies := [m.bits for m in heard if m.what == "sums"]:
-            found.append(Epoch(len(found) + 1, layer, known, sum(replies), after))
+            made.append(Epoch(len(made) + 1, layer, known, sum(replies), after))
         known = after
-    return tuple(found)
+    return tuple(made)
 
 
 def _own(player: Player, tokens: tuple[int, ...], vocab: int) -> InformationState:

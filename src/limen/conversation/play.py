@@ -115,7 +115,7 @@ def played(model: Model, task: Task, protocol: str, players: Sequence[Player], h
     rule = arithmetic(how)
     exact = not isinstance(rule, Floats)
     tokens = task.sample(np.random.default_rng(seed), 1)[0][0]
-    said, outputs = transcript(model, task, tokens, players, how)
+    spoken, outputs = transcript(model, task, tokens, players, how)
     everything = (Player("everything", range(task.length)),)
     with torch.no_grad():
         rounded = model.to(rule.precision)
@@ -124,7 +124,7 @@ def played(model: Model, task: Task, protocol: str, players: Sequence[Player], h
             usual = rounded.read(transcript(model, task, tokens, everything, how)[1])
         else:
             usual = rounded.logits(torch.as_tensor(tokens))
-    messages = _counted(said, players, model, how)
+    messages = _counted(spoken, players, model, how)
     report = ProtocolReport(
         task=str(task),
         architecture=str(model.frame.architecture),
@@ -137,9 +137,9 @@ def played(model: Model, task: Task, protocol: str, players: Sequence[Player], h
         bits_formula=sum(message.bits_formula for message in messages),
         players=tuple(Holder(p.name, len(p.tokens)) for p in players),
         messages=messages,
-        epochs=epochs(said, task, players),
+        epochs=epochs(spoken, task, players),
     )
-    return Played(report, model, said)
+    return Played(report, model, spoken)
 
 
 def model_of(request: ProtocolRequest, task: Task) -> Model:
@@ -153,24 +153,24 @@ def model_of(request: ProtocolRequest, task: Task) -> Model:
     return frame.random(torch.Generator().manual_seed(request.seed), torch.float64)
 
 
-def _players(said: str | None, task: Task, architecture: Architecture) -> tuple[str, tuple[Player, ...]]:
+def _players(wanted: str | None, task: Task, architecture: Architecture) -> tuple[str, tuple[Player, ...]]:
     """The protocol by its id, or how many tokens each player holds; default: the theorems' own."""
-    if said is not None and re.fullmatch("[0-9,]{1,4000}", said):
-        return "own", shares(task, tuple(int(n) for n in said.split(",") if n))
-    if said is not None and said not in ids("protocols"):
-        raise unknown("protocol", said, ids("protocols"))
+    if wanted is not None and re.fullmatch("[0-9,]{1,4000}", wanted):
+        return "own", shares(task, tuple(int(n) for n in wanted.split(",") if n))
+    if wanted is not None and wanted not in ids("protocols"):
+        raise unknown("protocol", wanted, ids("protocols"))
     known = {name: lookup("protocols", name, Protocol)() for name in ids("protocols")}
     speaking = [name for name, protocol in known.items() if protocol.speaks(architecture)]
-    name = said or next(iter(speaking), "two_party")
+    name = wanted or next(iter(speaking), "two_party")
     return name, known[name].players(task, architecture)
 
 
 def _counted(
-    said: Transcript, players: Sequence[Player], model: Model, how: str
+    spoken: Transcript, players: Sequence[Player], model: Model, how: str
 ) -> tuple[CountedMessage, ...]:
     """Each message with its formula, and with the epoch of the theorems."""
-    asked = sorted({m.layer for m in said.messages if m.what != "state"})
-    numbers = {layer: epoch for epoch, layer in enumerate(asked, 1)}
+    layers = sorted({m.layer for m in spoken.messages if m.what != "state"})
+    numbers = {layer: epoch for epoch, layer in enumerate(layers, 1)}
 
     def counted(m: Message) -> CountedMessage:
         fields = {name: getattr(m, name) for name in m.__struct_fields__ if name != "digest"}
@@ -178,4 +178,4 @@ def _counted(
         papers = papers_bits(m, players, model, how)
         return CountedMessage(**fields, bits_formula=most, bits_papers=papers, epoch=numbers.get(m.layer))
 
-    return tuple(map(counted, said.messages))
+    return tuple(map(counted, spoken.messages))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import lazy_loader
 
-from limen.conversation.converse import Said, converse
+from limen.conversation.converse import Utterance, converse
 from limen.conversation.sums import Arithmetic, Floats, Integers
 from limen.core.arrays import np
 from limen.core.certificate import Message, Transcript
@@ -54,22 +54,22 @@ def transcript(
         arithmetic=how,
         players=tuple(len(p.tokens) for p in players),
         tokens=tuple(map(int, tokens)),
-        messages=tuple(_message(said, players, rule) for said in talk.said),
+        messages=tuple(_message(utterance, players, rule) for utterance in talk.utterances),
     )
     return certificate, talk.outputs
 
 
-def _message(said: Said, players: Sequence[Player], rule: Arithmetic) -> Message:
+def _message(utterance: Utterance, players: Sequence[Player], rule: Arithmetic) -> Message:
     return Message(
-        sender=players[said.sender].name,
-        receiver=players[said.receiver].name,
-        layer=said.layer,
-        part=said.part,
-        what=said.kind,
-        tokens=said.tokens,
-        numbers=said.numbers,
-        bits=rule.bits(said.content),
-        digest=content_digest(said.content),
+        sender=players[utterance.sender].name,
+        receiver=players[utterance.receiver].name,
+        layer=utterance.layer,
+        part=utterance.part,
+        what=utterance.kind,
+        tokens=utterance.tokens,
+        numbers=utterance.numbers,
+        bits=rule.bits(utterance.content),
+        digest=content_digest(utterance.content),
     )
 
 

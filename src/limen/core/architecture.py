@@ -102,8 +102,8 @@ class Part:
     def __str__(self) -> str:
         if self.bits is None:
             return spell(self.mixer, p=self.p, kv=self.kv)
-        said = f"{'reply' if self.full else 'state'}_bits={self.bits}"
-        return f"{identifier(self.mixer)}({said}{'' if self.kv is None else f',kv={self.kv}'})"
+        size = f"{'reply' if self.full else 'state'}_bits={self.bits}"
+        return f"{identifier(self.mixer)}({size}{'' if self.kv is None else f',kv={self.kv}'})"
 
 
 @dataclass(frozen=True)
@@ -227,23 +227,23 @@ def _written_out(layer: Layer) -> list[Layer]:
 
 def _part(call: Call) -> Part:
     sizes = dict(call.arguments)
-    said = {key: _bits(call.name, key, sizes.pop(key)) for key in _BITS if key in sizes}
+    bits = {key: _bits(call.name, key, sizes.pop(key)) for key in _BITS if key in sizes}
     kv, times = sizes.pop("kv", None), int(sizes.pop(TIMES, 1))
     if kv is not None and (type(kv) is not int or kv < 0):
         raise BadInput(f"{call.name}: kv must be the index of an earlier layer, got {kv}")
     part = Part(
         build(lookup("mixers", call.name, Mixer), Call(call.name, sizes)),
-        said.pop("p", None),
+        bits.pop("p", None),
         kv=kv,
         times=times,
     )
-    if not said:
+    if not bits:
         return part
     right = "reply_bits" if part.full else "state_bits"
-    if set(said) != {right} or sizes or part.p is not None:
-        got = ", ".join([*sizes, *said, *(["p"] if part.p is not None else [])])
+    if set(bits) != {right} or sizes or part.p is not None:
+        got = ", ".join([*sizes, *bits, *(["p"] if part.p is not None else [])])
         raise BadInput(f"{call.name} takes either its sizes or {right} alone, got {got}")
-    return Part(part.mixer, bits=said[right], kv=kv, times=times)
+    return Part(part.mixer, bits=bits[right], kv=kv, times=times)
 
 
 _BITS = {"p": 1, "state_bits": 0, "reply_bits": 0}  # keys that every mixer takes, and their least value

@@ -65,10 +65,10 @@ def ceil_bits(x: arb) -> int:
 
 def _integer(x: arb) -> int:
     """A ball that is an integer, as one."""
-    found = x.unique_fmpz()
-    if found is None:
+    whole = x.unique_fmpz()
+    if whole is None:
         raise ValueError(f"{x} is not precise enough to be rounded: raise the working precision")
-    return int(found)
+    return int(whole)
 
 
 @dataclass(frozen=True)

@@ -123,11 +123,11 @@ def lookup(kind: str, name: str, base: type[T]) -> type[T]:
     return classes[0]
 
 
-def _fitting(found: object, base: type[T], name: str) -> type[T]:
-    if not (isinstance(found, type) and issubclass(found, base)):
+def _fitting(entry: object, base: type[T], name: str) -> type[T]:
+    if not (isinstance(entry, type) and issubclass(entry, base)):
         wanted = f"it must be a subclass of {base.__module__}.{base.__name__}"
         raise BadInput(f"{name} is not a {base.__name__.lower()}: {wanted}")
-    return found
+    return entry
 
 
 def identifier(entry: object) -> str:

@@ -89,8 +89,8 @@ def constructions_for(task: Task) -> list[str]:
     if ":" in identifier(task):
         near = [cls for cls in beside(type(task)) if issubclass(cls, Construction)]
         return [identifier(cls) for cls in near if not isabstract(cls) and _of(cls, task)]
-    found = [name for name in ids("constructions") if name.split("_by_")[0] == identifier(task)]
-    return sorted(found, key=lambda name: (not name.endswith(_FIRST), name))
+    names = [name for name in ids("constructions") if name.split("_by_")[0] == identifier(task)]
+    return sorted(names, key=lambda name: (not name.endswith(_FIRST), name))
 
 
 def _of(construction: type[Construction], task: Task) -> bool:
@@ -116,8 +116,8 @@ def construct(task: Task, by: str | None = None) -> Construction:
 
 
 def _own(task: Task, call: Call) -> Construction:
-    found = lookup("constructions", call.name, Construction)
-    if not _of(found, task):
-        wanted = get_type_hints(found)["task"].__name__
+    cls = lookup("constructions", call.name, Construction)
+    if not _of(cls, task):
+        wanted = get_type_hints(cls)["task"].__name__
         raise BadInput(f"{call.name} is a construction for {wanted}, not for {identifier(task)}")
-    return build(found, call, task=task)
+    return build(cls, call, task=task)

@@ -73,13 +73,13 @@ class Graph:
 
     def levels(self, W: int = -1) -> list[Level]:
         """Level of each component when the last token already holds i_0 … i_W."""
-        found: list[Level] = []
+        reached: list[Level] = []
         for c in self.components:
-            q = [Level(W, 0, 0), *(found[i] for i in c.q)]
-            kv = [Level(W, 0, 0), *(found[i] for i in c.kv)]
+            q = [Level(W, 0, 0), *(reached[i] for i in c.q)]
+            kv = [Level(W, 0, 0), *(reached[i] for i in c.kv)]
             level = _full(q, kv) if c.full else _linear(q, kv)
-            found.append(level)
-        return found
+            reached.append(level)
+        return reached
 
     @property
     def κ(self) -> int:

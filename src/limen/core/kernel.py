@@ -50,10 +50,10 @@ def accept(certificate: Proof, files: Files | None = None) -> Accepted | str:
     """The certificate as evidence, or why the kernel refuses it."""
     content = encode(certificate)
     try:
-        found = _checked(content, files)
+        checked = _checked(content, files)
     except limen_check.Malformed as error:  # a text too long for the kernel, for one
         return str(error)
-    return Accepted(content, files) if found.valid else found.says
+    return Accepted(content, files) if checked.valid else checked.says
 
 
 def check(content: bytes, files: Files | None) -> limen_check.Checked:

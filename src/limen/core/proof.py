@@ -54,6 +54,6 @@ def read(text: str) -> Claim:
         claim = msgspec.convert(fields, type=Claim)
     except msgspec.MsgspecError as error:
         raise BadInput(f"not a proof of limen: first line: {error}") from error
-    for said in (claim.task, claim.architecture):
-        refuse(said, "the proof")
+    for spelled in (claim.task, claim.architecture):
+        refuse(spelled, "the proof")
     return claim

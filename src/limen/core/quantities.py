@@ -52,10 +52,10 @@ def numbers(text: str) -> list[int]:
     [4, 16, 64]
     """
     parts = [part.strip() for part in text.split(",")]
-    found = [whole(part, _TOKEN_BITS) if re.fullmatch(WHOLE, part) else None for part in parts]
-    if None in found:
+    read = [whole(part, _TOKEN_BITS) if re.fullmatch(WHOLE, part) else None for part in parts]
+    if None in read:
         raise BadInput(f"expected integers with commas between them, such as 4,16,64, got {shortened(text)}")
-    return [number for number in found if number is not None]
+    return [number for number in read if number is not None]
 
 
 def memory(text: str) -> int:
@@ -84,18 +84,18 @@ def seconds(text: str) -> float:
     >>> seconds("60s"), seconds("5m"), seconds("2"), seconds("1.5h")
     (60.0, 300.0, 2.0, 5400.0)
     """
-    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(s|m|h|)", text.strip())
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(s|m|h|)", text.strip())
+    if match is None:
         raise BadInput(f"{shortened(text)} is not a time, such as 60s, 5m or 1.5h")
-    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 def _size(text: str, units: dict[str, int], expected: str) -> int:
-    found = _SIZE.fullmatch(text.strip())
-    if found is None or found[2].lower() not in units:
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or match[2].lower() not in units:
         raise BadInput(f"{text!r} is not a size; expected {expected}")
-    whole, _, part = found[1].partition(".")
-    unit, scale = units[found[2].lower()], int("1" + "0" * len(part))
+    whole, _, part = match[1].partition(".")
+    unit, scale = units[match[2].lower()], int("1" + "0" * len(part))
     if unit == 1 and int(part or "0"):
         raise BadInput(f"{text!r} is not a whole number; expected {expected}")
     return int(whole + part) * unit // scale

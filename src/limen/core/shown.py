@@ -25,17 +25,17 @@ def draws(name: str, in_html: Drawing, in_latex: Drawing | None = None) -> None:
 
 def html(value: object) -> str | None:
     """HTML by whoever draws the value's kind or one above it; None where nobody does."""
-    draw = _found(_HTML, value)
+    draw = _drawing(_HTML, value)
     return None if draw is None else draw(value)
 
 
 def latex(value: object) -> str:
     """The value as a table for a paper."""
-    draw = _found(_LATEX, value)
+    draw = _drawing(_LATEX, value)
     if draw is None:
         raise BadInput(f"{type(value).__name__} has no LaTeX; known: {', '.join(sorted(_LATEX)) or 'none'}")
     return draw(value)
 
 
-def _found(drawings: dict[str, Drawing], value: object) -> Drawing | None:
+def _drawing(drawings: dict[str, Drawing], value: object) -> Drawing | None:
     return next((drawings[kind.__name__] for kind in type(value).__mro__ if kind.__name__ in drawings), None)

@@ -18,7 +18,7 @@ from limen.files.own import known
 
 Tokens: TypeAlias = "NDArray[np.int64]"  # (*batch, length)
 Answers: TypeAlias = "NDArray[np.int64]"  # (*batch,), or (*batch, asks) where several answers are due
-Said: TypeAlias = Mapping[str, int | bool | str]  # what a text says of sizes
+WrittenSizes: TypeAlias = Mapping[str, int | bool | str]  # what a text says of sizes
 
 
 _LONGEST = 2**24  # tokens of an input that is drawn
@@ -120,12 +120,12 @@ class Task(ABC):
         return _parsed(text)
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """What a text says, and the sizes that it leaves out where those grow with what it says.
 
         A size that is left out must not stay tiny beside a large one, so that the task stays as hard.
         """
-        return dict(said)
+        return dict(written)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -212,12 +212,12 @@ def balanced(rng: Generator, count: int) -> Answers:
     return (np.arange(count, dtype=np.int64) + rng.integers(2)) % 2
 
 
-def filled(said: Said, of: str, **sizes: Callable[[int], int]) -> dict[str, int | bool | str]:
+def filled(written: WrittenSizes, of: str, **sizes: Callable[[int], int]) -> dict[str, int | bool | str]:
     """What is said, and each of these sizes that is not said as a function of the size `of`, if that is."""
-    base = said.get(of)
+    base = written.get(of)
     if type(base) is not int or base < 1:
-        return dict(said)
-    return {name: size(base) for name, size in sizes.items() if name not in said} | dict(said)
+        return dict(written)
+    return {name: size(base) for name, size in sizes.items() if name not in written} | dict(written)
 
 
 def uniform(rng: Generator, of: int, size: int | tuple[int, ...]) -> Tokens:
@@ -261,16 +261,16 @@ def _by_keys(rng: Generator, count: int, n: int, of: int) -> Tokens:
     bits = (of - 1).bit_length()
     word = np.dtype(np.uint32 if bits <= 10 else np.uint64)
     number = np.arange(of, dtype=word)
-    found, rows = np.empty((count, n), dtype=np.int64), np.arange(count)
+    chosen, rows = np.empty((count, n), dtype=np.int64), np.arange(count)
     while len(rows):
         keys = (_words(rng, (len(rows), of), word) >> bits << bits) | number
         if n < of:
             keys = np.partition(keys, n, axis=1)[:, : n + 1]
         keys.sort(axis=1)
-        found[rows] = keys[:, :n] & word.type((1 << bits) - 1)
+        chosen[rows] = keys[:, :n] & word.type((1 << bits) - 1)
         keys >>= bits
         rows = rows[(keys[:, 1:] == keys[:, :-1]).any(axis=1)]
-    return found
+    return chosen
 
 
 def _first_different(rng: Generator, count: int, n: int, of: int) -> Tokens:
@@ -283,16 +283,16 @@ def _first_different(rng: Generator, count: int, n: int, of: int) -> Tokens:
     of_number, of_place = (of - 1).bit_length(), (m - 1).bit_length()
     word = np.dtype(np.uint32 if of_number + of_place < 32 else np.uint64)
     number, place = (word.type((1 << bits) - 1) for bits in (of_number, of_place))
-    found, rows = np.empty((count, n), dtype=np.int64), np.arange(count)
+    chosen, rows = np.empty((count, n), dtype=np.int64), np.arange(count)
     while len(rows):
         drawn = uniform(rng, of, (len(rows), m)).astype(word) << of_place | np.arange(m, dtype=word)
         drawn.sort(axis=1)  # by number, then by place
         in_order = (drawn & place) << of_number | drawn >> of_place
         in_order[:, 1:][drawn[:, 1:] >> of_place == drawn[:, :-1] >> of_place] = ~word.type(0)
         in_order.sort(axis=1)  # by place, those that came before last
-        found[rows] = in_order[:, :n] & number
+        chosen[rows] = in_order[:, :n] & number
         rows = rows[in_order[:, n - 1] == ~word.type(0)]
-    return found
+    return chosen
 
 
 def shuffled(rng: Generator, x: Tokens) -> Tokens:

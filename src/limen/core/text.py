@@ -94,9 +94,9 @@ class _Reader:
         taken = self.take(group, value)
         if taken is None:
             rest = self.text[self.at :].lstrip()
-            found = f"{rest[:12]!r}" if rest else "the end"
+            instead = f"{rest[:12]!r}" if rest else "the end"
             column = len(self.text) - len(rest) + 1
-            raise BadInput(f"{self.text!r}: expected {expected} at column {column}, found {found}")
+            raise BadInput(f"{self.text!r}: expected {expected} at column {column}, found {instead}")
         return taken
 
     def end(self) -> None:
@@ -276,8 +276,8 @@ def _repeated(layers: list[str]) -> tuple[int, int]:
     """A period and how often it stands at the start: the shortest of those that cover most layers."""
     alike = _alike(layers)
     counts = ((p, 1 + alike[p] // p) for p in range(1, len(layers) // 2 + 1))
-    found = [(p, count) for p, count in counts if count > 1]
-    return max(found, key=lambda pair: (pair[0] * pair[1], -pair[0]), default=(1, 1))
+    repeats = [(p, count) for p, count in counts if count > 1]
+    return max(repeats, key=lambda pair: (pair[0] * pair[1], -pair[0]), default=(1, 1))
 
 
 def _alike(layers: list[str]) -> list[int]:
@@ -294,11 +294,11 @@ def _alike(layers: list[str]) -> list[int]:
     return alike
 
 
-def left_out(*asked: tuple[str, object]) -> tuple[str, ...]:
+def left_out(*pairs: tuple[str, object]) -> tuple[str, ...]:
     """The sizes, `name=value`, that texts leave to their defaults, given what each text was read as."""
-    found: list[str] = []
-    for text, meant in asked:
+    missing: list[str] = []
+    for text, meant in pairs:
         given = set(re.findall(r"(\w+)\s*=", text))
         sizes = dict.fromkeys(re.findall(r"\w+=[^,()|*]+", str(meant)))
-        found += [size for size in sizes if size.partition("=")[0] not in given]
-    return tuple(found)
+        missing += [size for size in sizes if size.partition("=")[0] not in given]
+    return tuple(missing)

@@ -91,5 +91,5 @@ class Theorem(ABC):
         name = f"{folder.__name__}.refute"
         if not hasattr(folder, "__path__") or find_spec(name) is None:
             return None
-        found: Collision | None = import_module(name).refute(task, model)
-        return found
+        pair: Collision | None = import_module(name).refute(task, model)
+        return pair

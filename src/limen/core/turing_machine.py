@@ -69,8 +69,8 @@ class TuringMachine:
         """A table, one line for each state and symbol."""
         table: dict[tuple[str, int], Step] = {}
         for number, line in enumerate(text.splitlines(), 1):
-            if said := line.partition("#")[0].split():
-                at, step = _line(said, f"{where}, line {number}")
+            if words := line.partition("#")[0].split():
+                at, step = _line(words, f"{where}, line {number}")
                 if at in table:
                     raise BadInput(f"{where}, line {number}: a second line for state {at[0]} on this symbol")
                 table[at] = step
@@ -85,11 +85,11 @@ class TuringMachine:
         return cls((*active, *(halting or {"(halt)": None})), table)
 
 
-def _line(said: list[str], where: str) -> tuple[tuple[str, int], Step]:
+def _line(words: list[str], where: str) -> tuple[tuple[str, int], Step]:
     expected = "expected: state symbol -> state symbol move, as in: start _ -> carry _ left"
-    if len(said) != 6 or said[2] != "->":
-        raise BadInput(f"{where}: {expected}, got {shortened(' '.join(said))}")
-    state, symbol, _, after, written, move = said
+    if len(words) != 6 or words[2] != "->":
+        raise BadInput(f"{where}: {expected}, got {shortened(' '.join(words))}")
+    state, symbol, _, after, written, move = words
     for given in (symbol, written):
         if given not in _WRITTEN:
             raise BadInput(f"{where}: a symbol must be 0, 1 or _, got {shortened(given)}")

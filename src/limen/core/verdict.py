@@ -129,20 +129,20 @@ class Verdict(Result):
     believed: Conjecture | None = None  # of what is open: who says no without a proof
     incomplete: tuple[str, ...] = ()  # what was left out, since a package is not installed
     differences: tuple[Difference, ...] = ()  # what the sources say of this case
-    asked: tuple[str, str] | None = None  # the task and the architecture as people write them
+    as_written: tuple[str, str] | None = None  # the task and the architecture as people write them
 
     def __post_init__(self) -> None:
         if self.evidence is None:
             return
-        said = self.evidence.certificate
-        if not isinstance(said, Bound | Fits | Machine):
+        certificate = self.evidence.certificate
+        if not isinstance(certificate, Bound | Fits | Machine):
             raise BadInput("weights alone say nothing about an architecture")
-        if (said.task, said.architecture) != (self.task, self.architecture):
-            raise BadInput(f"the certificate is about {said.task} by {said.architecture}")
-        if isinstance(said, Bound) and said.steps != self.steps:
-            raise BadInput(f"the certificate is about {said.steps} steps of chain of thought")
-        if isinstance(said, Fits) and said.steps > self.steps:
-            raise BadInput(f"the weights take {said.steps} steps of chain of thought")
+        if (certificate.task, certificate.architecture) != (self.task, self.architecture):
+            raise BadInput(f"the certificate is about {certificate.task} by {certificate.architecture}")
+        if isinstance(certificate, Bound) and certificate.steps != self.steps:
+            raise BadInput(f"the certificate is about {certificate.steps} steps of chain of thought")
+        if isinstance(certificate, Fits) and certificate.steps > self.steps:
+            raise BadInput(f"the weights take {certificate.steps} steps of chain of thought")
 
     @property
     def answer(self) -> Answer:
@@ -155,7 +155,7 @@ class Verdict(Result):
     @property
     def report(self) -> DecideReport:
         nearest, flips, ceiling = self.nearest, self.flips, self.ceiling  # each may be missing
-        task, architecture = self.asked or (self.task, self.architecture)
+        task, architecture = self.as_written or (self.task, self.architecture)
         return DecideReport(
             task=task,
             tokens=Task.parse(self.task).length,
@@ -183,5 +183,5 @@ class Verdict(Result):
 
     @property
     def _certificate(self) -> Bound | Fits | Machine | None:
-        found = self.evidence and self.evidence.certificate
-        return found if isinstance(found, Bound | Fits | Machine) else None
+        certificate = self.evidence and self.evidence.certificate
+        return certificate if isinstance(certificate, Bound | Fits | Machine) else None

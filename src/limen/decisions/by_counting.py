@@ -28,8 +28,8 @@ _CUTS = 2**12  # tokens of a task whose cuts are all looked at
 def machine(task: Task, architecture: Architecture) -> Machine | str:
     """The certificate, or the reason why there is none."""
     parts = [part for layer in architecture.layers for part in layer.parts]
-    said = [part.bits for part in parts if isinstance(part.mixer, ReluRnn)]
-    bits = max((b for b in said if b is not None), default=None)  # one of them does it, others idle
+    sizes = [part.bits for part in parts if isinstance(part.mixer, ReluRnn)]
+    bits = max((b for b in sizes if b is not None), default=None)  # one of them does it, others idle
     if bits is None:
         return "the stack has no relu_rnn that is given by its bits alone"
     if task.length > _CUTS:

@@ -62,7 +62,7 @@ class Known:
         excluding = [b for b in self.inequalities if b.excludes]
         if self.ceiling is not None:
             excluding.append(self.ceiling.bound)
-        return next((found for b in excluding if isinstance(found := accept(b), Accepted)), None)
+        return next((accepted for b in excluding if isinstance(accepted := accept(b), Accepted)), None)
 
     @property
     def can(self) -> tuple[str, Accepted] | None:
@@ -82,8 +82,8 @@ class Known:
     def remarks(self, task: Task) -> tuple[str, ...]:
         """The theorems about this task that do not exclude it, and the ways that are none."""
         about = [name for name, theorem in theorems() if theorem.needs(task)]
-        said = [(name, b) for name in about if not isinstance(b := self.bounds[name], LeftOut)]
-        silent = [f"{name}: {_unchecked(b)}" for name, b in said if isinstance(b, Bound) or not b.elsewhere]
+        spoken = [(name, b) for name in about if not isinstance(b := self.bounds[name], LeftOut)]
+        silent = [f"{name}: {_unchecked(b)}" for name, b in spoken if isinstance(b, Bound) or not b.elsewhere]
         return *silent, *(f"{name}: {way}" for name, way in self.ways.items() if isinstance(way, str))
 
 
@@ -93,10 +93,10 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
     size = over or task.grows
     if size not in task.sizes:
         raise unknown(f"size of {task}", size, task.sizes)
-    asked, architecture = architecture, architecture.reaching(task.length + steps)
+    as_written, architecture = architecture, architecture.reaching(task.length + steps)
     ceiling = _ceiling(task, architecture, steps)
-    found = Known(_bounds(task, architecture, steps), _ways(task, architecture, steps), ceiling)
-    cannot, can = found.cannot, found.can
+    known = Known(_bounds(task, architecture, steps), _ways(task, architecture, steps), ceiling)
+    cannot, can = known.cannot, known.can
     if cannot and can:
         raise AssertionError(f"{task}, {architecture}: {cannot.says} and {can[1].says} contradict each other")
     by, evidence = (None, cannot) if cannot else can or (None, None)
@@ -105,18 +105,18 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
         task.spelled,
         architecture.spelled,
         steps,
-        _reason(evidence, by, found),
+        _reason(evidence, by, known),
         evidence,
         by if evidence and isinstance(evidence.certificate, Fits) else None,
-        () if evidence else found.argued,
-        next(iter(found.inequalities), None),
-        () if evidence else found.remarks(task),
+        () if evidence else known.argued,
+        next(iter(known.inequalities), None),
+        () if evidence else known.remarks(task),
         flips and Flip(size, *flips),
         ceiling,
-        None if evidence or found.argued else believed(task, architecture, steps),
-        found.incomplete,
+        None if evidence or known.argued else believed(task, architecture, steps),
+        known.incomplete,
         differences(task, architecture),
-        asked=(str(task), str(asked)),
+        as_written=(str(task), str(as_written)),
     )
 
 
@@ -128,20 +128,20 @@ def ruled_out(
     if by is not None:
         known = dict(theorems())
         return Known({name: said_by(known[name], task, architecture, steps) for name in by}, {}).cannot
-    found = Known(_bounds(task, architecture, steps), {}).cannot
-    return found or Known({}, {}, _ceiling(task, architecture, steps)).cannot
+    accepted = Known(_bounds(task, architecture, steps), {}).cannot
+    return accepted or Known({}, {}, _ceiling(task, architecture, steps)).cannot
 
 
 def built(task: Task, architecture: Architecture, steps: int = 0) -> Accepted | None:
     """The evidence of CAN alone: the first construction that does it, or the relu_rnn that counting gives."""
-    found = Known({}, _ways(task, architecture.reaching(task.length + steps), steps)).can
-    return found and found[1]
+    way = Known({}, _ways(task, architecture.reaching(task.length + steps), steps)).can
+    return way and way[1]
 
 
 def excluding(theorem: Theorem, task: Task, architecture: Architecture) -> Bound | None:
     """What a theorem claims to rule out, for searches; what counts is what `ruled_out` then finds."""
-    said = said_by(theorem, task, architecture)
-    return said if isinstance(said, Bound) and said.excludes else None
+    bound = said_by(theorem, task, architecture)
+    return bound if isinstance(bound, Bound) and bound.excludes else None
 
 
 def incomplete(task: Task, architecture: Architecture) -> bool:
@@ -193,8 +193,8 @@ def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:
         if isinstance(way := tried(construction, architecture, steps), Accepted):
             return ways | {str(construction): way}
     if any(part.bits is not None for layer in architecture.layers for part in layer.parts if not part.full):
-        found = machine(task, architecture)
-        ways["machine"] = found if isinstance(found, str) else accept(found)
+        reader = machine(task, architecture)
+        ways["machine"] = reader if isinstance(reader, str) else accept(reader)
     return ways
 
 
@@ -230,8 +230,8 @@ def tried(construction: Construction, architecture: Architecture, steps: int) ->
 
 def _ceiling(task: Task, architecture: Architecture, steps: int) -> Ceiling | None:
     """The lowest that the kernel accepts."""
-    found = (_average(theorem, task, architecture, steps) for _, theorem in theorems())
-    lowest = sorted(filter(None, found), key=lambda c: c.accuracy)
+    ceilings = (_average(theorem, task, architecture, steps) for _, theorem in theorems())
+    lowest = sorted(filter(None, ceilings), key=lambda c: c.accuracy)
     return next((c for c in lowest if isinstance(accept(c.bound), Accepted)), None)
 
 
@@ -268,7 +268,7 @@ def _unchecked(b: Bound | NoStatement) -> str:
     return f"{said_of(b)} (argued; the kernel has no rule for it)" if excludes else said_of(b)
 
 
-def _reason(evidence: Accepted | None, by: str | None, found: Known) -> str:
+def _reason(evidence: Accepted | None, by: str | None, known: Known) -> str:
     match evidence and evidence.certificate:
         case Bound() as b:
             return f"{b.theorem}: {said_of(b)}"
@@ -279,9 +279,9 @@ def _reason(evidence: Accepted | None, by: str | None, found: Known) -> str:
             numbers = "one number, 0 or 1" if m.bits == 1 else f"{many(m.bits)} numbers, each 0 or 1"
             held = f"whose state is {numbers}"
             return f"some relu_rnn {held}, does it: no cut has more prefixes to tell apart"
-    more = "; not everything could be examined" if found.incomplete else ""
-    if found.argued:
-        return f"no proof was found that rules it out, and no weights were checked{more}; {found.argued[0]}"
+    more = "; not everything could be examined" if known.incomplete else ""
+    if known.argued:
+        return f"no proof was found that rules it out, and no weights were checked{more}; {known.argued[0]}"
     return f"no proof was found that rules it out, and no construction fits{more}"
 
 

@@ -154,11 +154,11 @@ def _parts(architecture: Architecture) -> list[Part]:
 
 def _doublings(graph: Graph) -> int:
     """Full components in a row of which each asks with, and reads, what the one before found."""
-    found: list[int] = []
+    chained: list[int] = []
     for c in graph.components:
-        q, kv = (max((found[i] for i in read), default=0) for read in (c.q, c.kv))
-        found.append(max(q, 1 + min(q, kv)) if c.full else q)
-    return max(found, default=0)
+        q, kv = (max((chained[i] for i in read), default=0) for read in (c.q, c.kv))
+        chained.append(max(q, 1 + min(q, kv)) if c.full else q)
+    return max(chained, default=0)
 
 
 def _path(architecture: Architecture, graph: Graph) -> list[Stop]:
@@ -255,26 +255,26 @@ def _moved(layer: Layer, after: int, by: int, j: int) -> Layer:
 def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> Certified:
     near = far or hops <= _NEAR or _whispers(architecture)
     try:
-        found = composition_depth.smallest(architecture, hops, steps) if near else None
-        found = _agreed(found, near, architecture, hops, steps)
+        least = composition_depth.smallest(architecture, hops, steps) if near else None
+        least = _agreed(least, near, architecture, hops, steps)
     except ModuleNotFoundError as error:
         return Certified(hops=hops, reason=f"incomplete, {LeftOut.of(error)}")
-    if found is None:
+    if least is None:
         why = levels_of(architecture, 2**20, hops, steps)
         if isinstance(why, NoStatement):
             return Certified(hops=hops, reason=why.reason)
         return (
             Certified(hops=hops, reason="no size is certified") if near else Certified(hops=hops, task=None)
         )
-    if not far and found.n is not None and found.n > PRACTICAL:
-        return Certified(hops=hops, log2_n=found.log2_n, task=None)
-    task, theorem = (None, UNSET) if found.bound is None else (found.bound.task, found.bound.theorem)
-    log2_n = found.log2_n if math.isfinite(found.log2_n) else None
-    heard = _heard(architecture, found.bound) if found.bound else None
+    if not far and least.n is not None and least.n > PRACTICAL:
+        return Certified(hops=hops, log2_n=least.log2_n, task=None)
+    task, theorem = (None, UNSET) if least.bound is None else (least.bound.task, least.bound.theorem)
+    log2_n = least.log2_n if math.isfinite(least.log2_n) else None
+    heard = _heard(architecture, least.bound) if least.bound else None
     heard_bits, answer_bits = heard or (UNSET, UNSET)
     return Certified(
         hops=hops,
-        n=found.n,
+        n=least.n,
         log2_n=log2_n,
         task=task,
         theorem=theorem,
@@ -285,21 +285,21 @@ def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> 
 
 
 def _agreed(
-    found: Smallest | None, near: bool, architecture: Architecture, hops: int, steps: int
+    least: Smallest | None, near: bool, architecture: Architecture, hops: int, steps: int
 ) -> Smallest | None:
     """The fewest tokens that `decide` rules out: near the task found, or in tables of 1, 2 or 8 parts each.
 
     All theorems are asked, but for those that suppose more than the sizes; composition_depth about tables
     only where it was searched, and did not come to a length that no text has.
     """
-    practical = near and (found is None or (found.n is not None and found.n <= PRACTICAL))
+    practical = near and (least is None or (least.n is not None and least.n <= PRACTICAL))
     every = [name for name, theorem in theorems() if not theorem.supposes]
     by = [name for name in every if practical or name != _DEPTH]
 
     def holds(task: Task, by: Sequence[str] = by) -> bool:
         return ruled_out(task, architecture, steps, by=by) is not None
 
-    bound = None if found is None else found.bound
+    bound = None if least is None else least.bound
     best = None if bound is None else _upwards(bound, lambda task: holds(task, every))
     for parts in dict.fromkeys((part,) * (hops - 1) for part in _PARTS):
         n = PRACTICAL if best is None else min(best.length, PRACTICAL)
@@ -307,11 +307,11 @@ def _agreed(
         if task.length < n and holds(task):
             flips = smallest(task, "m", holds, known=True)
             best = task if flips is None else Composition(flips[0], parts)
-    said = None if best is None else ruled_out(best, architecture, steps, by=every)
-    if said is None or best is None or not isinstance(said.certificate, Bound):
+    accepted = None if best is None else ruled_out(best, architecture, steps, by=every)
+    if accepted is None or best is None or not isinstance(accepted.certificate, Bound):
         # a task is named only where `decide` finds its proof, too
-        return found if found is None or practical else Smallest(hops, found.log2_n)
-    return Smallest(hops, math.log2(best.length), best.length, said.certificate)
+        return least if least is None or practical else Smallest(hops, least.log2_n)
+    return Smallest(hops, math.log2(best.length), best.length, accepted.certificate)
 
 
 def _upwards(bound: Bound, holds: Callable[[Task], bool]) -> Composition | None:

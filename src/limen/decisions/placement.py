@@ -77,15 +77,15 @@ def evidence(offered: Offer, architecture: Architecture) -> Accepted | Argued | 
     proof = solves(offered)
     if isinstance(proof, Solves):
         fields = {name: getattr(proof, name) for name in proof.__struct_fields__}
-        said = accept(Fits(architecture=architecture.spelled, **fields), files_of(offered))
-        if isinstance(said, Accepted):
-            return said
+        outcome = accept(Fits(architecture=architecture.spelled, **fields), files_of(offered))
+        if isinstance(outcome, Accepted):
+            return outcome
     else:
-        said = proof
+        outcome = proof
     predicted = None if offered.encoder else offered.construction.margin(Precision.parse(offered.precision))
     if predicted is None:
-        return f"no margin is certified for it in {offered.precision}: {said}{_wider(offered)}"
-    return Argued(str(offered.construction), offered.precision, predicted, said)
+        return f"no margin is certified for it in {offered.precision}: {outcome}{_wider(offered)}"
+    return Argued(str(offered.construction), offered.precision, predicted, outcome)
 
 
 def _wider(offered: Offer) -> str:
@@ -183,10 +183,10 @@ def _placed(wanted: tuple[Layer, ...], there: tuple[Layer, ...]) -> list[Part] |
     used: list[Part] = []
     left = iter(there)
     for layer in wanted:
-        found = next((parts for parts in (_held(layer, other) for other in left) if parts is not None), None)
-        if found is None:
+        held = next((parts for parts in (_held(layer, other) for other in left) if parts is not None), None)
+        if held is None:
             return None
-        used += found
+        used += held
     return used
 
 

@@ -155,17 +155,17 @@ class DesignReport(Report, frozen=True, kw_only=True, tag="limen/design/1"):
         return self.front or (() if self.cheapest is None else (self.cheapest,))
 
 
-def report(found: Design) -> DesignReport:
+def report(design: Design) -> DesignReport:
     """The neighbours of what is affordable are judged here: that takes as long as the search."""
-    wish = found.wish
-    affordable, dear = (sorted(rows, key=_class) for rows in (found.affordable, found.dear))
+    wish = design.wish
+    affordable, dear = (sorted(rows, key=_class) for rows in (design.affordable, design.dear))
     near = tuple(
         msgspec.structs.replace(
             _row(wish, row), neighbours=tuple(_neighbour(wish, fate) for fate in fates(wish, row))
         )
         for row in affordable
     )
-    prices = found.looked_at
+    prices = design.looked_at
     return DesignReport(
         tasks=tuple(map(str, wish.tasks)),
         tokens=tuple(task.length for task in wish.tasks),
@@ -180,12 +180,12 @@ def report(found: Design) -> DesignReport:
         least_bytes=prices[0].cache_bytes,
         front=near,
         beyond=tuple(_row(wish, row) for row in dear),
-        cheapest=_row(wish, found.front[0]) if found.front else None,
+        cheapest=_row(wish, design.front[0]) if design.front else None,
         groupings=_groupings(wish, affordable),
-        ruled_out=tuple(map(_killed, found.killed)),
-        floors=tuple(map(_floor, found.floors)),
-        forbidden_by=RuledOut.of(found.forbidden) if found.forbidden else None,
-        letters=_letters(found.front),
+        ruled_out=tuple(map(_killed, design.killed)),
+        floors=tuple(map(_floor, design.floors)),
+        forbidden_by=RuledOut.of(design.forbidden) if design.forbidden else None,
+        letters=_letters(design.front),
         prices=tuple(Price(**_price(price)) for price in sorted(set(prices))),
     )
 
@@ -201,8 +201,8 @@ def _known(row: FrontRow) -> WeightsFor:
 
 def _groupings(wish: Wish, rows: list[FrontRow]) -> tuple[Grouping, ...]:
     """Of the first row."""
-    found = groupings(wish, rows[0]) if rows else []
-    return tuple(Grouping(kv_heads=kv, cache_bytes=price.cache_bytes) for kv, price in found)
+    priced = groupings(wish, rows[0]) if rows else []
+    return tuple(Grouping(kv_heads=kv, cache_bytes=price.cache_bytes) for kv, price in priced)
 
 
 def _price(cost: Cost) -> dict[str, Any]:
@@ -227,14 +227,14 @@ def _verdicts(wish: Wish, judged: tuple[Judged, ...]) -> tuple[TaskVerdict, ...]
 
 
 def _verdict(name: str, judged: Judged) -> TaskVerdict:
-    found = judged.evidence and judged.evidence.certificate
+    certificate = judged.evidence and judged.evidence.certificate
     return TaskVerdict(
         task=str(judged.task),
         name=name,
         verdict=answer_of(judged.evidence, judged.incomplete),
         shallow=judged.shallow,
         construction=judged.construction,
-        certificate=found if isinstance(found, Fits | Machine) else None,
+        certificate=certificate if isinstance(certificate, Fits | Machine) else None,
     )
 
 

@@ -199,8 +199,8 @@ def judge(tasks: tuple[Task, ...], architecture: Architecture, price: Cost) -> F
             return Killed(architecture, price, task, evidence)
     judged = []
     for task in tasks:
-        if (found := built(task, architecture)) is not None:
-            judged.append(Judged(task, False, *found))
+        if (weights := built(task, architecture)) is not None:
+            judged.append(Judged(task, False, *weights))
         else:
             left_out = decisions.incomplete(task, architecture)
             judged.append(Judged(task, shallow(task, architecture), incomplete=left_out))
@@ -209,11 +209,11 @@ def judge(tasks: tuple[Task, ...], architecture: Architecture, price: Cost) -> F
 
 def fates(wish: Wish, row: FrontRow) -> list[Fate]:
     """What becomes of each neighbour; of ever smaller states the first that is ruled out."""
-    found = [_fate(wish, neighbour) for neighbour in neighbours(row.architecture)]
-    if any(fate.outcome.architecture == without_full(row.architecture) and _dead(fate) for fate in found):
-        return found  # nor do smaller states do
+    judged = [_fate(wish, neighbour) for neighbour in neighbours(row.architecture)]
+    if any(fate.outcome.architecture == without_full(row.architecture) and _dead(fate) for fate in judged):
+        return judged  # nor do smaller states do
     shrinking = (_fate(wish, neighbour) for neighbour in smaller_states(row.architecture))
-    return [*found, *islice(filter(_dead, shrinking), 1)]
+    return [*judged, *islice(filter(_dead, shrinking), 1)]
 
 
 def groupings(wish: Wish, row: FrontRow) -> list[tuple[int, Cost]]:

@@ -38,8 +38,8 @@ def ruled_out(task: Task, architecture: Architecture) -> Accepted | None:
 def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None:
     """A construction, and the evidence that it does the task there."""
     for construction in _constructions(task, architecture):
-        if isinstance(found := decisions.tried(construction, architecture, steps=0), Accepted):
-            return str(construction), found
+        if isinstance(accepted := decisions.tried(construction, architecture, steps=0), Accepted):
+            return str(construction), accepted
     return None
 
 
@@ -61,17 +61,17 @@ def shallow(task: Task, architecture: Architecture) -> bool:
 @cache
 def _constructions(task: Task, architecture: Architecture) -> tuple[Construction, ...]:
     """Those whose layers a stack has."""
-    found = []
+    fitting = []
     for name in constructions_for(task):
         try:
             construction = lookup("constructions", name, Construction).within(task, architecture)
             if isinstance(offer(construction, architecture, steps=0), Offer):
-                found.append(construction)
+                fitting.append(construction)
         except BadInput:  # it does not exist at these sizes
             continue
         except ModuleNotFoundError as error:  # `decide.incomplete` says that it is left out
             package(error)
-    return tuple(found)
+    return tuple(fitting)
 
 
 def bound_of(evidence: Accepted) -> Bound:

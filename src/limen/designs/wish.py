@@ -58,8 +58,8 @@ class Wish:
         """A task's id alone stands for its largest instance that fits the context."""
         if context < 1:
             raise BadInput(f"the context must be at least 1 token, got {context}")
-        asked = [sized(text, context) if "(" not in text else Task.parse(text) for text in tasks]
-        return cls(tuple(dict.fromkeys(asked)), context, layers, width, budget, kv_heads)
+        wanted = [sized(text, context) if "(" not in text else Task.parse(text) for text in tasks]
+        return cls(tuple(dict.fromkeys(wanted)), context, layers, width, budget, kv_heads)
 
 
 def sized(name: str, context: int) -> Task:
@@ -67,12 +67,12 @@ def sized(name: str, context: int) -> Task:
     if name in FAMILIES:
         return _longest(name, FAMILIES[name], context)
     task = Task.parse(name)
-    found = smallest(task, task.grows, lambda t: t.length > context, known=task.length > context)
-    if found is None:
+    sizes = smallest(task, task.grows, lambda t: t.length > context, known=task.length > context)
+    if sizes is None:
         raise BadInput(
             f"{task} does not grow to {context:,} tokens through {task.grows} alone: give its sizes"
         )
-    _, below = found
+    _, below = sizes
     if below is None:
         raise BadInput(f"no instance of {name} is as short as {context:,} tokens")
     return task.resized(task.grows, below)

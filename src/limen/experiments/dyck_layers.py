@@ -27,10 +27,10 @@ def _cell(
         "rate": rate,
         "every": 100,
     }
-    said = f"{stack}, width {width}, rate {rate:g}"
-    control = None if n == _SHORT else f"n={_SHORT}: {said}"
+    what = f"{stack}, width {width}, rate {rate:g}"
+    control = None if n == _SHORT else f"n={_SHORT}: {what}"
     return ExperimentCell(
-        f"n={n}: {said}",
+        f"n={n}: {what}",
         f"dyck(n={n},k=2,D=4)",
         stack,
         x,

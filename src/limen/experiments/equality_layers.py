@@ -16,11 +16,11 @@ def _cell(
     task: str, stack: str, x: str, seeds: int, steps: int, starts: tuple[Start, ...] = ("lookup",)
 ) -> ExperimentCell:
     """Held against two softmax layers from a start that it has itself."""
-    said = f"{task}: {stack}"
+    what = f"{task}: {stack}"
     where = "" if "lookup" in starts else _RANDOM
     control = None if stack == TWO else f"{task}: {TWO}{where}"
     return ExperimentCell(
-        said + where if stack == TWO else said,
+        what + where if stack == TWO else what,
         task,
         stack,
         x,

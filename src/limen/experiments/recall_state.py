@@ -130,16 +130,16 @@ FIGURES = {  # width -> published mean, replicated mean (5 seeds each), one repl
 _THEIRS, _AGAIN = "[guo2025loglinear], 5 seeds", "an independent replication"
 
 
-def _published(found: Accuracies) -> list[Published]:
+def _published(accuracies: Accuracies) -> list[Published]:
     """Means over the numbers of pairs, then each number by itself."""
     rows = []
     for width, (theirs, again, _) in FIGURES.items():
-        ours = _by_pairs(found, width)
+        ours = _by_pairs(accuracies, width)
         mean = None if ours is None else math.fsum(ours) / len(ours)
         what = f"Mamba-2, width {width}, mean over 4 to 64 pairs"
         rows += [Published(what, theirs, _THEIRS, mean), Published(what, again, f"{_AGAIN}, 5 seeds", mean)]
     for width, (_, _, curve) in FIGURES.items():
-        own = _by_pairs(found, width)
+        own = _by_pairs(accuracies, width)
         rows += [
             Published(
                 f"Mamba-2, width {width}, {pairs} pairs",
@@ -153,9 +153,9 @@ def _published(found: Accuracies) -> list[Published]:
     return rows
 
 
-def _by_pairs(found: Accuracies, width: int) -> list[float] | None:
+def _by_pairs(accuracies: Accuracies, width: int) -> list[float] | None:
     """What our model of this width gets right for each number of pairs; None: not run."""
-    cell = found.get(_mqar(width, 1, 1).name)
+    cell = accuracies.get(_mqar(width, 1, 1).name)
     return None if cell is None else [cell[f"{pairs} pairs"] for pairs in PAIRS]
 
 

@@ -53,9 +53,9 @@ def refuse_foreign(folder: Path, marks: str, *names: str, kind: str = "limen/") 
 
     Ours is a JSON object whose schema begins with limen/, or is of this kind.
     """
-    found = next((name for name in names if (folder / name).exists()), None)
-    if found is not None and not _ours(folder / marks, kind):
-        raise BadInput(f"{folder / found} already exists and was not written by Limen: choose another folder")
+    there = next((name for name in names if (folder / name).exists()), None)
+    if there is not None and not _ours(folder / marks, kind):
+        raise BadInput(f"{folder / there} already exists and was not written by Limen: choose another folder")
 
 
 def _ours(path: Path, kind: str) -> bool:

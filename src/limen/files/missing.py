@@ -36,10 +36,10 @@ class LeftOut:
 
 def package(error: ModuleNotFoundError) -> str:
     """The one that is not installed; any other error is ours, and raised again."""
-    found = re.search(r"No module named '(\w+)", str(error))
-    if found is None or found[1] not in _BROUGHT_BY:
+    match = re.search(r"No module named '(\w+)", str(error))
+    if match is None or match[1] not in _BROUGHT_BY:
         raise error
-    return found[1]
+    return match[1]
 
 
 def advice(error: ModuleNotFoundError) -> str:

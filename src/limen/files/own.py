@@ -46,10 +46,10 @@ def function(name: str) -> Callable[..., object]:
     path, inside = _key(name)
     if not is_file(path):
         raise BadInput(f"there is no file {name.rpartition(':')[0]}")
-    found: object = getattr(_module(path), inside, None)
-    if not callable(found):
+    value: object = getattr(_module(path), inside, None)
+    if not callable(value):
         raise BadInput(f"{path.name} has no function {inside}")
-    return found
+    return value
 
 
 def is_class(text: str) -> bool:
@@ -81,12 +81,12 @@ def known(name: str) -> type | None:
 
 def admitted(name: str) -> type:
     """The same, where it must be known."""
-    found = known(name)
-    if found is None:
+    cls = known(name)
+    if cls is None:
         raise BadInput(
             f"{name} is your own code: it is loaded only where a command or a function call names it"
         )
-    return found
+    return cls
 
 
 def refuse(text: str, where: str) -> None:
@@ -99,8 +99,8 @@ def refuse(text: str, where: str) -> None:
 
 def beside(cls: type) -> list[type]:
     """The classes of the file in which this one stands."""
-    found = vars(sys.modules[cls.__module__]).values()
-    return [c for c in found if issubclass(type(c), type) and c.__module__ == cls.__module__]
+    values = vars(sys.modules[cls.__module__]).values()
+    return [c for c in values if issubclass(type(c), type) and c.__module__ == cls.__module__]
 
 
 def _remember(name: str, cls: type) -> None:
@@ -117,10 +117,10 @@ def _class(name: str) -> type:
     path, inside = _key(name)
     if not is_file(path):
         raise BadInput(f"there is no file {name.rpartition(':')[0]}")
-    found = getattr(_module(path), inside, None)
-    if not isinstance(found, type):
+    value = getattr(_module(path), inside, None)
+    if not isinstance(value, type):
         raise BadInput(f"{path.name} has no class {inside}")
-    return found
+    return value
 
 
 def _module(path: Path) -> ModuleType:

@@ -26,8 +26,8 @@ class Brought(NamedTuple):
 @cache
 def brought(kind: str) -> dict[str, Brought]:
     """The entries of a kind that packages bring, by their ids."""
-    found = entry_points(group=f"limen.{kind}")
-    return {point.name: Brought(point.module, point.attr, _file(point.module)) for point in found}
+    points = entry_points(group=f"limen.{kind}")
+    return {point.name: Brought(point.module, point.attr, _file(point.module)) for point in points}
 
 
 def _file(module: str) -> Path | None:

@@ -101,8 +101,8 @@ def dots(
     """⟨q_i, table[rows_is]⟩."""
     from limen.mixers._dots import Dots  # a class of torch's, made when torch is loaded
 
-    found: torch.Tensor = Dots.apply(q, table, rows)  # type: ignore[no-untyped-call]
-    return found
+    products: torch.Tensor = Dots.apply(q, table, rows)  # type: ignore[no-untyped-call]
+    return products
 
 
 def leading(
@@ -112,11 +112,13 @@ def leading(
 
     Those above -∞ do, but none of a row with a NaN.
     """
-    found = scores.detach().to(torch.promote_types(scores.dtype, torch.float32))
-    long = found.shape[-1] >= _LONG * k and found.numel() > 0  # of no texts torch makes no maxima
-    if missing := -found.shape[-1] % _GROUP if long else max(k - found.shape[-1], 0):
-        found = torch.nn.functional.pad(found, (0, missing), value=-math.inf)  # by nothing it would copy all
-    rows = found.flatten(0, -2).numpy()
+    padded = scores.detach().to(torch.promote_types(scores.dtype, torch.float32))
+    long = padded.shape[-1] >= _LONG * k and padded.numel() > 0  # of no texts torch makes no maxima
+    if missing := -padded.shape[-1] % _GROUP if long else max(k - padded.shape[-1], 0):
+        padded = torch.nn.functional.pad(
+            padded, (0, missing), value=-math.inf
+        )  # by nothing it would copy all
+    rows = padded.flatten(0, -2).numpy()
     flat, numbers = (_among_the_best_groups if long else _highest)(rows, k)
     counts = (rows.take(flat) > -math.inf) & numbers[:, None]
     places = np.where(counts, flat - rows.shape[-1] * np.arange(len(rows))[:, None], 0)

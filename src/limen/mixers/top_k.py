@@ -98,7 +98,7 @@ class TopK(Headed):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> tuple[jt.Int64[torch.Tensor, "*batch n k"], jt.Bool[torch.Tensor, "*batch n k"]]:
         """The places of the tokens that each token reads, and which of these count."""
-        (q, weight), keys, n = self._asked(w, x), x @ w["IK"], x.shape[-2]
+        (q, weight), keys, n = self._queries(w, x), x @ w["IK"], x.shape[-2]
         # made before the scores, which grow: kept among them it would leave holes too small for the next ones
         places = torch.empty(*x.shape[:-1], self.k, dtype=torch.int64)
         valid = torch.empty_like(places, dtype=torch.bool)
@@ -120,9 +120,9 @@ class TopK(Headed):
         """Which tokens the last r of n tokens read."""
         n, r = keys.shape[-2], x.shape[-2]
         past = torch.ones(r, n, dtype=torch.bool, device=x.device).tril(n - r)
-        return highest(self._scores(*self._asked(w, x), keys), self.k, among=past).unsqueeze(-3)
+        return highest(self._scores(*self._queries(w, x), keys), self.k, among=past).unsqueeze(-3)
 
-    def _asked(
+    def _queries(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch r width"]
     ) -> tuple[jt.Float[torch.Tensor, "*batch h_i r d_i"], jt.Float[torch.Tensor, "*batch h_i r 1"]]:
         """q^I and w of each index head; no gradient is wanted of them."""

@@ -35,13 +35,13 @@ class Sizes(NamedTuple):
 
     @classmethod
     def of(cls, numbers: torch.Tensor) -> Sizes:
-        found = numbers[numbers != 0].to(torch.float64)
-        if not len(found):
+        nonzero = numbers[numbers != 0].to(torch.float64)
+        if not len(nonzero):
             return cls(0.0, _NOTHING)
-        mantissa, exponent = torch.frexp(found)
+        mantissa, exponent = torch.frexp(nonzero)
         whole = (mantissa * 2.0**53).to(torch.int64)
         zeros = (whole & -whole).to(torch.float64).log2()  # at the end of the binary number
-        return cls(float(found.abs().max()), float((exponent - 53 + zeros).min()))
+        return cls(float(nonzero.abs().max()), float((exponent - 53 + zeros).min()))
 
     @property
     def power(self) -> bool:

@@ -75,10 +75,10 @@ def _by_codes(model: Model) -> bool:
 
 
 def _absorbed(
-    model: Model, tokens: jt.Int[torch.Tensor, "batch n"], asked: LastQuery
+    model: Model, tokens: jt.Int[torch.Tensor, "batch n"], last: LastQuery
 ) -> jt.Float[torch.Tensor, "batch h d"]:
     """Σ_j softmax(⟨q W_Kᵀ, x_j⟩) x_j over all tokens, then times W_V; two passes of chunks."""
-    (q, K, V), wide = asked, torch.float64
+    (q, K, V), wide = last, torch.float64
     embedding, w = model.frame.embedding, model.parts["embedding"]
     assert isinstance(embedding, Codes)
     query = torch.einsum("bhd,whd->bhw", q.to(wide), K.to(wide))
@@ -90,10 +90,10 @@ def _absorbed(
 
 
 def _chunk_by_chunk(
-    model: Model, tokens: jt.Int[torch.Tensor, "batch n"], asked: LastQuery
+    model: Model, tokens: jt.Int[torch.Tensor, "batch n"], last: LastQuery
 ) -> jt.Float[torch.Tensor, "batch h d"]:
     """Σ_j softmax(⟨q, x_j W_K⟩) x_j W_V over all tokens; two passes of chunks."""
-    q, K, V = asked
+    q, K, V = last
 
     def made(c: slice, W: torch.Tensor) -> torch.Tensor:
         x = model.embedded(tokens[..., c], c.start)  # (batch, chunk, width)

@@ -67,8 +67,8 @@ def _hugging_face(folder: Path) -> object:
             folder, **how, output_loading_info=True
         )
     _whole(folder, seen)
-    found: object = model.eval()
-    return found
+    loaded: object = model.eval()
+    return loaded
 
 
 def _whole(folder: Path, seen: dict[str, Any]) -> None:
@@ -94,12 +94,12 @@ def fingerprint(model: object) -> str | None:
         return digest(model)
     if not isinstance(model, torch.nn.Module):
         return None
-    found = hashlib.sha256(f"{type(model).__name__}\n{_config(model)}\n".encode())
+    hashed = hashlib.sha256(f"{type(model).__name__}\n{_config(model)}\n".encode())
     with calling(f"{type(model).__name__}: its weights cannot be read"):
         for name, tensor in sorted(model.state_dict().items()):
-            found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-            found.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()
+            hashed.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+            hashed.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return hashed.hexdigest()
 
 
 def _config(model: torch.nn.Module) -> str:
@@ -107,8 +107,8 @@ def _config(model: torch.nn.Module) -> str:
     config: Any = getattr(model, "config", None)
     if not hasattr(config, "to_dict"):
         return ""
-    said = {name: value for name, value in config.to_dict().items() if name not in _PASSING}
-    return json.dumps(said, sort_keys=True, default=str)
+    lasting = {name: value for name, value in config.to_dict().items() if name not in _PASSING}
+    return json.dumps(lasting, sort_keys=True, default=str)
 
 
 def own_precision(model: object) -> str:

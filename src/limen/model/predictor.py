@@ -92,12 +92,16 @@ class Foreign:
                 out = self.call(rows.clone())
         except BadInput as error:
             raise self._too_few(rows) or error from error.__cause__
-        found = _tensor(_first(out), self.name)
-        kind = str(found.dtype).removeprefix("torch.")
-        if kind not in (*_FLOATS, *_WHOLE) or found.layout is not torch.strided or found.device.type != "cpu":
-            what = f"a tensor of {kind}, {found.layout}, on {found.device}".replace("torch.", "")
+        logits = _tensor(_first(out), self.name)
+        kind = str(logits.dtype).removeprefix("torch.")
+        if (
+            kind not in (*_FLOATS, *_WHOLE)
+            or logits.layout is not torch.strided
+            or logits.device.type != "cpu"
+        ):
+            what = f"a tensor of {kind}, {logits.layout}, on {logits.device}".replace("torch.", "")
             raise BadInput(f"{self.name}: the model gave {what}; {_EXPECTED}")
-        return found
+        return logits
 
     def alone(self, rows: jt.Int[torch.Tensor, "batch n"]) -> bool:
         """Whether it returns answers, not logits."""
@@ -138,16 +142,16 @@ def _shown(rows: torch.Tensor) -> str:
 
 def _first(out: Any) -> Any:
     """The logits of what a model returned: their field, or the first of a tuple."""
-    found = getattr(out, "logits", out)
-    first = found[0] if isinstance(found, tuple) and found else None
-    return first if isinstance(first, torch.Tensor | np.ndarray) else found
+    logits = getattr(out, "logits", out)
+    first = logits[0] if isinstance(logits, tuple) and logits else None
+    return first if isinstance(first, torch.Tensor | np.ndarray) else logits
 
 
-def _tensor(found: Any, name: str) -> torch.Tensor:
+def _tensor(returned: Any, name: str) -> torch.Tensor:
     try:
-        return torch.as_tensor(found)
+        return torch.as_tensor(returned)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise BadInput(f"{name}: the model gave a {type(found).__name__}; {_EXPECTED}") from error
+        raise BadInput(f"{name}: the model gave a {type(returned).__name__}; {_EXPECTED}") from error
 
 
 def _labels(given: torch.Tensor) -> bool:
@@ -157,16 +161,16 @@ def _labels(given: torch.Tensor) -> bool:
 @contextmanager
 def looked_up(model: object, tokens: torch.Tensor) -> Iterator[list[torch.nn.Embedding]]:
     """While it is open: the tables of a module that these very tokens are looked up in, as they are met."""
-    found: list[torch.nn.Embedding] = []
+    tables: list[torch.nn.Embedding] = []
 
     def seen(module: torch.nn.Module, inputs: tuple[Any, ...]) -> None:
         if isinstance(module, torch.nn.Embedding) and inputs and torch.equal(inputs[0], tokens):
-            found.append(module)
+            tables.append(module)
 
     modules = model.modules() if isinstance(model, torch.nn.Module) else ()
     hooks = [m.register_forward_pre_hook(seen) for m in modules if isinstance(m, torch.nn.Embedding)]
     try:
-        yield found
+        yield tables
     finally:
         for hook in hooks:
             hook.remove()

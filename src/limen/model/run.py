@@ -122,10 +122,10 @@ def run(
     model = model.to(precision)
     tried, wrong, margin = 0, 0, float("inf")
     for tokens in batches:
-        found = _found(model, task, precision, tokens, steps)  # (batch, asks, answers)
-        found = found.to(torch.float64)[..., : task.answers]
+        scores = _logits(model, task, precision, tokens, steps)  # (batch, asks, answers)
+        scores = scores.to(torch.float64)[..., : task.answers]
         right = torch.as_tensor(task.answer(tokens)).reshape(len(tokens), task.asks, 1)
-        gap = found.gather(-1, right) - found.scatter(-1, right, -torch.inf).amax(-1, keepdim=True)
+        gap = scores.gather(-1, right) - scores.scatter(-1, right, -torch.inf).amax(-1, keepdim=True)
         gap = gap.nan_to_num(nan=-torch.inf, posinf=torch.inf).amin((-2, -1))  # (batch,)
         tried, wrong = tried + len(tokens), wrong + int((gap <= 0).sum())
         margin = min(margin, float(gap.amin()))
@@ -133,14 +133,14 @@ def run(
     return Tried(tried, wrong, margin)
 
 
-def _found(model: Model, task: Task, precision: Precision, tokens: Tokens, steps: int) -> torch.Tensor:
+def _logits(model: Model, task: Task, precision: Precision, tokens: Tokens, steps: int) -> torch.Tensor:
     try:
         with torch.no_grad(), computing_in(precision):
             return logits(model, task, torch.as_tensor(tokens), steps)
     except (MemoryError, RuntimeError) as error:
-        if (asked := memory.refused(error)) is None:
+        if (requested := memory.refused(error)) is None:
             raise
-        raise BadInput(f"{task}: {memory.out_of_memory(asked, task.length + steps)}") from error
+        raise BadInput(f"{task}: {memory.out_of_memory(requested, task.length + steps)}") from error
 
 
 def logits(model: Model, task: Task, tokens: torch.Tensor, steps: int) -> torch.Tensor:

@@ -67,10 +67,10 @@ class Sampler:
     def _support(self, tokens: Tokens) -> NDArray[np.bool_]:
         declared: Any = self.call
         with calling(f"the support of the sampler {self.name} failed"):
-            found = np.asarray(declared.support(tokens.copy()))
-        if found.dtype != np.bool_ or found.shape != tokens.shape[:-1]:
+            inside = np.asarray(declared.support(tokens.copy()))
+        if inside.dtype != np.bool_ or inside.shape != tokens.shape[:-1]:
             raise BadInput(
-                f"the support of the sampler {self.name} gave {found.dtype} of shape {found.shape}; "
+                f"the support of the sampler {self.name} gave {inside.dtype} of shape {inside.shape}; "
                 f"expected bool of shape {tokens.shape[:-1]}"
             )
-        return found
+        return inside

@@ -199,12 +199,12 @@ class Target:
         """
         self.forwards += len(texts)
         shape = (*ends.shape[:2], self.task.cut)
-        asked = self._judged(np.concatenate([np.broadcast_to(texts[:, None], shape), ends], -1), logits)
-        least = asked.margin.min()
+        answers = self._judged(np.concatenate([np.broadcast_to(texts[:, None], shape), ends], -1), logits)
+        least = answers.margin.min()
         if least < self.lowest:
-            at = np.unravel_index(np.argmin(asked.margin), asked.margin.shape)
-            self.lowest, self.lowest_at = float(least), asked.inputs[at]
-        return asked
+            at = np.unravel_index(np.argmin(answers.margin), answers.margin.shape)
+            self.lowest, self.lowest_at = float(least), answers.inputs[at]
+        return answers
 
     def run(self, inputs: Tokens) -> Questioned:
         """Whole inputs, (rows, length), each one forward."""
@@ -230,12 +230,12 @@ class Target:
         task, model = self.task, self.limen
         with torch.no_grad(), self.computing():
             if model is not None and streaming(model) and task.asks <= ends.shape[-1]:
-                found = self._streamed(model, texts, ends)
+                logits = self._streamed(model, texts, ends)
             else:
-                found = self._whole(texts, ends)
-        if found.shape[-1] < task.answers:
-            raise BadInput(f"the model gives {found.shape[-1]} logits; {task} has {task.answers} answers")
-        return np.asarray(found[..., : task.answers].detach().to(torch.float64).numpy())
+                logits = self._whole(texts, ends)
+        if logits.shape[-1] < task.answers:
+            raise BadInput(f"the model gives {logits.shape[-1]} logits; {task} has {task.answers} answers")
+        return np.asarray(logits[..., : task.answers].detach().to(torch.float64).numpy())
 
     def _streamed(self, model: Model, texts: Tokens, ends: Tokens) -> torch.Tensor:
         """The text is read once, every question from a copy of the state."""
@@ -378,17 +378,17 @@ def keeping(task: Task, inputs: Tokens) -> NDArray[np.bool_]:
 
 def embedding_of(model: object, tokens: torch.Tensor) -> torch.nn.Embedding | None:
     """The table of a module that these very tokens are looked up in, if there is one."""
-    with looked_up(model, tokens) as found, torch.no_grad():
+    with looked_up(model, tokens) as tables, torch.no_grad():
         foreign(model).returned(tokens)
-    return found[0] if found else None
+    return tables[0] if tables else None
 
 
 def _hooked(
     model: object, tokens: torch.Tensor, vocab: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The same of somebody's module: its own table of vectors is watched and made differentiable."""
-    found = embedding_of(model, tokens[:1])
-    if found is None:
+    embedding = embedding_of(model, tokens[:1])
+    if embedding is None:
         raise BadInput("the model exposes no gradients, because no nn.Embedding looks up its tokens")
     kept: list[torch.Tensor] = []
 
@@ -396,10 +396,10 @@ def _hooked(
         kept.append(output.detach().requires_grad_())
         return kept[-1]
 
-    hook = found.register_forward_hook(watched)
+    hook = embedding.register_forward_hook(watched)
     try:
         logits = predictor(model).logits(tokens)
     finally:
         hook.remove()
-    table = found.weight[:vocab].detach()[:, None, :].expand(-1, tokens.shape[1], -1)
+    table = embedding.weight[:vocab].detach()[:, None, :].expand(-1, tokens.shape[1], -1)
     return logits, kept[0], table

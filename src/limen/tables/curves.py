@@ -88,7 +88,7 @@ def curves(columns: tuple[str, ...]) -> Curves:
 
 def bits_over_n(columns: tuple[str, ...]) -> tuple[BitsPoint, ...]:
     """Where one theorem limits a row: what a task needs, and what the row holds, at n = 2^4 … 2^25."""
-    found = []
+    points = []
     for column in columns:
         title = COLUMNS[column].title
         for row in ROWS.values():
@@ -96,42 +96,42 @@ def bits_over_n(columns: tuple[str, ...]) -> tuple[BitsPoint, ...]:
                 bound = _widest(COLUMNS[column].grown(k), row.architecture, row.steps)
                 if bound is not None and bound.needs_bits is not None and bound.has_bits is not None:
                     sides = bound.needs_bits, bound.has_bits
-                    found.append(BitsPoint(title, row.name, 2**k, *sides, bound.theorem))
-    return tuple(found)
+                    points.append(BitsPoint(title, row.name, 2**k, *sides, bound.theorem))
+    return tuple(points)
 
 
 def _widest(task: Task, architecture: Architecture, steps: int) -> Bound | None:
     """The inequality that comes nearest to saying cannot, of theorems about what is carried past a cut."""
-    said = [
+    bounds = [
         theorem.bound(task, architecture, steps)
         for name, theorem in theorems()
         if name != "composition_depth"
     ]
-    stated = [b for b in said if isinstance(b, Bound) and b.needs_bits and b.has_bits]
+    stated = [b for b in bounds if isinstance(b, Bound) and b.needs_bits and b.has_bits]
     return max(stated, key=lambda b: (b.needs_bits or 0) / (b.has_bits or 1), default=None)
 
 
 def accuracy_over_precision() -> tuple[PrecisionPoint, ...]:
     """Every operation rounded to t significant bits; half of the inputs are hard; and what is certified."""
-    found = []
+    points = []
     for text, by in _ROUNDED:
         construction = construct(Task.parse(text), by)
         name = str(construction).replace("_", " ")
         for t in _PRECISIONS:
             solution, _ = solve(construction, Significand(t), _TRIED)
             right = 1 - solution.wrong / solution.tried
-            found.append(PrecisionPoint(name, text, t, right, solution.predicted is not None))
-    return tuple(found)
+            points.append(PrecisionPoint(name, text, t, right, solution.predicted is not None))
+    return tuple(points)
 
 
 def hops_of_stacks() -> tuple[StackHops, ...]:
     """κ and φ."""
-    found = []
+    stacks = []
     for text, name in _STACKS.items():
         stack = Architecture.parse(text)
         graph = Graph.of(stack, 1)
-        found.append(StackHops(_strip(stack), name, graph.κ, graph.φ))
-    return tuple(found)
+        stacks.append(StackHops(_strip(stack), name, graph.κ, graph.φ))
+    return tuple(stacks)
 
 
 def _strip(stack: Architecture) -> str:

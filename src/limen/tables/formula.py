@@ -55,14 +55,14 @@ def lower(row: Row, column: Column, bound: Bound) -> Formula:
 
 def upper(row: Row, column: Column, used: Construction) -> Formula:
     """The least order of the constructions whose layers are found in the row."""
-    found: list[tuple[int, bool, str, str]] = []
+    orders: list[tuple[int, bool, str, str]] = []
     for way in (used, *ways(used.task)):
         if isinstance(offer(way, _in_any_precision(row.architecture), row.steps), Offer):
             order = _order(way, column)
             if order is not None:
-                found.append((growth.rank(order), way != used, order, str(way)))
-    regrown = None if found else _regrown(used, row, column)
-    _, _, order, by = min(found, default=(0, False, regrown, str(used)))
+                orders.append((growth.rank(order), way != used, order, str(way)))
+    regrown = None if orders else _regrown(used, row, column)
+    _, _, order, by = min(orders, default=(0, False, regrown, str(used)))
     return _compared(row, column, _size_of(used, order, by))
 
 

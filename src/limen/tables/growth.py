@@ -84,13 +84,13 @@ def needs(theorem: Theorem, at: Callable[[int], Task], architecture: Architectur
 
     Of blocks also how it grows with their size B.
     """
-    found = _needed(theorem, at, architecture, steps)
-    growth = grows_as(found)
+    needed = _needed(theorem, at, architecture, steps)
+    growth = grows_as(needed)
     wider = _wider(architecture)
     if growth is None or wider is None:
         return growth and f"Ω({growth})"
     twice = _needed(theorem, at, wider, steps)
-    shared = [twice[x] / found[x] for x in found if x in twice]
+    shared = [twice[x] / needed[x] for x in needed if x in twice]
     with_B = bool(shared) and abs(shared[-1] / 2 - 1) < 0.1
     return f"Ω({'B ' if with_B else ''}{growth})"
 
@@ -99,15 +99,15 @@ def _needed(
     theorem: Theorem, at: Callable[[int], Task], architecture: Architecture, steps: int
 ) -> dict[float, int]:
     """By log₂n; nothing if what it has grows with the text, by more than the numbers of some blocks do."""
-    found: dict[float, int] = {}
+    needed: dict[float, int] = {}
     has: set[int] = set()
     for k in LOWER:
         task = at(k)
-        said = theorem.bound(task, architecture, steps)
-        if isinstance(said, Bound) and said.needs_bits is not None:
-            found[log2(task.length)] = said.needs_bits
-            has.add(said.has_bits or 0)
-    return found if has and 10 * max(has) <= 11 * min(has) else {}
+        bound = theorem.bound(task, architecture, steps)
+        if isinstance(bound, Bound) and bound.needs_bits is not None:
+            needed[log2(task.length)] = bound.needs_bits
+            has.add(bound.has_bits or 0)
+    return needed if has and 10 * max(has) <= 11 * min(has) else {}
 
 
 def _wider(architecture: Architecture) -> Architecture | None:
@@ -150,7 +150,7 @@ def _class(order: str) -> tuple[int, int]:
 
 def sizes(at: Callable[[int], Construction]) -> str | None:
     """O of the numbers that a construction's heads handle, times the bits of each; `at` the scale 2^k."""
-    found: dict[float, int] = {}
+    bits_by_length: dict[float, int] = {}
     for k in UPPER:
         try:
             grown = at(k)
@@ -158,8 +158,8 @@ def sizes(at: Callable[[int], Construction]) -> str | None:
         except BadInput:  # it does not exist at this size
             continue
         if bits is not None:
-            found[log2(grown.task.length)] = bits * sum(_numbers(grown.frame().architecture))
-    growth = grows_no_faster_than(found)
+            bits_by_length[log2(grown.task.length)] = bits * sum(_numbers(grown.frame().architecture))
+    growth = grows_no_faster_than(bits_by_length)
     return growth and f"O({growth})"
 
 
@@ -186,9 +186,9 @@ def depth(architecture: Architecture, hops: int, steps: int) -> float | None:
     points = list[tuple[float, int]]()  # the last two; fewer bits need not be asked about
     for e in reversed(_BITS):
         parts = (tuple(Part(p.mixer, bits=2**e) for p in layer.parts) for layer in architecture.layers)
-        found = smallest(Architecture(tuple(map(Layer, parts))), hops, steps)
-        if found is not None and found.n is not None:
-            points.append((found.log2_n, e))
+        least = smallest(Architecture(tuple(map(Layer, parts))), hops, steps)
+        if least is not None and least.n is not None:
+            points.append((least.log2_n, e))
         if len(points) == 2:
             (x1, e1), (x0, e0) = points
             return (e1 - e0) / (x1 - x0)

@@ -196,16 +196,16 @@ def _formula(formula: Formula) -> FormulaReport:
 
 
 def _evidence(evidence: Evidence) -> EvidenceReport:
-    found = evidence.certificate
+    certificate = evidence.certificate
     return EvidenceReport(
         kind=evidence.kind,
         says=evidence.says,
         file=evidence.file,
         numbers=dict(evidence.numbers),
-        players=_held(found) if isinstance(found, Collision) else None,
-        certificate=found,
+        players=_held(certificate) if isinstance(certificate, Collision) else None,
+        certificate=certificate,
     )
 
 
-def _held(found: Collision) -> tuple[int, ...]:
-    return tuple(len(player.tokens) for player in Task.parse(found.task).players())
+def _held(pair: Collision) -> tuple[int, ...]:
+    return tuple(len(player.tokens) for player in Task.parse(pair.task).players())

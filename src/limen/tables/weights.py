@@ -51,29 +51,29 @@ def right(construction: Construction, count: int | None, encoder: bool) -> tuple
 def ran(construction: Construction, count: int | None, encoder: bool) -> Ran:
     """The same as a certificate that the checker accepts."""
     solution, model = right(construction, count, encoder)
-    found = certificate(solution, model, _SEED)
-    if (reason := check_run(found, model)) is not None:
-        raise EvidenceError(f"{found.task} by {construction}: {reason}")
-    return Ran(solution, found, model)
+    run = certificate(solution, model, _SEED)
+    if (reason := check_run(run, model)) is not None:
+        raise EvidenceError(f"{run.task} by {construction}: {reason}")
+    return Ran(solution, run, model)
 
 
 def ways(task: Task, more: tuple[str, ...] = ()) -> list[Construction]:
     """The constructions of a task that exist at its size, and some by their text."""
-    found = []
+    fitting = []
     for by in (*constructions_for(task), *more):
         try:
             way = construct(task, by)
             way.frame()
         except BadInput:
             continue
-        found.append(way)
-    return found
+        fitting.append(way)
+    return fitting
 
 
 def agrees_with_the_theorems(construction: Construction) -> None:
     """No theorem excludes the construction's own architecture: bounds may meet but never cross."""
-    found = ruled_out(construction.task, construction.frame().architecture, construction.steps)
-    if found is not None:
+    bound = ruled_out(construction.task, construction.frame().architecture, construction.steps)
+    if bound is not None:
         raise EvidenceError(
-            f"{construction} does {construction.task}, as a run of every input shows, but {found.says}"
+            f"{construction} does {construction.task}, as a run of every input shows, but {bound.says}"
         )

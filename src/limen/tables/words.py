@@ -31,8 +31,8 @@ def _reasons(kind: str, name: str) -> str:
     if kind == "theorems":
         return _proof(name)
     first, *others = _prose(docstring(kind, name))
-    found = next((p.removeprefix(_WHY) for p in others if p.startswith(_WHY)), None)
-    return found or (others[0] if others else first)
+    reason = next((p.removeprefix(_WHY) for p in others if p.startswith(_WHY)), None)
+    return reason or (others[0] if others else first)
 
 
 def _proof(name: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Said, Task, Tokens, balanced, distinct, filled, uniform
+from limen.core.task import Answers, Task, Tokens, WrittenSizes, balanced, distinct, filled, uniform
 from limen.errors import at_least
 from limen.tasks._counts import binomial
 
@@ -30,9 +30,9 @@ class Counting(Task):
     S: int = 3
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """S = n: as many symbols as tokens."""
-        return filled(said, "n", S=lambda n: max(n, 2))
+        return filled(written, "n", S=lambda n: max(n, 2))
 
     def __post_init__(self) -> None:
         at_least(self, n=1, S=2)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
+from limen.core.task import Answers, Task, Tokens, WrittenSizes, balanced, filled
 from limen.errors import BadInput, at_least
 
 _WRITTEN = 2**14  # bits of a number of rows that is written out
@@ -33,9 +33,9 @@ class Dyck(Task):
     D: int = 2
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """D = n/2: as deep as n brackets go."""
-        return filled(said, "n", D=lambda n: max(n // 2, 1))
+        return filled(written, "n", D=lambda n: max(n // 2, 1))
 
     def __post_init__(self) -> None:
         at_least(self, n=2, k=1, D=1)
@@ -127,13 +127,13 @@ class Dyck(Task):
         time = depth.argmin(axis=-1)[..., None]  # the last closing bracket before
         before = np.where(opens & (t < time), t, -1).max(axis=-1, keepdims=True)  # the closing ones follow it
         after = np.where(~opens & (t > time), t, self.n).min(axis=-1, keepdims=True)
-        found = np.zeros(tokens.shape[:-1], dtype=np.bool_)
+        closed = np.zeros(tokens.shape[:-1], dtype=np.bool_)
         rows = (np.where(once, run[..., 0], 0).max(initial=0) for run in (time - before, after - time - 1))
         for back, on in np.ndindex(*(min(self.D, int(row)) for row in rows)):
             i, j = time - back, time + 1 + on
             there = once & ((i > before) & (j < after))[..., 0]
-            found |= there & (self.answer(_swap(tokens, i, j)) == 1)
-        return found
+            closed |= there & (self.answer(_swap(tokens, i, j)) == 1)
+        return closed
 
     def _exchanged_back(self, tokens: Tokens) -> NDArray[np.bool_]:
         """Whether two closing brackets are wrong, and may change places in the word that is then right."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Said, Task, Tokens, balanced, distinct, filled
+from limen.core.task import Answers, Task, Tokens, WrittenSizes, balanced, distinct, filled
 from limen.errors import at_least
 from limen.tasks._pairs import exists
 
@@ -30,9 +30,9 @@ class Match3(Task):
     M: int = 13
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """M = n³: as many numbers as triples."""
-        return filled(said, "n", M=lambda n: max(n**3, 7))
+        return filled(written, "n", M=lambda n: max(n**3, 7))
 
     def __post_init__(self) -> None:
         at_least(self, n=3, M=7)
@@ -83,17 +83,17 @@ class Match3(Task):
 
     def _small(self, tokens: Tokens) -> NDArray[np.bool_]:
         """Whether all, up to sign, are u with 0 < 3u < M, but for one that completes a triple."""
-        top, found = -(-self.M // 3) - 1, np.zeros(tokens.shape[:-1], dtype=np.bool_)
+        top, small = -(-self.M // 3) - 1, np.zeros(tokens.shape[:-1], dtype=np.bool_)
         for u in (tokens, -tokens % self.M):
             large = (u > top).sum(axis=-1)
-            found |= (u > 0).all(axis=-1) & ((large == 0) | ((large == 1) & (self.answer(tokens) == 1)))
-        return found
+            small |= (u > 0).all(axis=-1) & ((large == 0) | ((large == 1) & (self.answer(tokens) == 1)))
+        return small
 
     def answer(self, tokens: Tokens) -> Answers:
-        found = np.zeros(tokens.shape[:-1], dtype=np.int64)
+        exist = np.zeros(tokens.shape[:-1], dtype=np.int64)
         for i in range(self.n - 2):
-            found |= exists(tokens[..., i + 1 :], -tokens[..., i : i + 1] % self.M, self.M)
-        return found
+            exist |= exists(tokens[..., i + 1 :], -tokens[..., i : i + 1] % self.M, self.M)
+        return exist
 
     def queries(self, prefix: Tokens) -> Tokens:
         return np.arange(self.M)[:, None]

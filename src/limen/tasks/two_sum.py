@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Said, Task, Tokens, balanced, filled, uniform
+from limen.core.task import Answers, Task, Tokens, WrittenSizes, balanced, filled, uniform
 from limen.errors import at_least
 from limen.tasks._counts import subsets
 
@@ -31,9 +31,9 @@ class TwoSum(Task):
     M: int = 7
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """M = n²: as many numbers as pairs."""
-        return filled(said, "n", M=lambda n: max(n * n, 3))
+        return filled(written, "n", M=lambda n: max(n * n, 3))
 
     def __post_init__(self) -> None:
         at_least(self, n=1, M=3)

@@ -16,7 +16,7 @@ from math import comb
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
+from limen.core.task import Answers, Task, Tokens, WrittenSizes, balanced, filled
 from limen.errors import at_least
 from limen.tasks._counts import largest, signed_subsets
 from limen.tasks._pairs import draw, exists, near_misses
@@ -34,9 +34,9 @@ class TwoSumAny(Task):
     M: int = 7
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """M = n²: as many numbers as pairs."""
-        return filled(said, "n", M=lambda n: max(n * n, 3))
+        return filled(written, "n", M=lambda n: max(n * n, 3))
 
     def __post_init__(self) -> None:
         at_least(self, n=2, M=3)

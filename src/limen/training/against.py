@@ -70,24 +70,24 @@ class Repair:
         target, search = Target(task, still), ExactWorst(seconds=_PROVING)
         if search.refuses(target) is not None:
             return False
-        found = search.search(target)
-        if found.witness is not None:
-            self.met.append(np.array(found.witness.tokens))
-        return found.verdict == "right"
+        result = search.search(target)
+        if result.witness is not None:
+            self.met.append(np.array(result.witness.tokens))
+        return result.verdict == "right"
 
 
 def _strategy(name: str) -> Proposes:
-    found: Proposes = import_module(f"limen.adversary.strategies.{name}").propose
-    return found
+    propose: Proposes = import_module(f"limen.adversary.strategies.{name}").propose
+    return propose
 
 
 def proposer(name: str) -> Proposes:
     """By its name: `hardest`, `adversary`, or a strategy of the catalogue that proposes inputs."""
     known: dict[str, Proposes] = {"hardest": hardest, "adversary": Repair()}
     for strategy in ids("adversaries"):
-        found = getattr(import_module(f"limen.adversary.strategies.{strategy}"), "propose", None)
-        if found is not None:
-            known[strategy] = found
+        propose = getattr(import_module(f"limen.adversary.strategies.{strategy}"), "propose", None)
+        if propose is not None:
+            known[strategy] = propose
     if name not in known:
         raise unknown("proposer of inputs", name, known)
     return known[name]

@@ -14,13 +14,13 @@ from limen.training.train import Watch
 
 def attempt(spec: bytes, watch: Watch = lambda seen: None) -> bytes:
     """The result, or the failure, as it will be kept."""
-    asked = msgspec.json.decode(spec, type=Spec)
+    wanted = msgspec.json.decode(spec, type=Spec)
     try:
-        return msgspec.json.encode(run(asked, watch)[0])
+        return msgspec.json.encode(run(wanted, watch)[0])
     except Exception as error:  # whatever it was: the sweep goes on, and the failure is kept
         trace = traceback.format_exc()
         failure = Failure(
-            digest=asked.digest, spec=asked, error=f"{type(error).__name__}: {error}", trace=trace
+            digest=wanted.digest, spec=wanted, error=f"{type(error).__name__}: {error}", trace=trace
         )
         return msgspec.json.encode(failure)
 

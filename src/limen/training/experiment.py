@@ -123,8 +123,8 @@ def experiment(name: str) -> Experiment:
     """By its id."""
     if name not in ids("experiments"):
         raise unknown("experiment", name, ids("experiments"))
-    found: Experiment = import_module(f"limen.experiments.{name}").EXPERIMENT
-    return found
+    declared: Experiment = import_module(f"limen.experiments.{name}").EXPERIMENT
+    return declared
 
 
 def named(names: Iterable[str]) -> dict[str, Experiment]:
@@ -140,7 +140,9 @@ def size_of(word: str) -> Size:
     raise unknown("size", word, SIZES)
 
 
-def spec_of(what: str, architecture: str | None, cell: str | None, size: str, said: dict[str, Any]) -> Spec:
+def spec_of(
+    what: str, architecture: str | None, cell: str | None, size: str, settings: dict[str, Any]
+) -> Spec:
     """A cell of an experiment, or a task and a stack; what is said on top replaces what stands there."""
     if what not in ids("experiments"):
         if architecture is None and Task.names(what):
@@ -149,7 +151,7 @@ def spec_of(what: str, architecture: str | None, cell: str | None, size: str, sa
             raise unknown("experiment or task", what, [*ids("experiments"), *ids("tasks")])
         if cell is not None:
             raise BadInput(f"{what} is no experiment, so it has no cells: leave out --cell")
-        return Spec(task=what, architecture=architecture, **said)
+        return Spec(task=what, architecture=architecture, **settings)
     if architecture is not None:
         raise BadInput(f"{what} is an experiment, its cells have their own stacks: choose one by --cell")
     cells = {one.name: one for one in experiment(what).cells(size_of(size))}
@@ -158,4 +160,4 @@ def spec_of(what: str, architecture: str | None, cell: str | None, size: str, sa
         raise unknown(f"cell of {what}", name, cells)
     one = cells[name]
     told = {"task": one.task, "architecture": one.architecture, "start": one.starts[0]}
-    return Spec(**(told | dict(one.settings) | said))
+    return Spec(**(told | dict(one.settings) | settings))

@@ -70,26 +70,26 @@ class JudgedCell:
         return recipe([run.spec for run in self.runs])
 
 
-def judged(found: Experiment, size: Size, kept: Kept) -> list[JudgedCell]:
+def judged(study: Experiment, size: Size, kept: Kept) -> list[JudgedCell]:
     """The cells that have a run; a missing control leaves its cells without a statement."""
-    runs = {cell.name: _runs(cell, kept) for cell in found.cells(size)}
+    runs = {cell.name: _runs(cell, kept) for cell in study.cells(size)}
     return [
         JudgedCell(
             cell,
             tuple(runs[cell.name]),
-            outcome([run.measurement for run in runs[cell.name]], _control(cell, runs), found.threshold),
+            outcome([run.measurement for run in runs[cell.name]], _control(cell, runs), study.threshold),
             len(runs[cell.name]) == len(cell.specs()),
         )
-        for cell in found.cells(size)
+        for cell in study.cells(size)
         if runs[cell.name]
     ]
 
 
-def largest(found: Experiment, kept: Kept) -> Size:
+def largest(study: Experiment, kept: Kept) -> Size:
     """The largest size that has a run of its own, which no smaller one has, and no fewer cells than those."""
     chosen, seen, most = SIZES[0], set[str](), 0
     for size in SIZES:
-        cells = judged(found, size, kept)
+        cells = judged(study, size, kept)
         runs = {run.digest for one in cells for run in one.runs}
         if runs - seen and len(cells) >= most:
             chosen, most = size, len(cells)
@@ -105,8 +105,8 @@ def _control(cell: ExperimentCell, runs: Mapping[str, Sequence[RunResult]]) -> l
     return None if cell.control is None else [run.measurement for run in runs[cell.control]]
 
 
-def by_digest(found: Iterable[RunResult]) -> dict[str, RunResult]:
-    return {result.digest: result for result in found}
+def by_digest(results: Iterable[RunResult]) -> dict[str, RunResult]:
+    return {result.digest: result for result in results}
 
 
 def kept_in(folder: Path | None, name: str) -> dict[str, RunResult]:
@@ -163,23 +163,23 @@ class Section(NamedTuple):
 
     def told(self, text: str) -> str:
         """The text with the figure of each cell that it names in braces."""
-        return re.sub(r"\{([^{}]+)\}", lambda found: self._figure(found[1]), text)
+        return re.sub(r"\{([^{}]+)\}", lambda match: self._figure(match[1]), text)
 
     def _figure(self, text: str) -> str:
         """By `cell`, or `cell @ start` or `cell @ other inputs`; cells of other sizes were not run here."""
         name, _, where = text.partition(" @ ")
-        found = next((one for one in self.cells if one.cell.name == name), None)
-        if found is None:
+        judged = next((one for one in self.cells if one.cell.name == name), None)
+        if judged is None:
             return "not run"
-        starts = {start: spread.mean for start, spread in found.starts.items()}
-        return f"{({'': found.best.mean} | starts | found.runs[0].shifts)[where]:.1%}"
+        starts = {start: spread.mean for start, spread in judged.starts.items()}
+        return f"{({'': judged.best.mean} | starts | judged.runs[0].shifts)[where]:.1%}"
 
     @property
     def drawn(self) -> dict[str, tuple[str, ...]]:
         """How the inputs of the runs are drawn, and the tasks whose inputs are drawn so."""
         runs = [run for cell in self.cells for run in cell.runs]
-        found = dict.fromkeys((run.drawn, identifier(Task.parse(run.spec.task))) for run in runs)
-        return {says: tuple(task for s, task in found if s == says) for says, _ in found}
+        pairs = dict.fromkeys((run.drawn, identifier(Task.parse(run.spec.task))) for run in runs)
+        return {says: tuple(task for s, task in pairs if s == says) for says, _ in pairs}
 
     @property
     def built(self) -> list[BuiltLeast]:
@@ -189,6 +189,6 @@ class Section(NamedTuple):
 
 def section(name: str, size: Size | None, folder: Path | None) -> Section:
     """The results of a folder, or those that are shipped; of the largest size unless one is named."""
-    found, kept = experiment(name), kept_in(folder, name)
-    chosen = largest(found, kept) if size is None else size
-    return Section(name, found, chosen, judged(found, chosen, kept))
+    study, kept = experiment(name), kept_in(folder, name)
+    chosen = largest(study, kept) if size is None else size
+    return Section(name, study, chosen, judged(study, chosen, kept))

@@ -105,7 +105,7 @@ class Lesson:
 @cache
 def _taught() -> frozenset[str]:
     """The tasks that have a lesson of their own."""
-    return frozenset(found.name for found in iter_modules(lessons.__path__))
+    return frozenset(module.name for module in iter_modules(lessons.__path__))
 
 
 def lesson_for(
@@ -159,7 +159,7 @@ def _code(code: Written, width: int) -> Code:
     return Code("place" if code.of == "place" else "token", code.div, code.table, column)
 
 
-def asked(tokens: Tokens, questions: Tokens) -> Tokens:
+def with_questions(tokens: Tokens, questions: Tokens) -> Tokens:
     """(rows, cut) and (rows, Q, s) -> (rows, Q, cut + s): each question as an input of its own."""
     rows, Q, _ = questions.shape
     texts = np.broadcast_to(tokens[:, None], (rows, Q, tokens.shape[1]))
@@ -178,6 +178,6 @@ class Questions(Lesson, ABC):
         tokens, _ = self.sample(rng, count, hard)
         cut, s = self.task.cut, self.task.length - self.task.cut
         questions = self.questions(rng, tokens, hard)
-        labels = self.task.answer(asked(tokens[:, :cut], questions)).reshape(count, -1)
+        labels = self.task.answer(with_questions(tokens[:, :cut], questions)).reshape(count, -1)
         due = cut + s * np.arange(self.queries)[:, None] + np.arange(s - self.task.asks, s)
         return Batch(np.hstack([tokens[:, :cut], questions.reshape(count, -1)]), due.ravel(), labels)

@@ -29,17 +29,17 @@ Kinds = tuple[tuple[str, ...], ...]  # of each layer its mixers
 
 def trained(stack: Architecture, task: Task, thinks: bool = False) -> Trained | None:
     """The mark of a cell of the table; None where no experiment covers it."""
-    found = []
+    marks = []
     for name, one in _statements():
-        asked = Task.parse(one.cell.task)
+        learned = Task.parse(one.cell.task)
         same = kinds(Architecture.parse(one.cell.architecture)) == kinds(stack)
         thought = bool(one.cell.settings.get("thought", False))
-        if same and thought is thinks and shape(asked) == shape(task):
-            order = asked.length, one.outcome is Outcome.LEARNED, len(one.best.values), one.best.mean
-            found.append((order, name, one))
-    if not found:
+        if same and thought is thinks and shape(learned) == shape(task):
+            order = learned.length, one.outcome is Outcome.LEARNED, len(one.best.values), one.best.mean
+            marks.append((order, name, one))
+    if not marks:
         return None
-    (tokens, _, seeds, accuracy), name, one = max(found, key=lambda item: item[0])
+    (tokens, _, seeds, accuracy), name, one = max(marks, key=lambda item: item[0])
     return Trained(
         outcome=one.outcome,
         experiment=name,

@@ -50,13 +50,13 @@ def query(rows: Iterable[RunReport], sql: str) -> list[dict[str, Any]]:
     connection = _filled(rows)
     connection.execute("SET enable_external_access = false")
     try:
-        found = connection.execute(sql)
+        cursor = connection.execute(sql)
     except duckdb.Error as error:
         raise BadInput(f"DuckDB: {error}; the table is runs({', '.join(COLUMNS)})") from error
-    if found is None:
+    if cursor is None:
         raise BadInput("the SQL is empty: ask the table runs, as in select cell, accuracy from runs")
-    names = [column[0] for column in found.description or ()]
-    return [dict(zip(names, values, strict=True)) for values in found.fetchall()]
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, values, strict=True)) for values in cursor.fetchall()]
 
 
 def export(rows: Iterable[RunReport], path: Path) -> None:

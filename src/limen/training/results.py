@@ -73,9 +73,9 @@ def read_lines(path: Path) -> list[RunResult]:
     return [_read(line, f"{path}, line {i}") for i, line in enumerate(content_of(path).splitlines(), 1)]
 
 
-def write_lines(path: Path, found: Iterable[RunResult]) -> None:
+def write_lines(path: Path, results: Iterable[RunResult]) -> None:
     """One line a result, in the order of their names, so that two files are easily compared."""
-    lines = [msgspec.json.encode(result) for result in sorted(found, key=lambda result: result.digest)]
+    lines = [msgspec.json.encode(result) for result in sorted(results, key=lambda result: result.digest)]
     write_whole(path, b"".join(line + b"\n" for line in lines))
 
 
@@ -87,7 +87,9 @@ def _read(content: bytes, what: str) -> RunResult:
         raise BadInput(f"{what}: {error}") from error
     if result.digest != result.spec.digest:
         raise BadInput(f"{what}: its spec has the digest {result.spec.digest}, it says {result.digest}")
-    found = result.measurement
-    if not all(0 <= share <= 1 for share in (found.accuracy, found.best, found.chance, found.floor)):
+    measured = result.measurement
+    if not all(
+        0 <= share <= 1 for share in (measured.accuracy, measured.best, measured.chance, measured.floor)
+    ):
         raise BadInput(f"{what}: accuracy, best, chance and floor are between 0 and 1")
     return result

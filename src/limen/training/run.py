@@ -170,11 +170,11 @@ def _heads(spec: Spec, lesson: Lesson, stack: Architecture) -> dict[int, torch.T
     hops = lesson.batch(np.random.default_rng(0), 1, spec.hard).hops
     if hops is None:
         raise BadInput(f"{spec.task} has no hops that could be asked for")
-    asked = hops.shape[-1] - 1  # the last hop is the answer
+    hops_asked = hops.shape[-1] - 1  # the last hop is the answer
     generator = torch.Generator().manual_seed(spec.seed + 2)
     return {
         l: torch.randn(spec.width, lesson.task.answers, generator=generator) * spec.width**-0.5
-        for l in range(min(asked, len(stack.layers) - 1))
+        for l in range(min(hops_asked, len(stack.layers) - 1))
     }
 
 
@@ -192,7 +192,7 @@ def _rounded(pupil: Pupil, rng: np.random.Generator) -> dict[str, float]:
     task = pupil.lesson.task
     tokens, _ = pupil.lesson.sample(rng, _ROUNDED, pupil.spec.hard)
     counts = {name: count(pupil.model, task, Precision.parse(name), [tokens]) for name in _PRECISIONS}
-    return {f"in {name}": 1 - found.wrong / found.tried for name, found in counts.items()}
+    return {f"in {name}": 1 - tried.wrong / tried.tried for name, tried in counts.items()}
 
 
 @cache

@@ -99,8 +99,8 @@ def _times(tokens: Tokens, values: Tokens) -> Counts:
     """(rows, n) and (m,) sorted -> (rows, m): how often each value occurs in each row."""
     at = np.searchsorted(values, tokens).clip(max=len(values) - 1)
     rows = np.arange(len(tokens))[:, None] * len(values)
-    found = (rows + at)[values[at] == tokens]
-    return np.bincount(found, minlength=len(tokens) * len(values)).reshape(len(tokens), len(values))
+    where = (rows + at)[values[at] == tokens]
+    return np.bincount(where, minlength=len(tokens) * len(values)).reshape(len(tokens), len(values))
 
 
 def _paired(tokens: Tokens) -> Tokens:

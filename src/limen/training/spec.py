@@ -95,8 +95,10 @@ def extends(before: Architecture, after: Architecture) -> None:
 
 def written(spec: Spec) -> bytes:
     """What differs from the defaults, as JSON with its keys in order: the same spec is the same bytes."""
-    said = {name: value for name, value in msgspec.structs.asdict(spec).items() if value != _defaults()[name]}
-    return msgspec.json.encode(said, order="sorted")
+    chosen = {
+        name: value for name, value in msgspec.structs.asdict(spec).items() if value != _defaults()[name]
+    }
+    return msgspec.json.encode(chosen, order="sorted")
 
 
 @cache

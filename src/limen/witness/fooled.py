@@ -37,7 +37,7 @@ class Recheck(NamedTuple):
 
     reason: str | None
     robust: bool | None
-    said: str
+    summary: str
 
 
 def check_wrong_answer(certificate: WrongAnswer, model: object) -> Recheck:
@@ -59,10 +59,10 @@ def check_wrong_answer(certificate: WrongAnswer, model: object) -> Recheck:
     if given == right:
         return Recheck(f"the model is right: {right}", False, "")
     runs = _others(model, task, tokens, certificate.precision, steps)
-    robust, seen = _every(model, runs, lambda found: found[0] != right)
-    said = f"the model answers {spoken(given)}, right is {spoken(right)}; {seen}"
+    robust, seen = _every(model, runs, lambda given: given[0] != right)
+    summary = f"the model answers {spoken(given)}, right is {spoken(right)}; {seen}"
     how = f"{_whose(certificate.precision, model)}{thought(steps)}"
-    return Recheck(None, robust, f"{task} in {how}: {said}")
+    return Recheck(None, robust, f"{task} in {how}: {summary}")
 
 
 def check_same_answer(certificate: SameAnswer, model: object) -> Recheck:
@@ -81,16 +81,18 @@ def check_same_answer(certificate: SameAnswer, model: object) -> Recheck:
     given = _run(model, task, tokens, certificate.precision, 0)
     if (unsteady := _unsteady(model, task, tokens, given)) is not None:
         return Recheck(unsteady, False, "")
-    for found in given:
-        if NONE in found:
+    for answers in given:
+        if NONE in answers:
             return Recheck("the model gave no number to one of them: that is no answer", False, "")
-        if found != np.atleast_1d(certificate.given).tolist():
-            return Recheck(f"given is {found}, the certificate says {certificate.given}", False, "")
+        if answers != np.atleast_1d(certificate.given).tolist():
+            return Recheck(f"given is {answers}, the certificate says {certificate.given}", False, "")
     runs = _others(model, task, tokens, certificate.precision, 0)
-    robust, seen = _every(model, runs, lambda found: found[0] == found[1])
-    said = f"{task} in {_whose(certificate.precision, model)}: the model answers {spoken(given[0])} to two "
-    said += f"inputs whose right answers are {spoken(right[0])} and {spoken(right[1])}"
-    return Recheck(None, robust, f"{said}; {seen}")
+    robust, seen = _every(model, runs, lambda given: given[0] == given[1])
+    summary = (
+        f"{task} in {_whose(certificate.precision, model)}: the model answers {spoken(given[0])} to two "
+    )
+    summary += f"inputs whose right answers are {spoken(right[0])} and {spoken(right[1])}"
+    return Recheck(None, robust, f"{summary}; {seen}")
 
 
 def _bound(task: str, weights: str | None, precision: str, model: object) -> Task:
@@ -127,8 +129,8 @@ def _unsteady(model: object, task: Task, tokens: Tokens, given: Given) -> str | 
     for _ in range(_AGAIN):
         again = _run(model, task, tokens, "", 0)
         if again != given:
-            said = " and ".join(map(spoken, given)), " and ".join(map(spoken, again))
-            return f"its answers cannot be repeated: run alone it gave {said[0]}, and then {said[1]}"
+            both = " and ".join(map(spoken, given)), " and ".join(map(spoken, again))
+            return f"its answers cannot be repeated: run alone it gave {both[0]}, and then {both[1]}"
     return None
 
 
@@ -159,9 +161,9 @@ def _doubled(model: torch.nn.Module, task: Task, tokens: Tokens) -> Given | str:
 
 def _every(model: object, runs: Iterator[tuple[str, Given | str]], holds: Holds) -> tuple[bool | None, str]:
     """Whether the claim holds in all of them, and in words."""
-    found = list(runs)
-    missing = [f"{name}: {given}" for name, given in found if isinstance(given, str)]
-    failed = [name for name, given in found if not isinstance(given, str) and not holds(given)]
+    results = list(runs)
+    missing = [f"{name}: {given}" for name, given in results if isinstance(given, str)]
+    failed = [name for name, given in results if not isinstance(given, str) and not holds(given)]
     if failed:
         own = isinstance(model, Model) or failed[0] != "in a batch"
         why = "it depends on rounding" if own else "its answer depends on what else is in the batch"
@@ -176,12 +178,12 @@ def _answers(model: object, task: Task, tokens: Tokens, how: str, steps: int) ->
     rows = torch.as_tensor(np.ascontiguousarray(tokens))
     with torch.no_grad():
         if isinstance(model, Model):
-            found = _limen(model, task, rows, runnable(how), steps)
+            logits = _limen(model, task, rows, runnable(how), steps)
         else:
-            found = due(model, task, rows)
-    if found.shape[-1] < task.answers:
-        raise BadInput(f"the model gives {found.shape[-1]} logits; {task} has {task.answers} answers")
-    given: Given = chosen(found[..., : task.answers]).tolist()
+            logits = due(model, task, rows)
+    if logits.shape[-1] < task.answers:
+        raise BadInput(f"the model gives {logits.shape[-1]} logits; {task} has {task.answers} answers")
+    given: Given = chosen(logits[..., : task.answers]).tolist()
     return given
 
 

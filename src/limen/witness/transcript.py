@@ -39,9 +39,9 @@ def check_transcript(certificate: Transcript, model: Model) -> str | None:
         )
     for i, (now, then) in enumerate(zip(again.messages, certificate.messages, strict=True)):
         for name in now.__struct_fields__:
-            found, said = getattr(now, name), getattr(then, name)
-            if found != said:
-                return f"message {i}: {name} is {found}, the certificate says {said}"
+            value, claimed = getattr(now, name), getattr(then, name)
+            if value != claimed:
+                return f"message {i}: {name} is {value}, the certificate says {claimed}"
     return None
 
 

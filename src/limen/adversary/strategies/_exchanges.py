@@ -52,9 +52,9 @@ class Tabled(Exchanges):
     heads: tuple[tuple[Head, ...], ...]  # of each mixer
 
     def ask(self, text: Tokens, i: int, others: Tokens, ends: Tokens) -> Questioned:
-        texts, asked = self._each(text, i, others, ends)
-        found = self.logits(text, i, ends[:, 0])[:, others].swapaxes(0, 1)  # (others, questions, answers)
-        return self.target.judged(texts, asked, found[:, :, None])
+        texts, questions = self._each(text, i, others, ends)
+        logits = self.logits(text, i, ends[:, 0])[:, others].swapaxes(0, 1)  # (others, questions, answers)
+        return self.target.judged(texts, questions, logits[:, :, None])
 
     def logits(self, text: Tokens, i: int, X: Tokens) -> NDArray[np.float64]:
         """(questions, vocab, answers): of each asking token, with every token at place i."""

@@ -25,8 +25,8 @@ def relations(vectors: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.array(kernel, dtype=np.int64).reshape(-1, count)
 
 
-def with_sums(found: NDArray[np.int64]) -> NDArray[np.int64]:
+def with_sums(relations: NDArray[np.int64]) -> NDArray[np.int64]:
     """The relations, then the sums and differences of the shortest ones."""
-    short = found[np.argsort(np.abs(found).sum(1), kind="stable")][:_ADDED]
+    short = relations[np.argsort(np.abs(relations).sum(1), kind="stable")][:_ADDED]
     i, j = np.triu_indices(len(short), 1)
-    return np.concatenate([found, short[i] + short[j], short[i] - short[j]])
+    return np.concatenate([relations, short[i] + short[j], short[i] - short[j]])

@@ -45,8 +45,8 @@ def first_told_apart(target: Target, groups: Iterable[list[Tokens]]) -> StateCol
     """Of texts in groups of one state each: two that need different answers."""
     for texts in groups:
         for other in texts[1:]:
-            if (found := told_apart(target, texts[0], other)) is not None:
-                return found
+            if (collision := told_apart(target, texts[0], other)) is not None:
+                return collision
     return None
 
 

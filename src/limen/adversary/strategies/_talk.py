@@ -173,8 +173,10 @@ class Talk:
         pages = []
         for at in range(0, len(members), _PAGE):
             k, v = (part[torch.as_tensor(members[at : at + _PAGE])] for part in content)
-            asked = q[at : at + _PAGE] if q.ndim == k.ndim else q.expand(len(k), *q.shape)
-            pages.append(self.rule.told(asked, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool)))
+            queries = q[at : at + _PAGE] if q.ndim == k.ndim else q.expand(len(k), *q.shape)
+            pages.append(
+                self.rule.told(queries, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool))
+            )
         return [
             np.concatenate([np.asarray(page[c]).reshape(len(page[c]), -1) for page in pages])
             for c in range(3)
@@ -189,10 +191,10 @@ class Talk:
             if isinstance(place.mixer, Softmax):
                 k, v = (c[rows] for c in content)
                 q = split(seen @ place.weights["Q"], place.mixer.h)
-                said = self.rule.told(q, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool))
+                message = self.rule.told(q, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool))
             else:
-                said = (_picked(content[0], rows),)
-            return self._mixed(place, seen, said)[1]
+                message = (_picked(content[0], rows),)
+            return self._mixed(place, seen, message)[1]
 
         with torch.no_grad(), computing_in(self.rule.precision):
             return self.model.layer(i, x, mix)

@@ -14,13 +14,13 @@ _STRIDES = 2  # every place of a table, or every second one: keys and values may
 
 def segments(task: Task) -> list[tuple[range, range]]:
     """The stretches of a text with one alphabet each: their places, their ids."""
-    found, at = [], 0
+    parts, at = [], 0
     for ids, times in task.alphabets():
         places = range(min(at, task.cut), min(at + times, task.cut))
         if len(places):
-            found.append((places, ids))
+            parts.append((places, ids))
         at += times
-    return found
+    return parts
 
 
 def few_valued(target: Target, count: int, rng: Generator | None = None) -> Tokens:

@@ -59,14 +59,14 @@ class Collisions(Strategy):
         for i, view in enumerate(seen):
             groups.setdefault(view, []).append(i)
         pairs = (pair for group in groups.values() for pair in _pairs(group))
-        return Searched(next(filter(None, (_found(task, model, inputs, t, *pair) for pair in pairs)), None))
+        return Searched(next(filter(None, (_pair_of(task, model, inputs, t, *pair) for pair in pairs)), None))
 
 
-def _found(task: Task, model: Model, inputs: Tokens, t: int, i: int, j: int) -> Collision | None:
+def _pair_of(task: Task, model: Model, inputs: Tokens, t: int, i: int, j: int) -> Collision | None:
     """The two, if an end is seen with which their answers differ and the checker finds the outputs alike."""
     parts = _told_apart(task, inputs[i], inputs[j], t)
-    found = None if parts is None else collided(task, model, *parts)
-    return found if found is not None and check_collision(found, model) is None else None
+    certificate = None if parts is None else collided(task, model, *parts)
+    return certificate if certificate is not None and check_collision(certificate, model) is None else None
 
 
 def collided(task: Task, model: Model, left: Tokens, right: Tokens, suffix: Tokens) -> Collision:

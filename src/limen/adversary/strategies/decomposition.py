@@ -146,10 +146,10 @@ def _round(
         tables, every = _tables(task, l, rng, rows)
         upper = np.concatenate([above[k] for k in range(task.L, l, -1)])
         heard = talk.speaker(np.hstack([np.tile(upper, (len(tables), 1)), tables]))
-        kept, said = next(_classes(talk, heard, below, l, np.arange(len(tables)), deadline))
+        kept, fixed = next(_classes(talk, heard, below, l, np.arange(len(tables)), deadline))
         rows_below = len(below)
         chosen = _cover(tables[kept], _entries(task, l, below))
-        steps += said
+        steps += fixed
         below = _joined(chosen, below)
         above[l] = chosen[0]
         reached = len(np.unique(task.hops(_whole(task, above, below, l))[:, l]))
@@ -157,12 +157,12 @@ def _round(
     tables, every = _tables(task, task.L, rng, rows)
     heard, members = talk.speaker(tables), np.arange(len(tables))
     entries = np.unique(_entries(task, task.L, below))
-    said, left = list[Fixing](), len(tables)
-    for kept, said in _classes(talk, heard, below, task.L, members, deadline):
+    fixed, left = list[Fixing](), len(tables)
+    for kept, fixed in _classes(talk, heard, below, task.L, members, deadline):
         left = len(kept)
         if (pair := _told_alike(talk, tables[kept], entries, below)) is not None:
             return (
-                [*steps, *said],
+                [*steps, *fixed],
                 [*levels, LevelEnd(task.L, len(tables), every, left, 2, len(entries), len(below))],
                 pair,
             )
@@ -174,10 +174,10 @@ def _round(
         for kept in talk.alike(heard, alone):
             if (pair := _told_alike(talk, tables[kept], entry, alone)) is not None:
                 last = LevelEnd(task.L, len(tables), every, len(kept), 2, 1, 1)
-                return [*steps, *said], [*levels, last], pair
+                return [*steps, *fixed], [*levels, last], pair
         if time.perf_counter() > deadline:
             break
-    return [*steps, *said], levels, None
+    return [*steps, *fixed], levels, None
 
 
 def _tables(task: Composition, l: int, rng: np.random.Generator, rows: int) -> tuple[Tokens, bool]:
@@ -213,10 +213,10 @@ def _entries(task: Composition, l: int, below: Tokens) -> NDArray[np.int64]:
 
 def _cover(tables: Tokens, entries: NDArray[np.int64]) -> Tokens:
     """Some tables of a class that together reach many values at these entries: the greedy choice."""
-    asked = np.unique(entries)
-    chosen, reached = [0], set(tables[0][asked].tolist())
-    for row in range(1, min(len(tables), 4 * len(asked))):
-        new = set(tables[row][asked].tolist())
+    queried = np.unique(entries)
+    chosen, reached = [0], set(tables[0][queried].tolist())
+    for row in range(1, min(len(tables), 4 * len(queried))):
+        new = set(tables[row][queried].tolist())
         if new - reached and len(chosen) < 2:
             chosen.append(row)
             reached |= new
@@ -242,19 +242,19 @@ def _classes(
     x = talk.embed(below, heard.tokens)
 
     def refined(
-        i: int, x: torch.Tensor, members: NDArray[np.int64], said: list[Fixing]
+        i: int, x: torch.Tensor, members: NDArray[np.int64], fixed: list[Fixing]
     ) -> Iterator[tuple[NDArray[np.int64], list[Fixing]]]:
         if i == talk.depth(level) or len(members) < 2:
-            yield members, said
+            yield members, fixed
             return
-        if time.perf_counter() > deadline and said:
+        if time.perf_counter() > deadline and fixed:
             return
         keys, bits, what = talk.told(heard, i, x, members, only_w=level == 1 and talk.L > 1)
         for inverse in _largest(keys):
             kept = members[inverse]
             least = -(-len(members) >> bits)  # ⌈members / 2^bits⌉
             step = Fixing(level, i, what, len(members), len(kept), len(np.unique(keys)), bits, least)
-            yield from refined(i + 1, talk.after(heard, i, x, np.full(len(x), kept[0])), kept, [*said, step])
+            yield from refined(i + 1, talk.after(heard, i, x, np.full(len(x), kept[0])), kept, [*fixed, step])
 
     yield from refined(0, x, members, [])
 

@@ -49,8 +49,8 @@ class Duplicates(Strategy):
                 ids = _some(target, alphabet[i], int(token))
                 for a, b in _equal(target, state, ids):
                     left, right = (np.where(np.arange(task.cut) == i, t, text) for t in (a, b))
-                    if (found := told_apart(target, left, right)) is not None:
-                        return Searched(found)
+                    if (collision := told_apart(target, left, right)) is not None:
+                        return Searched(collision)
                 state, _ = model.step(state, torch.tensor([int(token)]))
         target.forwards += min(task.vocab, _TOKENS)
         return Searched(None)

@@ -149,7 +149,7 @@ def _least(model: Model, known: Cases) -> float:
     everywhere = [TokenRow(i, t, allowed) for i in range(len(x)) for t in range(x.shape[1])]
     for i in range(last):
         box = _layer(wide, i, box, everywhere).shaped(x.shape)
-    rows = [TokenRow(len(allowed) - 1, case.asked, case.allowed) for case in known.cases]
+    rows = [TokenRow(len(allowed) - 1, case.question, case.allowed) for case in known.cases]
     z = _read(wide, _layer(wide, last, box, rows))  # (cases, D)
     U, u = (wide.parts["readout"][name].numpy() for name in "Uu")
     answers = np.array([case.answer for case in known.cases])

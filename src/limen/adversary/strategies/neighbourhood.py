@@ -50,8 +50,8 @@ class Neighbourhood(Strategy):
             for one, end in zip(edited, ends, strict=True):
                 groups[end].append(one)
             alike = (texts for texts in groups.values() if len(texts) > 1)
-            if (found := first_told_apart(target, alike)) is not None:
-                return Searched(found)
+            if (collision := first_told_apart(target, alike)) is not None:
+                return Searched(collision)
         return Searched(None)
 
 

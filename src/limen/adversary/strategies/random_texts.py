@@ -41,8 +41,8 @@ class RandomTexts(Strategy):
         while tried < self.forwards and not (tried and target.over):
             inputs = target.drawn(min(_BATCH, self.forwards - tried))
             own = target.sampler is not None
-            asked = target.run(inputs) if own else target.ask(inputs[:, : target.task.cut])
-            tried, failed = tried + len(inputs), failed + int(asked.wrong.any(-1).sum())
-            if (found := first_wrong(target, asked)) is not None:
-                return Sampled(found, tried, failed)
+            answers = target.run(inputs) if own else target.ask(inputs[:, : target.task.cut])
+            tried, failed = tried + len(inputs), failed + int(answers.wrong.any(-1).sum())
+            if (failure := first_wrong(target, answers)) is not None:
+                return Sampled(failure, tried, failed)
         return Sampled(None, tried, failed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import lazy_loader
 
-from limen.conversation.converse import Said, converse
+from limen.conversation.converse import Utterance, converse
 from limen.conversation.transcript import arithmetic
 from limen.core.arrays import np
 from limen.core.certificate import Collision
@@ -47,25 +47,25 @@ class ToldAlike(Strategy):
 def _pair(task: Task, model: Model, inputs: Tokens) -> Collision | None:
     t, rule = task.cut, arithmetic(ARITHMETIC)
     talk = converse(model, torch.as_tensor(inputs), [range(t), range(t, task.length)], rule)
-    said = _bytes(talk.said, len(inputs))
+    heard = _bytes(talk.utterances, len(inputs))
     answers = np.asarray(task.answer(inputs)).reshape(len(inputs), -1)
     groups: dict[bytes, list[int]] = {}
     for i, row in enumerate(inputs):
-        groups.setdefault(row[t:].tobytes() + said[i], []).append(i)
+        groups.setdefault(row[t:].tobytes() + heard[i], []).append(i)
     pairs = (pair for group in groups.values() for pair in pairwise(group))
-    found = next(((i, j) for i, j in pairs if (answers[i] != answers[j]).any()), None)
-    if found is None:
+    apart = next(((i, j) for i, j in pairs if (answers[i] != answers[j]).any()), None)
+    if apart is None:
         return None
-    left, right = (tuple(map(int, inputs[k][:t])) for k in found)
-    suffix = tuple(map(int, inputs[found[0]][t:]))
+    left, right = (tuple(map(int, inputs[k][:t])) for k in apart)
+    suffix = tuple(map(int, inputs[apart[0]][t:]))
     return Collision(
         task=str(task), left=left, right=right, suffix=suffix, arithmetic=ARITHMETIC, weights=digest(model)
     )
 
 
-def _bytes(said: list[Said], count: int) -> list[bytes]:
+def _bytes(messages: list[Utterance], count: int) -> list[bytes]:
     """All that was said in each of the conversations, bit by bit."""
-    parts = [np.ascontiguousarray(np.asarray(x)).reshape(count, -1) for s in said for x in s.content]
+    parts = [np.ascontiguousarray(np.asarray(x)).reshape(count, -1) for s in messages for x in s.content]
     return [b"".join(part[i].tobytes() for part in parts) for i in range(count)]
 
 

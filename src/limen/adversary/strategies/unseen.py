@@ -71,9 +71,9 @@ class Unseen(Strategy):
             for v, pair in pairs:
                 ambiguous[v].setdefault(start, pair)
                 if len(ambiguous[v]) > self.opened:
-                    found, tries = _switched(task, model, v, ambiguous[v]), tries + 1
-                    if found is not None or tries == _TRIES:
-                        return Searched(found)
+                    collision, tries = _switched(task, model, v, ambiguous[v]), tries + 1
+                    if collision is not None or tries == _TRIES:
+                        return Searched(collision)
         return Searched(None)
 
 
@@ -91,8 +91,8 @@ def classes(messages: torch.Tensor) -> list[NDArray[np.int64]]:
     bits = messages.contiguous().view(torch.uint8).numpy()
     _, name = np.unique(bits, axis=0, return_inverse=True)
     order = np.argsort(name, kind="stable")
-    found = np.split(order, np.flatnonzero(np.diff(name[order])) + 1)
-    return [members for members in found if len(members) > 1]
+    groups = np.split(order, np.flatnonzero(np.diff(name[order])) + 1)
+    return [members for members in groups if len(members) > 1]
 
 
 def _switched(task: TwoSum, model: Model, v: int, pairs: Mapping[int, Alike]) -> Collision | None:

@@ -25,7 +25,7 @@ _FLAGS = (
 def compiler() -> str | None:
     """$CC, or the system's."""
     return next(
-        (found for name in (os.environ.get("CC"), "cc", "gcc") if (found := shutil.which(name or ""))), None
+        (path for name in (os.environ.get("CC"), "cc", "gcc") if (path := shutil.which(name or ""))), None
     )
 
 

@@ -38,6 +38,6 @@ class Addresses(Questions):
             "sorted": np.sort(rng.integers(S, size=(count, n)), axis=1),
             "needle": np.where(np.arange(n) == p, b, a),
         }
-        asked = {name: p if name == "needle" else rng.integers(n, size=(count, 1)) for name in tables}
-        inputs = {name: np.hstack([s, asked[name]]) for name, s in tables.items()}
+        places = {name: p if name == "needle" else rng.integers(n, size=(count, 1)) for name in tables}
+        inputs = {name: np.hstack([s, places[name]]) for name, s in tables.items()}
         return inputs | super().shifted(rng, count)

@@ -18,7 +18,7 @@ from limen.core.task import Tokens
 from limen.core.weights import Array
 from limen.model.embedding import Embedding
 from limen.tasks.composition import Composition
-from limen.training.lesson import Batch, Questions, Written, asked, halves
+from limen.training.lesson import Batch, Questions, Written, halves, with_questions
 
 _PART = 0.5
 
@@ -55,7 +55,7 @@ class ChainsAsked(Questions):
         """With the hops of every question."""
         batch, task = super().batch(rng, count, hard), cast(Composition, self.task)
         questions = batch.tokens[:, task.cut :].reshape(count, self.queries, 2)
-        return batch._replace(hops=task.hops(asked(batch.tokens[:, : task.cut], questions)))
+        return batch._replace(hops=task.hops(with_questions(batch.tokens[:, : task.cut], questions)))
 
     def thoughts(self, tokens: Tokens) -> Tokens:
         return cast(Composition, self.task).hops(tokens)[:, :-1]

@@ -55,10 +55,10 @@ class ManyPairs(Lesson):
     def pairs(self) -> list[int]:
         """n, n/2, … down to 4, the fewest first."""
         n = cast(Recall, self.task).n
-        found = [n]
-        while found[0] // 2 >= _FEWEST:
-            found = [found[0] // 2, *found]
-        return found
+        counts = [n]
+        while counts[0] // 2 >= _FEWEST:
+            counts = [counts[0] // 2, *counts]
+        return counts
 
     def read_as(self, tokens: Tokens) -> Task:
         return self._of(tokens.shape[-1] // 3).task if self.mixed else self.task

@@ -53,10 +53,10 @@ class ExactWorst(Strategy):
         model = target.limen
         if model is None:
             return ExactSearch(None)
-        found = worst(model, target.task, seconds=seconds, incumbent=target.lowest_at)
-        if found is None:
+        least = worst(model, target.task, seconds=seconds, incumbent=target.lowest_at)
+        if least is None:
             return ExactSearch(None)
         witness = None
-        if found.verdict == "wrong" and found.tokens is not None:
-            witness = wrong_answer(target, found.tokens)
-        return ExactSearch(witness, found.low, found.high, found.verdict, found.certificate)
+        if least.verdict == "wrong" and least.tokens is not None:
+            witness = wrong_answer(target, least.tokens)
+        return ExactSearch(witness, least.low, least.high, least.verdict, least.certificate)

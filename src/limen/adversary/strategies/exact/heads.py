@@ -193,11 +193,11 @@ class FadingRows:
         return y
 
     def weights(self, X: Ints, F: Ints) -> Array:
-        p, found = self.q[X], np.zeros(F.shape)
+        p, weights = self.q[X], np.zeros(F.shape)
         for i in range(F.shape[1] - 1, -1, -1):
-            found[:, i] = (p * self.w[i, F[:, i]]).sum(1)
+            weights[:, i] = (p * self.w[i, F[:, i]]).sum(1)
             p = self.g[i, F[:, i]] * p
-        return found
+        return weights
 
     def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
         p, y = self.q[X], np.zeros((len(F), self.v.shape[-1]))
@@ -255,13 +255,13 @@ class Erasing:
         return y
 
     def weights(self, X: Ints, F: Ints) -> Array:
-        p, found = self.q[X], np.zeros(F.shape)
+        p, weights = self.q[X], np.zeros(F.shape)
         for i in range(F.shape[1] - 1, -1, -1):
             t = F[:, i]
             along = (p * self.w[i, t]).sum(1, keepdims=True)
-            found[:, i] = self.scale[X, i] * along[:, 0]
+            weights[:, i] = self.scale[X, i] * along[:, 0]
             p = self.g[i, t][:, None] * (p - along * self.e[i, t])
-        return found
+        return weights
 
     def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
         p, y = self.q[X], np.zeros((len(F), self.v.shape[-1]))

@@ -38,11 +38,11 @@ def repair(model: Model, task: Task, train: Trains, *, rounds: int, seconds: flo
     """
     pool, done = np.zeros((0, task.length), dtype=np.int64), 0
     while True:
-        found = worst(model, task, seconds=seconds)
-        if found is None:
+        least = worst(model, task, seconds=seconds)
+        if least is None:
             raise BadInput(f"repair needs an exact worst case, and there is none: {uncovered(model, task)}")
-        if found.verdict == "right" or done == rounds:
-            return Repaired(model, found, done, pool)
-        news = found.met if found.tokens is None else np.concatenate([found.met, found.tokens[None]])
+        if least.verdict == "right" or done == rounds:
+            return Repaired(model, least, done, pool)
+        news = least.met if least.tokens is None else np.concatenate([least.met, least.tokens[None]])
         pool = np.unique(np.concatenate([pool, news]), axis=0)[-_KEPT:]
         model, done = train(model, pool), done + 1

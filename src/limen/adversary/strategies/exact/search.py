@@ -99,7 +99,7 @@ class Search:
 
     def tried(self, cases: Ints, F: Ints) -> None:
         """Takes inputs of these cases for the worst so far, if they are."""
-        X, answers = self.asked(cases), np.array([self.cases.cases[c].answer for c in cases])
+        X, answers = self.rows(cases), np.array([self.cases.cases[c].answer for c in cases])
         margins = self.layer.margin(X, F, answers)
         order = np.argsort(margins)
         for k in order:
@@ -114,8 +114,8 @@ class Search:
         keys = keys[keys >= 0]
         return len(np.unique(keys)) == len(keys)
 
-    def asked(self, cases: Ints) -> Ints:
-        return np.array([self.layer.asked[self.cases.cases[c].asked] for c in cases], dtype=np.int64)
+    def rows(self, cases: Ints) -> Ints:
+        return np.array([self.layer.row_of[self.cases.cases[c].question] for c in cases], dtype=np.int64)
 
     def ranges(self, X: Ints, ok: Bools) -> tuple[Array, Array]:
         """Of every h_j: (K, m) twice."""
@@ -141,7 +141,7 @@ class Search:
 
     def _bound(self, nodes: Sequence[Node], steps: int) -> None:
         cases = np.array([node.case for node in nodes])
-        X, ok = self.asked(cases), np.stack([node.ok for node in nodes])
+        X, ok = self.rows(cases), np.stack([node.ok for node in nodes])
         right = np.array([self.cases.cases[c].answer for c in cases])
         wrong = np.array([node.rival for node in nodes])
         sign = np.stack([node.sign for node in nodes]).astype(np.float64)
@@ -159,10 +159,10 @@ class Search:
             flat = np.where((s < 0) & (sign == 0), above, 0.0)
             C = e + (s * slope - β * sign) @ self.G.T
             c0 = e0 + (s * (slope * g0 + flat) - β * sign * g0).sum(1)
-            found = self.layer.least(X, C, ok, more)
-            value = found.low + c0
-            y = self.layer.output(X, found.found[-1])
-            for F in found.found:
+            bounded = self.layer.least(X, C, ok, more)
+            value = bounded.low + c0
+            y = self.layer.output(X, bounded.minimizers[-1])
+            for F in bounded.minimizers:
                 self.tried(cases, F)
                 votes[row, np.arange(F.shape[1]), F] += 1
             h = y @ self.G + g0
@@ -170,7 +170,7 @@ class Search:
             for k, node in enumerate(nodes):
                 node.votes = votes[k]
                 if value[k] > node.bound or step == 0:
-                    node.bound, node.α, node.β, node.λ = float(value[k]), slope[k], β[k], found.λ[k]
+                    node.bound, node.α, node.β, node.λ = float(value[k]), slope[k], β[k], bounded.λ[k]
                     node.error = np.where(sign[k] == 0, np.maximum(lost[k], 0), 0.0)
             if not self.G.shape[1] or all(node.known >= self.high for node in nodes):
                 break
@@ -215,13 +215,13 @@ class Search:
         each = layer.heads[0].v @ layer.O  # (n, V, D)
         return np.stack([layer.ρ(x + each) for x in layer.x])
 
-    def largest_ρ(self, asked: int, ok: Bools) -> float:
+    def largest_ρ(self, row: int, ok: Bools) -> float:
         """Not below ρ(z) on these inputs, by z's coordinates; needed where no mean bounds it."""
         layer, D = self.layer, self.layer.x.shape[1]
         if not layer.norm or self._each_ρ is not None:
             return 0.0
         both = np.concatenate([layer.O.T, -layer.O.T])
-        X, x, many = np.full(2 * D, asked), layer.x[asked], np.broadcast_to(ok, (2 * D, *ok.shape))
+        X, x, many = np.full(2 * D, row), layer.x[row], np.broadcast_to(ok, (2 * D, *ok.shape))
         ends = layer.apart(X, both, many)
         return float(layer.ρ(np.maximum(np.abs(ends[:D] + x), np.abs(x - ends[D:]))))
 
@@ -246,8 +246,8 @@ def search(s: Search, seconds: float, enough: float = np.inf) -> Bracket:
     roots = list[Node]()
     for c, case in enumerate(s.cases.cases):
         ok = s.cases.narrowed(case.allowed)
-        low, high = s.ranges(s.asked(np.array([c])), ok[None])
-        m, ρ = low.shape[1], s.largest_ρ(int(s.asked(np.array([c]))[0]), ok) if ok.any() else 0.0
+        low, high = s.ranges(s.rows(np.array([c])), ok[None])
+        m, ρ = low.shape[1], s.largest_ρ(int(s.rows(np.array([c]))[0]), ok) if ok.any() else 0.0
         α = (high[0] > -low[0]).astype(np.float64)
         for b in range(s.layer.U.shape[1]):
             if b != case.answer and ok.any():
@@ -295,7 +295,7 @@ def _parts(s: Search, node: Node, target: float) -> tuple[Node, ...]:
             ok = node.ok.copy()
             ok[i] = ok[i] & ((np.arange(ok.shape[1]) == t) == is_t)
             parts.append(_part(node, s.cases.narrowed(ok), node.sign))
-        X = s.asked(np.array([node.case]))
+        X = s.rows(np.array([node.case]))
         for part in parts:
             if part.ok.any():
                 low, high = s.ranges(X, part.ok[None])
