@@ -1,4 +1,4 @@
-"""Runs the proof about composition on one model, and goes on where an earlier search stopped."""
+"""Runs the lower bound's proof for composition on one model; continues an earlier search from its folder."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ CERTIFICATE, PROGRESS = "certificate.json", "progress.json"
 
 
 class Told(msgspec.Struct, frozen=True):
-    """An input as people read it, and what is right on it."""
+    """An input as people read it, and its right answer."""
 
     text: str
     answer: str
 
 
 class SameState(msgspec.Struct, frozen=True):
-    """X_i after an epoch: whether it is the same on both inputs."""
+    """Whether a player's information state X_i after an epoch is the same on both inputs."""
 
     epoch: int
     player: str
@@ -41,7 +41,7 @@ class SameState(msgspec.Struct, frozen=True):
 
 
 class DecomposeReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1"):
-    """The sets of the proof, level by level, and the pair that it found."""
+    """The sets of the proof, level by level, and the pair of inputs if one was found."""
 
     task: str
     architecture: str
@@ -62,7 +62,7 @@ class DecomposeReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1")
 
 
 def decompose(request: ProtocolRequest, rows: int, seconds: float, folder: Path | None) -> DecomposeReport:
-    """Writes the model, the certificate and how far it came into the folder, if one is given."""
+    """The report; the model, the certificate and the progress are written to the folder, if one is given."""
     task = Task.parse(request.task)
     if folder is not None:
         ready(folder, CERTIFICATE)
@@ -95,7 +95,7 @@ def _told(task: Task, pair: Collision) -> tuple[Told, Told]:
 
 
 def _alike(task: Task, model: Model, pair: Collision) -> tuple[SameState, ...]:
-    """The information states of everybody below z_L, as the conversation on either input leaves them."""
+    """For each epoch and each player below z_L: whether its information state is the same on both inputs."""
     players, by_side = task.players(), []
     for side in (pair.left, pair.right):
         tokens = np.array([*side, *pair.suffix])

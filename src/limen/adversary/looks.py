@@ -1,4 +1,4 @@
-"""Where a model looks when it goes wrong: in each head, how much of each place's value its last token gets.
+"""The weight that the last token gives to each position, in each head, on an input that fools the model.
 
     softmax       the attention itself
     a memory      q·(all that was done to the state since)·k_i, which may be negative
@@ -27,7 +27,7 @@ else:
 
 
 def looks(target: Target, tokens: Tokens) -> tuple[Look, ...]:
-    """Of a limen model, layer after layer, in float64; a mixer whose weights are not known here has none."""
+    """The weights of every head of a Limen model in float64; mixers without such weights are left out."""
     model = target.limen
     if model is None:
         return ()

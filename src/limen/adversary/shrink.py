@@ -1,6 +1,6 @@
-"""A found input made as simple as it can be: fewer values, then more places with the commonest one.
+"""Simplifies an input that fools a model: fewer values, then more positions with the commonest one.
 
-And its neighbour: the same input with one token changed, so that the answer given becomes the right one.
+`neighbour` changes one token of it so that the answer given becomes the right one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _MOST = 2**16  # edits that are looked through for a neighbour
 
 
 def shrunk(target: Target, failure: WrongAnswer) -> WrongAnswer:
-    """The simplest that still fails, by steps each of which still fails; the question stays.
+    """The simplest failing input reached by steps that all fail; the question stays.
 
-    What can be drawn at random stays so: a simpler input that is never drawn would say less.
+    An input that the sampler can draw stays one: a simpler input that is never drawn would say less.
     """
     best, cut, drawn = failure, target.task.cut, target.draws(np.array(failure.tokens))
     for _ in range(_ROUNDS):
@@ -42,7 +42,7 @@ def shrunk(target: Target, failure: WrongAnswer) -> WrongAnswer:
 
 
 def _simpler(task: Task, tokens: Tokens) -> Tokens:
-    """(texts, cut): one value written over by another, or one place by the commonest; the simplest first."""
+    """(texts, cut): texts with a value replaced by another, or a token by the commonest; simplest first."""
     text = tokens[: task.cut]
     values, counts = np.unique(text, return_counts=True)
     common = values[counts.argmax()]
@@ -66,7 +66,7 @@ def _allowed(task: Task, tokens: Tokens) -> bool:
 
 
 def _entropy(text: NDArray[np.int64]) -> float:
-    """Of its empirical distribution, in bits."""
+    """The entropy of a text's empirical distribution, in bits."""
     p = np.unique(text, return_counts=True)[1] / len(text)
     return float(-(p * np.log2(p)).sum())
 
@@ -89,7 +89,7 @@ def neighbour(target: Target, failure: WrongAnswer) -> SameAnswer | None:
 
 
 def _edits(task: Task, tokens: Tokens) -> Tokens:
-    """The inputs one token of the text away in which another answer is right."""
+    """Inputs that differ in one token of the text and have another right answer."""
     if task.cut * task.vocab > _MOST:
         return np.zeros((0, task.length), dtype=np.int64)
     kept = keeping(task, tokens[None])[0]
@@ -100,7 +100,7 @@ def _edits(task: Task, tokens: Tokens) -> Tokens:
 
 
 def pulls(target: Target, failure: WrongAnswer) -> tuple[float, ...]:
-    """By how much each place pulls towards the wrong answer: what other tokens there would change.
+    """For each position, by how much its token lowers the margin compared with other tokens there.
 
     A mean over the tokens that leave the right answer as it is, at most eight of them; 0 where there is none.
     """

@@ -33,7 +33,7 @@ class BlockReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LayerAudit(msgspec.Struct, frozen=True, kw_only=True):
-    """A layer; `stages` are in sequence, and the blocks of one side by side."""
+    """A layer; its `stages` are in sequence, the blocks of one stage side by side."""
 
     index: int
     mixer: str | None
@@ -55,14 +55,14 @@ class LayerAudit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HeldPoint(msgspec.Struct, frozen=True):
-    """Bits of the fixed-size state for each of so many tokens, at most."""
+    """The most bits of the fixed-size state for each of n tokens."""
 
     tokens: int
     bits: float
 
 
 class CachePoint(msgspec.Struct, frozen=True):
-    """The cache after so many tokens, and how many bits of its fixed-size part there are for each."""
+    """The cache after n tokens, and the bits of its fixed-size part per token."""
 
     tokens: int
     cache_bytes: int
@@ -70,7 +70,7 @@ class CachePoint(msgspec.Struct, frozen=True):
 
 
 class LimitReport(msgspec.Struct, frozen=True, kw_only=True):
-    """From a size on a task is ruled out by a theorem; or in which sense else."""
+    """The size from which on a theorem rules a task out, or an asymptotic statement."""
 
     task: str
     theorem: str
@@ -146,7 +146,7 @@ class AuditsReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
 
 
 def report(audit: Audit) -> AuditReport:
-    """With its depth, in the model's own layer numbers."""
+    """The report of an audit, with the stack's depth in the model's own layer numbers."""
     request, stack = audit.request, audit.stack
     numbers = [layer.index for layer in stack.layers for _ in layer.stages]
     reached = depth(stack.architecture, 0, numbers, far=False)
@@ -203,7 +203,7 @@ def report(audit: Audit) -> AuditReport:
 
 
 def _name(source: str) -> str:
-    """The folder of a config.json, or the file's own name."""
+    """The model's name: the folder of a config.json, or the file's own name."""
     path = Path(source)
     if path.name == "config.json" and path.parent.name:
         path = path.parent
@@ -211,7 +211,7 @@ def _name(source: str) -> str:
 
 
 def letter(layer: ModelLayer) -> str:
-    """A layer in one letter."""
+    """The letter of a layer."""
     kinds = {_kind(block) for block in layer.blocks}
     if not kinds:
         return "·"
@@ -276,7 +276,7 @@ def _limit(limit: Limit) -> LimitReport:
 
 
 def _hops(certified: Certified) -> LimitReport:
-    """A certificate at a size that can be written, or else an asymptotic statement and no size."""
+    """The limit on hops: a certificate at a size that can be written, else an asymptotic statement."""
     if certified.reason:
         meaning = f"no bound is known: {certified.reason}"
     elif certified.n is not None:

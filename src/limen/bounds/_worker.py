@@ -27,11 +27,11 @@ _PR_SET_PDEATHSIG = 1  # of Linux
 
 
 class Wrong(Exception):
-    """What the user is told."""
+    """An error whose message the user sees."""
 
 
 def load(path: str, name: str) -> Callable[[tuple[int, ...]], Any]:
-    """The function, with the file's folder searched for modules as if the file were run."""
+    """The function of a file, with the file's folder searched for modules as if the file were run."""
     sys.path.insert(0, str(Path(path).parent))
     spec = importlib.util.spec_from_file_location("stranger", path)
     if spec is None or spec.loader is None:
@@ -92,21 +92,21 @@ def whole(answer: Any, tokens: tuple[int, ...]) -> int:
 
 
 def smaller(n: int, cut: int) -> list[tuple[int, int]]:
-    """Lengths and their cuts: with the same share of tokens before the cut, or else as many after it."""
+    """Smaller lengths with their cuts: the same share of tokens before the cut, or else as many after it."""
     same_share = [(k, cut * k // n) for k in range(2, n) if cut * k % n == 0]
     same_rest = [(k, cut - (n - k)) for k in range(2, n) if cut - (n - k) > 0]
     return same_share if len(same_share) >= 2 else same_rest
 
 
 def write(path: Path, content: bytes) -> None:
-    """The whole file or none, also if the process is ended meanwhile."""
+    """Writes the whole file or none, also if the process is killed meanwhile."""
     part = path.with_suffix(".part")
     part.write_bytes(content)
     part.rename(path)
 
 
 def die_with(parent: int) -> None:
-    """Whatever the function does, Linux ends this process with the one that asked; it may be gone already."""
+    """Asks Linux to end this process with its parent; exits if the parent is gone already."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -114,7 +114,7 @@ def die_with(parent: int) -> None:
 
 
 def run(folder: Path) -> None:
-    """The answers for the length asked for; then for smaller ones, as many as it takes and as time allows."""
+    """Writes the answers for the requested length, then for smaller ones as time allows."""
     request, start = json.loads((folder / "request.json").read_text(encoding="utf-8")), time.monotonic()
     die_with(request["parent"])
     function = load(request["path"], request["name"])

@@ -1,11 +1,11 @@
-r"""A model run as a conversation: every party holds its own tokens and what it was told, and nothing else.
+r"""A model run as a conversation: every party knows its own tokens and the messages it received, no more.
 
 The parties stand in the order of the text; only earlier ones tell later ones anything, as in a decoder.
 
     a recurrence       each party hands its state to the next one: one message a boundary and layer
-    softmax            a party's queries are told to all before it (free: the bound holds even so); each
+    softmax            a party sends its queries to all before it (free: the bound holds even so); each
                        answers every query with its sums over its own tokens
-    block_sparse       each party tells the later ones the message of each of its blocks; a token then
+    block_sparse       each party sends the later ones the message of each of its blocks; a token then
                        asks for the k blocks that it selects, and gets their keys and values
 
 Layers are played one after the other, mixers side by side in parallel.  One party alone is the network run as
@@ -52,13 +52,13 @@ class Utterance:
 
     @property
     def numbers(self) -> int:
-        """How many numbers it has, in all conversations of the batch together."""
+        """The count of its numbers, over all conversations of the batch."""
         return sum(x.size if not isinstance(x, torch.Tensor) else x.numel() for x in self.content)
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """What was said, and the vectors of all tokens after the last layer."""
+    """All messages, and the vectors of all tokens after the last layer."""
 
     utterances: list[Utterance]
     outputs: torch.Tensor  # (*batch, n, width)
@@ -67,7 +67,7 @@ class Conversation:
 def converse(
     model: Model, tokens: torch.Tensor, players: Sequence[range], arithmetic: Arithmetic
 ) -> Conversation:
-    """The model on tokens (*batch, n), each player holding one stretch of them.
+    """The conversation of the model on tokens (*batch, n), each player holding one stretch of them.
 
     Only mixers carry anything from one token to another, so only they are played; norms and per-position
     functions are each player's own business.
@@ -91,7 +91,7 @@ Rule = Callable[[Any, Weights, Arithmetic, Sequence[range], "list[torch.Tensor]"
 
 
 def _exchange(mixer: Mixer) -> Rule:
-    """How a mixer is played."""
+    """The rule by which a mixer's messages are exchanged."""
     if isinstance(mixer, Softmax) and not mixer.bidirectional:
         return _queried
     if isinstance(mixer, BlockSparse):
@@ -124,7 +124,7 @@ def _handed_over(
 
 
 def _tensors(state: Any) -> Iterator[torch.Tensor]:
-    """What a state carries; integers in it are the position, which everybody knows."""
+    """The tensors of a state; integers in it are the position, which everybody knows."""
     if isinstance(state, torch.Tensor):
         yield state
     elif isinstance(state, tuple | list):

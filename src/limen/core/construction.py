@@ -25,7 +25,7 @@ _FIRST = ("_by_softmax", "_by_stack", "_by_code")  # where a task has one of the
 
 @dataclass(frozen=True)
 class Construction(ABC):
-    """Everything follows from the task's sizes: the frame (torch-free), the weights, the margin.
+    """Weights for a task; frame (torch-free), weights and margin all follow from the task's sizes.
 
     A concrete one narrows the field `task` to its own task, with a small default.
     """
@@ -58,7 +58,7 @@ class Construction(ABC):
         """
 
     def hints(self) -> dict[str, Any] | None:
-        """Where each class of tokens looks, for the kernel; None where it has no rule (argued)."""
+        """Hints for the kernel: where each class of tokens looks; None where it has no rule (argued)."""
         return None
 
     @classmethod
@@ -84,7 +84,7 @@ class Construction(ABC):
 def constructions_for(task: Task) -> list[str]:
     """The ids of the constructions of a task, the one to take if none is named first.
 
-    Of a task of your own: those that stand in its file.
+    For a task of your own: the constructions in its file.
     """
     if ":" in identifier(task):
         near = [cls for cls in beside(type(task)) if issubclass(cls, Construction)]
@@ -94,7 +94,7 @@ def constructions_for(task: Task) -> list[str]:
 
 
 def _of(construction: type[Construction], task: Task) -> bool:
-    """Whether it is about such tasks: its field `task` says so."""
+    """Whether a construction is for such tasks, by the type of its field `task`."""
     return isinstance(task, get_type_hints(construction)["task"])
 
 

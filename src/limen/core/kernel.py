@@ -57,7 +57,7 @@ def accept(certificate: Proof, files: Files | None = None) -> Accepted | str:
 
 
 def check(content: bytes, files: Files | None) -> limen_check.Checked:
-    """What the kernel says of a stranger's certificate; whatever it raises is one line."""
+    """The kernel's verdict on an untrusted certificate; any error becomes one line."""
     try:
         return limen_check.check(content, files)
     except limen_check.Malformed as error:
@@ -65,7 +65,7 @@ def check(content: bytes, files: Files | None) -> limen_check.Checked:
 
 
 def averaging_error(keys: Rows, queries: Rows, q: int) -> Fraction | None:
-    """What the kernel derives of a unit that averages over sets (R29); None where it derives nothing."""
+    """The error bound that the kernel derives for averages over sets (R29); None if it derives none."""
     from limen_check.can.averages import averaging_error  # loaded by those who ask about averages alone
 
     try:

@@ -1,4 +1,4 @@
-"""Proofs that Coq checks: what of a theorem is in `proofs/`, and the claim with which a verdict's begins."""
+"""Proofs that Coq checks: the part of a theorem in `proofs/`, and the claim that heads a verdict's proof."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _size(text: str, units: dict[str, int], expected: str) -> int:
 
 
 def many(count: int) -> str:
-    """1,234; from 2^64 on the power of two that is near.
+    """A number with commas; from 2^64 on as a power of two.
 
     >>> many(1234), many(10**60)
     ('1,234', 'about 2^199.316')
@@ -111,7 +111,7 @@ def many(count: int) -> str:
 
 
 def percent(share: float) -> str:
-    """Rounded up, so that it stays a bound.
+    """A share in percent, rounded up, so that it stays a bound.
 
     >>> percent(0.5), percent(0.99999999)
     ('50 %', '100 %')
@@ -123,7 +123,7 @@ def percent(share: float) -> str:
 
 
 def in_bytes(count: int) -> str:
-    """4.504 GiB."""
+    """A number of bytes in its unit, as in 4.504 GiB."""
     size, unit = float(count), "B"
     for larger in ("KiB", "MiB", "GiB", "TiB", "PiB"):
         if size < 1024:
@@ -133,10 +133,10 @@ def in_bytes(count: int) -> str:
 
 
 def plural(count: int, what: str) -> str:
-    """1 layer, 2 layers."""
+    """A number and its noun: 1 layer, 2 layers."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def thought(steps: int) -> str:
-    """What a sentence about an architecture adds for its chain of thought."""
+    """The words for a chain of thought in a sentence about an architecture; empty for no steps."""
     return f" with {plural(steps, 'step')} of chain of thought" if steps else ""

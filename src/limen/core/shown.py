@@ -1,6 +1,6 @@
-"""How values are drawn.  Who can draw a kind of value says so here, by the name of its class.
+"""Registry of HTML and LaTeX renderers by report class.
 
-So values know nothing of pages and papers, and whoever draws them loads nothing that computes.
+So reports know nothing of pages and papers, and renderers load nothing that computes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _LATEX: dict[str, Drawing] = {}
 
 
 def draws(name: str, in_html: Drawing, in_latex: Drawing | None = None) -> None:
-    """From now on values of the class with this name are drawn so."""
+    """Registers the renderers for values of the class with this name."""
     _HTML[name] = in_html
     if in_latex is not None:
         _LATEX[name] = in_latex
 
 
 def html(value: object) -> str | None:
-    """HTML by whoever draws the value's kind or one above it; None where nobody does."""
+    """The value as HTML, by the renderer of its class or of a base class; None if there is none."""
     draw = _drawing(_HTML, value)
     return None if draw is None else draw(value)
 

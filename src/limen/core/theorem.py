@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NoStatement:
-    """A hypothesis fails: the theorem says nothing here, or it is about other architectures altogether."""
+    """Why a theorem says nothing here: a hypothesis fails, or it is about other architectures altogether."""
 
     reason: str
     elsewhere: bool = False
@@ -45,7 +45,7 @@ class Ceiling:
 
     @classmethod
     def of(cls, average: Bound | NoStatement, reason: str) -> Ceiling | None:
-        """Where the average case says anything."""
+        """The ceiling of an average case whose bound is below 1; else None."""
         return cls(average, reason) if isinstance(average, Bound) and average.excludes else None
 
     @property
@@ -61,7 +61,7 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Theorem(ABC):
-    """Statement and proof stand in `proof.md` of its folder, the inequality at given sizes beside it.
+    """A theorem; statement and proof are in `proof.md` of its folder, the inequality beside it.
 
     `formal` names what of it Coq has checked.
     """

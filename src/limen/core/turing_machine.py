@@ -34,7 +34,7 @@ Step = tuple[str, int, Move]  # the next state, the symbol written, the move
 
 
 class Halted(NamedTuple):
-    """How a run ended: the symbol under the head, the steps it took, how many cells from first to last."""
+    """The end of a run: the symbol under the head, the steps, and the cells from first to last used."""
 
     symbol: int
     time: int
@@ -49,7 +49,7 @@ class TuringMachine:
     table: Mapping[tuple[str, int], Step]
 
     def step(self, state: str, symbol: int) -> Step:
-        """What is not in the table halts: the symbol stays, and so does the head."""
+        """The table's entry; a missing one halts, with symbol and head as they are."""
         return self.table.get((state, symbol), (self.states[-1], symbol, Move.STAY))
 
     def run(self, word: tuple[int, ...], most: int) -> Halted | None:
@@ -66,7 +66,7 @@ class TuringMachine:
 
     @classmethod
     def parse(cls, text: str, where: str) -> TuringMachine:
-        """A table, one line for each state and symbol."""
+        """The Turing machine of a text with one line for each state and symbol."""
         table: dict[tuple[str, int], Step] = {}
         for number, line in enumerate(text.splitlines(), 1):
             if words := line.partition("#")[0].split():

@@ -38,13 +38,13 @@ Way = Accepted | Argued | LeftOut | str  # evidence, or a proof on paper, or why
 
 @cache
 def theorems() -> tuple[tuple[str, Theorem], ...]:
-    """All of the catalogue, by id."""
+    """All theorems of the catalogue, with their ids."""
     return tuple((name, lookup("theorems", name, Theorem)()) for name in ids("theorems"))
 
 
 @dataclass(frozen=True)
 class Known:
-    """Everything known about one case: what each theorem says, and why each way to do it is (not) one."""
+    """For one case: each theorem's bound or why it is silent; each construction's evidence or why not."""
 
     bounds: dict[str, Bound | NoStatement | LeftOut]
     ways: dict[str, Way]
@@ -52,13 +52,13 @@ class Known:
 
     @property
     def inequalities(self) -> list[Bound]:
-        """The widest gap first; those in bits before averages."""
+        """The inequalities, the widest gap first; those in bits before averages."""
         applying = [b for b in self.bounds.values() if isinstance(b, Bound)]
         return sorted(applying, key=lambda b: (b.ceiling is not None, _ratio(b)))
 
     @property
     def cannot(self) -> Accepted | None:
-        """The first that the kernel accepts; an accuracy below 1 is a wrong answer, too."""
+        """The first excluding bound that the kernel accepts; an accuracy below 1 excludes, too."""
         excluding = [b for b in self.inequalities if b.excludes]
         if self.ceiling is not None:
             excluding.append(self.ceiling.bound)
@@ -75,12 +75,12 @@ class Known:
 
     @property
     def incomplete(self) -> tuple[str, ...]:
-        """Theorems and ways that were not asked, since a package is not here."""
+        """The theorems and constructions left out for lack of a package."""
         parts = (*self.bounds.items(), *self.ways.items())
         return tuple(f"{name}: {part}" for name, part in parts if isinstance(part, LeftOut))
 
     def remarks(self, task: Task) -> tuple[str, ...]:
-        """The theorems about this task that do not exclude it, and the ways that are none."""
+        """Remarks on theorems about this task that do not exclude it, and constructions that do not fit."""
         about = [name for name, theorem in theorems() if theorem.needs(task)]
         spoken = [(name, b) for name in about if not isinstance(b := self.bounds[name], LeftOut)]
         silent = [f"{name}: {_unchecked(b)}" for name, b in spoken if isinstance(b, Bound) or not b.elsewhere]
@@ -88,7 +88,7 @@ class Known:
 
 
 def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | None = None) -> Verdict:
-    """The verdict, the size from which on it is CANNOT, and the highest accuracy on inputs that are drawn."""
+    """The verdict, with the size from which on it is CANNOT and the highest accuracy on drawn inputs."""
     counted(steps)
     size = over or task.grows
     if size not in task.sizes:
@@ -139,13 +139,13 @@ def built(task: Task, architecture: Architecture, steps: int = 0) -> Accepted | 
 
 
 def excluding(theorem: Theorem, task: Task, architecture: Architecture) -> Bound | None:
-    """What a theorem claims to rule out, for searches; what counts is what `ruled_out` then finds."""
+    """A theorem's excluding bound, not yet checked by the kernel; for searches, before `ruled_out`."""
     bound = said_by(theorem, task, architecture)
     return bound if isinstance(bound, Bound) and bound.excludes else None
 
 
 def incomplete(task: Task, architecture: Architecture) -> bool:
-    """Whether something that might decide it cannot be asked here."""
+    """Whether something that might decide this case could not be evaluated here."""
     return bool(absent() and Known(_bounds(task, architecture, 0), _ways(task, architecture, 0)).incomplete)
 
 
@@ -175,7 +175,7 @@ def _reached(task: Task, architecture: Architecture, steps: int) -> bool:
 
 
 def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:
-    """Constructions up to the first that does it; else the relu_rnn that counting gives, if bits are said."""
+    """Each construction's evidence or why not, up to the first that fits; else the relu_rnn by counting."""
     ways: dict[str, Way] = {}
     known = []
     for name in constructions_for(task):
@@ -199,7 +199,7 @@ def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:
 
 
 def _elsewhere(task: Task, architecture: Architecture, known: list[Construction]) -> Iterator[Construction]:
-    """Constructions with the sizes of other layers than the first that might do.
+    """Constructions that take their sizes from other layers than the first that fits.
 
     They are those within the stack without one kind of its layers, whose weights are then 0.
     """
@@ -229,7 +229,7 @@ def tried(construction: Construction, architecture: Architecture, steps: int) ->
 
 
 def _ceiling(task: Task, architecture: Architecture, steps: int) -> Ceiling | None:
-    """The lowest that the kernel accepts."""
+    """The lowest ceiling that the kernel accepts."""
     ceilings = (_average(theorem, task, architecture, steps) for _, theorem in theorems())
     lowest = sorted(filter(None, ceilings), key=lambda c: c.accuracy)
     return next((c for c in lowest if isinstance(accept(c.bound), Accepted)), None)
@@ -244,12 +244,12 @@ def _average(theorem: Theorem, task: Task, architecture: Architecture, steps: in
 
 
 def _ratio(b: Bound) -> float:
-    """log₂ of has over needs; the numbers may be too large for a float."""
+    """log₂(has / needs), for numbers that may be too large for a float."""
     return math.log2((b.has_bits or 0) + 1) - math.log2((b.needs_bits or 0) + 1)
 
 
 def said_of(b: Bound | NoStatement) -> str:
-    """Both sides of an inequality, or why there is none."""
+    """Both sides of an inequality in words, or why there is none."""
     if isinstance(b, NoStatement):
         return f"does not apply: {b.reason}"
     if b.accuracy is not None:
@@ -263,7 +263,7 @@ def said_of(b: Bound | NoStatement) -> str:
 
 
 def _unchecked(b: Bound | NoStatement) -> str:
-    """The same beside an OPEN: an inequality that rules out is then one that the kernel does not accept."""
+    """`said_of` beside an OPEN verdict: an excluding inequality is one that the kernel did not accept."""
     excludes = isinstance(b, Bound) and b.excludes
     return f"{said_of(b)} (argued; the kernel has no rule for it)" if excludes else said_of(b)
 
@@ -286,7 +286,7 @@ def _reason(evidence: Accepted | None, by: str | None, known: Known) -> str:
 
 
 def keep(evidence: Accepted, path: Path) -> None:
-    """The certificate, and beside it the weights that it is about; another model's are not overwritten."""
+    """Writes the certificate and its weights beside it; another model's weights are not overwritten."""
     for name, content in zip((HEADER, WEIGHTS), evidence.files or (), strict=False):
         other = path.parent / name
         if other.exists() and content_of(other) != content:

@@ -1,4 +1,4 @@
-"""What may be said of a task and a candidate: `decide` without the search for the size at which it flips."""
+"""Verdicts for a task and a candidate: `decide` without the search for the size at which it flips."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from limen.theorems.composition_depth.inequality import Levels, levels_of
 
 
 class Standing(IntEnum):
-    """How well a task stands in a stack; more is better."""
+    """The verdict of a task in a stack as a number; more is better."""
 
     RULED_OUT = 0
     SHALLOW = 1  # open, but of fewer hops than the task has: not in long texts, certified for none as short
@@ -60,7 +60,7 @@ def shallow(task: Task, architecture: Architecture) -> bool:
 
 @cache
 def _constructions(task: Task, architecture: Architecture) -> tuple[Construction, ...]:
-    """Those whose layers a stack has."""
+    """The constructions whose layers a stack has."""
     fitting = []
     for name in constructions_for(task):
         try:

@@ -1,4 +1,4 @@
-"""What is wished for: tasks at sizes that fit a context, and the size of the stack."""
+"""The wish of a design: tasks at sizes that fit a context, and the size of the stack."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Wish:
         budget: int | None,
         kv_heads: int = KV_HEADS,
     ) -> Wish:
-        """A task's id alone stands for its largest instance that fits the context."""
+        """The wish of some texts; a task's id alone stands for its largest instance that fits the context."""
         if context < 1:
             raise BadInput(f"the context must be at least 1 token, got {context}")
         wanted = [sized(text, context) if "(" not in text else Task.parse(text) for text in tasks]
@@ -63,7 +63,7 @@ class Wish:
 
 
 def sized(name: str, context: int) -> Task:
-    """The longest of a family; of a task that has none, one size grows and the others are defaults."""
+    """The longest task of this name within the context; without a family one size grows alone."""
     if name in FAMILIES:
         return _longest(name, FAMILIES[name], context)
     task = Task.parse(name)
@@ -79,7 +79,7 @@ def sized(name: str, context: int) -> Task:
 
 
 def _longest(name: str, family: Callable[[int], Task], context: int) -> Task:
-    """Lengths grow with n, by at least a token each."""
+    """The longest task of a family within the context; lengths grow with n by at least a token each."""
     low, high = LEAST, context + 2  # is_tree(n) has n-1 tokens
     if family(low).length > context:
         raise BadInput(f"no instance of {name} is as short as {context:,} tokens")

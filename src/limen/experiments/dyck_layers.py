@@ -52,7 +52,7 @@ def _attention(n: int, seeds: int, steps: int, rates: tuple[float, ...]) -> tupl
 
 
 def _cells(stacks: dict[str, str]) -> tuple[ExperimentCell, ...]:
-    """Words of 16 brackets, and of six: whoever does not learn these says nothing about longer ones."""
+    """Cells with words of 16 brackets, and of six as the control."""
     return tuple(_cell(stack, n, x, 1, 1000) for n in (16, _SHORT) for x, stack in stacks.items())
 
 

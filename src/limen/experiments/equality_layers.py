@@ -15,7 +15,7 @@ _BOTH: tuple[Start, ...] = ("lookup", "random")
 def _cell(
     task: str, stack: str, x: str, seeds: int, steps: int, starts: tuple[Start, ...] = ("lookup",)
 ) -> ExperimentCell:
-    """Held against two softmax layers from a start that it has itself."""
+    """A cell whose control is two softmax layers from one of its own starts."""
     what = f"{task}: {stack}"
     where = "" if "lookup" in starts else _RANDOM
     control = None if stack == TWO else f"{task}: {TWO}{where}"

@@ -31,7 +31,7 @@ def _cell(n: int, k: int, depth: int, seeds: int, steps: int) -> ExperimentCell:
 
 
 def _published(accuracies: Accuracies) -> list[Published]:
-    """Errors as accuracies, a number of hops and a depth at a time."""
+    """The authors' errors as accuracies, for each number of hops and each depth."""
     rows = []
     for hops, errors in ERRORS.items():
         for depth, error in zip((2, 3, 4), errors, strict=True):

@@ -1,4 +1,4 @@
-"""What is yours: `file.py:Name` in a text, wherever an id of the catalogue may stand.
+"""Entries of your own: `file.py:Name` in a text, wherever an id of the catalogue may stand.
 
     limen decide "majority.py:Majority(n=9)" "linear(h=1,d=4)"
 
@@ -42,7 +42,7 @@ def admit(*texts: str | None) -> None:
 
 
 def function(name: str) -> Callable[..., object]:
-    """What a person's `file.py:name` names, to be called; the file is run."""
+    """The function that the user's `file.py:name` names; the file is run."""
     path, inside = _key(name)
     if not is_file(path):
         raise BadInput(f"there is no file {name.rpartition(':')[0]}")
@@ -53,7 +53,7 @@ def function(name: str) -> Callable[..., object]:
 
 
 def is_class(text: str) -> bool:
-    """Whether `file.py:Name…` names a class, found without running the file."""
+    """Whether `file.py:Name…` names a class; the file is not run."""
     name = text.partition("(")[0].strip()
     path, inside = _key(name)
     if not named(name) or not path.is_file():
@@ -66,7 +66,7 @@ def is_class(text: str) -> bool:
 
 
 def adopt(cls: type) -> str:
-    """The name of a class that was never asked for by one: defined in a notebook, or imported by hand."""
+    """A name for a class that has none yet: one defined in a notebook, or imported by hand."""
     if cls not in _NAMES:
         module = sys.modules.get(cls.__module__)
         file = getattr(module, "__file__", None) or f"{cls.__module__.rpartition('.')[2]}.py"
@@ -75,12 +75,12 @@ def adopt(cls: type) -> str:
 
 
 def known(name: str) -> type | None:
-    """The class of this name, if a person has asked for it."""
+    """The class of this name, if the user has admitted its file; else None."""
     return _CLASSES.get(_key(name)) if ":" in name else None
 
 
 def admitted(name: str) -> type:
-    """The same, where it must be known."""
+    """The class of this name; raises if the user has not admitted its file."""
     cls = known(name)
     if cls is None:
         raise BadInput(
@@ -124,7 +124,7 @@ def _class(name: str) -> type:
 
 
 def _module(path: Path) -> ModuleType:
-    """The file, run once, with its folder searched for modules as if it were a program."""
+    """The module of a file, run once, with its folder searched for modules as if it were a program."""
     name = f"{path.stem}_{crc32(os.fsencode(path)):08x}"
     if name in sys.modules:
         return sys.modules[name]
@@ -144,6 +144,6 @@ def _module(path: Path) -> ModuleType:
 
 
 def _short(file: Path) -> Path:
-    """As one would write it from here."""
+    """The path as one would write it from the current folder."""
     here = Path.cwd()
     return file.relative_to(here) if file.is_relative_to(here) else file

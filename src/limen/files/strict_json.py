@@ -1,4 +1,4 @@
-"""JSON from a stranger: one object in UTF-8, no key twice, no number, depth or length that nobody means."""
+"""Untrusted JSON: one object in UTF-8, no key twice, and limits on numbers, depth and length."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _number(text: str, infinite: bool) -> float:
 
 
 def _depth(value: Any) -> int:
-    """Level by level: nothing here recurses."""
+    """The nesting depth, found level by level without recursion."""
     depth, level = 0, [value]
     while level:
         depth += 1

@@ -30,7 +30,7 @@ _F64, _F32, _BF16 = map(Precision.parse, ("float64", "float32", "bfloat16"))
 
 
 def laws(construction: Construction) -> tuple[Law, ...]:
-    """Those that it must keep: in the precisions that it claims, and if its weights can be saved."""
+    """The laws of a construction: in the precisions that it claims, and if its weights can be saved."""
     last = construction.steps == 0 and construction.task.asks == 1
     claimed = {it_is_right_in_float32: _F32, it_is_right_in_bfloat16: _BF16}
     return (

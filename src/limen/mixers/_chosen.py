@@ -33,7 +33,7 @@ def attend_chosen(
     places: jt.Int64[torch.Tensor, "*batch r s"],
     valid: jt.Bool[torch.Tensor, "*#batch r s"],
 ) -> jt.Float[torch.Tensor, "*batch r d"]:
-    """Of the places of a query only the valid ones count; there is one at least."""
+    """The attention of each query to its valid places, of which there is at least one."""
     n, (r, s) = k.shape[-2], places.shape[-2:]
     batch = torch.arange(math.prod(places.shape[:-2]), device=q.device)
     rows = (places.reshape(-1, r, s) + n * batch[:, None, None]).reshape(-1, s)  # of all tables in one
@@ -49,7 +49,7 @@ def attend_blocks(
     blocks: jt.Int64[torch.Tensor, "*batch r s"],
     valid: jt.Bool[torch.Tensor, "*batch r s B"],
 ) -> jt.Float[torch.Tensor, "*batch r d"]:
-    """The same for whole blocks of B tokens, of which only the valid ones count."""
+    """The attention of each query to whole blocks of B tokens, of which only the valid tokens count."""
     (n, d), B = v.shape[-2:], valid.shape[-1]
     k, v = (torch.nn.functional.pad(x, (0, 0, 0, -n % B)).unflatten(-2, (-1, B)) for x in (k, v))
     m, batch = k.shape[-3], torch.arange(math.prod(q.shape[:-2]), device=q.device)

@@ -177,12 +177,12 @@ class BlockSparse(Headed):
         return join(λ * compressed + (1 - λ) * selected) @ w["O"]
 
     def mixing(self) -> Terms:
-        """Softmax over the messages and over the tokens of opened blocks; B tokens pooled into a message."""
+        """FLOPs: softmax over messages and over tokens of opened blocks; B tokens pooled into a message."""
         pair, B = 2 * self.pair_size, self.B
         return (pair, blocks(B)), (pair * B, opened(B, self.k)), (pair, own(B)), (pair * B, finished(B))
 
     def kept(self, n: int) -> int:
-        """Keys and values, and the messages of complete blocks."""
+        """Numbers kept: keys, values, and the messages of complete blocks."""
         return (n + n // self.B) * self.pair_size
 
     def state_bits(self, n: int, p: int) -> int | None:

@@ -144,11 +144,11 @@ class TopK(Headed):
             return scores
 
     def mixing(self) -> Terms:
-        """⟨q^I,k^I⟩ for h_i index heads and each token seen, then softmax over the k best."""
+        """FLOPs: ⟨q^I,k^I⟩ for h_i index heads and each token seen, then softmax over the k best."""
         return (2 * self.h_i * self.d_i, SEEN), (2 * self.pair_size, latest(self.k))
 
     def kept(self, n: int) -> int:
-        """Keys and values, and an index key a token."""
+        """Numbers kept: keys, values, and an index key a token."""
         return n * (self.pair_size + self.d_i)
 
     def state_bits(self, n: int, p: int) -> int | None:

@@ -28,7 +28,7 @@ _NOTHING = float("inf")  # log₂ of the step of numbers that are all 0: they ar
 
 
 class Sizes(NamedTuple):
-    """Of some numbers: the largest size, and log₂ of the largest power of two that divides them all."""
+    """The largest size of some numbers, and log₂ of the largest power of two that divides them all."""
 
     most: float
     step: float
@@ -53,7 +53,7 @@ class Sizes(NamedTuple):
 
 
 def exact_keys_and_values(model: Model) -> bool:
-    """Of all attention layers of a model whose tokens are written by codes."""
+    """Whether the keys and values of all attention layers are exact; tokens must be written by codes."""
     embedding = model.frame.embedding
     assert isinstance(embedding, Codes)
     tables = model.parts["embedding"]
@@ -87,7 +87,7 @@ def _products(W: torch.Tensor, x: list[list[Sizes]], bits: int) -> bool:
 
 
 def _all(parts: list[Sizes]) -> Sizes:
-    """Of any sum of them."""
+    """The sizes of any sum of these."""
     return Sizes(math.fsum(p.most for p in parts), min(p.step for p in parts))
 
 

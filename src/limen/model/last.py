@@ -69,7 +69,7 @@ def last_logits(
 
 
 def _by_codes(model: Model) -> bool:
-    """Whether no vector need be made; a precision that rounds each operation wants a sum to be one."""
+    """Whether attention can be computed from codes, without vectors; not where each operation is rounded."""
     coded_tokens = isinstance(model.frame.embedding, Codes) and not rounds_each_operation()
     return coded_tokens and exact_keys_and_values(model)
 
@@ -114,7 +114,7 @@ def _chunks(tokens: jt.Int[torch.Tensor, "batch n"], size: int) -> list[slice]:
 
 
 def reads_only_the_embedding(model: Model) -> bool:
-    """Whether every layer is one full attention whose keys and values no earlier layer touches.
+    """Whether every layer is one full attention whose keys and values no earlier layer changes.
 
     Nor may a number of the embedding be infinite: times a zero it would be NaN in the whole model alone.
     """

@@ -1,7 +1,7 @@
-"""The memory that a run takes, known before it starts; what is asked for in vain is said in one line.
+"""The memory that a run takes, known before it starts; a request that fails becomes one line.
 
-`least` counts what is certainly held at one time, so nothing is refused that would have fitted.  The machine
-gives more than it has and kills whoever uses it; `within_what_is_free` makes it refuse instead.
+`least` counts what is certainly held at one time, so nothing is refused that would have fitted.  Linux
+promises more memory than there is and kills who uses it; `within_what_is_free` makes it refuse instead.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from limen.errors import BadInput
 
 
 def free() -> int | None:
-    """Bytes that this process can still get, within all limits; None where the machine does not say."""
+    """Bytes that this process can still get, within all limits; None where the system does not say."""
     available = [
         int(kib) * 1024 for kib in re.findall(r"^MemAvailable: +(\d+) kB", _text("/proc/meminfo"), re.M)
     ]
@@ -25,7 +25,7 @@ def free() -> int | None:
 
 
 def _own_limits() -> list[int]:
-    """What is left of the limits that were set for this process."""
+    """The bytes left under each limit that was set for this process."""
     import resource
 
     limits = {"VmSize": resource.RLIMIT_AS, "VmData": resource.RLIMIT_DATA}
@@ -44,7 +44,7 @@ def _text(path: str) -> str:
 
 
 def within_what_is_free() -> None:
-    """From now on this process gets a refusal where it would have been killed."""
+    """Limits this process to the free memory: a request beyond it fails instead of killing the process."""
     if (room := free()) is None:
         return
     import resource
@@ -81,7 +81,7 @@ def refused(error: BaseException) -> int | None:
 
 
 def out_of_memory(requested: int, n: int | None = None) -> str:
-    """One line; where the inputs have n tokens, a length that fits though memory grow with its square."""
+    """The error in one line; with n, also a length that fits even if memory grows with its square."""
     room = free()
     line = (
         f"not enough memory: {spelled(requested)} was requested at once" if requested else "not enough memory"
@@ -93,7 +93,7 @@ def out_of_memory(requested: int, n: int | None = None) -> str:
 
 
 def spelled(size: int) -> str:
-    """Bytes as people say them."""
+    """A number of bytes with its unit."""
     for unit, name in ((10**9, "GB"), (10**6, "MB")):
         if size >= unit:
             return f"{size / unit:.1f} {name}"

@@ -1,4 +1,4 @@
-"""A model from its name: a folder of limen's, a local Hugging Face folder, or your own `file.py:factory`.
+"""Opens a model by name: a folder of Limen's, a local Hugging Face folder, or your own `file.py:factory`.
 
 Weights are read from safetensors alone: no pickle is opened, and no code that a folder brings is run.  A file
 of yours is run because you named it on the command line; what it returns, a module or a function from tokens
@@ -32,7 +32,7 @@ _PASSING = ("_name_or_path", "transformers_version", "architectures", "dtype", "
 
 
 def opened(text: str) -> object:
-    """A limen Model, an `nn.Module` or a function; a folder is data, even one that is named `x.py:f`."""
+    """A Limen Model, an `nn.Module` or a function; a folder is data, even one that is named `x.py:f`."""
     folder = Path(text)
     if not is_folder(folder) and own.named(text):
         return _made(text)
@@ -74,7 +74,7 @@ def _hugging_face(folder: Path) -> object:
 def _whole(folder: Path, seen: dict[str, Any]) -> None:
     """Raises unless the files hold the weights of the config, all of them and no others.
 
-    What is missing transformers draws at random: a model that is nobody's.
+    transformers would draw missing weights at random.
     """
     for how in ("missing", "mismatched", "unexpected"):
         names = sorted(map(str, seen.get(f"{how}_keys") or ()))
@@ -86,7 +86,7 @@ def _whole(folder: Path, seen: dict[str, Any]) -> None:
 
 
 def fingerprint(model: object) -> str | None:
-    """SHA-256 of a model: of limen's files, or of a module's class, config and tensors; a function has none.
+    """SHA-256 of a model: of Limen's files, or of a module's class, config and tensors; None for a function.
 
     A tensor is hashed by its name, type, shape and bytes, in the order of the names.
     """
@@ -103,7 +103,7 @@ def fingerprint(model: object) -> str | None:
 
 
 def _config(model: torch.nn.Module) -> str:
-    """What a transformers model says of its sizes: the same tensors with other heads are another model."""
+    """The config of a transformers model as JSON: the same tensors with other heads are another model."""
     config: Any = getattr(model, "config", None)
     if not hasattr(config, "to_dict"):
         return ""
@@ -112,7 +112,7 @@ def _config(model: torch.nn.Module) -> str:
 
 
 def own_precision(model: object) -> str:
-    """The type that its weights are stored in; of a function, or a module without any, nobody knows it."""
+    """The type in which the weights are stored; "unknown" for a function or a module without weights."""
     if isinstance(model, Model):
         kinds = {w.dtype for w in model.weights.values()}
     elif isinstance(model, torch.nn.Module):

@@ -29,7 +29,7 @@ class Sampler:
 
     @staticmethod
     def of(given: str | Draws) -> Sampler:
-        """Of a function, or of what a person's `file.py:name` names."""
+        """The sampler of a function, or of the function that `file.py:name` names."""
         if isinstance(given, str):
             if not own.named(given):
                 raise BadInput(f"{shortened(given)} is not a sampler: expected file.py:function")
@@ -41,7 +41,7 @@ class Sampler:
 
     @property
     def distribution(self) -> Distribution:
-        """As far as its owner tells: without a support nobody knows what it never draws."""
+        """The distribution as its owner declares it; without a support any input might be drawn."""
         known = hasattr(self.call, "support")
         return Distribution(f"drawn by {self.name}", support=self._support if known else None, exact=known)
 

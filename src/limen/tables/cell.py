@@ -1,4 +1,4 @@
-"""What a cell is made of: a verdict at concrete sizes, the order of its bound, and checked evidence."""
+"""The parts of a cell: a verdict at concrete sizes, the order of its bound, and checked evidence."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class EvidenceError(Exception):
-    """Evidence that does not hold, or that contradicts other evidence: something in the house is wrong."""
+    """Evidence does not hold or contradicts other evidence: a bug in Limen."""
 
 
 @dataclass(frozen=True)
 class Formula:
-    """Ω(…) or O(…) of what, where the exact inequality stands, and what the papers have there."""
+    """Ω(…) or O(…) and of which quantity, the exact inequality, and the papers' order."""
 
     order: str | None
     of: str

@@ -1,10 +1,11 @@
-"""One cell: decides, runs the proof or the weights, and lets the checker look at everything before it counts.
+"""Makes one cell: decides, runs the proof or the weights, and has everything checked before it counts.
 
 CANNOT   the bound at the sizes of the row, and the proof run on a small model of that architecture: two
          inputs that it cannot tell apart
 CAN      weights that fit into the row's architecture and that the kernel derives to be right on every input;
          every input of a small size run, and drawn ones of a larger size
-OPEN     what is known: theorems that say nothing, constructions that do not fit, whether thinking would do
+OPEN     what is known: theorems that say nothing, constructions that do not fit, whether a chain of thought
+         would do
 
 What is claimed about a column is tested once, whatever its cells use: every construction is run on every
 input, no theorem may exclude its architecture, and closed forms of rows are counted by brute force.
@@ -48,7 +49,7 @@ _DRAWN = 8  # plain inputs at the larger size, and as many hard ones
 
 @dataclass(frozen=True)
 class Decided:
-    """The verdict at the size that was chosen for it."""
+    """A verdict and the task, at the size chosen for the cell."""
 
     task: Task
     verdict: Verdict
@@ -79,7 +80,7 @@ def cell(row: Row, column: Column, full: bool = False) -> Cell:
 
 @cache
 def test_of(column: Column) -> None:
-    """Every construction of the task, on every input; against every theorem; and the rows, counted."""
+    """Runs every construction of the task on every input, against every theorem, and counts the rows."""
     small = Task.parse(column.every)
     for way in ways(small, column.ways):
         right(way, None, False)
@@ -95,7 +96,7 @@ def test_of(column: Column) -> None:
 
 
 def _decided(row: Row, column: Column) -> Decided:
-    """At the first size that is decided; else argued; else where it flips to CANNOT; else open."""
+    """The verdict at the first size that is decided; else argued; else where CANNOT begins; else OPEN."""
     first: Decided | None = None
     for text in column.at:
         task = Task.parse(text)
@@ -216,7 +217,7 @@ def _can(row: Row, column: Column, decided: Decided, full: bool) -> Cell:
 
 
 def _also(row: Row, column: Column) -> list[Evidence]:
-    """The small stack of a source, in the rows of full attention."""
+    """The evidence for a source's smaller stack, in the rows of full attention."""
     if column.also is None or not STACKS["several full layers"](row.architecture):
         return []
     task, stack = Task.parse(column.also[0]), Architecture.parse(column.also[1])
@@ -265,14 +266,14 @@ def _runs(row: Row, column: Column, by: str, full: bool) -> list[Evidence]:
 
 
 def _open(row: Row, column: Column, decided: Decided) -> Cell:
-    """What is known, and what is argued."""
+    """An OPEN cell with what is known and what is argued."""
     believed = [str(decided.verdict.believed)] if decided.verdict.believed else []
     known = (*believed, *_thinking(row, decided), *map(str, decided.verdict.argued), *decided.verdict.remarks)
     return replace(_blank(row, column, decided), known=known)
 
 
 def _thinking(row: Row, decided: Decided) -> list[str]:
-    """Whether a chain of thought would do it."""
+    """Sentences on chains of thought with which a construction fits."""
     if row.steps:
         return []
     lines = []
@@ -283,7 +284,7 @@ def _thinking(row: Row, decided: Decided) -> list[str]:
 
 
 def _blank(row: Row, column: Column, decided: Decided) -> Cell:
-    """The verdict alone."""
+    """A cell with the verdict alone."""
     return Cell(
         row=row.id,
         column=column.id,

@@ -26,7 +26,7 @@ HOPS = 2  # of the column composition
 
 
 def lower(row: Row, column: Column, bound: Bound) -> Formula:
-    """Ω of the bits that the theorem asks for, and the theorem's own inequality."""
+    """Ω of the bits that the theorem requires, and the theorem's own inequality."""
     theorem = lookup("theorems", bound.theorem, Theorem)()
     order, of = growth.needs(theorem, column.grown, row.architecture, row.steps), "bits that it must carry"
     if order is None and isinstance(Task.parse(bound.task), Composition):
@@ -67,7 +67,7 @@ def upper(row: Row, column: Column, used: Construction) -> Formula:
 
 
 def _regrown(used: Construction, row: Row, column: Column) -> str | None:
-    """The order where a layer that only carries has as many values as the task asks for: fitted anew."""
+    """The order of the construction fitted into the row's architecture anew at each scale, if it has one."""
     return growth.sizes(lambda k: type(used).within(column.grown(k, upper=True), row.architecture))
 
 
@@ -95,7 +95,7 @@ def _sizes(construction: Construction) -> str:
 
 
 def _compared(row: Row, column: Column, formula: Formula) -> Formula:
-    """Beside the papers' order: corrected where it does not hold as it stands, else as the two compare."""
+    """The formula with the papers' order: corrected where theirs does not hold, else how the two compare."""
     claim = CLAIMS.get((row.id, column.id))
     if claim is None or not claim.order or formula.order is None:
         return formula
@@ -107,7 +107,7 @@ def _compared(row: Row, column: Column, formula: Formula) -> Formula:
 
 @cache
 def corrected(order: str, exempt: Exempt | Fails) -> bool:
-    """Whether all the cases are ruled out; or done, with bits that grow more slowly than the order asks."""
+    """Whether all cases are ruled out, or done with bits that grow more slowly than the order requires."""
     if isinstance(exempt, Fails):
         return _fails(exempt)
     bits: dict[float, int] = {}
@@ -131,6 +131,6 @@ def _fails(claimed: Fails) -> bool:
 
 
 def _held(architecture: Architecture, n: int) -> int:
-    """Bits of all states, and of all replies to one query."""
+    """The bits of all states and of all replies to one query."""
     parts = [part for layer in architecture.layers for part in layer.parts]
     return sum((part.reply_bits if part.full else part.state_bits(n)) or 0 for part in parts)

@@ -1,6 +1,6 @@
 r"""The order of a bound, read off its exact values at scales 2^k: the formula of a cell is computed.
 
-    needs   Ω(f): bits that the theorem asks for at n = 2^16 … 2^48
+    needs   Ω(f): bits that the theorem requires at n = 2^16 … 2^48
     sizes   O(f): Σ h(d_k+d) numbers of a construction, times the fewest certified bits, at n = 2^4 … 2^20
     depth   composition: the bits b of states and replies that are ruled out at n tokens, b = n^c between two
             lengths; that it is Ω(poly n) is the theorem's own statement, c is shown beside it
@@ -80,9 +80,9 @@ def grows_no_faster_than(values: dict[float, int]) -> str | None:
 
 
 def needs(theorem: Theorem, at: Callable[[int], Task], architecture: Architecture, steps: int) -> str | None:
-    """Ω of the bits that the theorem asks for, where what the architecture has stays the same, else None.
+    """Ω of the bits that the theorem requires; None where the architecture's own bits do not stay the same.
 
-    Of blocks also how it grows with their size B.
+    For blocks also how it grows with their size B.
     """
     needed = _needed(theorem, at, architecture, steps)
     growth = grows_as(needed)
@@ -98,7 +98,7 @@ def needs(theorem: Theorem, at: Callable[[int], Task], architecture: Architectur
 def _needed(
     theorem: Theorem, at: Callable[[int], Task], architecture: Architecture, steps: int
 ) -> dict[float, int]:
-    """By log₂n; nothing if what it has grows with the text, by more than the numbers of some blocks do."""
+    """The bits needed by log₂n; empty if the architecture's own bits grow with the text by more than 10 %."""
     needed: dict[float, int] = {}
     has: set[int] = set()
     for k in LOWER:
@@ -121,7 +121,7 @@ def _wider(architecture: Architecture) -> Architecture | None:
 
 
 def rank(order: str) -> int:
-    """Where an order O(f) stands in the menu."""
+    """The index of an order O(f) in the menu."""
     return list(_MENU).index(order[2:-1])
 
 
@@ -142,7 +142,7 @@ def compared(ours: str, papers: str) -> str:
 
 
 def _class(order: str) -> tuple[int, int]:
-    """From where to where in the menu it reaches."""
+    """The first and last index in the menu that an order covers."""
     menu, f = list(_MENU), order[2:-1].removeprefix("B ")
     ends = {"poly log n": ("log n", "log³ n"), "poly n": ("n", "n²")}.get(f, (f, f))
     return menu.index(ends[0]), menu.index(ends[1])
@@ -171,7 +171,7 @@ def _numbers(architecture: Architecture) -> Iterator[int]:
 
 
 def _fewest_bits(construction: Construction) -> int | None:
-    """Significant bits from which on every input is certified; of a format, where overflow matters."""
+    """The fewest significant bits with which every input is certified; a format's where overflow matters."""
     down = range(_MOST_BITS, 0, -1)
     good = [*takewhile(lambda t: construction.margin(Significand(t)) is not None, down)]
     formats = (Precision.parse(name) for name in ("bfloat16", "float32", "float64"))
@@ -180,7 +180,7 @@ def _fewest_bits(construction: Construction) -> int | None:
 
 
 def depth(architecture: Architecture, hops: int, steps: int) -> float | None:
-    """c of b = n^c: bits of every state and reply against the fewest tokens at which they are ruled out."""
+    """c in b = n^c: b bits of every state and reply are ruled out from n tokens on."""
     if any(p.full and not p.mixer.reply_is_all for layer in architecture.layers for p in layer.parts):
         return None  # bits alone do not say what such a mixer tells
     points = list[tuple[float, int]]()  # the last two; fewer bits need not be asked about

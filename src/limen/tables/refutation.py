@@ -1,4 +1,4 @@
-"""The proof run on one small model: two inputs that it takes for each other, but their answers differ.
+"""Runs a theorem's proof on one small model: two inputs that it confuses though their answers differ.
 
 Every "cannot" here says that what one player tells another takes too few bits.  So a small model with random
 weights is run as that conversation, in integers of a few bits: the tokens before a cut are one player, the
@@ -76,7 +76,7 @@ def refuted(theorem: str, task: Task, architecture: Architecture) -> Refuted | N
 
 
 def _measured(task: Task, model: Model) -> int | None:
-    """Bits of state that cross the cut in a run, at as many bits a number as the arithmetic has."""
+    """The bits of state that cross the cut in a run; None if some layer keeps every token."""
     if any(part.full for layer in model.frame.architecture.layers for part in layer.parts):
         return None
     rule = arithmetic(ARITHMETIC)
@@ -87,7 +87,7 @@ def _measured(task: Task, model: Model) -> int | None:
 
 
 def small(task: Task, architecture: Architecture, seed: int) -> Model:
-    """Random weights, rounded to halves; positions are embedded."""
+    """A small model with random weights rounded to halves; positions are embedded."""
     frame = Frame(architecture, _WIDTH, task.answers, Table(task.vocab, task.length))
     start = frame.random(torch.Generator().manual_seed(seed), torch.float64)
     return start.to(arithmetic(ARITHMETIC).precision)

@@ -1,4 +1,4 @@
-"""The table as plain data: all that a terminal, a paper or the page shows of it."""
+"""The table as plain data: all that a terminal, a paper or the page shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from limen.tables.rows import ROWS
 
 
 class FormulaReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Ω(…) or O(…) of what, where the exact inequality stands, and what the papers have there."""
+    """Ω(…) or O(…) and of which quantity, the exact inequality, and the papers' order."""
 
     order: str | None
     of: str
@@ -123,7 +123,7 @@ class TableReport(Report, frozen=True, kw_only=True, tag="limen/table/1"):
 
 
 def report(table: EvidenceTable) -> TableReport:
-    """In the order of the table."""
+    """The table's report, rows and columns in the order of the table."""
     cells = table.cells.values()
     argued, believed = sum(cell.argued for cell in cells), sum(bool(cell.believed) for cell in cells)
     return TableReport(

@@ -31,7 +31,7 @@ class Ran:
 
 @cache
 def right(construction: Construction, count: int | None, encoder: bool) -> tuple[Solution, Model]:
-    """All inputs of the task, or so many plain and as many hard ones, right: so it is claimed of them."""
+    """The solution run on all inputs, or on `count` plain and `count` hard ones; raises if one is wrong."""
     precision = Precision.parse(_PRECISION)
     solution, model = solve(construction, precision, count, every=count is None, seed=_SEED, encoder=encoder)
     if solution.wrong:
@@ -49,7 +49,7 @@ def right(construction: Construction, count: int | None, encoder: bool) -> tuple
 
 @cache
 def ran(construction: Construction, count: int | None, encoder: bool) -> Ran:
-    """The same as a certificate that the checker accepts."""
+    """A run with its certificate, which the checker accepted."""
     solution, model = right(construction, count, encoder)
     run = certificate(solution, model, _SEED)
     if (reason := check_run(run, model)) is not None:
@@ -71,7 +71,7 @@ def ways(task: Task, more: tuple[str, ...] = ()) -> list[Construction]:
 
 
 def agrees_with_the_theorems(construction: Construction) -> None:
-    """No theorem excludes the construction's own architecture: bounds may meet but never cross."""
+    """Raises if a theorem excludes the construction's own architecture: bounds may meet but never cross."""
     bound = ruled_out(construction.task, construction.frame().architecture, construction.steps)
     if bound is not None:
         raise EvidenceError(

@@ -89,7 +89,7 @@ class Dyck(Task):
         return Distribution(f"{walk} {fault}", support=self._nearly)
 
     def _faulty(self, tokens: Tokens) -> NDArray[np.bool_]:
-        """Whether nothing is wrong, or one of the three faults is."""
+        """Whether a word is right, or has exactly one of the three faults."""
         depth = self._depth(tokens)
         closed = (depth.min(axis=-1) == 0) & (depth[..., -1] == 0)
         wrong = self._mistyped(tokens).sum(axis=-1)
@@ -98,7 +98,7 @@ class Dyck(Task):
         return np.asarray(kind | (closed & (wrong == 0) & (too_deep == 1)) | self._swapped_back(tokens))
 
     def _nearly(self, tokens: Tokens) -> NDArray[np.bool_]:
-        """Whether nothing is wrong, or the fault of the hard ones is."""
+        """Whether a word is right, or has the fault of the hard words."""
         right = self.answer(tokens) == 1
         if self.k == 1:
             return np.asarray(right | self._swapped_back(tokens))
@@ -108,7 +108,7 @@ class Dyck(Task):
         return np.asarray(several & (right | self._exchanged_back(tokens)))
 
     def _depth(self, tokens: Tokens) -> Tokens:
-        """(*batch, n): after each token."""
+        """(*batch, n): the depth after each token."""
         return np.where(tokens < self.k, 1, -1).cumsum(axis=-1)
 
     def _mistyped(self, tokens: Tokens) -> NDArray[np.bool_]:

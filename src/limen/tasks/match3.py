@@ -82,7 +82,7 @@ class Match3(Task):
         return Distribution(says, exact=False)
 
     def _small(self, tokens: Tokens) -> NDArray[np.bool_]:
-        """Whether all, up to sign, are u with 0 < 3u < M, but for one that completes a triple."""
+        """Whether all tokens, up to sign, are u with 0 < 3u < M, except one that completes a triple."""
         top, small = -(-self.M // 3) - 1, np.zeros(tokens.shape[:-1], dtype=np.bool_)
         for u in (tokens, -tokens % self.M):
             large = (u > top).sum(axis=-1)

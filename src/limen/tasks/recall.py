@@ -3,8 +3,8 @@ r"""Associative recall: after pairs of keys and values, which values belong to t
     n = 3, V = 8:   2 5 0 7 3 5 | 0   ->   the key 0 stands before 7
 
 MQAR of [arora2024zoology].  A recurrence must carry every value past the cut, n·log₂V bits [wen2025].
-Key and value stand in different tokens, so one softmax layer does no better; two small ones are enough,
-for the first tells each value the token before it.
+Key and value stand in different tokens, so one softmax layer does no better.  Two small ones are enough: the
+first copies each key into the token after it, its value; the second finds the key there and reads the value.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Recall(Task):
         return self._with_queries(rng, k, half + uniform(rng, self.V - half, (count, self.n)))
 
     def drawn_in_halves(self) -> Distribution:
-        """How `halves` draws."""
+        """The distribution that `halves` draws from."""
         half = self.V // 2
         return Distribution(
             "drawn with keys from the lower half of the symbols and values from the upper [arora2024zoology]",

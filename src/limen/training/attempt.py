@@ -1,4 +1,4 @@
-"""One run of a sweep, wherever it takes place: bytes in, bytes out, and an error is an answer, too."""
+"""One run of a sweep, on any computer: bytes in, bytes out; an error is returned, too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from limen.training.train import Watch
 
 
 def attempt(spec: bytes, watch: Watch = lambda seen: None) -> bytes:
-    """The result, or the failure, as it will be kept."""
+    """The JSON of the result or of the failure."""
     wanted = msgspec.json.decode(spec, type=Spec)
     try:
         return msgspec.json.encode(run(wanted, watch)[0])
@@ -26,10 +26,10 @@ def attempt(spec: bytes, watch: Watch = lambda seen: None) -> bytes:
 
 
 def ended(content: bytes) -> RunResult | Failure:
-    """What `attempt` gave."""
+    """The result or failure that `attempt` returned."""
     return msgspec.json.decode(content, type=RunResult | Failure)
 
 
 def lost(spec: Spec, why: str) -> Failure:
-    """Of a run whose process is gone."""
+    """The failure of a run whose process is gone."""
     return Failure(digest=spec.digest, spec=spec, error=why, trace="")

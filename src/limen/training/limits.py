@@ -1,4 +1,4 @@
-"""What a run is held against: the bits of its state, and those that a theorem asks for."""
+"""The limits of a run: the bits of its state, and those that a theorem requires."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Limits:
 
 @cache
 def limits(task: str, architecture: str, steps: int = 0) -> Limits:
-    """For the stack as it was trained, after so many steps of chain of thought."""
+    """The limits of a stack as it was trained, with so many steps of chain of thought."""
     what, stack = Task.parse(task), _as_trained(Architecture.parse(architecture))
     verdict = decide(what, stack, steps)
     needs = None if verdict.nearest is None else verdict.nearest.needs_bits

@@ -1,4 +1,4 @@
-"""What training says beside a proof: whether a stack of the same layers was seen to learn the same task.
+"""Marks beside a verdict: whether a stack of the same layers learned the same task in an experiment.
 
 A cell of an experiment speaks for a cell of the table if both have
 
@@ -67,7 +67,7 @@ def shape(task: Task) -> tuple[str, tuple[bool, ...]]:
 
 
 def kinds(stack: Architecture) -> Kinds:
-    """Of each layer the ids of its mixers.
+    """The ids of the mixers of each layer.
 
     >>> kinds(Architecture.parse("2*linear,softmax|linear"))
     (('linear',), ('linear',), ('linear', 'softmax'))
@@ -82,7 +82,7 @@ def _kind(mixer: Mixer) -> str:
 
 @cache
 def _statements() -> tuple[tuple[str, JudgedCell], ...]:
-    """Every cell of every experiment, at every size, whose shipped results say something."""
+    """Every cell of every experiment, at every size, whose shipped results have an outcome."""
     return tuple(
         (name, one)
         for name in ids("experiments")

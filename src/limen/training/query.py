@@ -44,7 +44,7 @@ _FORMATS = {".parquet": "PARQUET", ".csv": "CSV"}
 
 
 def query(rows: Iterable[RunReport], sql: str) -> list[dict[str, Any]]:
-    """What the SQL says of the table `runs`; it can neither read nor write files."""
+    """The rows of an SQL query on the table `runs`; it can neither read nor write files."""
     import duckdb
 
     connection = _filled(rows)
@@ -60,7 +60,7 @@ def query(rows: Iterable[RunReport], sql: str) -> list[dict[str, Any]]:
 
 
 def export(rows: Iterable[RunReport], path: Path) -> None:
-    """A Parquet or CSV file, by its ending."""
+    """Writes a Parquet or CSV file, by its ending."""
     if path.suffix not in _FORMATS:
         raise BadInput(f"{path}: expected a file that ends in {' or '.join(_FORMATS)}")
     ready_file(path)

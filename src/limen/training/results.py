@@ -39,7 +39,7 @@ class Failure(
 
     @property
     def told(self) -> str:
-        """In a word."""
+        """The error message."""
         return self.error
 
 
@@ -53,7 +53,7 @@ def keep(folder: Path, ended: RunResult | Failure) -> None:
 
 
 def digests(folder: Path) -> tuple[set[str], set[str]]:
-    """The names of what is done and of what failed; nothing is read."""
+    """The digests of the results and of the failures in a folder; no file is read."""
     names = {path.name for path in folder.glob("*.json")}
     failed = {name.removesuffix(_FAILED) for name in names if name.endswith(_FAILED)}
     done = {name.removesuffix(".json") for name in names if not name.endswith(_FAILED)}
@@ -61,7 +61,7 @@ def digests(folder: Path) -> tuple[set[str], set[str]]:
 
 
 def results(folder: Path, wanted: Iterable[str] | None = None) -> list[RunResult]:
-    """All results of a folder, or those of these names that are there."""
+    """All results of a folder, or those with these digests."""
     names = digests(folder)[0] if wanted is None else set(wanted) & digests(folder)[0]
     return [
         _read(content_of(path), str(path)) for path in (folder / f"{name}.json" for name in sorted(names))
@@ -80,7 +80,7 @@ def write_lines(path: Path, results: Iterable[RunResult]) -> None:
 
 
 def _read(content: bytes, what: str) -> RunResult:
-    """A result whose name is the one that its spec gives it."""
+    """The result in a file; raises if its digest is not that of its spec."""
     try:
         result = msgspec.json.decode(content, type=RunResult)
     except msgspec.MsgspecError as error:

@@ -89,7 +89,7 @@ class _Counted:
         return cls(cut, _commonest(seen), _commonest(_paired(seen)))
 
     def __call__(self, tokens: Tokens) -> Counts:
-        """(rows, features)."""
+        """(rows, features): the counts."""
         sides = tokens[:, : self.cut], tokens[:, self.cut :], tokens
         counts = [_times(side, self.ids) for side in sides]
         return np.hstack([*counts, *(_times(_paired(side), self.pairs) for side in sides)])
@@ -104,7 +104,7 @@ def _times(tokens: Tokens, values: Tokens) -> Counts:
 
 
 def _paired(tokens: Tokens) -> Tokens:
-    """Neighbours as one number."""
+    """Each pair of neighbouring tokens as one number."""
     return tokens[:, :-1] << 31 | tokens[:, 1:]
 
 

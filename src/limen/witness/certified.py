@@ -1,4 +1,4 @@
-"""What a search found becomes a certificate, if the checker accepts it."""
+"""Makes certificates from what a search found; only those that the checker accepts."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from limen.witness.fooled import check_same_answer, check_wrong_answer, given_by
 
 
 def arithmetic(target: Target) -> str:
-    """The one that the model is run in: its own unless another was asked for."""
+    """The precision in which the model is run: its own unless another was chosen."""
     return own_precision(target.model) if target.precision is None else str(target.precision)
 
 
 def one_or_several(answers: list[int]) -> int | tuple[int, ...]:
-    """As certificates say it: one number, or several where several answers are due."""
+    """The answers as certificates write them: a number, or a tuple where several are due."""
     return answers[0] if len(answers) == 1 else tuple(answers)
 
 
 def first_wrong(target: Target, answers: Questioned) -> WrongAnswer | None:
-    """The worst of the wrong answers seen that the checker sees, too: it runs each input by itself."""
+    """The worst of the wrong answers that the checker confirms; it runs each input by itself."""
     if not answers.wrong.any():
         return None
     order = np.argsort(np.where(answers.wrong, answers.margin, np.inf), axis=None)[: answers.wrong.sum()]
@@ -69,7 +69,7 @@ def same_answer(target: Target, left: Tokens, right: Tokens) -> SameAnswer | Non
 
 
 def state_collision(target: Target, left: Tokens, right: Tokens, suffix: Tokens) -> StateCollision | None:
-    """The certificate, if after both prefixes the model carries the same on."""
+    """The certificate, if the model's state after both prefixes is the same."""
     made = StateCollision(**_pair(target, left, right, suffix))
     return made if check_state_collision(made, target.model) is None else None
 

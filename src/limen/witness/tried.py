@@ -1,4 +1,4 @@
-"""Checks what a run shows: runs the model again, with the task and the weights and nothing else."""
+"""Checks a run certificate: runs the model again from the task and the weights alone."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def same_weights(claimed: str, model: Model) -> None:
 
 
 def same_digest(claimed: str, digest: str) -> None:
-    """The same of a model that need not be loaded."""
+    """Raises unless two digests are equal; for a model that need not be loaded."""
     if digest != claimed:
         raise BadInput(f"these are other weights: the certificate is about {claimed[:12]}…")
 

@@ -1,4 +1,4 @@
-r"""Linearised jumps: many tokens are exchanged at once, those of which the gradient promises most.
+r"""Linearised jumps: the tokens whose exchange the gradient rates highest are exchanged at once.
 
     gain[i, t] = ∂margin/∂x_i · (x(t) - x(f_i))       over the tokens t that leave the right answer as it is
 
@@ -27,14 +27,14 @@ Standing = tuple[Tokens, "NDArray[np.float64]", WrongAnswer | None]  # inputs, t
 
 @dataclass
 class Leaps:
-    """So many inputs at a time, each the best of `starts` structured and plain texts to begin with."""
+    """A search with `parallel` inputs, each starting as the best of `starts` structured and plain texts."""
 
     target: Target
     parallel: int
     starts: int
 
     def search(self, forwards: int) -> WrongAnswer | None:
-        """Until something is found, so many forwards are spent, or the time is over."""
+        """A wrong answer, or None when so many forwards are spent or the time is over."""
         target, end = self.target, self.target.forwards + forwards
         inputs, margins, failure = self.start(self.parallel)
         stalled = np.zeros(self.parallel, dtype=np.int64)
@@ -49,7 +49,7 @@ class Leaps:
         return failure
 
     def start(self, count: int) -> Standing:
-        """The most promising of many texts, half of them of few values, each with its worst question."""
+        """The texts with the lowest margins, half of them drawn of few values, with their worst questions."""
         target, task = self.target, self.target.task
         drawn = max(count, self.starts * count // self.parallel)
         plain = target.drawn(drawn // 2)[:, : task.cut]
@@ -59,7 +59,7 @@ class Leaps:
         return answers.inputs[order, at], answers.margin[order, at], first_wrong(target, answers)
 
     def step(self, inputs: Tokens, margins: NDArray[np.float64]) -> Standing:
-        """Every input where its best jump leads, or where it was."""
+        """Every input after its best jump, or unchanged if none lowers the margin."""
         answers = self._jumped(inputs)
         better, lower = _lowest(answers, self.parallel)
         improved = lower < margins - _LESS
@@ -83,7 +83,7 @@ class Leaps:
         return target.ask(flat, np.concatenate([own, target.questions(flat)], 1))
 
     def _mutated(self, texts: Tokens, gain: NDArray[np.float64]) -> Tokens:
-        """One place of each text with another token, of those that keep the answer."""
+        """Each text with one token replaced by another that keeps the right answer."""
         rng, rows = self.target.rng, np.arange(len(texts))
         draws = np.where(np.isfinite(gain), rng.random(gain.shape), -1.0).reshape(len(texts), -1)
         place, token = np.divmod(draws.argmax(1), gain.shape[-1])
@@ -93,7 +93,7 @@ class Leaps:
 
 
 def _lowest(answers: Questioned, rows: int) -> tuple[Tokens, NDArray[np.float64]]:
-    """Of each row, over its jumps and questions: the input with the lowest margin."""
+    """The input with the lowest margin of each row, over its jumps and questions, and that margin."""
     margin = answers.margin.reshape(rows, -1)
     at = margin.argmin(1)
     inputs = answers.inputs.reshape(rows, margin.shape[1], -1)

@@ -11,7 +11,7 @@ _ADDED = 48  # of the shortest relations, whose sums and differences are looked 
 
 
 def relations(vectors: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(found, count): integer combinations z of the rows with Σ_i z_i·vector_i = 0, short ones.
+    """(relations, count): short integer vectors z with Σ_i z_i·vector_i = 0.
 
     The rows [e_i | K·vector_i] span a lattice; K is so large that in a reduced basis the kernel comes first.
     """

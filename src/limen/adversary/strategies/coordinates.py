@@ -20,7 +20,7 @@ _LESS = 1e-6
 
 @dataclass(frozen=True)
 class Coordinates(Strategy):
-    """From the best of some texts of few values, sweep after sweep until none helps; then from others."""
+    """Starts at the best of some texts of few values and sweeps until no exchange helps; then restarts."""
 
     forwards: int = 2**20
 
@@ -57,7 +57,7 @@ class Coordinates(Strategy):
 
 
 def _exchanged(near: Exchanges, tokens: Tokens, i: int) -> Questioned | None:
-    """Place i with every other token that keeps the answer, asked this question and all others."""
+    """The answers with every other token at position i that keeps the answer, to this and all questions."""
     target, n = near.target, near.target.task.cut
     others = np.flatnonzero(keeping(target.task, tokens[None])[0, i])
     others = others[others != tokens[i]]

@@ -80,7 +80,7 @@ class Box:
         return Box(self.low.reshape(shape), self.high.reshape(shape))
 
     def rising(self, f: Callable[[Array], Array]) -> Box:
-        """Through a function that rises."""
+        """The box after an increasing function."""
         return Box(f(self.low), f(self.high))
 
     def normed(self, w: Array) -> Box:
@@ -97,7 +97,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Interval(Strategy):
-    """Two layers or more of softmax or normalised linear attention, with or without norms and ReLU layers."""
+    """Interval bounds for two or more layers of softmax or normalised linear attention."""
 
     needs: ClassVar[Access] = Access.WEIGHTS
 
@@ -134,7 +134,7 @@ def _strange(model: Model, target: Target) -> str | None:
 
 
 def least(model: Model, known: Cases) -> float:
-    """A number that no margin is below, over all inputs of all cases, in real arithmetic."""
+    """A lower bound on the margin over all inputs of all cases, in real arithmetic."""
     with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float64 is told by its NaN
         return _least(model, known)
 
@@ -169,14 +169,14 @@ class TokenRow(NamedTuple):
 
     @property
     def sight(self) -> NDArray[np.bool_]:
-        """(n, V): who may stand where, as this row sees it."""
+        """(n, V): which token may stand where, as this row sees it."""
         ok = self.allowed.copy()
         ok[self.i], ok[self.i + 1 :] = np.arange(ok.shape[1]) == self.t, False
         return ok
 
 
 def _where(rows: list[TokenRow]) -> tuple[Ints, Ints]:
-    """Their places and their tokens."""
+    """The rows' positions and their tokens."""
     return np.array([row.i for row in rows]), np.array([row.t for row in rows])
 
 

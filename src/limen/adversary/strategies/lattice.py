@@ -40,7 +40,7 @@ _PAIRED = 512  # tokens of a place that are compared with each other
 
 @dataclass(frozen=True)
 class Lattice(Strategy):
-    """So many lattices, each with other pairs."""
+    """Tries several lattices, each with other pairs of tokens."""
 
     tries: int = 16
 
@@ -102,7 +102,7 @@ def contributions(target: Target) -> NDArray[np.int64]:
 
 
 def _tried(target: Target, table: NDArray[np.int64], places: range) -> StateCollision | None:
-    """One lattice: a close pair at each place, its short relations, and the first that is a collision."""
+    """The first collision among the short relations of a lattice made of a close pair at each position."""
     rng, task = target.rng, target.task
     alphabet = [ids for ids, times in task.alphabets() for _ in range(times)]
     used = np.sort(rng.permutation(len(table))[:_PLACES])

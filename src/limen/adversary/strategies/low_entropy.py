@@ -19,7 +19,7 @@ _BATCH = 16  # so that an easy model costs no more
 
 @dataclass(frozen=True)
 class LowEntropy(Strategy):
-    """So many texts of few values, drawn at random."""
+    """Tries random texts of few values."""
 
     forwards: int = 512
 
@@ -35,7 +35,7 @@ class LowEntropy(Strategy):
 
 
 def propose(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
-    """To train on: texts of few values, each asked where the model is closest to an error, closest first."""
+    """Inputs to train on: texts of few values with their worst questions, the lowest margin first."""
     target = Target(task, model)
     answers = target.ask(few_valued(target, count, rng))
     order, at = answers.margin.min(1).argsort(kind="stable"), answers.margin.argmin(1)

@@ -16,7 +16,7 @@ _BATCH = 32
 
 @dataclass(frozen=True)
 class NearMisses(Strategy):
-    """So many hard inputs, each with its own question and all others after its text."""
+    """Tries the task's hard inputs, each with its own question and all others."""
 
     forwards: int = 512
 

@@ -19,7 +19,7 @@ _BATCH = 16  # so that an easy model costs no more
 
 @dataclass(frozen=True)
 class Needle(Strategy):
-    """So many needles, drawn at random."""
+    """Tries random needles."""
 
     forwards: int = 512
 
@@ -35,7 +35,7 @@ class Needle(Strategy):
 
 
 def propose(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
-    """To train on: needles, each asked where the model is closest to an error, the closest first."""
+    """Inputs to train on: needles with their worst questions, the lowest margin first."""
     target = Target(task, model)
     answers = target.ask(needles(target, count, rng))
     order, at = answers.margin.min(1).argsort(kind="stable"), answers.margin.argmin(1)

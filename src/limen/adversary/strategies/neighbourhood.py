@@ -31,7 +31,7 @@ _EDITED = 4096  # texts of one neighbourhood
 
 @dataclass(frozen=True)
 class Neighbourhood(Strategy):
-    """Around so many random texts, one after the other."""
+    """Searches the neighbours of several random texts, one text after the other."""
 
     texts: int = 8
 
@@ -56,12 +56,12 @@ class Neighbourhood(Strategy):
 
 
 def _copies(states: State, count: int) -> State:
-    """Of the first row, that of the text itself."""
+    """Copies of the first row's state, that of the text itself."""
     return mapped(lambda x: x[:1].expand(count, *x.shape[1:]), states)
 
 
 def _edited(target: Target, text: Tokens) -> tuple[Tokens, list[bytes]]:
-    """The text and those with one other token, (texts, cut), and the state after each, bit by bit."""
+    """The text and its one-token edits, (texts, cut), and the bytes of the state after each."""
     task, model = target.task, target.limen
     assert model is not None
     alphabet = [ids for ids, times in task.alphabets() for _ in range(times)]

@@ -32,7 +32,7 @@ _DRAWN = 48  # beginnings otherwise, and so many ends for each
 
 @dataclass(frozen=True)
 class ToldAlike(Strategy):
-    """Two inputs with the same end after whose beginnings the same is said, but another answer is right."""
+    """Searches two inputs with the same ending and the same messages, but different right answers."""
 
     needs: ClassVar[Access] = Access.WEIGHTS
 
@@ -64,13 +64,13 @@ def _pair(task: Task, model: Model, inputs: Tokens) -> Collision | None:
 
 
 def _bytes(messages: list[Utterance], count: int) -> list[bytes]:
-    """All that was said in each of the conversations, bit by bit."""
+    """All messages of each conversation, as bytes."""
     parts = [np.ascontiguousarray(np.asarray(x)).reshape(count, -1) for s in messages for x in s.content]
     return [b"".join(part[i].tobytes() for part in parts) for i in range(count)]
 
 
 def _inputs(task: Task, rng: np.random.Generator) -> Iterator[Tokens]:
-    """All inputs where they are few; otherwise random beginnings, each with the ends worth asking for."""
+    """Batches of all inputs where they are few; else of random prefixes with the questions worth asking."""
     if task.length <= _ALL.bit_length() and exhaustive.count(task) <= _ALL:
         yield np.concatenate(list(exhaustive.batches(task, _ALL)))
         return

@@ -64,7 +64,7 @@ class ManyPairs(Lesson):
         return self._of(tokens.shape[-1] // 3).task if self.mixed else self.task
 
     def shifted(self, rng: Generator, count: int) -> dict[str, Tokens]:
-        """Each size by itself."""
+        """Inputs of each size by itself."""
         if not self.mixed:
             return super().shifted(rng, count)
         return {f"{pairs} pairs": self._of(pairs).sample(rng, count, False)[0] for pairs in self.pairs}

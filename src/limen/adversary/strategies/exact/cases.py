@@ -39,7 +39,7 @@ class Cases:
     classes: NDArray[np.int64]  # (length, vocab); -1: free of the promise
 
     def narrowed(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Without the tokens whose class another position must have; all false where nothing is left."""
+        """`allowed` without tokens whose class another position must have; all false if nothing is left."""
         if (self.classes < 0).all():
             return allowed
         allowed = allowed.copy()
@@ -63,7 +63,7 @@ class Cases:
 
 
 def cases(task: Task) -> Cases | str:
-    """The cases of a task, or in words why its inputs are no such products."""
+    """The cases of a task, or the reason why its inputs are not products of sets."""
     known = _KNOWN.get(type(task))
     if known is None or task.asks != 1:
         return f"the inputs of {task} cannot be split into products of sets that share one answer"
@@ -75,7 +75,7 @@ def cases(task: Task) -> Cases | str:
 
 
 def _table(task: Any, classes: NDArray[np.int64]) -> Iterator[QuestionCase]:
-    """f(0) … f(n-1), then x: f(x) = a, and the other values are free."""
+    """The cases of f(0) … f(n-1), x: f(x) = a, and the other values are free."""
     for x in range(task.n):
         for a in range(task.answers):
             allowed = np.zeros((task.length, task.vocab), dtype=np.bool_)
@@ -85,7 +85,7 @@ def _table(task: Any, classes: NDArray[np.int64]) -> Iterator[QuestionCase]:
 
 
 def _retrieval(task: Retrieval, classes: NDArray[np.int64]) -> Iterator[QuestionCase]:
-    """The key a stands at place p with the value b, or nowhere."""
+    """The cases of retrieval: the key a stands at position p with the value b, or nowhere."""
     pairs = np.arange(task.keys * task.V)
     classes[: task.n, : len(pairs)] = pairs // task.V
     for a in range(task.keys):
@@ -106,7 +106,7 @@ def _retrieval_case(task: Retrieval, a: int, p: int | None, b: int) -> QuestionC
 
 
 def _recall(task: Recall, classes: NDArray[np.int64]) -> Iterator[QuestionCase]:
-    """The key k is that of pair p, whose value is v."""
+    """The cases of recall: the key k is that of pair p, whose value is v."""
     classes[: 2 * task.n : 2] = np.arange(task.V)
     for k in range(task.V):
         for p in range(task.n):

@@ -58,7 +58,7 @@ Weights = Mapping[str, "torch.Tensor"]
 
 
 class Bounded(NamedTuple):
-    """A lower bound, tokens to try, and the ratios that it took where there are several."""
+    """A lower bound, tokens near the minimum, and the ratios λ it used where there are several."""
 
     low: Array  # (K,)
     minimizers: list[Ints]  # each (K, n)
@@ -67,9 +67,9 @@ class Bounded(NamedTuple):
 
 @dataclass(frozen=True)
 class OneLayer:
-    """The heads, and the readout's matrices; y is all heads' outputs side by side."""
+    """A model of one layer: its heads and its readout's matrices; y is all heads' outputs side by side."""
 
-    row_of: dict[int, int]  # the row of a token that asks
+    row_of: dict[int, int]  # of each asking token, its row in x
     heads: tuple[Head, ...]
     x: Array  # (questions, D): what the readout gets beside the heads
     O: Array  # (Σd, D)
@@ -86,7 +86,7 @@ class OneLayer:
 
     @property
     def last_first(self) -> bool:
-        """Whether what a token does depends on later ones, so that they are to be fixed first."""
+        """Whether a token's effect depends on later ones, so that the later ones are fixed first."""
         return any(isinstance(head, FadingRows | Erasing) for head in self.heads)
 
     def least(self, X: Ints, C: Array, ok: Bools, more: Array | None = None) -> Bounded:
@@ -111,7 +111,7 @@ class OneLayer:
         return Bounded(total, minimizers, λ)
 
     def apart(self, X: Ints, C: Array, ok: Bools) -> Array:
-        """A lower bound on C·y, each head by itself: what the kernel takes for ranges."""
+        """A lower bound on C·y, each head by itself, as the kernel computes ranges."""
         total, at = np.zeros(len(C)), 0
         for head in self.heads:
             total, at = (
@@ -145,7 +145,7 @@ class OneLayer:
 
 
 def layer(model: Model, task: Task, questions: list[int]) -> OneLayer | str:
-    """The model as heads and a readout, or in words why it is none."""
+    """The model as heads and a readout, or the reason why the exact search does not handle it."""
     if (why := _strange(model, task, questions)) is not None:
         return why
     frame = model.frame
@@ -205,7 +205,7 @@ def heads_on(place: Place, seen: torch.Tensor) -> list[Head] | None:
 
 
 def strange_mixer(model: Model, task: Task, questions: int) -> str | None:
-    """Why what one layer of mixers does is not written down here as heads."""
+    """Why a layer of mixers cannot be written as heads here; None if it can."""
     frame, layers = model.frame, model.frame.architecture.layers
     if len(layers) != 1:
         return f"the model has {len(layers)} layers; exact worst cases are computed for one layer only"
@@ -234,7 +234,7 @@ def _readout(wide: Model) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _strange(model: Model, task: Task, questions: list[int]) -> str | None:
-    """What of a model is not written down here."""
+    """Why the exact search does not handle this model; None if it does."""
     frame = model.frame
     if (why := strange_mixer(model, task, len(questions))) is not None:
         return why
@@ -253,7 +253,7 @@ def _strange(model: Model, task: Task, questions: list[int]) -> str | None:
 
 
 def _projected(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor) -> Any:
-    """q of the asking tokens (h, asked, r), k (h, n, V, r) and v (h, n, V, d)."""
+    """q of the asking tokens (h, questions, r), k (h, n, V, r) and v (h, n, V, d)."""
     q = split(seen[-1, tokens] @ w["Q"], mixer.h)
     sets = getattr(mixer, "kv_sets", mixer.h)
     k, v = ((seen @ w[name]).unflatten(-1, (sets, -1)).permute(2, 0, 1, 3) for name in "KV")
@@ -262,7 +262,7 @@ def _projected(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor)
 
 
 def _scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
-    """(h, asked, n, V)."""
+    """The scores: (h, questions, n, V)."""
     return torch.einsum("hxr,hitr->hxit", q, k)
 
 
@@ -289,7 +289,7 @@ def _linear(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor) ->
 
 
 def _levels(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-    """λ of the level at which each position is seen: (h, asked, n)."""
+    """λ of the level at which each position is seen: (h, questions, n)."""
     n = len(seen)
     λ = split(torch.nn.functional.softplus(seen[-1, tokens] @ w["L"] + w["l"]), mixer.h)
     return λ[..., [(n - 1 ^ i).bit_length() for i in range(n)]]
@@ -312,7 +312,7 @@ def _log_linear(mixer: LogLinear, w: Weights, seen: torch.Tensor, tokens: torch.
 
 
 def _gated_linear(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor) -> list[Head]:
-    """Gates that are the same in all rows are one gate."""
+    """The heads of gated linear attention; gates that are the same in all rows are one gate."""
     q, k, v = _projected(mixer, w, seen, tokens)
     g = (seen @ w["A"] + w["a"]).sigmoid().unflatten(-1, (mixer.h, -1)).permute(2, 0, 1, 3)  # (h, n, V, r)
     α, heads = _scores(q, k), list[Head]()

@@ -1,4 +1,4 @@
-"""What is known of the least margin, and what follows from it: right, wrong or undecided."""
+"""The least margin over all inputs and its verdict: right, wrong or undecided."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Worst:
 
 
 def uncovered(model: Predictor, task: Task) -> str | None:
-    """In words, why there is no exact procedure for this model and task; None if there is one."""
+    """Why there is no exact procedure for this model and task; None if there is one."""
     read = _read(model, task)
     return read if isinstance(read, str) else None
 
@@ -82,7 +82,7 @@ def _read(model: Predictor, task: Task) -> tuple[OneLayer, Cases] | str:
 
 
 def _start(state: Search, task: Task, tokens: Tokens) -> None:
-    """The inputs of an attack, as the first ones to beat."""
+    """Enters the inputs of an attack as the first ones to beat."""
     answers = task.answer(tokens)
     place = {(case.question, case.answer): i for i, case in enumerate(state.cases.cases)}
     numbers = np.array([place[int(row[-1]), int(a)] for row, a in zip(tokens, answers, strict=True)])
@@ -112,6 +112,6 @@ def _judged(
 
 
 def answered(model: Model, tokens: Tokens) -> int:
-    """What the model says, in its own arithmetic."""
+    """The model's answer, in its own arithmetic."""
     with torch.no_grad():
         return int(model.logits(torch.as_tensor(tokens)[None])[0, -1].argmax())

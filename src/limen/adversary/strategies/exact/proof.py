@@ -26,7 +26,7 @@ _MARGIN = 2**20  # a margin is a multiple of 1/this
 
 
 def certificate(model: Model, task: Task, layer: OneLayer, bracket: Bracket) -> dict[str, object] | str:
-    """What says that the model is right everywhere, or why there is none."""
+    """The certificate that the model is right on every input, or why there is none."""
     low = min([bracket.low, *map(_provable, bracket.roots)])
     margin = math.floor((low - 1e-6 * (1 + abs(low))) * _MARGIN)
     precision = str(next(iter(model.weights.values())).dtype).removeprefix("torch.")
@@ -55,7 +55,7 @@ def refused(proof: dict[str, object], model: Model) -> str | None:
 
 
 def written(proof: dict[str, object]) -> bytes:
-    """The certificate as a file."""
+    """The certificate as the bytes of its file."""
     return json.dumps(proof, separators=(",", ":")).encode() + b"\n"
 
 

@@ -1,4 +1,4 @@
-"""Training against the worst: inputs that the search finds are added until the model is proved right."""
+"""Training against the exact search: the inputs it finds are added until the model is proved right."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEPT = 20_000  # inputs, the latest ones
 
 @dataclass(frozen=True)
 class Repaired:
-    """The model after so many rounds, what is known of it, and the inputs that it was trained against."""
+    """The model after so many rounds, its least margin, and the inputs that it was trained against."""
 
     model: Model
     worst: Worst
@@ -32,7 +32,7 @@ class Repaired:
 
 
 def repair(model: Model, task: Task, train: Trains, *, rounds: int, seconds: float) -> Repaired:
-    """Rounds of: find the worst inputs, stop if there are none, else train with all that were found so far.
+    """The model after rounds of search and training, up to the first round that proves it right.
 
     `seconds` bounds each search.  Every input that the search met with a margin below 1 is added.
     """

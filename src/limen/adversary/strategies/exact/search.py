@@ -98,7 +98,7 @@ class Search:
         self._each_ρ = self._one_ratio() if layer.norm else None
 
     def tried(self, cases: Ints, F: Ints) -> None:
-        """Takes inputs of these cases for the worst so far, if they are."""
+        """Updates the lowest margin with inputs of these cases."""
         X, answers = self.rows(cases), np.array([self.cases.cases[c].answer for c in cases])
         margins = self.layer.margin(X, F, answers)
         order = np.argsort(margins)
@@ -118,7 +118,7 @@ class Search:
         return np.array([self.layer.row_of[self.cases.cases[c].question] for c in cases], dtype=np.int64)
 
     def ranges(self, X: Ints, ok: Bools) -> tuple[Array, Array]:
-        """Of every h_j: (K, m) twice."""
+        """The lower and upper ends of every h_j: (K, m) each."""
         K, m = len(X), self.G.shape[1]
         if not m:
             return np.zeros((K, 0)), np.zeros((K, 0))
@@ -205,7 +205,7 @@ class Search:
         return e + u[:, None] / D * (z @ layer.O.T), e0 + u * ((layer.x[X] * z).sum(1) / D + EPSILON)
 
     def _one_ratio(self) -> Array | None:
-        """ρ(x + v O) at each position and token, (asked, n, V), where the layer is one ratio.
+        """ρ(x + v O) at each position and token, (questions, n, V), where the layer is one ratio.
 
         There u·ρ(z) for u < 0 is one more value: ρ is convex, so at most the mean of what is averaged.
         """
@@ -216,7 +216,7 @@ class Search:
         return np.stack([layer.ρ(x + each) for x in layer.x])
 
     def largest_ρ(self, row: int, ok: Bools) -> float:
-        """Not below ρ(z) on these inputs, by z's coordinates; needed where no mean bounds it."""
+        """An upper bound on ρ(z) over these inputs, by z's coordinates; needed where no mean bounds it."""
         layer, D = self.layer, self.layer.x.shape[1]
         if not layer.norm or self._each_ρ is not None:
             return 0.0
@@ -241,7 +241,7 @@ class Ascent:
 
 
 def search(s: Search, seconds: float, enough: float = np.inf) -> Bracket:
-    """Until low and high meet, or the least margin is known to be `enough`, or time is over."""
+    """The bracket when low and high meet, the least margin is known to be `enough`, or time is over."""
     start, tick = time.monotonic(), count()
     roots = list[Node]()
     for c, case in enumerate(s.cases.cases):
@@ -312,7 +312,7 @@ def _part(node: Node, ok: Bools, sign: NDArray[np.int8]) -> Node:
 
 
 def _position(s: Search, node: Node, open_: Bools) -> int:
-    """Which to split: one whose key stands twice, or the last open one, or where the minima agree least."""
+    """The position to split: whose key stands twice, the last open one, or where the minima differ most."""
     tokens = node.votes.argmax(1)
     keys = s.cases.classes[np.arange(len(tokens)), tokens]
     twice = open_ & (keys >= 0) & ((keys[:, None] == keys).sum(1) > 1)
