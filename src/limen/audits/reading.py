@@ -154,7 +154,7 @@ class Audit(Result):
         return self.engine.width(kept, self.request, self.bits) / 8
 
     def bytes_of(self, wanted: Callable[[Kept], bool], n: int | None = None) -> int:
-        """The bytes of the wanted tensors on one rank, all sequences, after n tokens (default: the context)."""
+        """The bytes of the wanted tensors on one rank, all sequences, after n tokens (default: context)."""
         n = self.request.context if n is None else n
         tensors = [(k, times) for k, times in self.tensors if wanted(k)]
         return self.engine.bytes_of(tensors, n, self.request, self.bits)
@@ -218,7 +218,7 @@ class Audit(Result):
 
     @property
     def minimal_bytes(self) -> int:
-        """The bytes that the next token needs, in the same precisions, nothing rounded up or kept for later."""
+        """The bytes that the next token needs in the same precisions, nothing rounded up or kept for later."""
         request, none = replace(self.request, slots=None), engine("minimal")
         bits = (
             min(by.width(k, request, self.bits) for by in (none, self.engine))

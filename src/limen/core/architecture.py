@@ -114,7 +114,7 @@ class Layer:
 
     @property
     def times(self) -> int:
-        """How many layers in a row it stands for."""
+        """The number of layers in a row that it stands for."""
         return self.parts[0].times
 
     @property

@@ -64,7 +64,7 @@ def _listed(kind: str, folders: tuple[tuple[str, int], ...]) -> dict[str, _Entry
 
 
 def ids(kind: str) -> list[str]:
-    """Every entry of a kind, sorted; empty while the kind has no files."""
+    """The ids of a kind, sorted; empty while the kind has no files."""
     return list(_entries(kind))
 
 

@@ -34,13 +34,13 @@ class Construction(ABC):
 
     @property
     def steps(self) -> int:
-        """How many tokens of chain of thought it writes before the answer."""
+        """The number of tokens of chain of thought before the answer."""
         return 0
 
     @property
     @abstractmethod
     def columns(self) -> Columns:
-        """What the columns of the residual stream mean."""
+        """The named columns of the residual stream."""
 
     @abstractmethod
     def frame(self) -> Frame:

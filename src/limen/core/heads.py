@@ -45,7 +45,7 @@ class Headed(Streaming):
     d_k: int | None = None
 
     def __post_init__(self) -> None:
-        """Every size is at least 1."""
+        """Raises unless every size is at least 1."""
         sizes = [f.name for f in fields(self) if type(getattr(self, f.name)) is int]
         at_least(self, **dict.fromkeys(sizes, 1))
 

@@ -74,7 +74,7 @@ class Theorem(ABC):
         """The inequality at these sizes, with the free sizes of the proof chosen well."""
 
     def needs(self, task: Task) -> tuple[Need, ...]:
-        """What the theorem asks of an architecture for this task, before one is named."""
+        """The theorem's requirements on any architecture for this task."""
         return ()
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:

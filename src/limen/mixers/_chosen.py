@@ -108,7 +108,7 @@ def dots(
 def leading(
     scores: jt.Float[torch.Tensor, "*batch m"], k: int
 ) -> tuple[jt.Int64[torch.Tensor, "*batch {k}"], jt.Bool[torch.Tensor, "*batch {k}"]]:
-    """Where the k highest scores of each row stand, the leftmost ones on ties; and which of these count.
+    """The positions of the k highest scores of each row, the leftmost on ties; and which of these count.
 
     Those above -∞ do, but none of a row with a NaN.
     """
@@ -156,7 +156,7 @@ def _highest(rows: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _leftmost(rows: NDArray[Any], level: NDArray[Any], s: int) -> NDArray[np.bool_]:
-    """All numbers above the level, and as many at it, from the left, as make s."""
+    """Whether a number is above the level, or one of the leftmost at the level that make s in all."""
     above, tied = rows > level, rows == level
     room = s - above.sum(-1, keepdims=True, dtype=np.int32)
     return np.asarray(above | (tied & (tied.cumsum(-1, dtype=np.int32) <= room)))

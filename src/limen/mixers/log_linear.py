@@ -61,7 +61,7 @@ def _levels(t: int) -> list[int]:
 def _merged(
     S: jt.Float[torch.Tensor, "*batch d_k live e"], t: int
 ) -> jt.Float[torch.Tensor, "*batch d_k merged e"]:
-    """From the stretches stored at time t-1 to those that time t reads: counting up, bits carry."""
+    """The stretches that time t reads, from those stored at time t-1; merged as bits carry in counting."""
     if t == 0:
         return S
     carried = (t & -t).bit_length()

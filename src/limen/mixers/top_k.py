@@ -76,7 +76,7 @@ class TopK(Headed):
     def masked(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        """All tokens are compared, and those not chosen are masked: the quicker way for short texts."""
+        """The outputs with all tokens compared and others than the chosen masked: quicker for short texts."""
         q, k, v = (split(x @ w[name], self.h) for name in "QKV")
         chosen = self._chosen(w, x, x @ w["IK"])
         y = attend_fused(q, k, v, chosen)  # 0 where nothing is chosen, since a score is NaN
@@ -85,7 +85,7 @@ class TopK(Headed):
     def gathered(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        """Only the chosen tokens are read, and some rows of index scores held at a time."""
+        """The outputs with only the chosen tokens read, some rows of index scores at a time."""
         q, k, v = (split(x @ w[name], self.h).contiguous() for name in "QKV")
         chosen = [part.unsqueeze(-3).expand(*q.shape[:-1], self.k) for part in self._leading(w, x)]
         y = [

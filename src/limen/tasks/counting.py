@@ -94,7 +94,7 @@ class Counting(Task):
         return np.column_stack([s[legal], k[legal]])
 
     def rows(self, t: int) -> Count:
-        """How often each symbol came: t as a sum of S counts.  When s is known, its own count, 0 … n."""
+        """The counts of the symbols: t as a sum of S of them.  When s is known, its own count, 0 … n."""
         if t > self.n:
             return Count.of(self.n + 1, "n + 1")
         return binomial(t + self.S - 1, min(t, self.S - 1), "C(t+S-1, S-1)")

@@ -177,7 +177,7 @@ class Dyck(Task):
         return tokens
 
     def _of_two_kinds(self, rng: Generator, tokens: Tokens) -> Tokens:
-        """In words of one kind, one bracket and the one that closes it become of another kind."""
+        """The words with two kinds of brackets at least: in words of one kind a pair becomes of another."""
         alone = np.flatnonzero((tokens % self.k == tokens[:, :1] % self.k).all(axis=1))
         pairs = self._paired(tokens[alone])[np.arange(len(alone)), rng.integers(self.n // 2, size=len(alone))]
         kind = (tokens[alone, :1] + rng.integers(1, self.k, size=(len(alone), 1))) % self.k
@@ -229,7 +229,7 @@ class Dyck(Task):
         return np.asarray(bounded & ~self._mistyped(tokens).any(axis=-1), dtype=np.int64)
 
     def queries(self, prefix: Tokens) -> Tokens:
-        """What is open closed, then short pairs; and the same with one closing bracket wrong, for each.
+        """Endings that close what is open, then short pairs; and each with one closing bracket wrong.
 
         Wrong is another kind, or with one kind an opening bracket.  A prefix that is lost already
         gets the same, as if its closing brackets were right and those without an opening absent.

@@ -106,7 +106,7 @@ class Facts(Task):
         return self.composition.alphabets()
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
-        """As `composition` draws it."""
+        """The samples of `composition`."""
         return self.composition.sample(rng, count, hard)
 
     def drawn(self, hard: bool = False) -> Distribution:
@@ -127,7 +127,7 @@ class Facts(Task):
         return self.composition.players()
 
     def name(self, level: int, i: int) -> str:
-        """What i_level = i is called: a city where level is odd, a person where it is even."""
+        """The name of i_level = i: a city where level is odd, a person where it is even."""
         return _name(i, _CITIES, "grad") if level % 2 else _name(i, _PEOPLE, "ndra")
 
     def year(self, l: int, w_l: int) -> int:

@@ -89,7 +89,7 @@ class TwoSum(Task):
         return np.arange(self.M)[:, None]
 
     def rows(self, t: int) -> Count:
-        """Every set of 1 to t values; the one that two sets differ in is asked for, and comes no more."""
+        """The sets of 1 to t values; a value in one of two sets alone is the query, and comes no more."""
         if t == 0:
             return Count.of(1, "1")
         return subsets(self.M, t, "Σ_{s=1}^{min(t,M)} C(M,s)")

@@ -76,7 +76,7 @@ def kinds(stack: Architecture) -> Kinds:
 
 
 def _kind(mixer: Mixer) -> str:
-    """Its id; an encoder is another kind than the decoders that experiments train."""
+    """The id of a mixer; an encoder is another kind than the decoders that experiments train."""
     return f"{identifier(mixer)}, both ways" if mixer.sees_future else identifier(mixer)
 
 

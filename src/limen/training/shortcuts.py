@@ -121,7 +121,7 @@ def _linear(features: Counts, answers: Answers, classes: int, counted: _Counted)
 
 
 def _invariants(features: Counts, answers: Answers, counted: _Counted) -> dict[str, Rule]:
-    """What holds in every row with one answer; its failure is taken for the other answer."""
+    """Rules from what holds in every row with one answer: where it fails, the other answer is given."""
     rules: dict[str, Rule] = {}
     for a in (0, 1):
         rows = features[answers == a]

@@ -115,7 +115,7 @@ def _forget_slowly(w: Mapping[str, torch.Tensor]) -> None:
 
 
 def grown(model: Model, frame: Frame, generator: torch.Generator) -> Model:
-    """The same function in a larger frame: what is new begins by adding nothing."""
+    """The model in a larger frame, computing the same function: new layers start by adding nothing."""
     extends(model.frame.architecture, frame.architecture)
     weights = dict(frame.random(generator, torch.float32).weights)
     for name, w in weights.items():
