@@ -32,7 +32,7 @@ from limen.model.opening import fingerprint, opened
 from limen.model.predictor import NONE, answers_of
 from limen.model.target import Target
 from limen.render.fool import lines_of
-from limen.witness.fooled import check_same_answer, check_wrong_answer
+from limen.witness.wrong_answer import check_same_answer, check_wrong_answer
 
 EVA = Task.parse("eva(n=3)")
 Forward = Callable[[torch.Tensor], Any]

@@ -18,8 +18,8 @@ from test_cli import limen
 from limen import api
 from limen.commands.schemas import SCHEMAS, schema_of
 from limen.core.architecture import Architecture
+from limen.core.renderers import latex
 from limen.core.report import Report
-from limen.core.shown import latex
 from limen.errors import BadInput
 from limen.model.embedding import Table
 from limen.model.files import save

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from limen.adversary.report import FoolReport
     from limen.audits import Audit
     from limen.bounds.bound import BoundReport
-    from limen.bounds.stranger import Answering
+    from limen.bounds.function import Answering
     from limen.commands.check import CheckReport
     from limen.commands.compare import CompareReport
     from limen.commands.glances import EntryReport, StackReport, TaskReport

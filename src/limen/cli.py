@@ -1316,7 +1316,7 @@ def test_(
 
     Example: limen test examples/own.py:Majority
     """
-    from limen.laws.held import LawsReport, Subject
+    from limen.laws.check import LawsReport, Subject
     from limen.render.laws import heading, line, summary
 
     subject, held = Subject.parse(entry), []

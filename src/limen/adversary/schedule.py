@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 import msgspec
 
-from limen.adversary.baseline import upper_95
-from limen.adversary.looks import looks
+from limen.adversary.failure_rate import upper_95
+from limen.adversary.head_weights import head_weights
 from limen.adversary.report import CLAIMS, EVERYWHERE, Confused, Effort, FoolReport
 from limen.adversary.resume import keep, resume
 from limen.adversary.shrink import neighbour, pulls, shrunk
@@ -43,7 +43,7 @@ from limen.model.model import Model, one_thread
 from limen.model.target import QUESTIONS, Target, tensors
 from limen.witness.certified import arithmetic
 from limen.witness.collision import check_collision, streams
-from limen.witness.fooled import check_same_answer, check_wrong_answer, given_by, spoken
+from limen.witness.wrong_answer import check_same_answer, check_wrong_answer, given_by, spoken
 
 if TYPE_CHECKING:
     import torch
@@ -225,7 +225,7 @@ def report(attack: Fooled) -> FoolReport:
         hypothesis_holds=None if state is None or needs is None else state < needs,
         inputs=_shown(target, witness),
         pulls=pulled,
-        looks=looks(target, np.array(witness.tokens)) if isinstance(witness, WrongAnswer) else (),
+        looks=head_weights(target, np.array(witness.tokens)) if isinstance(witness, WrongAnswer) else (),
         stages=tuple(attack.stages),
         notes=tuple(_notes(target)),
         means=MEANS[claim],

@@ -218,7 +218,7 @@ class Audit(Result):
 
     @property
     def minimal_bytes(self) -> int:
-        """The bytes that the next token needs in the same precisions, nothing rounded up or kept for later."""
+        """The bytes that the next token needs in these precisions, nothing rounded up or kept for later."""
         request, none = replace(self.request, slots=None), engine("minimal")
         bits = (
             min(by.width(k, request, self.bits) for by in (none, self.engine))

@@ -1,6 +1,6 @@
-"""Runs in a process of its own: loads a stranger's function and writes down its answers; see stranger.py.
+"""Runs in a process of its own: loads a user's function and writes down its answers; see function.py.
 
-It imports nothing of Limen, so that it starts at once and the stranger's modules cannot be mistaken for ours.
+It imports nothing of Limen, so that it starts at once and the user's modules cannot be mistaken for ours.
 """
 
 from __future__ import annotations

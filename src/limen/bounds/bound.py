@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from limen.bounds import matrix
+from limen.bounds.function import Answering, Function, Replies, ask, ask_here
 from limen.bounds.matrix import Entries
-from limen.bounds.stranger import Answering, Function, Replies, ask, ask_here
 from limen.core.arrays import np
 from limen.core.bits import Count
 from limen.core.catalogue import ids, lookup

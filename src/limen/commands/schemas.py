@@ -36,7 +36,7 @@ SCHEMAS = {
     "hierarchy": ("limen.commands.demo.hierarchy:HierarchyReport",),
     "machine": ("limen.commands.demo.machine:MachineReport",),
     "table": ("limen.tables.report:TableReport",),
-    "test": ("limen.laws.held:LawsReport",),
+    "test": ("limen.laws.check:LawsReport",),
     "train": ("limen.training.reports:TrainReport",),
     "sweep": ("limen.training.reports:SweepReport",),
     "results": ("limen.training.reports:ResultsReport",),

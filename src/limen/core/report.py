@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from limen.core.shown import html, latex
+from limen.core.renderers import html, latex
 from limen.files.printable import printable
 
 

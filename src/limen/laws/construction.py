@@ -22,7 +22,7 @@ from limen.model.local import Pointwise
 from limen.model.model import Model
 from limen.model.run import Tried, batch_size, inputs, run
 from limen.solutions import certificate, solve
-from limen.witness.tried import check_run
+from limen.witness.run import check_run
 
 _DRAWN = 64  # plain inputs, and as many hard ones, where there are too many for each to be run
 MOST = 2**20  # inputs that are all run

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from limen.core.certificate import Certificate
-from limen.core.shown import draws
+from limen.core.renderers import draws
 from limen.core.verdict import Answer
 from limen.files.printable import printable
 from limen.render import (

@@ -14,7 +14,7 @@ from limen.errors import BadInput
 from limen.model.model import Model
 from limen.solutions import Solution, certificate, solve
 from limen.tables.cell import EvidenceError
-from limen.witness.tried import check_run
+from limen.witness.run import check_run
 
 _PRECISION = "float32"
 _SEED = 0

@@ -10,7 +10,7 @@ from limen.core.task import Tokens
 from limen.model.opening import fingerprint, own_precision
 from limen.model.target import Questioned, Target
 from limen.witness.collision import check_collision, check_state_collision
-from limen.witness.fooled import check_same_answer, check_wrong_answer, given_by
+from limen.witness.wrong_answer import check_same_answer, check_wrong_answer, given_by
 
 
 def arithmetic(target: Target) -> str:

@@ -17,7 +17,7 @@ from limen.errors import BadInput
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, State
 from limen.model.run import payable, runnable
-from limen.witness.tried import same_weights
+from limen.witness.run import same_weights
 
 if TYPE_CHECKING:
     import torch

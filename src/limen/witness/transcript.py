@@ -14,7 +14,7 @@ from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.softmax import Softmax
 from limen.model.model import Model
 from limen.model.run import payable
-from limen.witness.tried import same_weights
+from limen.witness.run import same_weights
 
 _BITS = 1 << 30  # that are told, about: some ten seconds
 _MESSAGE, _STEP = 1 << 16, 1 << 17  # a message or a token's step of a memory takes as long as so many bits

@@ -26,7 +26,7 @@ else:
     torch = lazy_loader.load("torch")
 
 
-def looks(target: Target, tokens: Tokens) -> tuple[Look, ...]:
+def head_weights(target: Target, tokens: Tokens) -> tuple[Look, ...]:
     """The weights of every head of a Limen model in float64; mixers without such weights are left out."""
     model = target.limen
     if model is None:
