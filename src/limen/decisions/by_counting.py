@@ -25,7 +25,7 @@ from limen.mixers.relu_rnn import ReluRnn
 _CUTS = 2**12  # tokens of a task whose cuts are all looked at
 
 
-def machine(task: Task, architecture: Architecture) -> Machine | str:
+def relu_rnn_by_counting(task: Task, architecture: Architecture) -> Machine | str:
     """The certificate that a relu_rnn of these bits does the task, or why there is none."""
     parts = [part for layer in architecture.layers for part in layer.parts]
     sizes = [part.bits for part in parts if isinstance(part.mixer, ReluRnn)]

@@ -24,7 +24,7 @@ from limen.core.smallest import smallest
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, NoStatement, Theorem
 from limen.core.verdict import Argued, Flip, Verdict
-from limen.decisions.by_counting import machine
+from limen.decisions.by_counting import relu_rnn_by_counting
 from limen.decisions.conjectures import believed
 from limen.decisions.placement import evidence, offer
 from limen.errors import BadInput, counted, unknown
@@ -186,14 +186,14 @@ def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:
         except ModuleNotFoundError as error:
             ways[name] = LeftOut.of(error)
     for construction in known:
-        way = ways[str(construction)] = tried(construction, architecture, steps)
+        way = ways[str(construction)] = evidence_by(construction, architecture, steps)
         if isinstance(way, Accepted):
             return ways
     for construction in _elsewhere(task, architecture, known):
-        if isinstance(way := tried(construction, architecture, steps), Accepted):
+        if isinstance(way := evidence_by(construction, architecture, steps), Accepted):
             return ways | {str(construction): way}
     if any(part.bits is not None for layer in architecture.layers for part in layer.parts if not part.full):
-        reader = machine(task, architecture)
+        reader = relu_rnn_by_counting(task, architecture)
         ways["machine"] = reader if isinstance(reader, str) else accept(reader)
     return ways
 
@@ -217,7 +217,7 @@ def _elsewhere(task: Task, architecture: Architecture, known: list[Construction]
                 yield construction
 
 
-def tried(construction: Construction, architecture: Architecture, steps: int) -> Way:
+def evidence_by(construction: Construction, architecture: Architecture, steps: int) -> Way:
     """The evidence of CAN by one construction, or a proof on paper, or why it is neither."""
     try:
         offered = offer(construction, architecture, steps)

@@ -38,7 +38,7 @@ def ruled_out(task: Task, architecture: Architecture) -> Accepted | None:
 def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None:
     """A construction, and the evidence that it does the task there."""
     for construction in _constructions(task, architecture):
-        if isinstance(accepted := decisions.tried(construction, architecture, steps=0), Accepted):
+        if isinstance(accepted := decisions.evidence_by(construction, architecture, steps=0), Accepted):
             return str(construction), accepted
     return None
 

@@ -28,7 +28,7 @@ from limen.core.differences import STACKS
 from limen.core.kernel import Accepted
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
-from limen.decisions.decide import built, decide, tried
+from limen.decisions.decide import built, decide, evidence_by
 from limen.decisions.placement import Offer, offer
 from limen.tables import words
 from limen.tables.cell import Cell, Evidence, EvidenceError
@@ -278,7 +278,7 @@ def _thinking(row: Row, decided: Decided) -> list[str]:
         return []
     lines = []
     for way in ways(decided.task):
-        if way.steps and isinstance(tried(way, row.architecture, way.steps), Accepted):
+        if way.steps and isinstance(evidence_by(way, row.architecture, way.steps), Accepted):
             lines.append(f"with {way.steps:,} steps of chain of thought it can: {way} fits")
     return lines
 

@@ -13,20 +13,20 @@ from dataclasses import dataclass
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Task, Tokens, WrittenSizes, balanced, distinct, filled
+from limen.core.task import Answers, Tokens, WrittenSizes, balanced, distinct, filled
 from limen.errors import at_least
 from limen.tasks._pairs import exists
+from limen.tasks._residues import Residues
 
 
 @dataclass(frozen=True)
-class Match3(Task):
+class Match3(Residues):
     """n tokens in 0..M-1; the answer is 1 or 0.
 
     >>> int(Match3(n=4, M=13).answer(np.array([3, 5, 1, 9])))
     1
     """
 
-    n: int = 4
     M: int = 13
 
     @classmethod
@@ -38,16 +38,8 @@ class Match3(Task):
         at_least(self, n=3, M=7)
 
     @property
-    def vocab(self) -> int:
-        return self.M
-
-    @property
     def length(self) -> int:
         return self.n
-
-    @property
-    def answers(self) -> int:
-        return 2
 
     @property
     def cut(self) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.adversary.strategies.exact.heads import Head
-from limen.adversary.strategies.exact.layer import heads_of, strange_mixer
+from limen.adversary.strategies.exact.layer import heads_of, unsupported_mixer
 from limen.core.arrays import NDArray, np
 from limen.core.task import Tokens
 from limen.model.model import Model, Place
@@ -77,7 +77,7 @@ def exchanges(target: Target) -> Exchanges:
     one = task.length - task.cut == 1 and task.asks == 1
     if model is None or target.precision is not None or not one:
         return Exchanges(target)
-    if strange_mixer(model, task, task.vocab) is not None:
+    if unsupported_mixer(model, task, task.vocab) is not None:
         return Exchanges(target)
     wide = Model(model.frame, {name: w.detach().double() for name, w in model.weights.items()})
     with torch.no_grad():

@@ -16,7 +16,7 @@ from limen.core.task import Task, Tokens
 from limen.model import exhaustive
 from limen.model.files import digest
 from limen.model.model import Model
-from limen.model.target import Target
+from limen.model.target import Target, rows_of
 from limen.witness.collision import check_collision, own_arithmetic, streams
 
 if TYPE_CHECKING:
@@ -83,17 +83,7 @@ def states(model: Model, prefixes: Tokens, known: Callable[[Any], Any] = lambda 
         state = model.start((len(prefixes),))
         for token in tokens.unbind(-1):
             state, _ = model.step(state, token)
-        rows = [x.reshape(len(prefixes), -1) for x in _tensors(known(state)) if x.numel()]
-        raw = [x.contiguous().view(torch.uint8).numpy() for x in rows]
-    return [b"".join(x[i].tobytes() for x in raw) for i in range(len(prefixes))]
-
-
-def _tensors(state: Any) -> Iterator[torch.Tensor]:
-    if isinstance(state, torch.Tensor):
-        yield state
-    elif isinstance(state, tuple):
-        for item in state:
-            yield from _tensors(item)
+        return rows_of(known(state), len(prefixes))
 
 
 def _inputs(task: Task, t: int, rng: np.random.Generator) -> Tokens:

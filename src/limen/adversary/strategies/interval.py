@@ -105,7 +105,7 @@ class Interval(Strategy):
         if target.limen is None or target.precision is not None:
             return "this strategy needs the stored weights of a Limen model"
         known = cases(target.task)
-        return known if isinstance(known, str) else _strange(target.limen, target)
+        return known if isinstance(known, str) else _unsupported(target.limen, target)
 
     def search(self, target: Target) -> ExactSearch:
         known, model = cases(target.task), target.limen
@@ -114,7 +114,7 @@ class Interval(Strategy):
         return ExactSearch(None, least(model, known), target.lowest)
 
 
-def _strange(model: Model, target: Target) -> str | None:
+def _unsupported(model: Model, target: Target) -> str | None:
     frame, task = model.frame, target.task
     layers = frame.architecture.layers
     if len(layers) < 2:

@@ -146,7 +146,7 @@ class OneLayer:
 
 def layer(model: Model, task: Task, questions: list[int]) -> OneLayer | str:
     """The model as heads and a readout, or the reason why the exact search does not handle it."""
-    if (why := _strange(model, task, questions)) is not None:
+    if (why := _unsupported(model, task, questions)) is not None:
         return why
     frame = model.frame
     with torch.no_grad():
@@ -204,7 +204,7 @@ def heads_on(place: Place, seen: torch.Tensor) -> list[Head] | None:
     return None if isinstance(made, str) else made
 
 
-def strange_mixer(model: Model, task: Task, questions: int) -> str | None:
+def unsupported_mixer(model: Model, task: Task, questions: int) -> str | None:
     """Why a layer of mixers cannot be written as heads here; None if it can."""
     frame, layers = model.frame, model.frame.architecture.layers
     if len(layers) != 1:
@@ -233,10 +233,10 @@ def _readout(wide: Model) -> tuple[torch.Tensor, torch.Tensor]:
     return U * (w["norm"][:, None] if frame.norm else 1.0), u
 
 
-def _strange(model: Model, task: Task, questions: list[int]) -> str | None:
+def _unsupported(model: Model, task: Task, questions: list[int]) -> str | None:
     """Why the exact search does not handle this model; None if it does."""
     frame = model.frame
-    if (why := strange_mixer(model, task, len(questions))) is not None:
+    if (why := unsupported_mixer(model, task, len(questions))) is not None:
         return why
     local = frame.local(0)
     if local is not None and (frame.norm or not isinstance(local, Mlp)):

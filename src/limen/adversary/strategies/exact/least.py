@@ -86,7 +86,7 @@ def _start(state: Search, task: Task, tokens: Tokens) -> None:
     answers = task.answer(tokens)
     place = {(case.question, case.answer): i for i, case in enumerate(state.cases.cases)}
     numbers = np.array([place[int(row[-1]), int(a)] for row, a in zip(tokens, answers, strict=True)])
-    state.tried(numbers, tokens)
+    state.try_inputs(numbers, tokens)
 
 
 def _judged(

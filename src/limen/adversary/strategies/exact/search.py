@@ -97,7 +97,7 @@ class Search:
             self.G, self.g0 = layer.O @ W1, layer.x @ W1 + b1
         self._each_ρ = self._one_ratio() if layer.norm else None
 
-    def tried(self, cases: Ints, F: Ints) -> None:
+    def try_inputs(self, cases: Ints, F: Ints) -> None:
         """Updates the lowest margin with inputs of these cases."""
         X, answers = self.rows(cases), np.array([self.cases.cases[c].answer for c in cases])
         margins = self.layer.margin(X, F, answers)
@@ -163,7 +163,7 @@ class Search:
             value = bounded.low + c0
             y = self.layer.output(X, bounded.minimizers[-1])
             for F in bounded.minimizers:
-                self.tried(cases, F)
+                self.try_inputs(cases, F)
                 votes[row, np.arange(F.shape[1]), F] += 1
             h = y @ self.G + g0
             lost = np.where(free, s * (np.maximum(h, 0) - α * h), -s * (σ * h + above - np.maximum(h, 0)))
