@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from limen.core.certificate import Witness
 from limen.core.differences import Difference
 from limen.core.kernel import Files
@@ -25,17 +27,16 @@ class EvidenceError(Exception):
     """Evidence does not hold or contradicts other evidence: a bug in Limen."""
 
 
-@dataclass(frozen=True)
-class Formula:
+class Formula(msgspec.Struct, frozen=True):
     """Ω(…) or O(…) and of which quantity, the exact inequality, and the papers' order."""
 
     order: str | None
     of: str
     inequality: str
     source: str  # the id of a theorem or a construction
-    mark: str = ""  # confirmed, sharper, weaker, corrected; empty where the papers say nothing
-    paper: str = ""  # their order, and who says so
-    note: str = ""  # what is to be said of the difference
+    mark: str | None = None  # confirmed, sharper, weaker, corrected; null where the papers say nothing
+    paper: str | None = None  # their order, and who says so
+    note: str | None = None  # what is to be said of the difference
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+import msgspec
+
 from limen.core.architecture import Architecture
 from limen.core.catalogue import lookup
 from limen.core.certificate import Bound
@@ -102,7 +104,7 @@ def _compared(row: Row, column: Column, formula: Formula) -> Formula:
     mark, note = growth.compared(formula.order, claim.order), claim.note
     if claim.exempt is not None and corrected(claim.order, claim.exempt):
         mark, note = "corrected", claim.exempt.says
-    return replace(formula, mark=mark, paper=f"{claim.order} {claim.cite}", note=note)
+    return msgspec.structs.replace(formula, mark=mark, paper=f"{claim.order} {claim.cite}", note=note or None)
 
 
 @cache

@@ -16,18 +16,6 @@ from limen.tables.columns import COLUMNS
 from limen.tables.rows import ROWS
 
 
-class FormulaReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Ω(…) or O(…) and of which quantity, the exact inequality, and the papers' order."""
-
-    order: str | None
-    of: str
-    inequality: str
-    source: str
-    mark: str | None
-    paper: str | None
-    note: str | None
-
-
 class EvidenceReport(msgspec.Struct, frozen=True, kw_only=True):
     """A certificate, in words, with its numbers, and the file it is saved in."""
 
@@ -55,7 +43,7 @@ class CellReport(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Answer
     argued: bool
     believed: str | None  # of what is open: the conjecture that says no
-    formula: FormulaReport | None
+    formula: Formula | None
     reason: str
     statement: str
     why: str
@@ -168,7 +156,7 @@ def _cell(cell: Cell) -> CellReport:
         verdict=cell.answer,
         argued=cell.argued,
         believed=cell.believed or None,
-        formula=_formula(cell.formula) if cell.formula else None,
+        formula=cell.formula,
         reason=cell.reason,
         statement=cell.statement,
         why=cell.why,
@@ -180,18 +168,6 @@ def _cell(cell: Cell) -> CellReport:
         fooled=cell.fooled or None,
         evidence=tuple(map(_evidence, cell.evidence)),
         seconds=round(cell.seconds, 3),
-    )
-
-
-def _formula(formula: Formula) -> FormulaReport:
-    return FormulaReport(
-        order=formula.order,
-        of=formula.of,
-        inequality=formula.inequality,
-        source=formula.source,
-        mark=formula.mark or None,
-        paper=formula.paper or None,
-        note=formula.note or None,
     )
 
 
