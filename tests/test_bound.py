@@ -14,7 +14,7 @@ from test_cli import limen
 
 from limen.bounds import matrix
 from limen.bounds.bound import bound, bound_of, counts, fitted
-from limen.bounds.stranger import Function, ask
+from limen.bounds.function import Function, ask
 from limen.core.catalogue import ids, lookup
 from limen.core.task import Task
 from limen.errors import BadInput

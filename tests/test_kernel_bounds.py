@@ -26,7 +26,7 @@ from limen.core.catalogue import ids
 from limen.core.certificate import Bound
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
-from limen.decisions.by_counting import machine
+from limen.decisions.by_counting import relu_rnn_by_counting
 from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
 from limen.tasks.eva import Eva
@@ -585,7 +585,7 @@ def test_machines_need_all_their_bits() -> None:
     limited = [f"{name}(state_bits=500)" for name in sorted(mixers)]
     for text in SMALL:
         free = "relu_rnn(state_bits=500)"
-        said = machine(Task.parse(text), Architecture.parse(free))
+        said = relu_rnn_by_counting(Task.parse(text), Architecture.parse(free))
         c = {"schema": SCHEMA, "kind": "machine", "task": text, "architecture": free, "bits": 500}
         if isinstance(said, str):
             with pytest.raises(Refused):

@@ -1,4 +1,4 @@
-"""Where a model looks when it goes wrong: in each head, how much of each place's value its last token gets.
+"""The weight that the last token gives to each position, in each head, on an input that fools the model.
 
     softmax       the attention itself
     a memory      q·(all that was done to the state since)·k_i, which may be negative
@@ -26,21 +26,21 @@ else:
     torch = lazy_loader.load("torch")
 
 
-def looks(target: Target, tokens: Tokens) -> tuple[Look, ...]:
-    """Of a limen model, layer after layer, in float64; a mixer whose weights are not known here has none."""
+def head_weights(target: Target, tokens: Tokens) -> tuple[Look, ...]:
+    """The weights of every head of a Limen model in float64; mixers without such weights are left out."""
     model = target.limen
     if model is None:
         return ()
     wide = Model(model.frame, {name: w.detach().double() for name, w in model.weights.items()})
-    found: list[Look] = []
+    heads: list[Look] = []
 
     def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
-        asked, text = np.zeros(1, dtype=np.int64), np.zeros((1, len(tokens)), dtype=np.int64)
+        first, text = np.zeros(1, dtype=np.int64), np.zeros((1, len(tokens)), dtype=np.int64)
         for i, head in enumerate(heads_on(place, seen) or ()):
-            weights = head.weights(asked, text)[0]
-            found.append(Look(place.layer, i, identifier(place.mixer), tuple(weights.tolist())))
+            weights = head.weights(first, text)[0]
+            heads.append(Look(place.layer, i, identifier(place.mixer), tuple(weights.tolist())))
         return at_once(place, seen)
 
     with torch.no_grad():
         wide.through(wide.embedded(torch.as_tensor(np.ascontiguousarray(tokens))), mix)
-    return tuple(found)
+    return tuple(heads)

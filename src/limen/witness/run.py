@@ -1,4 +1,4 @@
-"""Checks what a run shows: runs the model again, with the task and the weights and nothing else."""
+"""Checks a run certificate: runs the model again from the task and the weights alone."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def check_run(certificate: Run, model: Model) -> str | None:
     return None
 
 
-def same_weights(said: str, model: Model) -> None:
+def same_weights(claimed: str, model: Model) -> None:
     """Raises unless the certificate is about this very model."""
-    same_digest(said, digest(model))
+    same_digest(claimed, digest(model))
 
 
-def same_digest(said: str, found: str) -> None:
-    """The same of a model that need not be loaded."""
-    if found != said:
-        raise BadInput(f"these are other weights: the certificate is about {said[:12]}…")
+def same_digest(claimed: str, digest: str) -> None:
+    """Raises unless two digests are equal; for a model that need not be loaded."""
+    if digest != claimed:
+        raise BadInput(f"these are other weights: the certificate is about {claimed[:12]}…")
 
 
 def fraction(text: str) -> Fraction:

@@ -1,4 +1,4 @@
-"""What random testing has shown: its failures, and how rare they may still be."""
+"""An upper bound on the rate of failures, from the failures that random testing met."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import exp, fsum, lgamma, log, sqrt
 
 
 def upper_95(failures: int, tried: int) -> float | None:
-    """The largest rate λ/tried with which so few failures are still as likely as 5 %: Poisson, one-sided.
+    """The upper end of a one-sided 95 % interval for the rate of failures (Poisson); None if none was tried.
 
     >>> round(upper_95(0, 1000) * 1000, 2), round(upper_95(1, 1000) * 1000, 2)
     (3.0, 4.74)

@@ -1,4 +1,4 @@
-"""An entry held to the laws of its kind, one after the other: what `limen test` does with yours."""
+"""Tests an entry against the laws of its kind, one after the other: `limen test`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BASES: dict[str, type[Any]] = {"task": Task, "mixer": Mixer, "construction": Co
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """What is held to the laws: an instance, or the small ones that a class itself names."""
+    """The entry under test: an instance, or the small ones that a class itself names."""
 
     entry: str
     kind: str  # of _BASES
@@ -49,7 +49,7 @@ class Subject(msgspec.Struct, frozen=True):
         return tuple(map(_called, self.instances))
 
     def held(self) -> Iterator[HeldLaw]:
-        """Law by law, as each is done."""
+        """The results, law by law, as each is done."""
         laws = import_module(f"limen.laws.{self.kind}").laws
         kept: dict[Law, list[Any]] = {}
         for instance in self.instances:
@@ -60,7 +60,7 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 class HeldLaw(msgspec.Struct, frozen=True):
-    """Whether a law holds for all instances that it speaks of; else for which it does not, and why."""
+    """Whether a law holds for all instances that it applies to; else for which it does not, and why."""
 
     law: str
     holds: bool
@@ -70,7 +70,7 @@ class HeldLaw(msgspec.Struct, frozen=True):
 
 
 class LawsReport(Report, frozen=True, kw_only=True, tag="limen/test/1"):
-    """An entry, the instances of it that were looked at, and every law."""
+    """An entry, the instances that were tested, and the result of every law."""
 
     entry: str
     kind: str

@@ -1,4 +1,4 @@
-"""Checks that a model is fooled: runs it again, alone and among others, in its own numbers and in float64."""
+"""Checks wrong answers: runs the model again, alone and in a batch, in its own precision and in float64."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ Holds = Callable[[Given], bool]
 
 
 class Recheck(NamedTuple):
-    """Why a certificate does not hold (None if it does); whether it does so in every run; what was seen."""
+    """Why a certificate does not hold (None if it does); whether it holds in every run; a summary."""
 
     reason: str | None
     robust: bool | None
-    said: str
+    summary: str
 
 
 def check_wrong_answer(certificate: WrongAnswer, model: object) -> Recheck:
-    """The model gives what is said and something else is right; robust: wrong in every run."""
+    """Checks that the model gives the claimed answer and that it is wrong; robust: wrong in every run."""
     task = _bound(certificate.task, certificate.weights, certificate.precision, model)
     tokens = task.checked(np.array([certificate.tokens]))
     right = np.atleast_1d(task.answer(tokens[0])).tolist()
@@ -59,14 +59,14 @@ def check_wrong_answer(certificate: WrongAnswer, model: object) -> Recheck:
     if given == right:
         return Recheck(f"the model is right: {right}", False, "")
     runs = _others(model, task, tokens, certificate.precision, steps)
-    robust, seen = _every(model, runs, lambda found: found[0] != right)
-    said = f"the model answers {spoken(given)}, right is {spoken(right)}; {seen}"
+    robust, seen = _every(model, runs, lambda given: given[0] != right)
+    summary = f"the model answers {spoken(given)}, right is {spoken(right)}; {seen}"
     how = f"{_whose(certificate.precision, model)}{thought(steps)}"
-    return Recheck(None, robust, f"{task} in {how}: {said}")
+    return Recheck(None, robust, f"{task} in {how}: {summary}")
 
 
 def check_same_answer(certificate: SameAnswer, model: object) -> Recheck:
-    """Two different right answers and one that is given to both; robust: one for both in every run."""
+    """Checks that two inputs with different right answers get one answer; robust: in every run."""
     task = _bound(certificate.task, certificate.weights, certificate.precision, model)
     tokens = np.stack([task.checked(np.array(side)) for side in (certificate.left, certificate.right)])
     right = [np.atleast_1d(task.answer(row)).tolist() for row in tokens]
@@ -81,20 +81,22 @@ def check_same_answer(certificate: SameAnswer, model: object) -> Recheck:
     given = _run(model, task, tokens, certificate.precision, 0)
     if (unsteady := _unsteady(model, task, tokens, given)) is not None:
         return Recheck(unsteady, False, "")
-    for found in given:
-        if NONE in found:
+    for answers in given:
+        if NONE in answers:
             return Recheck("the model gave no number to one of them: that is no answer", False, "")
-        if found != np.atleast_1d(certificate.given).tolist():
-            return Recheck(f"given is {found}, the certificate says {certificate.given}", False, "")
+        if answers != np.atleast_1d(certificate.given).tolist():
+            return Recheck(f"given is {answers}, the certificate says {certificate.given}", False, "")
     runs = _others(model, task, tokens, certificate.precision, 0)
-    robust, seen = _every(model, runs, lambda found: found[0] == found[1])
-    said = f"{task} in {_whose(certificate.precision, model)}: the model answers {spoken(given[0])} to two "
-    said += f"inputs whose right answers are {spoken(right[0])} and {spoken(right[1])}"
-    return Recheck(None, robust, f"{said}; {seen}")
+    robust, seen = _every(model, runs, lambda given: given[0] == given[1])
+    summary = (
+        f"{task} in {_whose(certificate.precision, model)}: the model answers {spoken(given[0])} to two "
+    )
+    summary += f"inputs whose right answers are {spoken(right[0])} and {spoken(right[1])}"
+    return Recheck(None, robust, f"{summary}; {seen}")
 
 
 def _bound(task: str, weights: str | None, precision: str, model: object) -> Task:
-    """The task; raises unless the certificate is about this very model in numbers that it can be run in."""
+    """The task; raises unless the certificate is about this very model in a precision it can be run in."""
     mine = fingerprint(model)
     if mine != weights:
         whose = "a function without weights" if weights is None else f"{weights[:12]}…"
@@ -105,37 +107,37 @@ def _bound(task: str, weights: str | None, precision: str, model: object) -> Tas
 
 
 def _whose(precision: str, model: object) -> str:
-    """The arithmetic; a limen model may be run in another than its own, and then the verdict says so."""
+    """The precision in words; for a Limen model run in another than its own, also that."""
     own = own_precision(model)
     return precision if precision == own else f"{precision}, not the model's own arithmetic, {own}"
 
 
 def given_by(model: object, task: Task, tokens: Tokens, how: str) -> Given:
-    """What the model answers to each of these inputs, as the check will see it."""
+    """The model's answers to each of these inputs, computed as the check does."""
     return _run(model, task, tokens, how, 0)
 
 
 def _run(model: object, task: Task, tokens: Tokens, how: str, steps: int) -> Given:
-    """Each row by itself: its answers."""
+    """The answers to each input, each run by itself."""
     return [_answers(model, task, row[None], how, steps)[0] for row in tokens]
 
 
 def _unsteady(model: object, task: Task, tokens: Tokens, given: Given) -> str | None:
-    """Why nothing can be said of a stranger's model: run again, alone, it answers something else."""
+    """Why a user's model cannot be judged: run again on the same input, it answers something else."""
     if isinstance(model, Model):
         return None  # limen's own have no chance in them
     for _ in range(_AGAIN):
         again = _run(model, task, tokens, "", 0)
         if again != given:
-            said = " and ".join(map(spoken, given)), " and ".join(map(spoken, again))
-            return f"its answers cannot be repeated: run alone it gave {said[0]}, and then {said[1]}"
+            both = " and ".join(map(spoken, given)), " and ".join(map(spoken, again))
+            return f"its answers cannot be repeated: run alone it gave {both[0]}, and then {both[1]}"
     return None
 
 
 def _others(
     model: object, task: Task, tokens: Tokens, how: str, steps: int
 ) -> Iterator[tuple[str, Given | str]]:
-    """The same in other ways, by their names: in a batch, and in float64; or why that cannot be run."""
+    """The answers of other runs by name (in a batch, in float64), or why such a run is impossible."""
     among = [_answers(model, task, np.repeat(row[None], _AMONG, 0), how, steps) for row in tokens]
     for i in (0, _AMONG - 1):
         yield "in a batch", [rows[i] for rows in among]
@@ -148,7 +150,7 @@ def _others(
 
 
 def _doubled(model: torch.nn.Module, task: Task, tokens: Tokens) -> Given | str:
-    """A copy of the module in float64, where its code lets it be; otherwise how that fails."""
+    """The answers of a float64 copy of the module, or why its code does not allow one."""
     try:
         with calling("no copy of it could be made"):
             wide = copy.deepcopy(model).double()
@@ -158,10 +160,10 @@ def _doubled(model: torch.nn.Module, task: Task, tokens: Tokens) -> Given | str:
 
 
 def _every(model: object, runs: Iterator[tuple[str, Given | str]], holds: Holds) -> tuple[bool | None, str]:
-    """Whether the claim holds in all of them, and in words."""
-    found = list(runs)
-    missing = [f"{name}: {given}" for name, given in found if isinstance(given, str)]
-    failed = [name for name, given in found if not isinstance(given, str) and not holds(given)]
+    """Whether the claim holds in all runs (None if some could not be made), and in words."""
+    results = list(runs)
+    missing = [f"{name}: {given}" for name, given in results if isinstance(given, str)]
+    failed = [name for name, given in results if not isinstance(given, str) and not holds(given)]
     if failed:
         own = isinstance(model, Model) or failed[0] != "in a batch"
         why = "it depends on rounding" if own else "its answer depends on what else is in the batch"
@@ -172,16 +174,16 @@ def _every(model: object, runs: Iterator[tuple[str, Given | str]], holds: Holds)
 
 
 def _answers(model: object, task: Task, tokens: Tokens, how: str, steps: int) -> Given:
-    """(rows, asks): the largest logits; where operations are rounded, a recurrence reads token by token."""
+    """(rows, asks): the answers; where operations are rounded, a recurrence reads token by token."""
     rows = torch.as_tensor(np.ascontiguousarray(tokens))
     with torch.no_grad():
         if isinstance(model, Model):
-            found = _limen(model, task, rows, runnable(how), steps)
+            logits = _limen(model, task, rows, runnable(how), steps)
         else:
-            found = due(model, task, rows)
-    if found.shape[-1] < task.answers:
-        raise BadInput(f"the model gives {found.shape[-1]} logits; {task} has {task.answers} answers")
-    given: Given = chosen(found[..., : task.answers]).tolist()
+            logits = due(model, task, rows)
+    if logits.shape[-1] < task.answers:
+        raise BadInput(f"the model gives {logits.shape[-1]} logits; {task} has {task.answers} answers")
+    given: Given = chosen(logits[..., : task.answers]).tolist()
     return given
 
 
@@ -198,6 +200,6 @@ def _limen(model: Model, task: Task, rows: torch.Tensor, precision: Precision, s
 
 
 def spoken(answers: list[int]) -> str:
-    """The one answer, or all; where a logit was not a number, that the model gave none."""
+    """The answers in words; where a logit was not a number, that the model gave none."""
     words = ["no number" if answer == NONE else str(answer) for answer in answers]
     return words[0] if len(words) == 1 else f"({', '.join(words)})"

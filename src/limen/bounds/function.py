@@ -1,4 +1,4 @@
-"""A stranger's function, asked for all its answers in a process of its own, for a limited time."""
+"""A user's function, run on all inputs in a process of its own, for a limited time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORKER = Path(__file__).with_name("_worker.py")
 
 @dataclass(frozen=True)
 class Function:
-    """`NAME` in `FILE.py`, of tuples of `length` tokens in 0..alphabet-1; sizes it may say itself."""
+    """`NAME` in `FILE.py`: a function of tuples of `length` tokens in 0..alphabet-1; it may set its sizes."""
 
     path: Path
     name: str
@@ -45,7 +45,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Replies:
-    """What a function said: its matrix at the cut, and at smaller lengths that it takes."""
+    """A function's answers: its matrix at the cut, and at smaller lengths that it accepts."""
 
     alphabet: int
     length: int
@@ -55,7 +55,7 @@ class Replies:
 
 
 def ask(function: Function, cut: int, seconds: float | int) -> Replies:
-    """Runs the function on every input; whatever goes wrong is one clear line.
+    """The function's answers on every input; any error becomes one line.
 
     Smaller lengths are tried with the same share of their tokens before the cut, or else as many after it.
     """
@@ -76,8 +76,8 @@ def ask(function: Function, cut: int, seconds: float | int) -> Replies:
 
 
 def ask_here(function: Answering, cut: int | None, alphabet: int | None, length: int | None) -> Replies:
-    """The same of a function that Python has at hand, here; without a cut, the one of most rows."""
-    A, n = (_said(function, size, value) for size, value in (("alphabet", alphabet), ("length", length)))
+    """The answers of a Python function, run in this process; default cut: the one with the most rows."""
+    A, n = (_size(function, size, value) for size, value in (("alphabet", alphabet), ("length", length)))
     try:
         _worker.sizes(function, {"alphabet": A, "length": n, "cut": cut or 1, "most": MOST_INPUTS})
         written = np.array(_worker.answers(function, A, n), dtype=np.int32)
@@ -88,11 +88,11 @@ def ask_here(function: Answering, cut: int | None, alphabet: int | None, length:
     return Replies(A, n, t, written.reshape(A**t, -1), {})
 
 
-def _said(function: Answering, size: str, value: int | None) -> int:
-    found = getattr(function, size, None) if value is None else value
-    if type(found) is not int:
-        raise BadInput(f"give {size}=…, or set the attribute {size} of the function; got {found!r}")
-    return found
+def _size(function: Answering, size: str, value: int | None) -> int:
+    stated = getattr(function, size, None) if value is None else value
+    if type(stated) is not int:
+        raise BadInput(f"give {size}=…, or set the attribute {size} of the function; got {stated!r}")
+    return stated
 
 
 def _run(function: Function, cut: int, seconds: float | int, folder: Path) -> int | None:
@@ -112,6 +112,6 @@ def _run(function: Function, cut: int, seconds: float | int, folder: Path) -> in
 
 
 def _read(path: Path, alphabet: int) -> tuple[int, Entries]:
-    """From a file LENGTH.CUT.bin: the length and the matrix."""
+    """The length and the matrix in a file LENGTH.CUT.bin."""
     length, cut, _ = path.name.split(".")
     return int(length), np.fromfile(path, dtype=np.int32).reshape(alphabet ** int(cut), -1)
