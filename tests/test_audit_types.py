@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import F, L, cached_bytes, default_bytes, model_of, tiny, weights_of_words
+from fixtures.tiny_models import F, L, cached_bytes, default_bytes, model_of, tiny, weights_of_words
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from limen.audits.report import letter

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-import best_guesses
 import numpy as np
 import pytest
-from best_guesses import Planted, beside, by_a_machine, classes_of_two, hinted, told
-from unchecked import types_unchecked  # noqa: F401
+from fixtures import best_guesses
+from fixtures.best_guesses import Planted, beside, by_a_machine, classes_of_two, hinted, told
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.commands.demo.sparse import _rates
 from limen.core.architecture import Architecture

@@ -15,10 +15,10 @@ from shutil import which
 from typing import Any
 
 import pytest
+from fixtures.judged import refused
+from fixtures.speed import loads_torch, seconds
 from hypothesis import given
 from hypothesis import strategies as st
-from judged import refused
-from speed import loads_torch, seconds
 
 import limen
 from limen.commands.stacks import stack_of

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
+from fixtures.cli import limen
+from fixtures.judged import refused
+from fixtures.speed import loads_torch
 from hypothesis import given
 from hypothesis import strategies as st
-from judged import refused
-from speed import loads_torch
-from test_cli import limen
 from torch.utils.flop_counter import FlopCounterMode
 
 from limen.core.architecture import Architecture, Part

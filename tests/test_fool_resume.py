@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from test_cli import LIMEN, limen
+from fixtures.cli import LIMEN, limen
 
 from limen.adversary.report import Effort
 from limen.adversary.schedule import Fooled, fool

@@ -7,8 +7,8 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from test_kernel_weights import derived, packed, spelled
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.derived import derived, packed, spelled
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.core.construction import construct
 from limen.core.task import Task

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from kernel_damage import damaged, saved
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.kernel_damage import damaged, saved
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.constructions.dyck_by_relu_rnn import DyckByReluRnn

@@ -10,10 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from kernel_damage import FORMATS, damaged, exhaustive_margin, kernel_margin, saved, spelled, with_weight
-from test_kernel_attacks import Forged
-from test_kernel_attacks_three import forged
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.forged import Forged, forged
+from fixtures.kernel_damage import (
+    FORMATS,
+    damaged,
+    exhaustive_margin,
+    kernel_margin,
+    saved,
+    spelled,
+    with_weight,
+)
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.constructions.dyck_by_softmax import DyckBySoftmax
 from limen.constructions.dyck_by_two_softmax import DyckByTwoSoftmax

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.core.architecture import Architecture
 from limen.core.bits import Count

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from sweeping import SPECS
+from fixtures.sweeping import SPECS
 
 from limen.errors import BadInput
 from limen.training.attempt import attempt, ended, lost

@@ -10,8 +10,8 @@ from functools import cache
 from itertools import product
 
 import pytest
-from brute_force import Rows, TooMany
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.brute_force import Rows, TooMany
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import identifier, ids

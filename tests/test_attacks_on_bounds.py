@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 import limen
 from limen.core.verdict import Answer
