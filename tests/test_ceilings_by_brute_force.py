@@ -69,6 +69,7 @@ def stacks_of(bits: int) -> Iterator[str]:
         yield f"lstm(state_bits={bits - 1})|linear(state_bits=1)"
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("text", LOOKUPS)
 def test_nobody_tells_more_symbols_from_a_state_than_the_ceiling(text: str) -> None:
     """All ways to put what was read into 2^b classes; whoever reads the class says what is most likely."""

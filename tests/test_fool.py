@@ -87,6 +87,7 @@ def test_random_texts_do_not_find_it() -> None:
     assert (found.witness, found.tried, found.failed) == (None, 1024, 0)
 
 
+@pytest.mark.long
 def test_jumps_find_what_needles_do_not() -> None:
     needles, _ = attacked("linear_affine", Needle(1024))
     jumps, _ = attacked("linear_affine", Jumps(8192))

@@ -11,6 +11,7 @@ from limen_check.can.fits import _within
 from limen_check.text import parse_stack
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("c", CASES, ids=label)
 def test_a_margin_is_derived_and_no_input_comes_nearer(c: Construction) -> None:
     found = {p: kernel_margin(c, p, saved(c), c.hints()) for p in FORMATS}
@@ -20,6 +21,7 @@ def test_a_margin_is_derived_and_no_input_comes_nearer(c: Construction) -> None:
             assert 0 < margin <= exhaustive_margin(c, precision, {}), precision
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("c", CASES, ids=label)
 def test_no_damage_that_some_input_shows_is_accepted(c: Construction) -> None:
     rng, weights = np.random.default_rng(1), c.weights()

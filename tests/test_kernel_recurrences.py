@@ -81,6 +81,7 @@ def least(c: Construction, precision: str, model: Model) -> float:
     return run(model, c.task, Precision.parse(precision), batches, c.steps).margin
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("precision", FORMATS)
 @pytest.mark.parametrize("c", EXAMPLES, ids=name)
 def test_its_margin_is_positive(c: Construction, precision: str) -> None:

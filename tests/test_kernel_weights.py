@@ -108,6 +108,7 @@ def test_all_derived_constructions_are_covered() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("c", COVERED, ids=lambda c: f"{c}-{c.task}")
 def test_margin_is_below_all_that_is_seen(c: Construction) -> None:
     """On all inputs, in three formats; and derived wherever the construction itself argues for one."""
@@ -278,6 +279,7 @@ def _handy() -> list[Construction]:
     return [c for _, c in best.values()]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("c", _handy(), ids=identifier)
 def test_no_damage_passes(c: Construction) -> None:
     """200 damages of weights, codes, readout, hints: none that is wrong passes, no margin is too high."""

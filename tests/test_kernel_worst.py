@@ -53,6 +53,7 @@ def refuses(certificate: dict[str, Any], model: Model) -> bool:
         return True
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_margin_above_the_least_is_refused_and_one_below_it_accepted(stack: str) -> None:
     form = "mlp" if stack in ("softmax(h=1,d=4)", "log_linear(h=1,d=4,over=mamba2)") else "affine"
@@ -261,6 +262,7 @@ def off_and_bound(model: Model, task: Task, tokens: torch.Tensor, exact: torch.T
     return float(off.abs().max()), float(error(stored, layer, n, precision))
 
 
+@pytest.mark.long
 def test_the_bound_holds_where_values_cancel_after_the_sum_over_a_long_text() -> None:
     """Columns b and 3b with W_V = (3, -1): much is lost if W_V comes after Σαx, as it once did."""
     task = Task.parse("index(n=100,S=2)")

@@ -116,6 +116,7 @@ ARGUED = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", sorted(set(ids("constructions")) - ARGUED))
 @given(draw=drawn)
 @often(2, 100)

@@ -167,6 +167,7 @@ def words(alphabet: int, length: int) -> list[tuple[int, ...]]:
     return list(product(range(alphabet), repeat=length))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("text", "prefixes", "suffixes", "rows"),
     [
