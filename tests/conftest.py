@@ -14,12 +14,11 @@ from limen.tables.cell import EvidenceTable
 _ROWS = ("full", "linear", "log_linear", "block_sparse", "hybrid", "encoder", "full_1", "retrieval")
 _COLUMNS = ("eva", "two_sum", "composition", "dyck", "equality")
 
-_LONGEST = [
-    f"test_{name}.py"
-    for name in """kernel_weights kernel_shares table construction_laws docs audit_types kernel_memories
-    truth_by_brute_force attacks_on_shares kernel_bounds reports ceilings_by_brute_force design depth mixer_laws proofs
-    fool light kernel_worst kernel_long_texts tiers""".split()
-]
+_LONGEST = (
+    "kernel_weights", "kernel_shares", "table", "construction_laws", "docs", "audit_types", "kernel_memories",
+    "truth_by_brute_force", "attacks_on_shares", "kernel_bounds", "reports", "ceilings_by_brute_force", "design",
+    "depth", "mixer_laws", "proofs", "fool", "light", "kernel_worst", "kernel_long_texts", "tiers",
+)  # fmt: skip
 
 torch.set_num_threads(1)
 hypothesis.settings.register_profile("limen", deadline=None, max_examples=25, print_blob=True)
@@ -68,5 +67,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if sampled and cases[test] % sampled.args[0]:
             item.add_marker("long")
         cases[test] += 1
-    order = {name: i for i, name in enumerate(_LONGEST)}
+    order = {f"test_{name}.py": i for i, name in enumerate(_LONGEST)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
