@@ -16,8 +16,8 @@ _COLUMNS = ("eva", "two_sum", "composition", "dyck", "equality")
 
 _LONGEST = (
     "kernel_weights", "kernel_shares", "table", "construction_laws", "docs", "audit_types", "kernel_memories",
-    "truth_by_brute_force", "attacks_on_shares", "kernel_bounds", "reports", "ceilings_by_brute_force", "design",
-    "depth", "mixer_laws", "proofs", "fool", "light", "kernel_worst", "kernel_long_texts", "tiers",
+    "truth_by_brute_force", "attacks_on_shares", "kernel_bounds", "reports", "ceilings_by_brute_force",
+    "design", "depth", "mixer_laws", "proofs", "fool", "light", "kernel_worst", "kernel_long_texts", "tiers",
 )  # fmt: skip
 
 torch.set_num_threads(1)
