@@ -45,7 +45,7 @@ def test_no_file_has_fewer_checks_than_it_had(marks: dict[str, list[str]]) -> No
 
 
 def test_what_a_change_breaks_first_is_in_make_test(marks: dict[str, list[str]]) -> None:
-    """Laws, documents, answers of commands, rules of the house: none is `long`; nor are all attacks on a rule."""
+    """No law, document, answer of a command or rule of the house is `long`, nor are all attacks on a rule."""
     long = {test: own for test, own in marks.items() if "long" in own}
     first = re.compile(r"tests/test_(\w+_laws|docs|cli|reports|house|consistency|tiers)\.py::")
     assert set(filter(first.match, long)) == set()
