@@ -12,7 +12,7 @@ import jsonschema
 import msgspec
 import pytest
 import torch
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen import api
 from limen.commands._command import load

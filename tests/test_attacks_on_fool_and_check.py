@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from one_layer_models import random_model
+from fixtures.one_layer_models import random_model
 
 from limen.commands.check import all_checked, checked
 from limen.core.certificate import SCHEMA

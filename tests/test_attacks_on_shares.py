@@ -1,7 +1,9 @@
-"""A reader's attacks on R24–R27 and R10: the model errs, or its file is a burden; the kernel must refuse.
+"""Attacks on shares along a machine (R24–R27): the model errs, or its file is a burden; it must be refused.
 
-No weights that err were accepted.  Files of some kilobytes took hours, or all memory: what is looked at
-kind by kind is counted now.  Each forgery is accepted if one condition of `shares` or `pooling` is left out.
+Two were accepted wrongly, or broke the kernel: the table by place whose products were remembered without the
+places that a state skips, and a task that is no machine.  Files of some kilobytes took hours, or all memory:
+what is looked at kind by kind is counted now.  Each forgery is accepted if one condition of `shares` is left
+out.
 """
 
 from __future__ import annotations
@@ -12,10 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_kernel_attacks import Forged
-from test_kernel_attacks_six import by_place, one_head_more, padded, two_layers, units_more, wider
-from test_kernel_attacks_three import forged
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.forged import Forged, by_place, forged, one_head_more, padded, two_layers, units_more, wider
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.core.construction import construct
 from limen.core.task import Task
@@ -25,7 +25,123 @@ from limen_check.can.rules import shares
 from limen_check.can.weights import margin
 from limen_check.files import Refused
 
+FORMATS = ("bfloat16", "float32", "float64")
+
+
+@pytest.mark.parametrize("precision", FORMATS)
+def test_a_state_that_skips_places_has_products_of_its_own(precision: str, tmp_path: Any) -> None:
+    """1/(1 + closing ones) against 3/(2N) by place, where N belongs to one open bracket.
+
+    An opening bracket behind three is, from place 3 on, where one behind one was from place 1 on: N = 1, 2, …
+    for both, and 1/N is above 3/(2N') only for the former.  The unit that fires is a flag in a right text.
+    """
+    c, f = two_layers("dyck(n=8,k=1,D=4)")
+    at, n = c.columns, 8  # type: ignore[attr-defined]
+    share = wider(f, 2)
+    (key, value), (u, g) = one_head_more(f), units_more(f, 3)
+    f.w["0.0.Q"][at["one"], key], f.w["0.0.K"][at["k_opens"], key] = 64, -1
+    f.w["0.0.V"][at["first"], value] = f.w["0.0.O"][value, share] = 1
+    by_place(f, [1.5 / ((p + 1) // 2) if p % 2 else 64 for p in range(1, n - 1)], share + 1)
+    W1, W2 = f.w["0.local.W1"], f.w["0.local.W2"]
+    W1[share, u], W1[share + 1, u], W2[u, g] = 1024, -1024, 1
+    W1[at["closes"], u + 1] = W1[at["odd"], u + 2] = 1
+    W2[u + 1 : u + 3, g] = -(2.0**20)  # who closes, or stands at an odd place, is not asked
+    assert f.kernel(precision)  # a unit that nobody reads
+    f.w["0.local.W3"][g, at["flag"]] = 1
+    f.sound(precision, tmp_path)
+
+
+@pytest.mark.parametrize(("task", "by"), [("eva(n=4)", "softmax"), ("two_sum(n=3,M=5)", "code")])
+def test_a_task_that_is_no_machine_is_refused(task: str, by: str) -> None:
+    f = Forged.of(task, by)
+    f.hints = {"how": "shares"}
+    assert f.kernel("float32") is None
+
+
+Attack = Callable[[Any, Any, Any], None]  # columns, weights, segments
+
+
+def _two_heads_write_a_share(at: Any, w: Any, segments: Any) -> None:
+    w["0.0.O"][2, at["share"]] = 1  # what the latest has
+
+
+def _places_exchanged(at: Any, w: Any, segments: Any) -> None:
+    w["embedding.threshold"][[0, 2]] = w["embedding.threshold"][[2, 0]]
+
+
+def _others_have_a_value(at: Any, w: Any, segments: Any) -> None:
+    w["0.0.V"][at["k_opens"], 0] = 1
+
+
+def _others_hardly_vanish(at: Any, w: Any, segments: Any) -> None:
+    w["0.0.K"][at["k_closes"], 0] = -1 / 64
+
+
+def _a_share_over_a_table(at: Any, w: Any, segments: Any) -> None:
+    segments[1]["codes"].append(
+        {"of": "place", "div": 1, "table": "threshold", "column": at["share"].start - 1}
+    )
+
+
+def _places_count_more_than_classes(at: Any, w: Any, segments: Any) -> None:
+    w["0.0.Q"][at["one"], 7] *= 64
+
+
+def _the_first_stands_behind_all(at: Any, w: Any, segments: Any) -> None:
+    w["embedding.begin"][:, at["place"]] = 100
+
+
+def _places_written_twice(at: Any, w: Any, segments: Any) -> None:
+    for code in [code for code in segments[1]["codes"] if code["table"].startswith("place")] * 64:
+        segments[1]["codes"].append(dict(code))
+
+
+def _a_table_by_place_that_begins_anew(at: Any, w: Any, segments: Any) -> None:
+    for code in segments[1]["codes"]:
+        code["div"] = 2 if code["table"] == "threshold" else code["div"]
+
+
+def _faults_behind_the_blank(at: Any, w: Any, segments: Any) -> None:
+    w["1.0.K"][at["flag"]] = 20
+
+
+def _faults_without_a_value(at: Any, w: Any, segments: Any) -> None:
+    w["1.0.V"][at["flag"]] = -1
+
+
+def _a_first_fault_without_a_value(at: Any, w: Any, segments: Any) -> None:
+    w["1.0.V"][at["closed1"]] = 0
+
+
+def _a_sum_that_overflows(at: Any, w: Any, segments: Any) -> None:
+    w["0.local.W1"][at["share"], 0] = 3e38
+    w["0.local.W1"][at["one"], 0] = 3e38
+
+
+def _a_score_that_overflows(at: Any, w: Any, segments: Any) -> None:
+    w["1.0.Q"] *= 2.0**100
+    w["1.0.K"] *= 2.0**30
+
+
+_ATTACKS = [
+    _two_heads_write_a_share, _places_exchanged, _others_have_a_value, _others_hardly_vanish,
+    _a_share_over_a_table, _places_count_more_than_classes, _the_first_stands_behind_all,
+    _places_written_twice, _a_table_by_place_that_begins_anew, _faults_behind_the_blank,
+    _faults_without_a_value, _a_first_fault_without_a_value, _a_sum_that_overflows, _a_score_that_overflows,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", _ATTACKS, ids=lambda attack: attack.__name__.strip("_"))
+def test_what_a_share_the_latest_or_a_fault_rests_on(attack: Attack, tmp_path: Any) -> None:
+    c, f = two_layers("dyck(n=6,k=2,D=3)")
+    at = c.columns  # type: ignore[attr-defined]
+    attack(at, f.w, f.header["embedding"]["segments"])
+    f.sound("float32", tmp_path)
+
+
 S, M = 1024, 2.0**20
+
+
 Columns = Any
 
 
@@ -249,45 +365,6 @@ def test_states_that_a_long_text_reaches_after_some_steps(tmp_path: Any) -> None
     assert f.kernel("float32")
     f.task = "dyck(n=1030,k=1,D=4)"
     f.sound("float32", tmp_path, [[0] * 4 + [1] * 4 + [0, 1] * (n // 2 - 4)])
-
-
-def counting(coordinates: int) -> tuple[Columns, Forged]:
-    """R10, with a column more, and key coordinates more in which the asking token has 1."""
-    f, at = (
-        Forged.of("counting(n=3,S=2)", "softmax"),
-        construct(Task.parse("counting(n=3,S=2)"), "softmax").columns,  # type: ignore[attr-defined]
-    )
-    wider(f, 1)
-    f.w["0.local.W2"], f.w["0.local.b2"] = padded(f.w["0.local.W2"], 1, 1), padded(f.w["0.local.b2"], 0, 1)
-    for name in ("1.0.Q", "1.0.K"):
-        f.w[name] = padded(f.w[name], 1, coordinates)
-    f.header["architecture"] = f.header["architecture"].replace("d_k=2", f"d_k={2 + coordinates}")
-    f.w["1.0.Q"][at["asks"], 2:] = 1
-    return at, f
-
-
-@pytest.mark.parametrize("precision", ["bfloat16", "float32", "float64"])
-def test_one_place_counts_more_than_others(precision: str, tmp_path: Any) -> None:
-    _, f = counting(1)
-    f.w["embedding.early"] = np.array([[1.0], [0], [0]])
-    f.header["embedding"]["tables"].append(["early", 3, 1])
-    code = {"of": "place", "div": 1, "table": "early", "column": f.header["width"] - 1}
-    f.header["embedding"]["segments"][0]["codes"].append(code)
-    assert f.kernel(precision)
-    f.w["1.0.K"][-1, 2] = 1
-    f.sound(precision, tmp_path)
-
-
-@pytest.mark.parametrize("precision", ["bfloat16", "float32"])
-def test_equal_scores_that_are_lost_in_a_sum(precision: str, tmp_path: Any) -> None:
-    """2^30 + 1 - 2^30 is 0, and 1 in float64: so much do all others that share score."""
-    at, f = counting(3)
-    code = {"of": "place", "div": 1, "table": "one", "column": f.header["width"] - 1}
-    f.header["embedding"]["segments"][0]["codes"].append(code)
-    f.w["1.0.K"][-1, 2:] = 2.0**30, 1, -(2.0**30)
-    f.w["1.0.K"][at["symbol"], 3] = f.w["1.0.K"][at["asks"], 3] = 1
-    assert f.kernel("float64")
-    f.sound(precision, tmp_path)
 
 
 def hostile(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 import limen
 from limen.core.verdict import Answer
@@ -87,6 +87,7 @@ def test_a_log_linear_of_some_bits_is_not_any_machine() -> None:
         check_machine(machine(task, "log_linear(state_bits=700)", 665))
 
 
+@pytest.mark.long
 def test_a_config_whose_sizes_are_known_is_not_any_machine() -> None:
     """Read from its config its sizes are forgotten, and it was CAN as any machine of so many bits."""
     task, config = "dyck(n=100,k=2,D=5)", Path(__file__).parents[1] / "examples/configs/mamba2_2.7b.json"

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_audit_gguf import LLAMA, gguf, saved
-from test_cli import limen
+from fixtures.cli import limen
+from fixtures.gguf import LLAMA, gguf, saved
 
 from limen.audits import Audit, Request, audit, load
 from limen.audits.report import letter

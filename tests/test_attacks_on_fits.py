@@ -1,7 +1,4 @@
-"""A second reader's attacks on the kernel's CAN: what it accepts must hold on every input.
-
-Those that did not succeed stand here where they say something of a rule.
-"""
+"""Attacks on `fits`: architectures that do not exist, or do not hold the model as it is rounded."""
 
 from __future__ import annotations
 
@@ -9,39 +6,56 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_kernel_attacks import Forged, eva
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.forged import Forged, by, eva
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen_check import files
 from limen_check.can.fits import check_fits
-from limen_check.files import Refused
-
-# ---------------------------------------------------------------- finds
+from limen_check.files import Malformed, Refused
 
 
-@pytest.mark.parametrize(("precision", "least"), [("float32", -149), ("float64", -1074)])
-def test_weights_times_values_that_are_subnormal(precision: str, least: int, tmp_path: Any) -> None:
-    """R2 took products of weights and values as exact up to a factor: 0.47 of the least number is 0.
+@pytest.mark.parametrize(
+    "more",
+    [
+        "banana(x=1),{}",
+        "{},softmax(h=3,d=9,d_k=9,kv_heads=2,bidirectional=false,p=16)",
+        "{}|window(kv=7)",
+    ],
+)
+def test_an_architecture_that_does_not_exist_can(more: str) -> None:
+    """Layers that hold nothing of the model have to exist, too (`check_fits`)."""
+    f = Forged.of("eva(n=4)", "softmax")
+    model = files.model(*f.files())
+    c = {
+        "schema": "limen/certificate/2", "kind": "fits", "task": f.task, "precision": "bfloat16", "steps": 0,
+        "weights": model.digest, "margin": "2", "hints": f.hints,
+        "architecture": more.format("softmax(h=1,d=2,d_k=2,kv_heads=1,bidirectional=false,p=16)"),
+    }  # fmt: skip
+    with pytest.raises((Refused, Malformed)):
+        check_fits(c, model)
 
-    One token that is asked for weighs 1, five weigh e^-0.75: what is read is 1/3.4 of the least number, so 0.
-    """
-    f = Forged.of("two_sum(n=6,M=4)", "code")
-    w, width, blank = f.w, f.header["width"], (8, 17)  # the last columns of two heads' keys
-    f.header["width"] = f.header["embedding"]["width"] = width + 1
-    f.header["embedding"]["tables"].append(["behind", 6, 1])
-    f.header["embedding"]["segments"][0]["codes"].append(
-        {"of": "place", "div": 1, "table": "behind", "column": width}
-    )
-    w["embedding.behind"] = 0.75 / 32 * np.array([[0.0], [1.0], [1.0], [1.0], [1.0], [1.0]])
-    for name in ("0.0.Q", "0.0.K", "0.0.V", "readout.U"):
-        w[name] = np.pad(w[name], ((0, 1), (0, 0)))
-    w["0.0.O"] = np.pad(w["0.0.O"], ((0, 0), (0, 1)))
-    w["0.0.K"][width, blank] = 1  # which asks with -32
-    assert f.kernel(precision) is not None
-    w["0.0.V"] *= 2.0**least
-    w["0.0.O"] *= 2.0**100
-    w["readout.U"] *= 2.0 ** (-least - 100)
-    f.sound(precision, tmp_path, [[1, 1, 1, 1, 1, 1, 3]])
+
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        "softmax(h=1,d=2,d_k=2,kv_heads=1,bidirectional=true,p=16)",
+        "softmax(h=1,d=2,d_k=2,kv_heads=1,bidirectional=false,p=15)",
+        "softmax(h=1,d=2,d_k=2,kv_heads=1,bidirectional=false,p=32)",
+        "softmax(h=1,d=1,d_k=2,kv_heads=1,bidirectional=false,p=16)",
+        "softmax(h=1,d=2,d_k=2,kv_heads=1,bidirectional=false,p=16,kv=0)",
+        "softmax(reply_bits=1000000)",
+        "window(h=1,d=2,d_k=2,kv_heads=1,W=5,p=16)",
+    ],
+)
+def test_refused_an_architecture_that_does_not_hold_the_model(architecture: str) -> None:
+    f = Forged.of("eva(n=4)", "softmax")
+    model = files.model(*f.files())
+    c = {
+        "schema": "limen/certificate/2", "kind": "fits", "task": f.task, "precision": "bfloat16", "steps": 0,
+        "weights": model.digest, "margin": "2", "hints": f.hints, "architecture": architecture,
+    }  # fmt: skip
+    with pytest.raises((Refused, Malformed)):
+        check_fits(c, model)
 
 
 PART = "softmax(h={0},d={1},d_k=2,kv_heads={0},bidirectional=false{2})"
@@ -98,3 +112,20 @@ def test_parts_in_another_order_are_added_in_another_order() -> None:
     f, p = side_by_side(), ",p=16"
     with pytest.raises(Refused):
         fits(f, "|".join((PART.format(1, 1, p), PART.format(1, 2, p), PART.format(2, 1, p))))
+
+
+def test_a_part_that_is_not_used_reads_the_text_too() -> None:
+    f = by("eva(n=8)", "softmax")
+    m = files.model(*f.files())
+    own = f.header["architecture"].replace(")", ",p=16)")
+    for levels, reads in ((5, True), (1, False)):
+        extra = f"log_linear(h=1,d=1,d_k=1,over=linear,levels={levels},p=16)"
+        c = {
+            "task": f.task, "precision": "bfloat16", "steps": 0, "weights": m.digest, "margin": "1",
+            "hints": f.hints, "architecture": f"{extra},{own}",
+        }  # fmt: skip
+        if reads:
+            assert "can" in check_fits(c, m)
+        else:
+            with pytest.raises(Refused):
+                check_fits(c, m)
