@@ -9,7 +9,7 @@ run: .venv/installed  ## the main job: the evidence table and limen-report/repor
 test: .venv/installed  ## lint, types, import rules, laws
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/codespell src tests docs examples scripts README.md
+	$(BIN)/codespell src tests docs examples scripts README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typed_api.py  # what users of the package see
 	$(BIN)/lint-imports
@@ -33,6 +33,10 @@ see: .venv/installed  ## a part of the report in chromium; without the checks of
 look: .venv/installed  ## the whole report in Debian's chromium, which is installed; screenshots in build/screenshots
 	command -v chromium || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
 	LIMEN_WHOLE=1 $(BIN)/pytest -o addopts= -q tests/test_report_page.py tests/test_table.py
+
+site: .venv/installed  ## the pages as a site with search, in build/site; strict, and without a network
+	$(BIN)/python scripts/site_pages.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 light:  ## the wheel in an empty venv: no torch, what works there, what the rest asks for, and the size of it all
 	$(PYTHON) -m venv --clear build/light
@@ -99,4 +103,4 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: ma
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	touch $@
 
-.PHONY: pythons coverage speeds attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
+.PHONY: site pythons coverage speeds attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
