@@ -36,7 +36,7 @@ look: .venv/installed  ## the whole report in Debian's chromium, which is instal
 
 site: .venv/installed  ## the pages as a site with search, in build/site; strict, and without a network
 	$(BIN)/python scripts/site_pages.py
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 light:  ## the wheel in an empty venv: no torch, what works there, what the rest asks for, and the size of it all
 	$(PYTHON) -m venv --clear build/light

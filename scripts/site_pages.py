@@ -1,8 +1,8 @@
 """Writes build/pages, from which `make site` builds the site: the pages, and the files that they link to.
 
-README.md becomes the first page, and CONTRIBUTING.md, SECURITY.md and CHANGELOG.md are pages beside those of docs/.  A
-page may link to any file of the repository, as it does where the repository is read: the site has a copy of that
-file under source/, and the link leads there.  What the site is built with sees plain Markdown.
+README.md becomes the first page; CONTRIBUTING.md, SECURITY.md and CHANGELOG.md are pages beside those of docs/.
+A page may link to any file of the repository, as it does where the repository is read: the site has a copy of
+that file under source/, and the link leads there.  What the site is built with sees plain Markdown.
 """
 
 import re
@@ -19,15 +19,15 @@ PAGES = {
     "SECURITY.md": "security.md",
     "CHANGELOG.md": "changelog.md",
 }
-LEFT_OUT = {"docs/package.md", "docs/coverage.json"}  # the page of the package index; what `make coverage` keeps
+LEFT_OUT = {"docs/package.md", "docs/coverage.json"}  # for the package index; kept by `make coverage`
 LINK = re.compile(r"(\]\()([^)#:\s]+)((?:#[^)\s]*)?\))")  # not an address: those have a colon
 
 
 def site_path(path: str) -> str:
     """Where the site has a file of the repository.
 
-    >>> site_path("README.md"), site_path("docs/audit.md"), site_path("proofs/README.md"), site_path("proofs/rows.v")
-    ('index.md', 'audit.md', 'source/proofs/README.md', 'source/proofs/rows.v.txt')
+    >>> site_path("README.md"), site_path("docs/audit.md"), site_path("proofs/rows.v")
+    ('index.md', 'audit.md', 'source/proofs/rows.v.txt')
     """
     if path in PAGES:
         return PAGES[path]
@@ -51,7 +51,7 @@ def with_site_links(markdown: str, page: str) -> str:
 
 
 def files() -> list[str]:
-    """The files of docs/, the pages outside it, and every file of the repository that one of them leads to."""
+    """The files of docs/, the pages outside it, and every file that one of them leads to."""
     docs = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*") if path.is_file())
     waiting, known = [*PAGES, *docs], set[str]()
     while waiting:
