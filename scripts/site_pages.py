@@ -1,6 +1,6 @@
 """Writes build/pages, from which `make site` builds the site: the pages, and the files that they link to.
 
-README.md becomes the first page; CONTRIBUTING.md, SECURITY.md and CHANGELOG.md are pages beside those of docs/.
+README.md becomes the first page; CONTRIBUTING.md, SECURITY.md and CHANGELOG.md are pages beside docs/.
 A page may link to any file of the repository, as it does where the repository is read: the site has a copy of
 that file under source/, and the link leads there.  What the site is built with sees plain Markdown.
 """

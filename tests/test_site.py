@@ -36,7 +36,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pages.write(folder / "build/pages")
     (folder / "mkdocs.yml").write_text((ROOT / "mkdocs.yml").read_text())
     built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict"],  # --quiet would hide its warnings from --strict
+        [sys.executable, "-m", "mkdocs", "build", "--strict"],  # --quiet would hide warnings from --strict
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert built.returncode == 0, built.stderr
