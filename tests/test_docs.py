@@ -92,12 +92,6 @@ def test_every_citation_is_in_the_bibliography() -> None:
     assert keys - {key for key, _ in cited} == set(), "nobody cites these"
 
 
-def test_the_house_in_the_documents_is_the_house() -> None:
-    text = (ROOT / "docs/architecture.md").read_text()
-    rooms = {p.name for p in (ROOT / "src/limen").iterdir() if p.is_dir() and (p / "__init__.py").exists()}
-    assert rooms == set(re.findall(r"^  (\w+)/ ", text.partition("\nsrc/limen/\n")[2], re.M))
-
-
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
