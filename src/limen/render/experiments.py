@@ -55,10 +55,10 @@ How to read the tables:
   of their own.
 
 `limen experiment run all` repeats the quick runs ({quick} runs, {quick_minutes:.0f} CPU-minutes here).
-`limen experiment run all --size standard` repeats the standard runs, which include all but {alone} of the quick ones
-({standard} of {planned} runs are here, {standard_minutes:.0f} CPU-minutes). `--size full` is meant for a
-cluster: more seeds, tens of thousands of steps, longer texts. `limen experiment show EXPERIMENT` prints a table, and
-`--sql` answers any query on it.
+`limen experiment run all --size standard` repeats the standard runs, which include all but {alone} of the
+quick ones ({standard} of {planned} runs are here, {standard_minutes:.0f} CPU-minutes). `--size full` is meant
+for a cluster: more seeds, tens of thousands of steps, longer texts. `limen experiment show EXPERIMENT` prints
+a table, and `--sql` answers any query on it.
 Machine: {machine}; {dates}.
 On the same kind of processor a run can be repeated from its spec to the last digit. This holds for runs since
 2026-11-17 07:20, which include all quick ones. Older runs used samplers that have changed since; they can be
