@@ -3,8 +3,8 @@ r"""Associative recall: after pairs of keys and values, which values belong to t
     n = 3, V = 8:   2 5 0 7 3 5 | 0   ->   the key 0 stands before 7
 
 MQAR of [arora2024zoology].  A recurrence must carry every value past the cut, n·log₂V bits [wen2025].
-Key and value stand in different tokens, so one softmax layer does no better; two small ones are enough,
-for the first tells each value the token before it.
+Key and value stand in different tokens, so one softmax layer does no better; two small ones are enough:
+in the first, each value fetches the key before it.
 """
 
 from __future__ import annotations
