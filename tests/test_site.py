@@ -71,8 +71,8 @@ def test_the_site_has_a_page_for_each_document_and_for_what_these_link_to(site: 
     outside = {"index", "contributing", "security", "changelog"}
     assert documents | outside <= {page.stem for page in site.glob("*.html")}
     assert (site / "source/src/limen/theorems/streaming_state/proof.html").exists()
-    task = "src/limen/tasks/eva.py"
-    assert (site / f"source/{task}.txt").read_text() == (ROOT / task).read_text()
+    linked = "examples/own.py"
+    assert (site / f"source/{linked}.txt").read_text() == (ROOT / linked).read_text()
 
 
 def test_the_examples_of_the_script_hold() -> None:
