@@ -12,7 +12,7 @@ run: .venv/installed  ## the main job: the evidence table and limen-report/repor
 test: .venv/installed  ## what a change can break, in five minutes: lint, import rules, types, laws, documents, attacks
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/codespell src tests docs examples scripts README.md
+	$(BIN)/codespell src tests docs examples scripts README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md
 	$(BIN)/lint-imports
 	$(MAKE) -j2 --no-print-directory test-types test-quick
 test-types:
@@ -42,6 +42,10 @@ see: .venv/installed  ## a part of the report in chromium; without the checks of
 look: .venv/installed  ## the whole report in Debian's chromium, which is installed; screenshots in build/screenshots
 	command -v chromium || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
 	LIMEN_WHOLE=1 $(BIN)/pytest -o addopts= -q tests/test_report_page.py tests/test_table.py
+
+site: .venv/installed  ## the pages as a site with search, in build/site; strict, and without a network
+	$(BIN)/python scripts/site_pages.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 light:  ## the wheel in an empty venv: no torch, what works there, what the rest asks for, and the size of it all
 	$(PYTHON) -m venv --clear build/light
@@ -111,4 +115,4 @@ engines: .venv/installed  ## figures that engines printed beside the audit's: ma
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
 	touch $@
 
-.PHONY: all checks test-types test-quick pythons coverage speeds attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
+.PHONY: site all checks test-types test-quick pythons coverage speeds attack truth run test proofs proofs-kernel proofs-verdicts see look fix bench experiments defaults configs parameters engines light
