@@ -1,6 +1,5 @@
 """The command line as a user meets it: its output and its exit code."""
 
-import io
 import json
 import os
 import re
@@ -8,12 +7,11 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
+from fixtures.cli import LIMEN, limen
 
 from limen import __version__
-from limen.cli import main
 from limen.commands._found import every
 from limen.commands.show import Key, keys_of, kind_of, show_entry
 from limen.core.architecture import Architecture
@@ -23,23 +21,11 @@ from limen.errors import BadInput
 from limen.render.show import entry_lines
 
 ROOT = Path(__file__).parents[1]
-LIMEN = Path(sys.executable).with_name("limen")
 
 TASKS = """eva index retrieval recall two_sum two_sum_any three_sum sparse_average dyck equality disjointness
 nearest_neighbor cgram counting is_tree composition facts khop"""
 MIXERS = """softmax hard window linear gated_linear mamba mamba2 delta gated_delta log_linear block_sparse
 top_k lstm relu_rnn masked_softmax conv_softmax kda"""
-
-
-def limen(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """As its process would run it, but in this one, which has loaded everything long ago."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-    streams = patch.multiple(sys, argv=["limen", *arguments], stdout=out, stderr=err)
-    with streams, pytest.raises(SystemExit) as ended:
-        main()
-    code = ended.value.code
-    said = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
-    return subprocess.CompletedProcess(arguments, 0 if code is None else int(code), *said)
 
 
 def process(*arguments: str) -> subprocess.CompletedProcess[str]:

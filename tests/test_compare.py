@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from test_cli import limen as run
+from fixtures.cli import limen as run
 
 import limen
 from limen.audits import Request, audit, load

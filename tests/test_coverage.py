@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.core.catalogue import ids
 

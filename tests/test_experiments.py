@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.core.architecture import Architecture, Layer
 from limen.core.catalogue import ids

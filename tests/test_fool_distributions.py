@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from test_cli import limen
-from test_fool import net, random_model
+from fixtures.cli import limen
+from fixtures.networks import net, random_model
 
 from limen import api
 from limen.adversary.resume import keep

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 CONFIG = str(Path(__file__).parents[1] / "examples/configs/qwen3_next_80b.json")
 SMALL = ("table", "--row", "linear", "--column", "eva", "--out")

@@ -12,14 +12,14 @@ import jsonschema
 import msgspec
 import pytest
 import torch
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen import api
 from limen.commands._command import load
 from limen.commands._found import OLD, every, find, schema_of
 from limen.core.architecture import Architecture
+from limen.core.renderers import latex
 from limen.core.report import Report
-from limen.core.shown import latex
 from limen.errors import BadInput
 from limen.model.embedding import Table
 from limen.model.files import save

@@ -60,6 +60,7 @@ def test_a_separation_is_shown_in_words_and_as_a_picture(two_hops: SeparationRep
     assert not other.holds and "the sources say CAN" in "\n".join(lines_of(other))
 
 
+@pytest.mark.long
 def test_four_hops_encoder_against_decoder() -> None:
     """4 layers that see later tokens against 5 that do not, at a small size; what is not shown is said."""
     said = separation(4)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.commands.demo.average import average
 from limen.commands.demo.hierarchy import hierarchy

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.commands.check import checked
 from limen.core.task import Task

@@ -25,7 +25,7 @@ from limen.conversation.play import ProtocolReport
 from limen.core.verdict import Verdict
 from limen.decisions.depths import DepthReport
 from limen.designs import Design
-from limen.laws.held import LawsReport
+from limen.laws.check import LawsReport
 from limen.solutions import FrontierReport, LeastReport, RangeReport, Solution
 from limen.tables.cell import EvidenceTable
 from limen.training.reports import ResultsReport, SweepReport, TrainReport

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from limen.commands import find_schema, is_group, names
-from limen.core.shown import declared_by
+from limen.core.renderers import declared_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

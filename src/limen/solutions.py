@@ -335,7 +335,7 @@ class RangeReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
 
 @dataclass(frozen=True)
 class Attempt:
-    """What is asked for, as text; the task may be at hand already."""
+    """The arguments of `limen solve`, as text; the task may be at hand already."""
 
     task: str | Task
     by: str | None = None

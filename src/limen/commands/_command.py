@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from limen.commands._field import Field, fields_of
-from limen.core.shown import Drawers, draws
+from limen.core.renderers import Drawers, draws
 from limen.files import own
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from limen.errors import BadInput
 
 if TYPE_CHECKING:
     from limen.bounds.bound import BoundReport
-    from limen.bounds.stranger import Answering
+    from limen.bounds.function import Answering
 
     Target = TaskLike | Answering
 else:

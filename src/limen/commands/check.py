@@ -41,9 +41,9 @@ from limen.model.files import HEADER, WEIGHTS, digest_of
 from limen.model.model import Model
 from limen.model.opening import CONFIG, opened, own_precision
 from limen.witness.collision import check_collision, check_state_collision
-from limen.witness.fooled import Recheck, check_same_answer, check_wrong_answer
+from limen.witness.run import check_run, same_digest
 from limen.witness.transcript import check_transcript
-from limen.witness.tried import check_run, same_digest
+from limen.witness.wrong_answer import Recheck, check_same_answer, check_wrong_answer
 
 
 class CheckReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
@@ -186,7 +186,7 @@ def _checked(path: Path, model: Path | str | None) -> CheckReport:
         return CheckReport(valid=found.valid, robust=found.valid, kind=kind, reason=found.says)
     seen = _run_again(certificate, _beside(path) if model is None else opened(str(model)))
     return CheckReport(
-        valid=seen.reason is None, robust=seen.robust, kind=kind, reason=seen.reason or seen.said
+        valid=seen.reason is None, robust=seen.robust, kind=kind, reason=seen.reason or seen.summary
     )
 
 

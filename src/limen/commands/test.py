@@ -9,12 +9,12 @@ from limen.commands._command import Shown, Tell, command
 from limen.core.option import Argument
 
 if TYPE_CHECKING:
-    from limen.laws.held import LawsReport
+    from limen.laws.check import LawsReport
 
 
 @command(
     example="limen test examples/own.py:Majority",
-    answers=(Shown("limen.laws.held:LawsReport", "limen.render.test:lines_of"),),
+    answers=(Shown("limen.laws.check:LawsReport", "limen.render.test:lines_of"),),
 )
 def test(
     entry: Annotated[
@@ -28,7 +28,7 @@ def test(
     tell: Tell | None = None,
 ) -> LawsReport:
     """It must obey the laws that all entries of the catalogue obey. The exit code is 1 if a law is broken."""
-    from limen.laws.held import LawsReport, Subject
+    from limen.laws.check import LawsReport, Subject
     from limen.render.test import heading, line
 
     tell = tell or (lambda line: None)

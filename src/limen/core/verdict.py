@@ -129,7 +129,7 @@ class Verdict(Result):
     believed: Conjecture | None = None  # of what is open: who says no without a proof
     incomplete: tuple[str, ...] = ()  # what was left out, since a package is not installed
     differences: tuple[Difference, ...] = ()  # what the sources say of this case
-    asked: tuple[str, str] | None = None  # the task and the architecture as people write them
+    as_written: tuple[str, str] | None = None  # the task and the architecture as people write them
     defaults: tuple[str, ...] = ()  # sizes that the texts left out, and what they then are
     expected: str | None = None  # the answer without which the command line ends with 1
     proof: str | None = None  # the Coq file that was written
@@ -160,7 +160,7 @@ class Verdict(Result):
     @property
     def report(self) -> DecideReport:
         nearest, flips, ceiling = self.nearest, self.flips, self.ceiling  # each may be missing
-        task, architecture = self.asked or (self.task, self.architecture)
+        task, architecture = self.as_written or (self.task, self.architecture)
         return DecideReport(
             task=task,
             tokens=Task.parse(self.task).length,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from limen.core.certificate import Certificate
-from limen.core.shown import as_it_stands
+from limen.core.renderers import as_it_stands
 from limen.core.verdict import Answer
 from limen.render import decide, design, protocol
 from limen.render.card import card

@@ -9,7 +9,7 @@ from limen.core.quantities import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from limen.laws.held import HeldLaw, LawsReport
+    from limen.laws.check import HeldLaw, LawsReport
 
 
 def lines_of(said: LawsReport) -> list[str]:

@@ -1,4 +1,4 @@
-"""What `limen train`, `limen experiment run` and `limen experiment show` answer, as plain data."""
+"""The reports of `limen train`, `limen experiment run` and `limen experiment show`."""
 
 from __future__ import annotations
 
