@@ -13,7 +13,7 @@ from limen.core.option import Argument
 from limen.core.report import Report
 
 if TYPE_CHECKING:
-    from limen.core.theorem import Formal
+    from limen.core.proof import Formal
 
 Ids = tuple[str, ...] | UnsetType  # of a kind that was asked for
 
