@@ -1273,6 +1273,10 @@ def check_(
         str | None,
         typer.Option(help="The model: a folder, or file.py:factory. Default: the certificate's folder."),
     ] = None,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Name the kernel's rules, files and lines behind each answer."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Check a certificate, a folder of them, or a Coq proof.
@@ -1284,17 +1288,17 @@ def check_(
     """
     from limen.commands.check import all_checked, checked
     from limen.files.paths import is_folder
-    from limen.render.check import folder_lines
+    from limen.render.check import folder_lines, indented
 
     if not is_folder(certificate):
-        said = checked(certificate, model)
-        _print(said, [said.headline], as_json)
+        said = checked(certificate, model, verbose)
+        _print(said, [said.headline, *indented(said)], as_json)
         raise typer.Exit(0 if said.valid else 1)
     if model is not None:
         raise BadInput(
             "--model works with one certificate; certificates in a folder use the models stored beside them"
         )
-    found = all_checked(certificate)
+    found = all_checked(certificate, verbose)
     _print(found, folder_lines(found), as_json)
     raise typer.Exit(2 if found.malformed else 0 if found.valid else 1)
 

@@ -5,27 +5,33 @@ embedding and the width are no part of an architecture: it may have any.
 """
 
 import json
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from limen_check.can.weights import margin
-from limen_check.cannot import architecture
 from limen_check.files import Model, about, need, rational, shown
+from limen_check.record import enter, entered, recorded
 from limen_check.text import Call, Value, parse_stack
 
 _FORMATS = ((64, "float64"), (32, "float32"), (16, "bfloat16"))  # the format with at most so many bits
 _MAY_GROW = ("d", "d_k", "inner")  # sizes that can be filled up with zeros; heads are counted
 _UNSAID: dict[str, Value] = {"bidirectional": False, "normalise": True}  # what model.json leaves out
-_derived: dict[tuple[str | int, ...], Fraction] = {}
+_derived: dict[tuple[str | int, ...], tuple[Fraction, frozenset[str]]] = {}
 
 
 def derived(model: Model, task: str, precision: str, steps: int, hints: Mapping[str, Any]) -> Fraction:
-    """The margin of a model, once."""
+    """The margin of a model, derived once; again where somebody watches which rules are entered."""
     key = model.digest, task, precision, steps, json.dumps(hints, sort_keys=True)
-    if key not in _derived:
-        _derived[key] = margin(model, task, precision, steps, hints)
-    return _derived[key]
+    if key in _derived and sys.getprofile() is None:
+        least, modules = _derived[key]
+        enter(modules)
+        return least
+    with recorded() as now:
+        least = margin(model, task, precision, steps, hints)
+    _derived[key] = least, frozenset(now)
+    return least
 
 
 def check_solves(c: Mapping[str, Any], model: Model) -> str:
@@ -41,6 +47,9 @@ def check_solves(c: Mapping[str, Any], model: Model) -> str:
 
 def check_fits(c: Mapping[str, Any], model: Model) -> str:
     """The same, and the architecture holds the model's layers in a precision that is enough."""
+    from limen_check.cannot import architecture
+
+    entered(architecture.read)
     architecture.read(c["architecture"])  # also what is not used has to exist
     need(isinstance(model.header["embedding"], dict), "the embedding is no layout of codes")
     length = sum(segment["count"] for segment in model.header["embedding"]["segments"])

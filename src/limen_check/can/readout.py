@@ -18,7 +18,7 @@ Also = Mapping[Hashable, Iterable[Any]]  # fields on which an answer depends, wi
 
 
 def margin(state: State, c: Class) -> Fraction:
-    """Of the answer that the tokens of class c give, in one of the ways that the task says it."""
+    """R6: the margin of the answer of the tokens of class c, in one of the ways that the task says it."""
     need(state.header["answers"] == state.spec.answers, "other answers than the task has")
     if state.header["readout"] == "linear":
         return _linear(state, c)

@@ -11,8 +11,11 @@ from typing import Any
 from limen_check.can.tasks import PLACE, TOKEN, Cell, Class, Number, Read, Spec
 from limen_check.can.vectors import Column, Format, Matrix, Vec, exp_above
 from limen_check.files import Model, Refused, expect, need, typed
+from limen_check.text import Call
 
 _ROWS = 1 << 21  # of a table
+Vecs = dict[str, Vec]  # by class
+Shapes = dict[str, tuple[int, ...]]  # of weights
 
 
 def rounded(model: Model, name: str, number: Callable[[float], Fraction]) -> Matrix:
@@ -22,6 +25,18 @@ def rounded(model: Model, name: str, number: Callable[[float], Fraction]) -> Mat
         if v and number(v):
             found.setdefault(i % shape[-1], {})[i // shape[-1]] = number(v)
     return found
+
+
+def cut(W: Matrix, first: int, size: int) -> Matrix:
+    """So many columns of a matrix, from the first on."""
+    return {c - first: column for c, column in W.items() if first <= c < first + size}
+
+
+def projections(call: Call, width: int) -> Shapes:
+    """The shapes of h heads with keys and values of their own."""
+    h, d = call.number("h"), call.number("d")
+    keys = h * call.number("d_k", default=d)
+    return {"Q": (width, keys), "K": (width, keys), "V": (width, h * d), "O": (h * d, width)}
 
 
 def growth(f: Format, length: int) -> tuple[bool, Fraction]:
@@ -105,7 +120,8 @@ class State:
             mod = 0
         return self.plain(of, c) if isinstance(of, Number) and div == 1 and not mod else Number(of, div, mod)
 
-    def _embedded(self) -> dict[str, Vec]:
+    def _embedded(self) -> Vecs:
+        """R0: the vector of each class, the sum of its codes."""
         e, width, counts = self.header["embedding"], self.header["width"], dict[int, int]()
         expect(e["width"] == width, "the embedding has another width than the model")
         sizes = {name: (rows, columns) for name, rows, columns in e["tables"]}

@@ -30,7 +30,7 @@ from math import lcm, prod
 from operator import mul
 from typing import Any, NamedTuple
 
-from limen_check.cannot import rows
+from limen_check import sizes
 from limen_check.files import expect, need
 from limen_check.text import parse_call
 
@@ -371,11 +371,11 @@ def spec(task: str, segments: int = 0, how: Any = None) -> Spec:
     """
     known = parse_call(task).name
     need(known in _SPECS, "no rule speaks of this task")
-    sizes = rows.read(task).sizes
-    expect(max(sizes.values()) < 1 << 256, f"{known}: a size is too large")
+    named = sizes.read(task).sizes
+    expect(max(named.values()) < 1 << 256, f"{known}: a size is too large")
     if (known, how) in (("dyck", "steps"), ("dyck", "shares")):
         need(how == "shares" or segments <= 2, "a text that is cut otherwise")
-        return _dyck_by_steps(segments=3 if how == "shares" else segments, **sizes)
+        return _dyck_by_steps(segments=3 if how == "shares" else segments, **named)
     if (known, how) == ("recall", "pairs"):
-        return _recall_in_pairs(**sizes)
-    return _SPECS[known](**sizes)
+        return _recall_in_pairs(**named)
+    return _SPECS[known](**named)

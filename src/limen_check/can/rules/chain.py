@@ -59,7 +59,7 @@ PROGRAMS: dict[Any, tuple[int, Callable[[int], int], dict[tuple[int, int], tuple
 def margin(
     task: str, steps: int, forward: Forward, header: Mapping[str, Any], hints: Mapping[str, Any]
 ) -> Fraction:
-    """The least margin of all written tokens and of the answer."""
+    """R13: the least margin of all written tokens and of the answer."""
     call, digits = parse_call(task), Digits.of(header)
     need(header["answers"] == 1 << digits.bits, "tokens that cannot be written")
     if call.name in ("composition", "nearest_neighbor", "recall"):

@@ -3,14 +3,15 @@
 from fractions import Fraction
 
 from limen_check.can import functions
-from limen_check.can.rules.memory import Shapes, Vecs, constant, mapped, no_fading, plain, projections
-from limen_check.can.state import State
+from limen_check.can.gates import constant, mapped, no_fading
+from limen_check.can.rules.memory import plain
+from limen_check.can.state import Shapes, State, Vecs, projections
 from limen_check.can.vectors import ONE, ZERO, Column, Form, Vec, grain, power
 from limen_check.files import need
 from limen_check.text import Call
 
 
-def delta_shapes(call: Call, width: int) -> Shapes:
+def shapes(call: Call, width: int) -> Shapes:
     need(call.arguments.keys() <= {"h", "d", "d_k", "c"}, f"{call.name} with other options")
     h, found = call.number("h"), projections(call, width)
     keys, c = found["K"][1], call.number("c", default=1)

@@ -5,22 +5,10 @@ from fractions import Fraction
 from math import ceil, gcd, isqrt
 
 from limen_check.can import functions
-from limen_check.can.rules import steps
+from limen_check.can.gates import DEAD, constant, gated, mapped, no_fading, scaled
 from limen_check.can.rules.attention import moved
-from limen_check.can.rules.memory import (
-    DEAD,
-    Memory,
-    Shapes,
-    Vecs,
-    constant,
-    few,
-    gated,
-    heads,
-    mapped,
-    no_fading,
-    scaled,
-)
-from limen_check.can.state import State
+from limen_check.can.rules.memory import Memory, few, heads
+from limen_check.can.state import Shapes, State, Vecs
 from limen_check.can.tasks import NO_FACTS, PLACE, Class, Facts, Line, Number
 from limen_check.can.vectors import NONE, ONE, ZERO, Form, Interval, Vec, grain, power
 from limen_check.files import need
@@ -134,6 +122,8 @@ def normed(s: State, y: Vec, inner: int) -> Vec:
     finite = 2 * sum(sizes.values(), ZERO) + inner <= f.most and inner * f.acc * 256 <= 1
     if s.spec.steps and not y.exact:  # if not, it is divided by ∞
         least = {c: form.ends[0] if finite else min(ZERO, form.ends[0]) for c, form in y.forms.items()}
+        from limen_check.can.rules import steps  # which the task has loaded
+
         return steps.between({c: _share(lo, y[c].ends[1], sizes, c, inner) for c, lo in least.items()}, f)
     need(finite, "a norm overflows")
     R = max(form.cap for form in y.forms.values())
@@ -195,3 +185,6 @@ def mamba(s: State, at: str, call: Call) -> Vecs:
         gate = mapped(s, s.x[n].times(s.matrix(f"{at}.Z"), s.f), functions.silu)
         out[n] = gated(s, memory.read(c, []), gate).times(s.matrix(f"{at}.O"), s.f)
     return out
+
+
+MIXERS = {"mamba": (mamba_shapes, mamba), "mamba2": (mamba2_shapes, mamba2)}

@@ -1,7 +1,7 @@
 """A class of tokens asks a softmax head whether there is such a token, which, how many (R2, R8, R9, R10)."""
 
 from collections import namedtuple
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -127,6 +127,11 @@ def exists(ask: Ask, d: Class, blank: Class, rows: bool = False) -> Vec:
     return Vec.table(Number(Read("exists", d.name, on.facts)), (0, 1), columns).plus(Vec.of({}, err))
 
 
+def hit(ask: Ask, d: Class, blank: Class) -> Vec:
+    """R2 where who is asked for is said by rows, not by digits."""
+    return exists(ask, d, blank, rows=True)
+
+
 def found(ask: Ask, d: Class, blank: Class) -> Vec:
     """R8: R2 where at most one token is asked for, so that L3 gives its value, or else the blank's."""
     on, (off_blank, _), (off_d, _) = _cases(ask, d, blank, False, set())
@@ -222,3 +227,12 @@ def pair(ask: Ask, d: Class, e: Class) -> Vec:
         need(not ask.f.inside(sizes / 2, 2, known), "sums not exact")
     read = moved(both[0], d, facts, ask.c).plus(moved(both[1], e, NO_FACTS, ask.c))
     return ask.blurred(read.each(lambda form: Form.sum([(form, Fraction(1, 2))])), 2 * stray)
+
+
+RULES: dict[str, tuple[Callable[..., Vec], int]] = {  # and of how many classes they speak
+    "exists": (exists, 2),
+    "hit": (hit, 2),
+    "found": (found, 2),
+    "pair": (pair, 2),
+    "share": (share, 1),
+}

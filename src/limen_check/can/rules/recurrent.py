@@ -13,11 +13,11 @@ from math import prod
 from typing import Any
 
 from limen_check.can.readout import readings
-from limen_check.can.rules import carried
 from limen_check.can.state import State
 from limen_check.can.tasks import Class, Decision, Machine, Number, Read, Spec
 from limen_check.can.vectors import ONE, ZERO, Column, Interval, Vec, grain
 from limen_check.files import expect, need, typed
+from limen_check.record import entered
 from limen_check.text import Call
 
 _WORK = 1 << 21  # units that are evaluated in one layer
@@ -55,6 +55,9 @@ def shapes(call: Call, width: int) -> dict[str, tuple[int, ...]]:
 def relu_rnn(s: State, at: str, call: Call) -> dict[str, Vec]:
     """What it adds to every class: its state, as numbers that are cells of the machine, times O; or R19."""
     if "cells" not in s.hints:
+        from limen_check.can.rules import carried
+
+        entered(carried.relu_rnn)
         return carried.relu_rnn(s, at, call.number("stages", default=1))
     O, r = s.matrix(f"{at}.O"), Recurrence(s, at, call)
     after, out = r.follow(), {}

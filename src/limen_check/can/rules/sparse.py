@@ -5,20 +5,37 @@ from fractions import Fraction
 from typing import Any
 
 from limen_check.can import functions
+from limen_check.can.gates import constant
+from limen_check.can.rules import softmax
 from limen_check.can.rules.attention import Ask
-from limen_check.can.rules.memory import constant
 from limen_check.can.scores import Scores, matched
-from limen_check.can.state import State
+from limen_check.can.state import Shapes, State, Vecs
 from limen_check.can.tasks import PLACE, Class, Number
 from limen_check.can.vectors import ONE, ZERO, Vec
-from limen_check.files import need
+from limen_check.files import expect, need
 from limen_check.text import Call
 
 
-def shapes(call: Call, width: int) -> dict[str, tuple[int, ...]]:
+def shapes(call: Call, width: int) -> Shapes:
     """Beside the projections: what a block's message is made of, and how much it counts."""
+    plain = softmax.shapes(call, width)
     h, B, _ = call.number("h"), call.number("B"), call.number("k")  # one block is opened at least
-    return {"PK": (h, B), "PV": (h, B), "G": (width, h), "g": (h,)}
+    return plain | {"PK": (h, B), "PV": (h, B), "G": (width, h), "g": (h,)}
+
+
+def block_sparse(s: State, at: str, call: Call) -> Vecs:
+    """What a layer of block-sparse heads adds to every class."""
+    first_tokens_alone(s, at)
+    return softmax.layer(s, at, call, in_blocks)
+
+
+def in_blocks(ask: Ask, look: list[Any], call: Call) -> Vec:
+    """Of what blocks show: an average, or the token asked for, whose block is opened."""
+    if look == ["average"]:
+        return ask.average()
+    known = {d.name: d for d in ask.state.text}
+    expect(look[0] == "opened" and len(look) == 2 and look[1] in known, "hints: no such rule of blocks")
+    return opened(ask, known[look[1]], call.number("B"))
 
 
 def first_tokens_alone(s: State, at: str) -> None:
