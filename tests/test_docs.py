@@ -88,12 +88,6 @@ def test_every_citation_is_in_the_bibliography() -> None:
     assert keys - {key for key, _ in cited} == set(), "nobody cites these"
 
 
-def test_the_house_in_the_documents_is_the_house() -> None:
-    text = (ROOT / "docs/architecture.md").read_text()
-    rooms = {p.name for p in (ROOT / "src/limen").iterdir() if p.is_dir() and (p / "__init__.py").exists()}
-    assert rooms == set(re.findall(r"^  (\w+)/ ", text, re.M))
-
-
 def test_the_glossary_of_the_page_is_that_of_the_documents() -> None:
     inside = ROOT / "src/limen/render/page/glossary.md"
     assert inside.read_text() == (ROOT / "docs/glossary.md").read_text()

@@ -38,7 +38,7 @@ FILES = (
 WRITER = """
 import sys, time
 from pathlib import Path
-from limen.core import folder
+from limen.files import folder
 def slow(files):
     for name in files:
         print(name, flush=True)

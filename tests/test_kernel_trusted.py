@@ -1,5 +1,6 @@
 """What an answer of the kernel rests on: rules are loaded when they are named, and it says which files."""
 
+import ast
 import importlib.util
 import json
 import re
@@ -30,7 +31,7 @@ MIXERS = (  # of each rule that is loaded when a mixer or a hint names it, a con
     "eva_by_softmax", "eva_by_hard", "two_sum_by_code", "nearest_neighbor_by_softmax", "eva_by_block_sparse",
     "eva_by_linear", "counting_by_carry", "dyck_by_relu_rnn", "counting_by_hybrid", "recall_by_convolution",
     "dyck_by_gated_delta", "dyck_by_mamba2", "dyck_by_log_linear", "dyck_by_softmax", "turing_by_recurrence",
-    "three_sum_by_chain_of_thought",
+    "three_sum_by_chain_of_thought", "sparse_average_by_softmax_linear",
 )  # fmt: skip
 KINDS = ("bound", "machine", "fits", "correct_everywhere", *MIXERS)
 LOADED = """
@@ -98,6 +99,26 @@ def test_an_answer_names_the_very_files_that_a_fresh_process_loads_for_it(name: 
     answer = limen_check.check(*case(name))  # in this process all rules have been loaded
     assert answer.valid and sorted(map(module, answer.files)) == loaded
     assert answer.files == {file: len((KERNEL / file).read_text().splitlines()) for file in answer.files}
+
+
+def test_whoever_loads_a_module_when_it_is_named_says_that_it_is_entered() -> None:
+    """So does who loads a rule that no certificate here names; what `normed` loads the task has loaded."""
+    quiet = set()
+    for path in KERNEL.rglob("*.py"):
+        functions = (
+            node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)
+        )
+        for function in functions:
+            inside = list(ast.walk(function))
+            names = {node.module or "" for node in inside if isinstance(node, ast.ImportFrom)}
+            calls = {
+                node.func.id
+                for node in inside
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            }
+            if "entered" not in calls and any(name.startswith("limen_check") for name in names):
+                quiet.add(function.name)
+    assert quiet == {"files", "_watched", "_rule", "normed"}  # the caller of `_rule` says it
 
 
 def test_a_kind_of_certificate_loads_its_own_folder_alone() -> None:

@@ -204,11 +204,11 @@ def test_svg_escapes_what_it_is_given(tmp_path: Path) -> None:
 
 
 def test_what_is_shown_loads_nothing_that_computes() -> None:
-    """`render/` at run time: the words of `core/` and itself; the types of reports are for the checker."""
+    """`render/` at run time: the words, files and itself; types of reports are for the checker."""
     code = (
         "import pkgutil, sys, importlib, limen.render as r\n"
         "for m in pkgutil.walk_packages(r.__path__, 'limen.render.'): importlib.import_module(m.name)\n"
         "print(*sorted({'.'.join(m.split('.')[:2]) for m in sys.modules if m.startswith('limen.')}))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert set(loaded.split()) == {"limen.core", "limen.render"}
+    assert set(loaded.split()) == {"limen.core", "limen.errors", "limen.files", "limen.render"}

@@ -1,4 +1,4 @@
-"""The same as the command line, from Python: text or objects in, typed objects out that notebooks draw.
+"""The commands as Python functions: text or objects in, typed objects out that notebooks draw.
 
 >>> import limen
 >>> verdict = limen.decide("eva(n=488)", "linear(h=1,d=16,p=16)")

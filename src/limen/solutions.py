@@ -1,4 +1,4 @@
-"""Builds explicit weights for a task, runs them, and says what that shows: `limen solve`."""
+"""Builds explicit weights for a task, runs them, and says what that shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real model's config -> its cache in bytes, its state, its limits; and all of it as plain data."""
+"""A real model's config: its cache in bytes, its state, its limits."""
 
 from limen.audits.reading import Audit, Limit, Request, architecture_of, audit, limits, load
 

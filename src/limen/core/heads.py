@@ -54,6 +54,11 @@ class Headed(Streaming):
         return self.d_k or self.d
 
     @property
+    def pair_size(self) -> int:
+        """Numbers in a key and a value, all heads."""
+        return self.h * (self.key_size + self.d)
+
+    @property
     def resolved(self) -> dict[str, int]:
         return {"d_k": self.key_size}
 

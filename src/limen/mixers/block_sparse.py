@@ -26,6 +26,7 @@ import lazy_loader
 
 from limen.core.heads import Headed, join, split, split_t
 from limen.core.highest import highest
+from limen.core.tally import Terms, blocks, finished, opened, own
 from limen.mixers._cache import Cache, empty
 from limen.mixers._chosen import attend_blocks, leading
 from limen.mixers._masked import attend, attend_fused
@@ -174,6 +175,15 @@ class BlockSparse(Headed):
     ) -> jt.Float[torch.Tensor, "*batch r width"]:
         λ = split((x @ w["G"] + w["g"]).sigmoid(), self.h)  # (*batch, h, r, 1)
         return join(λ * compressed + (1 - λ) * selected) @ w["O"]
+
+    def mixing(self) -> Terms:
+        """Softmax over the messages and over the tokens of opened blocks; B tokens pooled into a message."""
+        pair, B = 2 * self.pair_size, self.B
+        return (pair, blocks(B)), (pair * B, opened(B, self.k)), (pair, own(B)), (pair * B, finished(B))
+
+    def kept(self, n: int) -> int:
+        """Keys and values, and the messages of complete blocks."""
+        return (n + n // self.B) * self.pair_size
 
     def state_bits(self, n: int, p: int) -> int | None:
         return None

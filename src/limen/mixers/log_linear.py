@@ -26,6 +26,7 @@ import lazy_loader
 
 from limen.core.features import ELU1
 from limen.core.heads import Headed, join, split
+from limen.core.tally import LEVELS, ONE, Terms
 from limen.core.weights import Shapes
 from limen.errors import BadInput, at_least
 from limen.mixers._delta import unit
@@ -186,6 +187,14 @@ class LogLinear(Looped, Headed):
     def _check(self, n: int) -> None:
         if max(n - 1, 0).bit_length() >= self.levels:  # 2^(levels-1) may be a number that nobody holds
             raise BadInput(f"{self}: {self.levels} levels reach {2 ** (self.levels - 1)} tokens, got {n}")
+
+    def mixing(self) -> Terms:
+        """A matrix is written for the token, and read; each one of the past is read, too.
+
+        Over the gated delta rule each of these is also erased in: eᵀS and k(eᵀS).
+        """
+        one = 2 * self.h * self.key_size * self.value_size
+        return (2 * one, ONE), ((3 if self.over == "gated_delta" else 1) * one, LEVELS)
 
     def state_bits(self, n: int, p: int) -> int:
         self._check(n)

@@ -22,6 +22,7 @@ import lazy_loader
 
 from limen.core.heads import Headed, join, split, split_t
 from limen.core.highest import highest
+from limen.core.tally import SEEN, Terms, latest
 from limen.mixers._cache import Cache, empty
 from limen.mixers._chosen import attend_chosen, leading
 from limen.mixers._masked import attend, attend_fused
@@ -141,6 +142,14 @@ class TopK(Headed):
             for q_j, w_j in others:
                 scores.addcmul_((q_j @ keys.mT).relu_(), w_j)
             return scores
+
+    def mixing(self) -> Terms:
+        """⟨q^I,k^I⟩ for h_i index heads and each token seen, then softmax over the k best."""
+        return (2 * self.h_i * self.d_i, SEEN), (2 * self.pair_size, latest(self.k))
+
+    def kept(self, n: int) -> int:
+        """Keys and values, and an index key a token."""
+        return n * (self.pair_size + self.d_i)
 
     def state_bits(self, n: int, p: int) -> int | None:
         return None

@@ -13,6 +13,8 @@ class Tally(NamedTuple):
     upto: Callable[[int], int]
 
 
+Terms = tuple[tuple[int, Tally], ...]  # Σ factor · tally
+
 ONE = Tally(lambda t: 1, lambda n: n)
 SEEN = Tally(lambda t: t, lambda n: n * (n + 1) // 2)  # the token itself and all before it
 
