@@ -83,9 +83,9 @@ def _rules(code: CodeType) -> Iterator[str]:
     """The rule that a function is, if rules.md argues for it, or its docstring begins with a number."""
     module, inside = Path(code.co_filename).stem, code.co_qualname.split(".")
     name = inside[-2] if inside[-1] in ("__init__", "__post_init__") else inside[-1]
-    said = re.match(_NUMBER, str(code.co_consts[0]) if code.co_consts else "")
+    own = re.match(_NUMBER, str(code.co_consts[0]) if code.co_consts else "")
     argued = _argued().get((module, name))
-    number = argued or (said[1] if said else "")
+    number = argued or (own[1] if own else "")
     if number or argued is not None:
         yield f"{number} {module}.{name}".strip()
 

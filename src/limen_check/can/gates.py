@@ -21,9 +21,9 @@ def constant(s: State, at: str, matrix: str, bias: str, g: Function) -> dict[int
     """g of a bias, where the matrix before it is 0: exact numbers."""
     need(not matrix or not s.matrix(f"{at}.{matrix}"), "a gate that depends on the token")
     size = s.model.weights[f"{at}.{bias}"].shape[0]
-    found = mapped(s, s.vector(f"{at}.{bias}"), g, range(size))
-    need(found.exact, "a gate that is not known exactly")
-    return {i: found[i].const for i in range(size)}
+    made = mapped(s, s.vector(f"{at}.{bias}"), g, range(size))
+    need(made.exact, "a gate that is not known exactly")
+    return {i: made[i].const for i in range(size)}
 
 
 def no_fading(s: State, at: str) -> None:

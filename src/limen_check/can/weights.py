@@ -30,35 +30,35 @@ def _mixer(name: str) -> Mixer:
         case "softmax" | "window" | "masked_softmax" | "hard":
             from limen_check.can.rules import softmax
 
-            found: Mixer = softmax.shapes, softmax.softmax
+            mixer: Mixer = softmax.shapes, softmax.softmax
         case "block_sparse":
             from limen_check.can.rules import sparse
 
-            found = sparse.shapes, sparse.block_sparse
+            mixer = sparse.shapes, sparse.block_sparse
         case "linear" | "gated_linear" | "log_linear":
             from limen_check.can.rules import linear
 
-            found = linear.MIXERS[name]
+            mixer = linear.MIXERS[name]
         case "delta" | "gated_delta" | "kda":
             from limen_check.can.rules import delta
 
-            found = delta.shapes, delta.delta
+            mixer = delta.shapes, delta.delta
         case "mamba" | "mamba2":
             from limen_check.can.rules import mamba
 
-            found = mamba.MIXERS[name]
+            mixer = mamba.MIXERS[name]
         case "lstm":
             from limen_check.can.rules import carried
 
-            found = carried.lstm_shapes, carried.lstm
+            mixer = carried.lstm_shapes, carried.lstm
         case "relu_rnn":
             from limen_check.can.rules import recurrent
 
-            found = recurrent.shapes, recurrent.relu_rnn
+            mixer = recurrent.shapes, recurrent.relu_rnn
         case _:
             raise Refused(f"no rule speaks of {name}")
-    entered(found[1])
-    return found
+    entered(mixer[1])
+    return mixer
 
 
 def margin(model: Model, task: str, precision: str, thoughts: int, hints: Mapping[str, Any]) -> Fraction:
@@ -135,9 +135,9 @@ def _all_weights(model: Model, layers: list[tuple[Call, ...]], hidden: list[tupl
         shapes |= {"readout.U": (width, header["answers"]), "readout.u": (header["answers"],)}
     need(sum(map(prod, shapes.values())) <= 1 << 23, "too large")
     shapes |= {f"embedding.{name}": (rows, columns) for name, rows, columns in header["embedding"]["tables"]}
-    found = {name: weight.shape for name, weight in model.weights.items()}
-    for name in sorted(shapes.keys() | found.keys()):
-        expect(shapes.get(name) == found.get(name), f"weight {name[:40]!r} is missing, unknown or misshapen")
+    there = {name: weight.shape for name, weight in model.weights.items()}
+    for name in sorted(shapes.keys() | there.keys()):
+        expect(shapes.get(name) == there.get(name), f"weight {name[:40]!r} is missing, unknown or misshapen")
 
 
 def _local(state: State, i: int, x: Vec) -> Vec:

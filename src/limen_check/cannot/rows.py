@@ -130,10 +130,10 @@ def _retrieval(t: int, n: int, D: int, V: int, absent: int) -> Count:
 @lru_cache(maxsize=8)
 def directions(D: int, g: int) -> int:
     """Points of {-g … g}^D but 0, up to a positive factor: all without a common divisor."""
-    found: dict[int, int] = {}
+    primitive: dict[int, int] = {}
     for r in range(1, g + 1):
-        found[r] = (2 * r + 1) ** D - 1 - sum(found[r // d] for d in range(2, r + 1))
-    return found[g]
+        primitive[r] = (2 * r + 1) ** D - 1 - sum(primitive[r // d] for d in range(2, r + 1))
+    return primitive[g]
 
 
 def _nearest_neighbor(t: int, n: int, D: int, g: int) -> Count:

@@ -143,10 +143,10 @@ class Head:
 
     def _latest(self, kind: Kind) -> Box | None:
         """R25: the latest of the tokens that score most but for their place."""
-        found = self.ranked(self.query[kind], *self._seen(kind))
-        if found is None:
+        ranked = self.ranked(self.query[kind], *self._seen(kind))
+        if ranked is None:
             return None
-        on, stray = found
+        on, stray = ranked
         held = {kind} if self.key[kind] in on else self.held(on)[kind[1][0]]
         self.run.spend(len(held) * len(self.caps))
         return None if None in held else self._blurred([self.v[k] for k in held], stray)
@@ -231,8 +231,8 @@ def named(boxes: Boxes) -> tuple[dict[Kind, int], list[Box]]:
 
 def _caps(boxes: Iterable[Box]) -> dict[int, Fraction]:
     """The largest size of each column."""
-    found: dict[int, Fraction] = {}
+    largest: dict[int, Fraction] = {}
     for box in boxes:
         for c, (lo, hi) in box.items():
-            found[c] = max(found.get(c, ZERO), -lo, hi)
-    return found
+            largest[c] = max(largest.get(c, ZERO), -lo, hi)
+    return largest

@@ -75,13 +75,13 @@ def _slots(s: State, at: str, d: int, keys: int, memories: list[Memory], looks: 
             _beside([side[n] for side in sides], keys)
             for n, sides in ((name, [m.q for m in memories]), (w.name, [m.k for m in memories]))
         )
-        (x, asked, _), (y, under, _) = units(q), units(k)
+        (x, reads, _), (y, under, _) = units(q), units(k)
         need(all(m.active(m.ask(c)) in ([], [w]) for m in memories), "another class of tokens writes")
         need(len({*under.values()}) == len(under), "two slots are one")
         pairs = x == y and c.first == w.first and c.step == w.step == 2 and w.start % 2 == 0 != c.start % 2
         need(pairs and whole(s, x, c, 2) and whole(s, y, w, 2), "no pairs, or two of them share a slot")
         need(
-            all(under.get(row) == column for row, column in asked.items())
+            all(under.get(row) == column for row, column in reads.items())
             and all(m.normalised for m in memories),
             "another slot is read",
         )

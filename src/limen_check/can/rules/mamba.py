@@ -21,9 +21,9 @@ def mamba2_shapes(call: Call, width: int) -> Shapes:
     need(call.arguments.keys() <= {"h", "d", "s", "c", "p"}, "mamba2 with other options")
     h, inner, s = call.number("h"), call.number("h") * call.number("d"), call.number("s")
     channels = inner + 2 * s
-    found: Shapes = {"X": (width, inner), "B": (width, s), "C": (width, s), "Z": (width, inner)}
-    found |= {"conv": (call.number("c"), channels), "conv_bias": (channels,), "T": (width, h), "t": (h,)}
-    return found | {"A": (h,), "D": (h,), "norm": (inner,), "O": (inner, width)}
+    shapes: Shapes = {"X": (width, inner), "B": (width, s), "C": (width, s), "Z": (width, inner)}
+    shapes |= {"conv": (call.number("c"), channels), "conv_bias": (channels,), "T": (width, h), "t": (h,)}
+    return shapes | {"A": (h,), "D": (h,), "norm": (inner,), "O": (inner, width)}
 
 
 def mamba2(s: State, at: str, call: Call) -> Vecs:
@@ -77,12 +77,12 @@ def _convolved(s: State, at: str, c: int, w: str, first: int) -> Vecs:
         x.times(W, s.f)  # finite, also where a tap is 0
     now = {i: W[i] for i, tap in taps.items() if tap == {(c - 1, ONE)}}
     before = {i: W[i] for i, tap in taps.items() if tap == {(c - 2, ONE)} and c > 1}
-    found = {n: x.times(now, s.f) for n, x in s.x.items()}
+    made = {n: x.times(now, s.f) for n, x in s.x.items()}
     need(not before or not s.spec.steps, "the token before, along a machine")
     if before:
-        for n, x in found.items():
-            found[n] = x.plus(_before(s, s.classes[n], {m: y.times(before, s.f) for m, y in s.x.items()}))
-    return {n: mapped(s, x, functions.silu) for n, x in found.items()}
+        for n, x in made.items():
+            made[n] = x.plus(_before(s, s.classes[n], {m: y.times(before, s.f) for m, y in s.x.items()}))
+    return {n: mapped(s, x, functions.silu) for n, x in made.items()}
 
 
 def _before(s: State, c: Class, told: Vecs) -> Vec:
@@ -161,9 +161,9 @@ def mamba_shapes(call: Call, width: int) -> Shapes:
     need(call.arguments.keys() <= {"d", "s", "c", "r"}, "mamba with other options")
     d, s = call.number("d"), call.number("s")
     rank = call.number("r", default=-(-d // 32))
-    found: Shapes = {"X": (width, d), "Z": (width, d), "conv": (call.number("c"), d), "conv_bias": (d,)}
-    found |= {"R": (d, rank), "T": (rank, d), "t": (d,), "B": (d, s), "C": (d, s), "A": (d, s)}
-    return found | {"D": (d,), "O": (d, width)}
+    shapes: Shapes = {"X": (width, d), "Z": (width, d), "conv": (call.number("c"), d), "conv_bias": (d,)}
+    shapes |= {"R": (d, rank), "T": (rank, d), "t": (d,), "B": (d, s), "C": (d, s), "A": (d, s)}
+    return shapes | {"D": (d,), "O": (d, width)}
 
 
 def mamba(s: State, at: str, call: Call) -> Vecs:

@@ -106,15 +106,15 @@ class Memory:
             return Vec.of({})
         need(len(active) == 1, "not one class of tokens writes into a memory")
         (d,), value = active, self.v[active[0].name]
-        (x, asked, a), (y, under, b) = units(ask.q), units(self.k[d.name])
+        (x, reads, a), (y, under, b) = units(ask.q), units(self.k[d.name])
         alone = all(not self.k[e.name].forms for e in ask.seen if e != d)
         need(self.β is None or alone, "another token erases")
         row = {c: key for key, c in under.items()}
         need(isinstance(x, Number | None) and isinstance(y, Number | None), "keys of several fields")
         apart = y is None or (y.of == PLACE and y.div == 1 and self.s.plain(y, d).mod == 0)
         need(apart and len(row) == len(under), "two tokens may have the same key")
-        need(all(c in row for c in asked.values()), "what is asked for was never written")
-        pairs = [] if y is None else [(x, y, {r: row[c] for r, c in asked.items()})]
+        need(all(c in row for c in reads.values()), "what is asked for was never written")
+        pairs = [] if y is None else [(x, y, {r: row[c] for r, c in reads.items()})]
         facts = ask.relation(Match(pairs, None, ZERO, ZERO, {}), d)
         ask.unique(facts, d)
         got = moved(value, d, facts, ask.c)
@@ -161,11 +161,11 @@ class Memory:
         fields, rows = v.flat(names)
         need(tuple(self.s.plain(n, d) for n in fields) in (numbers, ()), "a value of other fields")
         values = [form.const + sum(row) for row in product(*(form.terms[n].rows() for n in names))]
-        found = dict(zip(rows, values, strict=True))
+        by_row = dict(zip(rows, values, strict=True))
         every = self.k[d.name].flat(
             sorted({n for f in self.k[d.name].forms.values() for n in f.terms}, key=repr)
         )[1]
-        return fields, found if fields else dict.fromkeys(every, values[0])
+        return fields, by_row if fields else dict.fromkeys(every, values[0])
 
     def _mean(self, ask: Ask, d: Class) -> Vec:
         """R16: all tokens of d weigh the same and have one of two values: the mean tells how many."""
@@ -299,8 +299,8 @@ def _of(side: Vecs, only: str | None) -> list[Vec]:
 
 def _caps(side: Vecs) -> dict[int, Fraction]:
     """The largest size of each column."""
-    found: dict[int, Fraction] = {}
+    largest: dict[int, Fraction] = {}
     for x in side.values():
         for i, form in x.forms.items():
-            found[i] = max(found.get(i, ZERO), form.cap)
-    return found
+            largest[i] = max(largest.get(i, ZERO), form.cap)
+    return largest

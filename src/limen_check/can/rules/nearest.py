@@ -56,13 +56,13 @@ def _told(ask: Ask, d: Class, x: Any, y: Any) -> bool:
 def _places(scores: Scores, d: Class, point: Any) -> list[Fraction]:
     """What the place of each token of d adds to its score, in the order of the text."""
     need(d.count <= _PLACES, "too many places to look at")
-    found = [ZERO] * d.count
+    adds = [ZERO] * d.count
     for y, b in ((y, b) for y, b in scores.B.items() if y != point):
         at: Any = y if isinstance(y, Number) and y.of == PLACE and y.mod else Number(PLACE, 1, 1)
         need(at == y or b.fixed, "more than the place changes scores")
         row = dict(zip(scores.k.keys[y], b.rows(), strict=True)) if at == y else {0: b.least}
-        found = [v + row[(d.start + d.step * i) // at.div % at.mod] for i, v in enumerate(found)]
-    return found
+        adds = [v + row[(d.start + d.step * i) // at.div % at.mod] for i, v in enumerate(adds)]
+    return adds
 
 
 def _of_nearest(e: Any, d: Class) -> Any:

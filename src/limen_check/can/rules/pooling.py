@@ -42,7 +42,7 @@ def _asked(ask: Ask, d: Class, blank: Fraction, rows: bool) -> On:
 
 def _own_place(ask: Ask, scores: Scores, d: Class) -> dict[Hashable, tuple[Fraction, Fraction, Fraction]]:
     """R9, digits of the place: the score on one's own, what another gains at least, the highest score."""
-    found, weight, whole, c = dict[Hashable, tuple[Fraction, Fraction, Fraction]](), 1, False, ask.c
+    digits, weight, whole, c = dict[Hashable, tuple[Fraction, Fraction, Fraction]](), 1, False, ask.c
     pairs = [x for x, y in scores.S if x == y and isinstance(x, Number) and x.of == PLACE]
     if (c.start, c.step, c.count) != (d.start, d.step, d.count):
         return {}
@@ -56,10 +56,10 @@ def _own_place(ask: Ask, scores: Scores, d: Class) -> dict[Hashable, tuple[Fract
             return {}
         need(name.div == weight, "a digit of the place is left out")
         weight, whole = weight * name.mod, not ask.state.plain(Number(PLACE, 1, weight * name.mod), c).mod
-        found[name] = min(same), min(other) - min(same), max(other)
-    alone = all(x == y or not {x, y} & found.keys() for x, y in scores.S)
-    need(alone and (whole or not found), "a digit of the place is left out, or meets another field")
-    return found
+        digits[name] = min(same), min(other) - min(same), max(other)
+    alone = all(x == y or not {x, y} & digits.keys() for x, y in scores.S)
+    need(alone and (whole or not digits), "a digit of the place is left out, or meets another field")
+    return digits
 
 
 def _among(ask: Ask, scores: Scores, d: Class, blank: Fraction) -> On:
@@ -210,10 +210,10 @@ def pair(ask: Ask, d: Class, e: Class) -> Vec:
     """Half of THE token of d at the place asked for, half of the one of e: they score the same, exactly."""
     scores, m = ask.scores(d), matched(ask.scores(d), nobody=True)
     facts, base = ask.mapped(m, d), scores.s + m.low
-    (asked,) = facts
-    if not isinstance(asked, Listed) or asked.keys[0].of != PLACE:
+    (place_of,) = facts
+    if not isinstance(place_of, Listed) or place_of.keys[0].of != PLACE:
         raise Refused("no place is asked for")
-    there = all(0 <= place < d.count for _, place in asked.rows) and (d.start, d.step) == (0, 1)
+    there = all(0 <= place < d.count for _, place in place_of.rows) and (d.start, d.step) == (0, 1)
     need(there, "there is no such token")
     need(ask.state.short and ask.before(d) and ask.before(e) and e.count == 1 and d != e, "it may come later")
     same = m.low == m.high and not scores.err and ask.scores(e).exactly(base, m.gain)

@@ -46,10 +46,10 @@ def shapes(call: Call, width: int) -> dict[str, tuple[int, ...]]:
     need(call.arguments.keys() <= {"d", "stages", "inner", "p"}, "relu_rnn with other options")
     d, stages = call.number("d"), call.number("stages", 1, 8, default=1)
     sizes = [d, *[call.number("inner", default=d)] * (stages - 1), d]
-    found: dict[str, tuple[int, ...]] = {"U": (width, sizes[1]), "O": (d, width)}
+    made: dict[str, tuple[int, ...]] = {"U": (width, sizes[1]), "O": (d, width)}
     for i in range(1, stages + 1):
-        found |= {f"W{i}": (sizes[i - 1], sizes[i]), f"b{i}": (sizes[i],)}
-    return found
+        made |= {f"W{i}": (sizes[i - 1], sizes[i]), f"b{i}": (sizes[i],)}
+    return made
 
 
 def relu_rnn(s: State, at: str, call: Call) -> dict[str, Vec]:
@@ -138,7 +138,7 @@ class Recurrence:
 
     def turned(self, cell: str, c: Class, now: Standing) -> dict[int, Ids]:
         """The values that a cell may take after a token of class c, and the numbers that stand there then."""
-        needed, found, reads = self.needed[cell], dict[int, Ids](), self.reads[cell]
+        needed, standing, reads = self.needed[cell], dict[int, Ids](), self.reads[cell]
         self.work += sum(map(len, needed[1:])) * len(self.letters(cell, c)) * prod(len(now[i]) for i in reads)
         need(self.work <= _WORK, "too many states to follow")
         for values in product(*(now[i] for i in reads)):
@@ -155,10 +155,10 @@ class Recurrence:
                     }
                 value = self.machine.turn(cell, tuple(at[i] for i in self.machine.reads(cell)), action)
                 made = tuple([h[a] for a in self.cells[cell]])
-                need(found.setdefault(value, made) == made, f"{cell} stands there in two ways")
-        ends = [self.intervals[i] for made in found.values() for i in made]
+                need(standing.setdefault(value, made) == made, f"{cell} stands there in two ways")
+        ends = [self.intervals[i] for made in standing.values() for i in made]
         need(all(lo == hi for lo, hi in ends), f"{cell} becomes no exact number")
-        return found
+        return standing
 
     def follow(self) -> dict[str, Standing]:
         """What stands in the cells after the tokens of each class, in the order of the text."""
@@ -181,9 +181,11 @@ class Recurrence:
     def vector(self, standing: Standing) -> Vec:
         """The state after a token of a class; a cell that stands there in binary, bit by bit."""
         out = Vec.of({})
-        for cell, found in standing.items():
-            keys, known = tuple(sorted(found)), Number(self.machine.cells[cell])
-            rows = {c: [self.intervals[found[v][i]][0] for v in keys] for i, c in enumerate(self.cells[cell])}
+        for cell, values in standing.items():
+            keys, known = tuple(sorted(values)), Number(self.machine.cells[cell])
+            rows = {
+                c: [self.intervals[values[v][i]][0] for v in keys] for i, c in enumerate(self.cells[cell])
+            }
             if len(keys) > 2 and all([v >> i & 1 for v in keys] == at for i, at in enumerate(rows.values())):
                 for i, c in enumerate(rows):
                     bit = {c: Column.of([ZERO, ONE])}

@@ -177,7 +177,7 @@ class Run:
         d = call.number("d")
         sizes = {"Q": call.number("d_k", default=d), "K": call.number("d_k", default=d), "V": d}
         O, read = self.matrix(f"{i}.0.O"), {kind: Box() for kind in self.kinds}
-        found: dict[Kind, dict[int, Share]] = {kind: {} for kind in self.kinds}
+        claims: dict[Kind, dict[int, Share]] = {kind: {} for kind in self.kinds}
         whole = {name: self.matrix(f"{i}.0.{name}") for name in sizes}
         for head in range(call.number("h")):
             sides = []
@@ -191,14 +191,14 @@ class Run:
                 got, claimed = reads.read(kind)
                 for c, (lo, hi) in got.items():
                     read[kind][head * d + c] = self.f.rn(lo), self.f.rn(hi)
-                found[kind] |= {head * d + c: share for c, share in claimed.items()}
+                claims[kind] |= {head * d + c: share for c, share in claimed.items()}
         alone = {c: row for c, column in O.items() for row, w in column.items() if w == 1 == len(column)}
         self.spend(len(alone) * len(self.kinds) >> 2)
         kept = {
             kind: {
-                c: found[kind][row]
+                c: claims[kind][row]
                 for c, row in alone.items()
-                if row in found[kind] and c not in self.x[kind]
+                if row in claims[kind] and c not in self.x[kind]
             }
             for kind in self.kinds
         }

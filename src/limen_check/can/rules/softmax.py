@@ -25,9 +25,9 @@ def shapes(call: Call, width: int) -> Shapes:
     """h heads with keys and values of their own."""
     known = _OPTIONS[call.name] | {"h", "d", "d_k", "p"}
     need(call.arguments.keys() <= known, f"{call.name} with other options")
-    found, h = projections(call, width), call.number("h")
+    plain, h = projections(call, width), call.number("h")
     need(call.number("kv_heads", default=h) == h, "heads that share keys and values")
-    return found
+    return plain
 
 
 def softmax(state: State, at: str, call: Call) -> Vecs:

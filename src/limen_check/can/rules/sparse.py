@@ -40,9 +40,9 @@ def in_blocks(ask: Ask, look: list[Any], call: Call) -> Vec:
 
 def first_tokens_alone(s: State, at: str) -> None:
     """Messages are the keys of first tokens, and what is said by messages counts 0: σ(g) = 0, values 0."""
-    said = {*constant(s, at, "G", "g", functions.sigmoid).values()}
+    gates = {*constant(s, at, "G", "g", functions.sigmoid).values()}
     heads = s.model.weights[f"{at}.PK"].shape[0]
-    need(said == {ZERO} and not s.matrix(f"{at}.PV"), "messages are read")
+    need(gates == {ZERO} and not s.matrix(f"{at}.PV"), "messages are read")
     first = {0: dict.fromkeys(range(heads), ONE)}
     need(s.matrix(f"{at}.PK") == first, "a message is not the key of its first token")
 
@@ -70,9 +70,9 @@ def _ahead(scores: Scores, x: Any, y: Any, π: Mapping[Any, Any], B: int) -> lis
         return []
     need((B % y.div == 0 or y.div % B == 0) and top % B == 0, "blocks across digits")
     size, keys = max(1, B // y.div), scores.k.keys[y]
-    inner, add, found = scores.S[x, y].fractions(), scores.B[y].rows(), list[Fraction]()
+    inner, add, gaps = scores.S[x, y].fractions(), scores.B[y].rows(), list[Fraction]()
     for a in scores.q.keys[x]:
         row = {b: v + next(inner) for b, v in zip(keys, add, strict=True)}
         mine = π[a] // size * size
-        found += [row[mine] - v for b, v in row.items() if b % size == 0 and b != mine]
-    return found
+        gaps += [row[mine] - v for b, v in row.items() if b % size == 0 and b != mine]
+    return gaps
