@@ -1,6 +1,7 @@
 """The lines of the kernel that one certificate rests on, over the catalogue, by kind.
 
-python benchmarks/trusted.py            the table of docs/trust.md
+python benchmarks/trusted.py            the figures of docs/trust.md
+python benchmarks/trusted.py --write    and they are written there
 python benchmarks/trusted.py --all      and a line for each certificate that weights are right
 
 One certificate of every construction: of the first example that the kernel derives, in the shortest format in
@@ -10,8 +11,10 @@ them.  All bounds load the same files, and so do all certificates of trained lay
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from statistics import median_low
 from typing import NamedTuple
 
@@ -22,6 +25,8 @@ from limen.core.construction import Construction
 from limen.decisions.placement import Offer, files_of, solves
 from limen_check.trusted import files
 
+KERNEL = Path(limen_check.__file__).parent
+PAGE = Path(__file__).parents[1] / "docs/trust.md"
 FORMATS = ("bfloat16", "float32", "float64")
 
 
@@ -64,18 +69,40 @@ def architecture() -> int:
     return sum(after.values()) - sum(before.values())
 
 
+def cells() -> dict[str, str]:
+    """For each kind of certificate what docs/trust.md says: the lines of one, from the least to the most."""
+    lines, more, same = [one.lines for one in bases()], architecture(), fixed()
+    ends = min(lines), max(lines), median_low(lines)
+    few = {
+        kind: "{:,} to {:,}, median {:,}".format(*(n + by for n in ends))
+        for kind, by in (("solves", 0), ("fits", more))
+    }
+    return (
+        {"bound": f"{same['bound']:,}", "machine": f"{same['bound']:,}"}
+        | few
+        | {"correct_everywhere": f"{same['correct_everywhere']:,}"}
+    )
+
+
+def whole() -> int:
+    """The lines of the whole package."""
+    return sum(len(path.read_text().splitlines()) for path in KERNEL.rglob("*.py"))
+
+
+def rewritten(page: str) -> str:
+    """The page with these figures."""
+    for kind, cell in cells().items():
+        page = re.sub(rf"^(\| `{kind}` \|.*\|)[^|]*\|$", rf"\1 {cell} |", page, flags=re.M)
+    return re.sub(r"(The whole package has )[\d,]+", rf"\g<1>{whole():,}", page)
+
+
 def main() -> None:
-    all_of, more, same = list(bases()), architecture(), fixed()
-    lines = [one.lines for one in all_of]
-    solved = min(lines), median_low(lines), max(lines)
-    print("| certificate | least | median | most |\n|---|---|---|---|")
-    for kind in ("bound", "machine"):
-        print(f"| `{kind}` |" + f" {same['bound']:,} |" * 3)
-    print("| `solves` |" + "".join(f" {n:,} |" for n in solved))
-    print("| `fits` |" + "".join(f" {n + more:,} |" for n in solved))
-    print("| `correct_everywhere` |" + f" {same['correct_everywhere']:,} |" * 3)
-    print(f"\n{len(all_of)} constructions; least: {all_of[0].name}, most: {all_of[-1].name}")
-    for one in all_of if "--all" in sys.argv else ():
+    if "--write" in sys.argv:
+        PAGE.write_text(rewritten(PAGE.read_text()))
+    for kind, cell in cells().items():
+        print(f"{kind}: {cell} lines")
+    print(f"the whole package: {whole():,} lines")
+    for one in bases() if "--all" in sys.argv else ():
         print(f"{one.lines:6,} {one.name}: {' '.join(one.files)}")
 
 

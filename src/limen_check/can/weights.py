@@ -48,9 +48,9 @@ def _mixer(name: str) -> Mixer:
 
             mixer = mamba.MIXERS[name]
         case "lstm":
-            from limen_check.can.rules import carried
+            from limen_check.can.rules import step_by_step
 
-            mixer = carried.lstm_shapes, carried.lstm
+            mixer = step_by_step.lstm_shapes, step_by_step.lstm
         case "relu_rnn":
             from limen_check.can.rules import recurrent
 
@@ -71,10 +71,10 @@ def margin(model: Model, task: str, precision: str, thoughts: int, hints: Mappin
     _all_weights(model, layers, hidden)
     if hints.get("how") == "shares":
         need(not thoughts, "a chain of thought")
-        from limen_check.can.rules import shares
+        from limen_check.can.rules import automaton_softmax
 
-        entered(shares.margin)
-        return shares.margin(model, spec(task, how="shares"), f, layers, hidden)
+        entered(automaton_softmax.margin)
+        return automaton_softmax.margin(model, spec(task, how="shares"), f, layers, hidden)
     need(all(len(many) < 2 for many in hidden), "a function of two hidden layers")
     followed = {call.name for layer in layers for call in layer} <= _FOLLOWED
     need(followed or hints.get("how") != "steps", "a mixer that is not followed along a machine")
@@ -82,10 +82,10 @@ def margin(model: Model, task: str, precision: str, thoughts: int, hints: Mappin
     def forward(text: Spec) -> State:
         state = State(model, text, f, hints)
         if text.steps:
-            from limen_check.can.rules import steps
+            from limen_check.can.rules import automaton_memory
 
-            entered(steps.begin)
-            steps.begin(state)
+            entered(automaton_memory.begin)
+            automaton_memory.begin(state)
         for i, layer in enumerate(layers):
             mixed, *more = [_mixer(call.name)[1](state, f"{i}.{j}", call) for j, call in enumerate(layer)]
             for name, x in state.x.items():
@@ -97,10 +97,10 @@ def margin(model: Model, task: str, precision: str, thoughts: int, hints: Mappin
         return state
 
     if thoughts:
-        from limen_check.can.rules import chain
+        from limen_check.can.rules import chain_of_thought
 
-        entered(chain.margin)
-        least = chain.margin(task, thoughts, forward, header, hints)
+        entered(chain_of_thought.margin)
+        least = chain_of_thought.margin(task, thoughts, forward, header, hints)
     else:
         state = forward(spec(task, len(header["embedding"]["segments"]), hints.get("how")))
         least = min(readout.margin(state, state.classes[name]) for name in state.spec.asks)

@@ -310,7 +310,7 @@ class Worst:
         return made, low + dot(made, g0).low
 
     def _ranges(self, query: int, mask: Mask) -> list[tuple[int, int]]:
-        """Of every ReLU's argument, over all inputs of the mask."""
+        """The ends of every ReLU's argument, over all inputs of the mask."""
         ends = []
         for j, h in enumerate(self.hidden):
             const = self.g0[query].at(j)
@@ -453,7 +453,7 @@ def _products(head: Head, c: Spread, query: int, shift: int = 0) -> tuple[Table,
 
 
 def _ends(rows: Table, lost: int, mask: Mask) -> tuple[int, int]:
-    """Of the sum over all positions."""
+    """The ends of the sum over all positions."""
     seen = [
         row if len(row) == len(here) else [row[t] for t in here] for row, here in zip(rows, mask, strict=True)
     ]

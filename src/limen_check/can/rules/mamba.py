@@ -122,9 +122,9 @@ def normed(s: State, y: Vec, inner: int) -> Vec:
     finite = 2 * sum(sizes.values(), ZERO) + inner <= f.most and inner * f.acc * 256 <= 1
     if s.spec.steps and not y.exact:  # if not, it is divided by ∞
         least = {c: form.ends[0] if finite else min(ZERO, form.ends[0]) for c, form in y.forms.items()}
-        from limen_check.can.rules import steps  # which the task has loaded
+        from limen_check.can.rules.automaton_memory import between  # which the task has loaded
 
-        return steps.between({c: _share(lo, y[c].ends[1], sizes, c, inner) for c, lo in least.items()}, f)
+        return between({c: _share(lo, y[c].ends[1], sizes, c, inner) for c, lo in least.items()}, f)
     need(finite, "a norm overflows")
     R = max(form.cap for form in y.forms.values())
     alike = [c for c, form in y.forms.items() if form.err == NONE and _sizes(form) == {R}]
@@ -143,7 +143,7 @@ def _sizes(form: Form) -> set[Fraction]:
 
 
 def _share(lo: Fraction, hi: Fraction, sizes: Mapping[int, Fraction], c: int, inner: int) -> Interval:
-    """Of y/√(mean y²), which rises with y, and is at most √inner in size."""
+    """Ends of y/√(mean y²) for y in [lo, hi]: it rises with y, and is at most √inner in size."""
     others = sum((w for i, w in sizes.items() if i != c), ZERO) + inner
     most = 2 * root_above(Fraction(inner))
     least = (

@@ -264,7 +264,7 @@ def heads(s: State, at: str, call: Call, made: Callable[[int], Memory], d: int) 
 
 def _followed(memory: Memory) -> Callable[[Class], Vec]:
     """What each class reads along the task's machine (R21)."""
-    from limen_check.can.rules.steps import Followed
+    from limen_check.can.rules.automaton_memory import Followed
 
     entered(Followed)
     return Followed(memory).read

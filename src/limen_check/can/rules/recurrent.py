@@ -42,7 +42,7 @@ def machine_of(spec: Spec) -> Machine:
 
 
 def shapes(call: Call, width: int) -> dict[str, tuple[int, ...]]:
-    """Of a ReLU recurrence: d numbers, between stages `inner`."""
+    """The shapes of a ReLU recurrence of d numbers, `inner` of them between stages."""
     need(call.arguments.keys() <= {"d", "stages", "inner", "p"}, "relu_rnn with other options")
     d, stages = call.number("d"), call.number("stages", 1, 8, default=1)
     sizes = [d, *[call.number("inner", default=d)] * (stages - 1), d]
@@ -55,10 +55,10 @@ def shapes(call: Call, width: int) -> dict[str, tuple[int, ...]]:
 def relu_rnn(s: State, at: str, call: Call) -> dict[str, Vec]:
     """What it adds to every class: its state, as numbers that are cells of the machine, times O; or R19."""
     if "cells" not in s.hints:
-        from limen_check.can.rules import carried
+        from limen_check.can.rules import step_by_step
 
-        entered(carried.relu_rnn)
-        return carried.relu_rnn(s, at, call.number("stages", default=1))
+        entered(step_by_step.relu_rnn)
+        return step_by_step.relu_rnn(s, at, call.number("stages", default=1))
     O, r = s.matrix(f"{at}.O"), Recurrence(s, at, call)
     after, out = r.follow(), {}
     for c in s.classes.values():

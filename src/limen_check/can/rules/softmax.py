@@ -58,7 +58,7 @@ def _hard(ask: Ask, look: list[Any], call: Call) -> Vec:
 
 
 def _in_sight(ask: Ask, look: list[Any], call: Call) -> Vec:
-    """Of what a window shows: an average, or one token that is in it; fewer others only weigh less."""
+    """What a head reads in a window: an average, or one token in it; fewer others only weigh less."""
     reach = call.number("W", default=call.arguments.get("last", ""))
     known = {d.name: d for d in ask.state.text}
     if look != ["average"]:
@@ -94,9 +94,9 @@ def _rule(name: Any) -> tuple[Callable[..., Vec], int]:
 
             return pooling.RULES[str(name)]
         case "latest":
-            from limen_check.can.rules import chain
+            from limen_check.can.rules import chain_of_thought
 
-            return chain.latest, 2
+            return chain_of_thought.latest, 2
         case "nearest":
             from limen_check.can.rules import nearest
 

@@ -30,7 +30,7 @@ def block_sparse(s: State, at: str, call: Call) -> Vecs:
 
 
 def in_blocks(ask: Ask, look: list[Any], call: Call) -> Vec:
-    """Of what blocks show: an average, or the token asked for, whose block is opened."""
+    """What a head reads of opened blocks: an average, or the token asked for, whose block is opened."""
     if look == ["average"]:
         return ask.average()
     known = {d.name: d for d in ask.state.text}

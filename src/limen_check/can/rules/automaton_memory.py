@@ -233,7 +233,7 @@ class Followed:
         return sum((v * held.get((a, b), ZERO) for a, v in q.items()), ZERO) + sum(parts)
 
     def _room(self, q: tuple[tuple[int, Fraction], ...], b: int) -> tuple[Fraction, Fraction, Fraction]:
-        """Of Σ_a q_a·S[a, b]: how large it may be, and its parts together, and of which unit they all are."""
+        """The largest size of Σ_a q_a·S[a, b], that of its parts together, and the unit of all of them."""
         total = sum((abs(v) * self.most[a, b] for a, v in q if (a, b) in self.most), ZERO)
         parts = [[v * add[a, b] for a, v in q if (a, b) in add] for add in self.good.values()]
         adds = self.s.length * max(sum(map(abs, part), ZERO) for part in parts)

@@ -77,7 +77,7 @@ class Walk:
         return totals
 
     def latest(self, told: Callable[[Kind], Hashable]) -> dict[Any, frozenset[Any]]:
-        """What the latest of the tokens before a state told that told something: all it may be."""
+        """Per state: what `told` may give for the latest token before it with something told; None: none."""
         last: dict[Any, frozenset[Any]] = {self.steps.start: frozenset({None})}
         changed = True
         while changed:
