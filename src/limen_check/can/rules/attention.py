@@ -100,10 +100,23 @@ class Ask:
         m = matched(scores)
         return gap + (m.cost or 0) * self.promised("none", e, self.relation(m, e))
 
-    def others(self, skip: Collection[Class], base: Fraction, gain: Gain, err: Fraction) -> Fraction:
-        """The weight of all classes but some, relative to a token that scores base + gain, up to err."""
-        rest = [e for e in self.seen if e not in skip]
-        return sum((self.weight(e.count, self.behind(e, base, gain, err)) for e in rest), ZERO)
+    def elsewhere(
+        self,
+        leaders: Collection[Class],
+        base: Fraction,
+        gain: Gain,
+        err: Fraction,
+        rest: int = 0,
+        gap: Fraction = ONE,
+    ) -> Fraction:
+        """The lemma of leaders: the weight of all tokens but those ahead, relative to one of these.
+
+        Those ahead score base + gain, up to err, and are of the classes `leaders`, of which `rest` tokens are
+        behind by `gap`.
+        """
+        others = [e for e in self.seen if e not in leaders]
+        outside = sum((self.weight(e.count, self.behind(e, base, gain, err)) for e in others), ZERO)
+        return outside + self.weight(rest, gap)
 
     def promised(self, many: str, d: Class, facts: Facts) -> bool:
         """Whether the task promises it to who asks: facts in the same words of another token say nothing."""
@@ -117,8 +130,8 @@ class Ask:
         m = matched(scores)
         facts = self.relation(m, d)
         self.unique(facts, d)
-        stray = self.others([d], scores.s + m.low, m.gain, scores.err)
-        stray += self.weight(d.count - 1, (m.cost or ZERO) - (m.high - m.low) - 2 * scores.err)
+        gap = (m.cost or ZERO) - (m.high - m.low) - 2 * scores.err
+        stray = self.elsewhere([d], scores.s + m.low, m.gain, scores.err, d.count - 1, gap)
         return self.blurred(moved(self.value[d.name], d, facts, self.c), stray)
 
     def unique(self, facts: Facts, d: Class) -> None:

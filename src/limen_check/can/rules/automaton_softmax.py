@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from limen_check.can.rules.automaton_head import HALF, NORMAL, NOTHING, Box, Boxes, Head, Keys, Share, named
 from limen_check.can.rules.automaton_paths import Kind, Walk
-from limen_check.can.state import growth, rounded
+from limen_check.can.state import cut, growth, rounded
 from limen_check.can.tasks import Class, Decision, Spec
 from limen_check.can.vectors import ONE, ZERO, Format, Interval, Matrix, grain, power
 from limen_check.files import Model, expect, need
@@ -183,8 +183,7 @@ class Run:
         for head in range(call.number("h")):
             sides = []
             for name, size in sizes.items():
-                first = head * size
-                W = {c - first: column for c, column in whole[name].items() if first <= c < first + size}
+                W = cut(whole[name], head * size, size)
                 sides.append((W, self.all_times(self.x, W)))
             (_, q), (K, k), (_, v) = sides
             reads = Head(self, (i, head), K, q, k, v)

@@ -37,8 +37,8 @@ def nearest(ask: Ask, d: Class) -> Vec:
         gaps += [Fraction(min(ahead), den) - wide] if ahead else []
         least.append(Fraction(min(group[0] for group in groups), den))
     gain = scores.A | {x: scores.A[x].plus(Column.of(least))}
-    stray = ask.others([d], scores.s + min(by_place), gain, scores.err)
-    stray += ask.weight(d.count - 1, min(gaps) - 2 * scores.err)
+    gap = min(gaps) - 2 * scores.err
+    stray = ask.elsewhere([d], scores.s + min(by_place), gain, scores.err, d.count - 1, gap)
     return ask.blurred(ask.value[d.name].renamed(lambda e: _of_nearest(e, d)), stray)
 
 

@@ -88,13 +88,13 @@ def _cases(ask: Ask, d: Class, blank: Class, rows: bool, same: set[Class]) -> tu
     need(not there.S, "the blank's score varies")
     base = there.s + sum((b.least for b in there.B.values()), ZERO)
     on = _asked(ask, d, base, rows)
-    yes = ask.others([d], on.low, on.gain, on.err)
+    yes = ask.elsewhere([d], on.low, on.gain, on.err)
     apart = on.even and on.low > on.off
     alone = apart and 16 * (yes + ask.weight(d.count, on.low - on.off)) < ask.f.acc  # as in R10
     alike = [e for e in same if ask.behind(e, base, there.A, there.err) <= 0]
-    no = ask.others([d, blank, *alike], base, there.A, there.err)
     ahead = sum((on.gain[x].plus(a, -ONE).most for x, a in there.A.items()), ZERO)
-    no += ask.weight(d.count, base - on.off - ahead - on.err - there.err)
+    gap = base - on.off - ahead - on.err - there.err
+    no = ask.elsewhere([d, blank, *alike], base, there.A, there.err, d.count, gap)
     even = not alike and not there.err and all(b.fixed for b in there.B.values()) and 16 * no < ask.f.acc
     return on, (no / (blank.count if ask.before(blank) else 1), even), (yes, alone)
 
@@ -160,8 +160,8 @@ def share(ask: Ask, d: Class) -> Vec:
     need(scores.err == 0 and m.low == m.high and ask.before(d), "scores that vary, or later")
     base, facts = scores.s + m.low, ask.relation(m, d)
     on = [e for e in ask.seen if e != d and ask.before(e) and ask.scores(e).exactly(base, m.gain)]
-    stray = ask.others([d, *on], base, m.gain, ZERO)
-    stray += ZERO if m.cost is None else ask.weight(d.count, m.cost)
+    missed = (0, ONE) if m.cost is None else (d.count, m.cost)
+    stray = ask.elsewhere([d, *on], base, m.gain, ZERO, *missed)
     need(not m.pairs or bool(on), "nobody shares")
     facts, low, high = (facts, {}, _fixed(value)) if facts else two_values(ask, value, d)
     rest, fixed = 0 if m.pairs else 1, sum(e.count for e in on)
@@ -218,7 +218,7 @@ def pair(ask: Ask, d: Class, e: Class) -> Vec:
     need(ask.state.short and ask.before(d) and ask.before(e) and e.count == 1 and d != e, "it may come later")
     same = m.low == m.high and not scores.err and ask.scores(e).exactly(base, m.gain)
     need(same, "two tokens do not score the same")
-    stray = ask.others([d, e], base, m.gain, ZERO) + ask.weight(d.count - 1, m.cost or ZERO)
+    stray = ask.elsewhere([d, e], base, m.gain, ZERO, d.count - 1, m.cost or ZERO)
     both = ask.value[d.name], ask.value[e.name]
     need(both[0].exact and both[1].exact, "values that are not exact")
     for c in ask.columns:
