@@ -83,8 +83,8 @@ class SeparationReport(Report, frozen=True, kw_only=True, tag="limen/separation/
 
     @property
     def headline(self) -> str:
-        found = ", ".join(row.verdict.value.upper() for row in self.rows)
-        return f"{self.hops} hops, {self.task}: {found}"
+        verdicts = ", ".join(row.verdict.value.upper() for row in self.rows)
+        return f"{self.hops} hops, {self.task}: {verdicts}"
 
     @property
     def holds(self) -> bool:
