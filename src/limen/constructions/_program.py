@@ -64,6 +64,27 @@ class Attend(NamedTuple):
     reads: Mapping[Any, Factors] = {}
 
 
+@dataclass(frozen=True)
+class Alike(Sequence[Attend]):
+    """Heads that differ by their number: only the first and the last are made before weights are written."""
+
+    number: int
+    head: Callable[[int], Attend]
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __getitem__(self, i: Any) -> Any:
+        if not 0 <= i < self.number:
+            raise IndexError(i)
+        return self.head(i)
+
+
+def _told(heads: Sequence[Attend]) -> Sequence[Attend]:
+    """Heads that tell what all of them match, read and look at."""
+    return [heads[0], heads[len(heads) - 1]] if isinstance(heads, Alike) else heads
+
+
 class Relu(NamedTuple):
     """relu(Σ of + bias), as many units as the longest part has columns, unless said; they enter `to`."""
 
@@ -102,7 +123,7 @@ class Tier:
     def parts(self, sizes: Mapping[str, int]) -> Iterator[tuple[str, int]]:
         """Each part that it writes, and up to which column."""
         for mixer in self.mixers:
-            for ref, values in (read for head in mixer.heads for read in head.reads.items()):
+            for ref, values in (read for head in _told(mixer.heads) for read in head.reads.items()):
                 yield _reach(ref, _longest(sizes, values))
             yield from mixer.fills.items()
         for relu in self.relus:
@@ -115,8 +136,8 @@ class Tier:
     def _text(self, sizes: Mapping[str, int]) -> str:
         if self.mixer is not None:
             return self.mixer
-        d = max(sum(_longest(sizes, values) for values in head.reads.values()) for head in self.heads)
-        d_k = max(sum(_coordinates(sizes, match) for match in head.match) for head in self.heads)
+        d = max(sum(_longest(sizes, values) for values in head.reads.values()) for head in _told(self.heads))
+        d_k = max(sum(_coordinates(sizes, match) for match in head.match) for head in _told(self.heads))
         return f"softmax(h={len(self.heads)},d={d},d_k={d_k})"
 
     def function(self, sizes: Mapping[str, int]) -> Local | None:
@@ -251,7 +272,7 @@ class Program:
             [i, j, h, *look]
             for i, layer in enumerate(self.layers)
             for j, mixer in enumerate(layer.mixers)
-            for h, head in enumerate(mixer.heads)
+            for h, head in enumerate(mixer.heads if any(each.looks for each in _told(mixer.heads)) else ())
             for look in head.looks
         ]
         return {"looks": looks, **self.more} if looks else None
