@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 from limen.constructions._fields import RowTable, Stretch
@@ -243,12 +244,8 @@ class Program:
         )
 
     def _segment(self, stretch: Stretch) -> Segment:
-        codes = (
-            replace(code, column=code.column + self.columns[part].start)
-            for part, written in stretch.fields.items()
-            for code in written.codes
-        )
-        return Segment(stretch.count, tuple(codes))
+        codes = (written.at(self.columns[part].start) for part, written in stretch.fields.items())
+        return Segment(stretch.count, tuple(chain.from_iterable(codes)))
 
     @property
     def head(self) -> Affine | Binary:
