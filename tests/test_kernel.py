@@ -3,75 +3,25 @@
 import ast
 import json
 import re
-import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from fixtures.certificates import KERNEL, OFFER, certificates, run_alone
 
-import limen_check
 from limen.commands.check import checked
-from limen.conversation.transcript import transcript
-from limen.core.architecture import Architecture
 from limen.core.catalogue import ids, lookup
-from limen.core.certificate import Machine, Run, Solves, Witness, WrongAnswer, encode
-from limen.core.construction import Construction, construct
-from limen.core.kernel import Accepted
-from limen.core.protocol import shares
-from limen.core.task import Task
+from limen.core.certificate import encode
+from limen.core.construction import Construction
 from limen.core.theorem import Theorem
-from limen.decisions.decide import decide
-from limen.decisions.placement import Offer, evidence, files_of, solves
+from limen.decisions.placement import files_of
 from limen.errors import BadInput
-from limen.model.files import HEADER, WEIGHTS, digest
-from limen.model.model import Model
-from limen.tables.refutation import refuted
+from limen.model.files import HEADER, WEIGHTS
 from limen_check.cannot import bound as bounds
 
-KERNEL = Path(limen_check.__file__).parent
 TRUST = Path(__file__).parents[1] / "docs/trust.md"
 MARGINS = TRUST.with_name("margins.md")
-EVA = construct(Task.parse("eva(n=4)"))
-OFFER = Offer(EVA, False, "bfloat16")
-
-
-def run_alone(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """No packages, no environment, no folder but the kernel's own."""
-    command = [sys.executable, "-I", "-S", str(KERNEL), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-@cache
-def certificates() -> dict[str, tuple[Witness, Model | None]]:
-    """A certificate of every kind that holds, and its model."""
-    bound = decide(Task.parse("eva(n=488)"), Architecture.parse("linear(h=1,d=16,p=16)")).evidence
-    proof = solves(OFFER)
-    fits = evidence(OFFER, Architecture.parse("softmax(h=2,d=4)"))
-    assert bound is not None and isinstance(proof, Solves) and isinstance(fits, Accepted)
-    confused = refuted(
-        "streaming_state", Task.parse("eva(n=4)"), Architecture.parse("linear(h=1,d=1,phi=relu,p=4)")
-    )
-    assert confused is not None
-    model, task = Model.of(EVA), EVA.task
-    run = Run(task="eva(n=4)", weights=digest(model), precision="float32", steps=0, exhaustive=True, seed=0,
-              tried=4**5, margin="1")  # fmt: skip
-    broken = Model(model.frame, model.weights | {"0.0.O": model.weights["0.0.O"] * 0})  # it always says 0
-    wrong = WrongAnswer(task="eva(n=4)", tokens=(1, 2, 3, 1, 0), answer=1, given=0, precision="float32",
-                           steps=0, weights=digest(broken))  # fmt: skip
-    said, _ = transcript(model, task, np.array([1, 2, 3, 1, 0]), shares(task, (4, 1)), "integers")
-    return {
-        "bound": (bound.certificate, None),
-        "machine": (Machine(task="eva(n=8)", architecture="relu_rnn(state_bits=24)", bits=24), None),
-        "solves": (proof, model),
-        "fits": (fits.certificate, model),
-        "run": (run, model),
-        "wrong_answer": (wrong, broken),
-        "collision": (confused.collision, confused.model),
-        "transcript": (said, model),
-    }
 
 
 def judged(folder: Path, kind: str, change: dict[str, Any]) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from kernel_damage import damaged, saved
-from unchecked import types_unchecked  # noqa: F401
+from fixtures.kernel_damage import damaged, saved
+from fixtures.unchecked import types_unchecked  # noqa: F401
 
 from limen.constructions.composition_by_stack import CompositionByStack
 from limen.constructions.dyck_by_relu_rnn import DyckByReluRnn
@@ -81,6 +81,7 @@ def least(c: Construction, precision: str, model: Model) -> float:
     return run(model, c.task, Precision.parse(precision), batches, c.steps).margin
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("precision", FORMATS)
 @pytest.mark.parametrize("c", EXAMPLES, ids=name)
 def test_its_margin_is_positive(c: Construction, precision: str) -> None:

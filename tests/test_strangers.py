@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import LIMEN, limen
-from test_kernel import certificates, run_alone
+from fixtures.certificates import certificates, run_alone
+from fixtures.cli import LIMEN, limen
 
 import limen_check
 from limen import cli

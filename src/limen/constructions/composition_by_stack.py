@@ -1,7 +1,7 @@
 r"""Composition by any stack of softmax (F), linear (L) and head-wise (H) layers, with thinking if shallow.
 
     κ + T·φ ≥ L,     φ = number of layers with softmax heads (F, H),     T = steps of chain of thought,
-    κ = φ - 1 + [some layer without softmax heads (L) stands before the second one with]
+    κ = φ - 1 + [a layer without softmax heads (L) comes before the second layer that has them]
 
 The entry of z_l for (ω, ι) has the key (l, ω, ι).  Who holds i_{l-1} asks for (l, w_{l-1}, i_{l-1}):
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from limen.commands.check import FolderReport
+    from limen.commands.check import CheckReport, FolderReport
+
+
+def lines_of(said: CheckReport) -> list[str]:
+    return [said.headline]
 
 
 def folder_lines(said: FolderReport) -> list[str]:
