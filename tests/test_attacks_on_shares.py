@@ -21,7 +21,7 @@ from limen.core.construction import construct
 from limen.core.task import Task
 from limen_check import files
 from limen_check.can import weights
-from limen_check.can.rules import shares
+from limen_check.can.rules import automaton_softmax
 from limen_check.can.weights import margin
 from limen_check.files import Refused
 
@@ -409,7 +409,7 @@ def test_what_is_looked_at_kind_by_kind_is_counted(
     model: files.Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """4,088 kinds of tokens: 512 columns took a minute and 1.2 GB, 512 layers without a weight minutes."""
-    monkeypatch.setattr(shares, "_WORK", 1 << 19)
+    monkeypatch.setattr(automaton_softmax, "_WORK", 1 << 19)
     with pytest.raises(Refused, match="too many kinds of tokens"):
         margin(model, "dyck(n=20,k=2,D=8)", "float32", 0, {"how": "shares"})
 
@@ -424,7 +424,7 @@ def test_many_empty_heads_are_refused_before_the_first_is_looked_at(
         raise AssertionError("a head was looked at")
 
     monkeypatch.setattr(weights, "State", never)
-    monkeypatch.setattr(shares.Run, "layer", never)
+    monkeypatch.setattr(automaton_softmax.Run, "layer", never)
     one = hostile(f"{layers}*softmax(h={h},d=1,d_k=1)", h=h, width=1)
     for hints in ({"how": "shares"}, {}):
         with pytest.raises(Refused, match="too many heads"):

@@ -33,7 +33,7 @@ from limen.tasks.three_sum import ThreeSum
 from limen.tasks.turing import Turing
 from limen.tasks.two_sum_any import TwoSumAny
 from limen_check import files
-from limen_check.can.rules.chain import PROGRAMS, STAY
+from limen_check.can.rules.chain_of_thought import PROGRAMS, STAY
 from limen_check.can.weights import margin
 from limen_check.files import Malformed, Refused, Weight
 

@@ -25,8 +25,8 @@ from fixtures.unchecked import types_unchecked  # noqa: F401
 from limen.constructions.dyck_by_softmax import DyckBySoftmax
 from limen.constructions.dyck_by_two_softmax import DyckByTwoSoftmax
 from limen.tasks.dyck import Dyck
-from limen_check.can.rules.steps import Followed
-from limen_check.can.rules.walk import Walk
+from limen_check.can.rules.automaton_memory import Followed
+from limen_check.can.rules.automaton_paths import Walk
 from limen_check.can.tasks import spec
 from limen_check.can.vectors import Format
 from limen_check.can.weights import margin

@@ -168,7 +168,7 @@ def _option(field: Field) -> click.Option:
     typed: dict[str, Any] = {"type": _type(field), "shell_complete": partial(_completed, field)}
     more = {"is_flag": True} if is_flag else typed
     return click.Option(
-        [field.name, flag],
+        [field.name, flag, *filter(None, [field.option.short])],
         help=field.option.help,
         show_default=default is not None and not is_flag,
         multiple=field.several and field.option.parse is None,

@@ -27,7 +27,7 @@ from limen.core.certificate import (
     WrongAnswer,
     decode,
 )
-from limen.core.kernel import MOST_JSON, MOST_WEIGHTS, OTHERS
+from limen.core.kernel import MOST_JSON, MOST_WEIGHTS, OTHERS, told
 from limen.core.kernel import check as kernel
 from limen.core.option import Argument, Option
 from limen.core.quantities import thought
@@ -57,6 +57,8 @@ class CheckReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
     robust: bool | None
     kind: str
     reason: str
+    rules: tuple[str, ...] | UnsetType = UNSET  # with -v: that the kernel's derivation entered
+    files: dict[str, int] | UnsetType = UNSET  # with -v: of the kernel, that it rests on, and their lines
 
     @property
     def word(self) -> str:
@@ -70,6 +72,11 @@ class CheckReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
     @property
     def exit_code(self) -> int:
         return 0 if self.valid else 1
+
+    @property
+    def behind(self) -> list[str]:
+        """The rules, files and lines that the answer rests on, where it was asked for them."""
+        return [] if self.rules is UNSET or self.files is UNSET else told(self.rules, self.files)
 
 
 class FolderReport(Report, frozen=True, kw_only=True, tag="limen/check/1"):
@@ -115,18 +122,21 @@ def check(
         str | Path | None,
         Option("The model: a folder, or file.py:factory. Default: the certificate's folder.", local=True),
     ] = None,
+    verbose: Annotated[
+        bool, Option("Name the kernel's rules, files and lines behind each answer.", short="-v")
+    ] = False,
 ) -> CheckReport | FolderReport:
     """If the certificate is about a run, the task and the model are run again. The exit code is 1 if it does
     not hold.
     """
     path = Path(certificate)
     if not is_folder(path):
-        return checked(path, model)
+        return checked(path, model, verbose)
     if model is not None:
         raise BadInput(
             "--model works with one certificate; certificates in a folder use the models stored beside them"
         )
-    return all_checked(path)
+    return all_checked(path, verbose)
 
 
 class Stopped(BadInput):
@@ -137,17 +147,18 @@ _WORDS = {True: "valid", False: "NOT valid", None: "NOT a certificate"}
 _STOPPED = "stopped"
 
 
-def checked(certificate: Path | str, model: Path | str | None = None) -> CheckReport:
+def checked(certificate: Path | str, model: Path | str | None = None, verbose: bool = False) -> CheckReport:
     """Whether the certificate holds, for that model if it is about one, and why.
 
     The model is a folder of limen's or of transformers', or `file.py:factory`, which a person has named; the
-    folder of the certificate unless another is.
+    folder of the certificate unless another is.  If `verbose`, with the rules, files and lines of the kernel
+    that the answer rests on.
     """
     path = Path(certificate)
     if not is_file(path):
         raise BadInput(f"there is no certificate at {path}")
     with _in_one_line(path):
-        return _checked(path, model)
+        return _checked(path, model, verbose)
 
 
 @contextmanager
@@ -170,7 +181,7 @@ def _content(path: Path, most: int = MOST_JSON) -> bytes:
     return content_of(path)
 
 
-def _checked(path: Path, model: Path | str | None) -> CheckReport:
+def _checked(path: Path, model: Path | str | None, verbose: bool) -> CheckReport:
     if path.suffix == ".v":
         return _proof_checked(path)
     content = _content(path)
@@ -182,8 +193,15 @@ def _checked(path: Path, model: Path | str | None) -> CheckReport:
             files = _files(path.parent if model is None else Path(model))
             if files is not None:
                 same_digest(certificate.weights, digest_of(*files))
-        found = kernel(content, files)
-        return CheckReport(valid=found.valid, robust=found.valid, kind=kind, reason=found.says)
+        answer = kernel(content, files, verbose)
+        return CheckReport(
+            valid=answer.valid,
+            robust=answer.valid,
+            kind=kind,
+            reason=answer.says,
+            rules=answer.rules if verbose else UNSET,
+            files=answer.files if verbose else UNSET,
+        )
     seen = _run_again(certificate, _beside(path) if model is None else opened(str(model)))
     return CheckReport(
         valid=seen.reason is None, robust=seen.robust, kind=kind, reason=seen.reason or seen.summary
@@ -205,7 +223,7 @@ def _files(folder: Path) -> tuple[bytes, bytes] | None:
     return (_content(header), _content(weights, MOST_WEIGHTS)) if there else None
 
 
-def all_checked(folder: Path | str) -> FolderReport:
+def all_checked(folder: Path | str, verbose: bool = False) -> FolderReport:
     """Every certificate below a folder, each with the model beside it; what is none is said and counted.
 
     What a file is stands in it: a false certificate may be named model.json.
@@ -217,7 +235,7 @@ def all_checked(folder: Path | str) -> FolderReport:
             if (other := _other(path)) is not None:
                 skipped[name] = other
             else:
-                said.append(replace(checked(path), file=name))
+                said.append(replace(checked(path, verbose=verbose), file=name))
         except (BadInput, ModuleNotFoundError) as error:
             kind = "malformed" if isinstance(error, BadInput) and not isinstance(error, Stopped) else _STOPPED
             why = advice(error) if isinstance(error, ModuleNotFoundError) else str(error)

@@ -11,6 +11,7 @@ class Option(NamedTuple):
 
     help: str
     flag: str = ""  # on the command line, where it is not --name: "--hard/--plain"
+    short: str = ""  # one letter for it: "-v"
     old: str = ""  # the flag's old spelling, which still works and is not shown
     noun: str = ""  # what an error calls one of its words: "verdict"
     parse: Callable[[str], Any] | None = None  # reads a text as people write it: 128k, 24GiB

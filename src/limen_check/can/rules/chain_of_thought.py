@@ -59,7 +59,7 @@ PROGRAMS: dict[Any, tuple[int, Callable[[int], int], dict[tuple[int, int], tuple
 def margin(
     task: str, steps: int, forward: Forward, header: Mapping[str, Any], hints: Mapping[str, Any]
 ) -> Fraction:
-    """The least margin of all written tokens and of the answer."""
+    """R13: the least margin of all written tokens and of the answer."""
     call, digits = parse_call(task), Digits.of(header)
     need(header["answers"] == 1 << digits.bits, "tokens that cannot be written")
     if call.name in ("composition", "nearest_neighbor", "recall"):
@@ -74,20 +74,20 @@ def margin(
     return _three_sum(call, steps, forward, digits, hints.get("blocks"))
 
 
-def _written(asked: tasks.Spec, steps: int, forward: Forward, digits: Digits) -> Fraction:
+def _written(text: tasks.Spec, steps: int, forward: Forward, digits: Digits) -> Fraction:
     """Token after token: what the last one writes are the digits of some numbers, in its own words."""
-    need(1 <= steps <= len(asked.classes), "no chain of so many steps")
-    c, length, least, written = asked.classes[-1], sum(c.count for c in asked.classes), [], dict[str, Any]()
-    answer: Any = asked.answer[0]
+    need(1 <= steps <= len(text.classes), "no chain of so many steps")
+    c, length, least, written = text.classes[-1], sum(c.count for c in text.classes), [], dict[str, Any]()
+    answer: Any = text.answer[0]
     for k in range(steps):
-        state = forward(replace(asked, written=written, later=(1,) * (steps - k)))
+        state = forward(replace(text, written=written, later=(1,) * (steps - k)))
         pieces, gap = digits.pieces(state, c)
         least.append(gap)
         new = Class(f"step{k + 1}", length + k, 0, 1, 1, 0, 1 << digits.bits)
         written[new.name] = tuple(p._replace(number=_behind(p.number, c, new)) for p in pieces)
-        answer, asked = _told_behind(answer, c, new), replace(asked, classes=(*asked.classes, new))
+        answer, text = _told_behind(answer, c, new), replace(text, classes=(*text.classes, new))
         c = new
-    state = forward(replace(asked, written=written))
+    state = forward(replace(text, written=written))
     if isinstance(answer, Decision):
         return min(*least, digits.decided(state, c, [answer]))
     pieces, gap = digits.pieces(state, c)
@@ -104,8 +104,8 @@ def _told_behind(answer: Any, c: Class, behind: Class) -> Any:
 
 def _behind(n: Number, c: Class, behind: Class) -> Any:
     """A number of the one token of class c, in the words of the one token of a class behind it."""
-    (said,) = moved(Vec.table(n, (0,), {0: level(ONE, 1)}), c, NO_FACTS, behind).terms
-    return said
+    (name,) = moved(Vec.table(n, (0,), {0: level(ONE, 1)}), c, NO_FACTS, behind).terms
+    return name
 
 
 def _turing(call: Call, steps: int, forward: Forward, digits: Digits) -> Fraction:
@@ -142,8 +142,8 @@ def latest(ask: Ask, d: Class, blank: Class) -> Vec:
     m = matched(scores)
     if machine is None or not {"head", "wrote"} <= machine.cells.keys():
         raise Refused("there is no tape")
-    asked = Line(*(Number(machine.cells[i]) for i in ("wrote", "head")))
-    need(ask.relation(m, d) == {asked}, "it does not look for the head's cell")
+    same_cell = Line(*(Number(machine.cells[i]) for i in ("wrote", "head")))
+    need(ask.relation(m, d) == {same_cell}, "it does not look for the head's cell")
     alone = ask.c == d and {*ask.seen} == {d, blank} and blank.count == 1 and ask.before(blank)
     need(alone, "no blank alone")
     fixed = [*there.B.values(), *there.A.values()]
@@ -171,14 +171,14 @@ def _symbols(v: Vec, none: Vec) -> Vec:
     columns: dict[int, Column] = {}
     for c in v.forms | none.forms.keys():
         need(len(none[c].values) == 1, "the blank's value varies")
-        found = {2: none[c].ends[0]}
+        values = {2: none[c].ends[0]}
         for n, column in v[c].terms.items():
             need(isinstance(n, Number) and n.of == TOKEN and n.div == 1 and n.mod % 4 == 0, "no symbols")
             for key, value in zip(v.keys[n], column.rows(), strict=True):
                 here = v[c].const + value
-                need(found.setdefault(key % 4, here) == here, "a symbol has two values")
-        need(found.keys() == {0, 1, 2}, "a symbol has no value")
-        columns[c] = Column.of([found[a] for a in range(3)])
+                need(values.setdefault(key % 4, here) == here, "a symbol has two values")
+        need(values.keys() == {0, 1, 2}, "a symbol has no value")
+        columns[c] = Column.of([values[a] for a in range(3)])
     return Vec.table(Number(Cell("read", 3)), (0, 1, 2), columns)
 
 
@@ -203,15 +203,15 @@ def _three_sum(call: Call, steps: int, forward: Forward, digits: Digits, blocks:
     flags = Number(TOKEN, 1, 2), tasks.exists("x", partner, OTHER)
     first = Listed((Number(PLACE),), frozenset({(None, 0)}))
     then = Listed((Number(PLACE),), frozenset((t, (t + 1) % n) for t in range(n)), Number(PLACE))
-    x_0, x_t = (Number(Read("at", "x", frozenset({asked}), TOKEN), 1, 1 << D) for asked in (first, then))
+    x_0, x_t = (Number(Read("at", "x", frozenset({where}), TOKEN), 1, 1 << D) for where in (first, then))
     q = Number(TOKEN, 1, 1 << D), Number(Read("at", "q", NO_FACTS, TOKEN), 1, 1 << D)
     least = []
-    for name, pair, found in (("q", (x_0, q[0]), ()), ("s", (x_t, q[1]), flags)):
+    for name, pair, hits in (("q", (x_0, q[0]), ()), ("s", (x_t, q[1]), flags)):
 
-        def right(at: At, pair: tuple[Number, ...] = pair, found: tuple[Number, ...] = found) -> int:
+        def right(at: At, pair: tuple[Number, ...] = pair, hits: tuple[Number, ...] = hits) -> int:
             sums = [sum((at[i] >> b) % (1 << g) for i in pair) for b, g in zip(starts, blocks, strict=True)]
-            return 2 * beside(sums) + any(at[i] for i in found)
+            return 2 * beside(sums) + any(at[i] for i in hits)
 
-        also: Also = dict.fromkeys(pair, range(M)) | dict.fromkeys(found, (0, 1))
+        also: Also = dict.fromkeys(pair, range(M)) | dict.fromkeys(hits, (0, 1))
         least.append(digits.by_rows(state.x[name], state.f, also, right))
     return min(least)

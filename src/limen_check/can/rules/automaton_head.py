@@ -11,12 +11,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from limen_check.can.rules.attention import blur, weight
-from limen_check.can.rules.walk import Kind
+from limen_check.can.rules.automaton_paths import Kind
 from limen_check.can.vectors import ONE, ZERO, Interval, Matrix, above, exp_above, grain, power
 from limen_check.files import need
 
 if TYPE_CHECKING:
-    from limen_check.can.rules.shares import Run
+    from limen_check.can.rules.automaton_softmax import Run
 
 Box = dict[int, Interval]  # of a token: between which ends a number is that is not surely 0
 Boxes = dict[Kind, Box]
@@ -82,7 +82,7 @@ class Head:
         return self.plain | {c: (lo, hi) for c, (lo, hi) in ends.items()}, claimed
 
     def _score(self, query: int, key: int, skip: int | None) -> Interval:
-        """Of a query and a key, without the part of one coordinate: exact, or with its roundings."""
+        """Ends of the score of a query and a key without one coordinate: exact, or with its roundings."""
         f, q, k = self.f, self.queries[query], self.keys[key]
         self.run.spend(1 + len(q))
         products = [[x * y for x in q[a] for y in k[a]] for a in q.keys() & k.keys() if a != skip]
@@ -143,10 +143,10 @@ class Head:
 
     def _latest(self, kind: Kind) -> Box | None:
         """R25: the latest of the tokens that score most but for their place."""
-        found = self.ranked(self.query[kind], *self._seen(kind))
-        if found is None:
+        ranked = self.ranked(self.query[kind], *self._seen(kind))
+        if ranked is None:
             return None
-        on, stray = found
+        on, stray = ranked
         held = {kind} if self.key[kind] in on else self.held(on)[kind[1][0]]
         self.run.spend(len(held) * len(self.caps))
         return None if None in held else self._blurred([self.v[k] for k in held], stray)
@@ -231,8 +231,8 @@ def named(boxes: Boxes) -> tuple[dict[Kind, int], list[Box]]:
 
 def _caps(boxes: Iterable[Box]) -> dict[int, Fraction]:
     """The largest size of each column."""
-    found: dict[int, Fraction] = {}
+    largest: dict[int, Fraction] = {}
     for box in boxes:
         for c, (lo, hi) in box.items():
-            found[c] = max(found.get(c, ZERO), -lo, hi)
-    return found
+            largest[c] = max(largest.get(c, ZERO), -lo, hi)
+    return largest

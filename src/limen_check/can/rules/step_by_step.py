@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from limen_check.can import functions
+from limen_check.can.gates import gated, mapped
 from limen_check.can.rules.attention import moved
-from limen_check.can.rules.memory import Shapes, Vecs, gated, mapped
-from limen_check.can.state import State
+from limen_check.can.state import Shapes, State, Vecs
 from limen_check.can.tasks import NO_FACTS
 from limen_check.can.vectors import ONE, Form, Vec
 from limen_check.files import need

@@ -1,7 +1,8 @@
 """R24–R27: softmax heads along a machine of few states, up to the first step that it does not know.
 
 As in R21 a token is known by its STEP, the machine's state before it and its id; the first strange step is
-known, too, and tokens behind it are WILD.  What a known token reads depends on known tokens alone (`heads`).
+known, too, and tokens behind it are WILD.  What a known token reads (`automaton_head`) depends on known
+tokens alone.
 
     R26   two shares, or a share and a number that stands in a table by place, are compared by a ReLU
 
@@ -16,9 +17,9 @@ from itertools import chain, cycle, repeat
 from operator import add, mul, sub
 from typing import Any, NamedTuple
 
-from limen_check.can.rules.heads import HALF, NORMAL, NOTHING, Box, Boxes, Head, Keys, Share, named
-from limen_check.can.rules.walk import Kind, Walk
-from limen_check.can.state import growth, rounded
+from limen_check.can.rules.automaton_head import HALF, NORMAL, NOTHING, Box, Boxes, Head, Keys, Share, named
+from limen_check.can.rules.automaton_paths import Kind, Walk
+from limen_check.can.state import cut, growth, rounded
 from limen_check.can.tasks import Class, Decision, Spec
 from limen_check.can.vectors import ONE, ZERO, Format, Interval, Matrix, grain, power
 from limen_check.files import Model, expect, need
@@ -62,7 +63,7 @@ class Run:
         self.x = self._embedded()
 
     def spend(self, work: int) -> None:
-        """What is looked at, kind by kind, is counted: so much and no more."""
+        """Counts what is looked at, kind by kind, and refuses where it is too much."""
         self.work += work
         need(self.work <= _WORK, "too many kinds of tokens to look at")
 
@@ -177,13 +178,12 @@ class Run:
         d = call.number("d")
         sizes = {"Q": call.number("d_k", default=d), "K": call.number("d_k", default=d), "V": d}
         O, read = self.matrix(f"{i}.0.O"), {kind: Box() for kind in self.kinds}
-        found: dict[Kind, dict[int, Share]] = {kind: {} for kind in self.kinds}
+        claims: dict[Kind, dict[int, Share]] = {kind: {} for kind in self.kinds}
         whole = {name: self.matrix(f"{i}.0.{name}") for name in sizes}
         for head in range(call.number("h")):
             sides = []
             for name, size in sizes.items():
-                first = head * size
-                W = {c - first: column for c, column in whole[name].items() if first <= c < first + size}
+                W = cut(whole[name], head * size, size)
                 sides.append((W, self.all_times(self.x, W)))
             (_, q), (K, k), (_, v) = sides
             reads = Head(self, (i, head), K, q, k, v)
@@ -191,14 +191,14 @@ class Run:
                 got, claimed = reads.read(kind)
                 for c, (lo, hi) in got.items():
                     read[kind][head * d + c] = self.f.rn(lo), self.f.rn(hi)
-                found[kind] |= {head * d + c: share for c, share in claimed.items()}
+                claims[kind] |= {head * d + c: share for c, share in claimed.items()}
         alone = {c: row for c, column in O.items() for row, w in column.items() if w == 1 == len(column)}
         self.spend(len(alone) * len(self.kinds) >> 2)
         kept = {
             kind: {
-                c: found[kind][row]
+                c: claims[kind][row]
                 for c, row in alone.items()
-                if row in found[kind] and c not in self.x[kind]
+                if row in claims[kind] and c not in self.x[kind]
             }
             for kind in self.kinds
         }
@@ -269,7 +269,7 @@ class Run:
     def _sums(
         self, head: tuple[int, int], counted: Keys, minus: tuple[Any, ...], each: Fraction
     ) -> dict[Any, Fraction] | None:
-        """Of each token 1 if it is counted, less 1 if it is in the other head, less `each`."""
+        """Per state: Σ [counted here] - [counted there] - each over the tokens before; None if paths vary."""
         self.spend(len(self.walk.edges))
         keys, others = self.keys[head], self.keys[minus[0]] if minus else {}
 
@@ -288,7 +288,7 @@ class Run:
         return any(here[kind] in counted and there[kind] in counted_there for kind in between)
 
     def _apart(self, kind: Kind, x: Share, y: Share) -> Fraction | None:
-        """By how many more tokens x's head counts than y's, where the first token alone is in both."""
+        """How many more tokens x's head counts than y's, the first token alone being in both; else None."""
         total = self.sums(x.head, x.counted, (y.head, y.counted), ZERO)
         if (
             self.both(x.head, x.counted, y.head, y.counted)

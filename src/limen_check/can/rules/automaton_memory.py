@@ -78,7 +78,7 @@ def between(ends: Mapping[int, Interval], f: Format) -> Vec:
 
 def _at(s: State, x: Vec, i: int) -> dict[int, Fraction]:
     """The numbers of a token by its step."""
-    found, field = {}, _steps(s).field
+    numbers, field = {}, _steps(s).field
     need(x.exact, "a sum of numbers that are not exact")
     for c, form in x.forms.items():
         v = form.const
@@ -86,8 +86,8 @@ def _at(s: State, x: Vec, i: int) -> dict[int, Fraction]:
             need(n == field, "more than the steps is told")
             v += column.levels[column.at[x.keys[n].index(i)]]
         if v:
-            found[c] = v
-    return found
+            numbers[c] = v
+    return numbers
 
 
 class Followed:
@@ -151,18 +151,18 @@ class Followed:
 
         Of every entry, how large such a sum may be, of as many stretches as a tree of the text has levels.
         """
-        s, f, found = self.s, self.f, Entries()
+        s, f, most = self.s, self.f, Entries()
         entries = [*self.good.values(), *self.holds.values()]
         for at in {at for entry in entries for at in entry}:
             held, adds = (
                 [abs(entry.get(at, ZERO)) for entry in side.values()] for side in (self.holds, self.good)
             )
             unit = min((grain(v) for v in (*held, *adds) if v), default=ONE)
-            found[at] = 2 * s.length.bit_length() * (max(held) + max(adds))
-            need(found[at] <= unit * (1 << f.t), "sums that the format does not hold")
+            most[at] = 2 * s.length.bit_length() * (max(held) + max(adds))
+            need(most[at] <= unit * (1 << f.t), "sums that the format does not hold")
             well = s.length * max(adds) * f.acc <= unit and unit >= power(f.least)
             need(well, "sums that no accumulator holds")
-        return found
+        return most
 
     def _erases(self, β: Fraction) -> None:
         """S - βk(kᵀS - v) is S + βkv where kᵀS vanishes beside v, or where v is 0 and β vanishes beside 1.
@@ -233,7 +233,7 @@ class Followed:
         return sum((v * held.get((a, b), ZERO) for a, v in q.items()), ZERO) + sum(parts)
 
     def _room(self, q: tuple[tuple[int, Fraction], ...], b: int) -> tuple[Fraction, Fraction, Fraction]:
-        """Of Σ_a q_a·S[a, b]: how large it may be, and its parts together, and of which unit they all are."""
+        """The largest size of Σ_a q_a·S[a, b], that of its parts together, and the unit of all of them."""
         total = sum((abs(v) * self.most[a, b] for a, v in q if (a, b) in self.most), ZERO)
         parts = [[v * add[a, b] for a, v in q if (a, b) in add] for add in self.good.values()]
         adds = self.s.length * max(sum(map(abs, part), ZERO) for part in parts)

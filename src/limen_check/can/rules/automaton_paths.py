@@ -36,15 +36,15 @@ class Walk:
 
     def _after(self, states: Iterable[Any]) -> set[Any]:
         """The states that a step leads to; the parity of the number of tokens is known in each."""
-        found = set()
+        reached = set()
         for state in states:
             for new in (self.steps.turn(state, a) for a in range(self.steps.ids)):
                 if new is not None:
                     odd = 1 - self.parity[state]
                     need(self.parity.setdefault(new, odd) == odd, "a state after odd and even numbers")
-                    found.add(new)
+                    reached.add(new)
         need(len(self.parity) <= _STATES, "too many states to follow")
-        return found
+        return reached
 
     def _met(self, now: set[Any], count: int) -> tuple[list[Any], set[Any]]:
         """The states before the tokens of a class, and behind them."""
@@ -62,28 +62,28 @@ class Walk:
 
     def sums(self, w: Callable[[Kind], Fraction]) -> dict[Any, Fraction] | None:
         """Σ w over the tokens before a state, if that is a function of it."""
-        found, fresh = {self.steps.start: ZERO}, [self.steps.start]
+        totals, fresh = {self.steps.start: ZERO}, [self.steps.start]
         out: dict[Any, list[tuple[Kind, Any]]] = {}
         for state, kind, new in self.edges:
             out.setdefault(state, []).append((kind, new))
         while fresh:
             state = fresh.pop()
             for kind, new in out.get(state, []):
-                total = found[state] + w(kind)
-                if new not in found:
+                total = totals[state] + w(kind)
+                if new not in totals:
                     fresh.append(new)
-                if found.setdefault(new, total) != total:
+                if totals.setdefault(new, total) != total:
                     return None
-        return found
+        return totals
 
     def latest(self, told: Callable[[Kind], Hashable]) -> dict[Any, frozenset[Any]]:
-        """What the latest of the tokens before a state told that told something: all it may be."""
-        found: dict[Any, frozenset[Any]] = {self.steps.start: frozenset({None})}
+        """Per state: what `told` may give for the latest token before it with something told; None: none."""
+        last: dict[Any, frozenset[Any]] = {self.steps.start: frozenset({None})}
         changed = True
         while changed:
             changed = False
             for state, kind, new in self.edges:
-                here, old = told(kind), found.get(new, frozenset())
-                new_set = old | (found.get(state, frozenset()) if here is None else {here})
-                changed, found[new] = changed or new_set != old, new_set
-        return found
+                here, old = told(kind), last.get(new, frozenset())
+                new_set = old | (last.get(state, frozenset()) if here is None else {here})
+                changed, last[new] = changed or new_set != old, new_set
+        return last
