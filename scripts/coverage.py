@@ -28,7 +28,7 @@ ROWS, PAGE, PRINTED = (HOUSE / "docs" / f"coverage.{kind}" for kind in ("toml", 
 _WORDS, _LONGEST, _SECONDS = 10, 160, 900  # words of a quote; letters of a result; a command's time
 STATUSES = {
     "works": "the command printed what the statement says",
-    "differs": "the command shows a result that differs from the source's, or only a part of it; the row says how",
+    "differs": "the command shows another result than the source's, or only a part of it; the row says how",
     "argued": "the output says that the result is argued and not checked by the kernel",
     "trained": "measured by training, beside a control; an observation, never a proof",
     "open": "neither shown nor refuted: the verdict is OPEN, or the measurements allow no statement",

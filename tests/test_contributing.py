@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md: its diffs, applied in order to a copy of the code, do what it says; its messages are there."""
+"""CONTRIBUTING.md: its diffs, applied to a copy of the code, do what it says; its messages are there."""
 
 import os
 import re

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen import __version__
 from limen.render.page.page import glossary

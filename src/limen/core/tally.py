@@ -1,4 +1,4 @@
-"""What the t-th token counts, and the sum of it over the tokens 1 … n, in closed form."""
+"""Functions of the t-th token, such as min(t, W), with their sums over the tokens 1 … n in closed form."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Tally(NamedTuple):
-    """upto(n) = Σ_{t=1}^n at(t)."""
+    """A function `at(t)` and its sum `upto(n)` = Σ_{t=1}^n at(t)."""
 
     at: Callable[[int], int]
     upto: Callable[[int], int]

@@ -42,17 +42,17 @@ class Cost(NamedTuple):
         return -(-self.cache_bits // 8)
 
     def within(self, other: Cost) -> bool:
-        """Whether nothing costs more than there."""
+        """Whether no cost is higher than the other's."""
         return all(mine <= theirs for mine, theirs in zip(self, other, strict=True))
 
 
 def cost(architecture: Architecture, width: int, n: int) -> Cost:
-    """Layers added up."""
+    """The cost of a stack: its layers added up."""
     return of_counts(Counter(architecture.layers).items(), width, n)
 
 
 def of_counts(counts: Iterable[tuple[Layer, int]], width: int, n: int) -> Cost:
-    """So many layers of each kind, in any order."""
+    """The cost of so many layers of each kind, in any order."""
     priced = [[times * price for price in _layer(layer, width, n)] for layer, times in counts]
     return Cost(*map(sum, zip(*priced, strict=True)))
 
@@ -82,6 +82,6 @@ def projections(mixer: Mixer, width: int) -> int:
 
 
 def cache_bits(part: Part, n: int) -> int:
-    """Bits kept after n tokens, where they are most on the way there."""
+    """The most bits kept at any time up to n tokens."""
     bits = most_bits(part, n)
     return bits if bits is not None else part.mixer.kept(n) * (P if part.p is None else part.p)

@@ -41,7 +41,7 @@ class GatedDelta(DeltaRule):
         return self.rule_shapes(width) | gate
 
     def mixing(self) -> Terms:
-        """kᵀS is compared with v, the difference written, qᵀS read: three times 2·d_k·d."""
+        """FLOPs: kᵀS is compared with v, the difference written, qᵀS read: three times 2·d_k·d."""
         return ((6 * self.h * self.key_size * self.d, ONE),)
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:

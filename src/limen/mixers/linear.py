@@ -83,7 +83,7 @@ class Linear(Looped, Headed):
         return join(divided(y) if self.normalise else y) @ w["O"]
 
     def mixing(self) -> Terms:
-        """φ(k)vᵀ written and φ(q)ᵀS read: 2re each, r the size of φ(k), e = d + 1 with the normaliser."""
+        """FLOPs: φ(k)vᵀ written, φ(q)ᵀS read, 2re each; r the size of φ(k), e = d + 1 with the normaliser."""
         return ((4 * prod(self.state_shape), ONE),)
 
     def state_bits(self, n: int, p: int) -> int:

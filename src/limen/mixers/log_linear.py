@@ -61,7 +61,7 @@ def _levels(t: int) -> list[int]:
 def _merged(
     S: jt.Float[torch.Tensor, "*batch d_k live e"], t: int
 ) -> jt.Float[torch.Tensor, "*batch d_k merged e"]:
-    """From the stretches stored at time t-1 to those that time t reads: counting up, bits carry."""
+    """The stretches that time t reads, from those stored at time t-1; merged as bits carry in counting."""
     if t == 0:
         return S
     carried = (t & -t).bit_length()
@@ -113,7 +113,7 @@ class LogLinear(Looped, Headed):
             raise BadInput(f"LogLinear: over must be one of {', '.join(_GATES)}, got {self.over!r}")
 
     def reaching(self, n: int) -> LogLinear:
-        """The default number of levels follows the length of the text; one that is said does not."""
+        """The same with as many levels as n tokens need, unless a number of levels was given."""
         return replace(self, levels=max(n - 1, 0).bit_length() + 1) if self._short(n) else self
 
     def _short(self, n: int) -> bool:
@@ -144,7 +144,7 @@ class LogLinear(Looped, Headed):
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        """M_tj, what token j gives to y_t under the plain rule, is found by running it on unit vectors."""
+        """The definition; M_tj, token j's share of y_t by the plain rule, comes from runs on unit vectors."""
         n = x.shape[-2]
         self._check(n)
         tokens, λ = self._tokens(w, x), self._λ(w, x)
@@ -189,7 +189,7 @@ class LogLinear(Looped, Headed):
             raise BadInput(f"{self}: {self.levels} levels reach {2 ** (self.levels - 1)} tokens, got {n}")
 
     def mixing(self) -> Terms:
-        """A matrix is written for the token, and read; each one of the past is read, too.
+        """FLOPs: a matrix is written for the token and read; each one of the past is read, too.
 
         Over the gated delta rule each of these is also erased in: eᵀS and k(eᵀS).
         """

@@ -142,7 +142,7 @@ class Mamba2(Looped, Streaming):
         return torch.nn.functional.rms_norm(y, y.shape[-1:], w["norm"], _EPSILON) @ w["O"]
 
     def mixing(self) -> Terms:
-        """B(Δu)ᵀ written and CᵀS read: 2sd each."""
+        """FLOPs: B(Δu)ᵀ written and CᵀS read: 2sd each."""
         return ((4 * self.h * self.s * self.d, ONE),)
 
     def state_bits(self, n: int, p: int) -> int:

@@ -73,7 +73,7 @@ class Softmax(Grouped):
         return join(y.reshape(*q.shape[:-1], self.d)) @ w["O"]
 
     def mixing(self) -> Terms:
-        """⟨q,k⟩ and the weighted sum of v, for each token seen: 2(d_k + d) a head."""
+        """FLOPs: ⟨q,k⟩ and the weighted sum of v, for each token seen: 2(d_k + d) a head."""
         return ((2 * self.pair_size, SEEN),)
 
     def kept(self, n: int) -> int:

@@ -52,7 +52,7 @@ class Window(Grouped):
         return join(attend_ends(q, k, v, 0, self.W)) @ w["O"]
 
     def mixing(self) -> Terms:
-        """As softmax, for the last W tokens."""
+        """FLOPs: as softmax, for the last W tokens."""
         return ((2 * self.pair_size, latest(self.W)),)
 
     def state_bits(self, n: int, p: int) -> int | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from limen.core.catalogue import docstring
 from limen.files.folder import write_whole
-from limen.render.results import bits, drawn_lines, each, says, spread, trained_as
+from limen.render.experiment.show import bits, drawn_lines, each, says, spread, trained_as
 
 if TYPE_CHECKING:
     from limen.training.experiment import Finding

@@ -154,7 +154,9 @@ class CompositionDepth(Theorem):
         bits = power_bits((values, row)) if values.bit_length() < WRITTEN else None
         return (
             Need("one softmax layer", f"reply bits ≥ {entries}", bits),
-            Need("any stack", f"κ + Tφ ≥ {L} hops, unless it has more bits than the inequality rules out", None),
+            Need(
+                "any stack", f"κ + Tφ ≥ {L} hops, unless it has more bits than the inequality rules out", None
+            ),
         )
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
