@@ -1,8 +1,9 @@
 """Small random models of transformers, one for each type that the audit reads, and the bytes they cache."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
+from math import prod
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ import transformers
 from transformers import AutoModel, AutoModelForCausalLM, DynamicCache, PreTrainedConfig, PreTrainedModel
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+Shape = tuple[int, ...]
 L, F, S = "linear_attention", "full_attention", "sliding_attention"
 # Small sizes, no two alike where a reader could mistake one for the other; a type takes those that it has.
 SMALL = {
@@ -303,12 +305,26 @@ def model_of(config: PreTrainedConfig, dtype: torch.dtype = torch.bfloat16) -> P
 
 
 def weights_of_words(model: PreTrainedModel) -> int:
+    """The numbers in the tensors of the decoder."""
+    return sum(prod(shape) for shape in tensors_of_words(model).values())
+
+
+def tensors_of_words(model: PreTrainedModel) -> dict[str, Shape]:
     """Of the decoder: without Phi 4's towers, and without the rows that LongCat's idle experts never use."""
-    counted = sum(p.numel() for name, p in model.named_parameters() if "embed_tokens_extend" not in name)
+    tensors = {
+        name: plain(p.shape) for name, p in model.named_parameters() if "embed_tokens_extend" not in name
+    }
     if model.config.model_type == "longcat_flash":
-        c = model.config
-        counted -= 2 * c.num_layers * c.zero_expert_num * c.expert_ffn_hidden_size * c.hidden_size
-    return counted
+        E, idle = model.config.n_routed_experts, model.config.zero_expert_num
+        for name in tensors:
+            if name.endswith("experts.gate_up_proj"):
+                tensors[name] = plain(E if size == E + idle else size for size in tensors[name])
+    return tensors
+
+
+def plain(shape: Iterable[int]) -> Shape:
+    """The sizes of a tensor in any order: some classes have in × out, some ones between others."""
+    return tuple(sorted(size for size in shape if size != 1))
 
 
 def default_bytes(model_type: str, n: int) -> int:
