@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from exact import brute, frame, trained
 
-from limen.adversary.baseline import upper_95
+from limen.adversary.failure_rate import upper_95
 from limen.adversary.strategies._exchanges import Exchanges, exchanges
 from limen.adversary.strategies.block_lattice import BlockLattice, brought
 from limen.adversary.strategies.coordinates import Coordinates

@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 import transformers
+from fixtures.tiny_models import model_of, plain, tensors_of_words, weights_of_words
 from read_configs import theirs
-from tiny_models import model_of, plain, tensors_of_words, weights_of_words
 
 from limen.errors import BadInput
 from limen.hf import decoder, read

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
+from fixtures.cli import limen
+from fixtures.judged import refused
+from fixtures.speed import loads_torch
 from hypothesis import given
 from hypothesis import strategies as st
-from judged import refused
-from speed import loads_torch
-from test_cli import limen
 from torch.utils.flop_counter import FlopCounterMode
 
 from limen.core.architecture import Architecture, Part
@@ -20,6 +20,7 @@ from limen.core.catalogue import ids
 from limen.core.certificate import Bound, Fits, decode
 from limen.core.construction import construct
 from limen.core.mixer import Mixer, State, Streaming
+from limen.core.tally import LEVELS, ONE, SEEN, Tally, blocks, finished, latest, opened, own
 from limen.core.task import Task
 from limen.core.verdict import Answer
 from limen.decisions.decide import decide
@@ -27,10 +28,9 @@ from limen.decisions.families import FAMILIES
 from limen.decisions.placement import Offer, files_of
 from limen.designs import Wish, design
 from limen.designs.candidates import candidates, full_layers, letter, thin_layers
-from limen.designs.cost import Cost, cache_bits, cost, mixing, projections
+from limen.designs.cost import Cost, cache_bits, cost, projections
 from limen.designs.neighbours import neighbours
 from limen.designs.search import FrontRow, Judged, Killed, fates, judge, with_row
-from limen.designs.tally import LEVELS, ONE, SEEN, Tally, blocks, finished, latest, opened, own
 from limen.designs.verdicts import Standing, hoped
 from limen.designs.wish import sized
 from limen.errors import BadInput
@@ -76,7 +76,7 @@ def after(mixer: Mixer, t: int) -> tuple[dict[str, torch.Tensor], State]:
 
 
 def flops(mixer: Mixer, t: int) -> int:
-    return projections(mixer, WIDTH) + sum(factor * tally.at(t) for factor, tally in mixing(mixer))
+    return projections(mixer, WIDTH) + sum(factor * tally.at(t) for factor, tally in mixer.mixing())
 
 
 @pytest.mark.parametrize("t", [1, 2, 9, 16, 23])
@@ -352,6 +352,7 @@ def test_an_impossible_wish_says_why_and_what_the_cheapest_costs() -> None:
     assert "24*mamba2(h=64,d=64,s=16)" in result.stdout.split("The smallest stack that is not ruled out")[1]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ids("tasks"))
 def test_a_task_by_its_id_is_as_long_as_the_context(name: str) -> None:
     try:

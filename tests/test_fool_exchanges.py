@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from limen.adversary.looks import looks
+from limen.adversary.head_weights import head_weights
 from limen.adversary.strategies._exchanges import Exchanges, Tabled, exchanges
 from limen.adversary.strategies.exact.layer import heads_on
 from limen.core.architecture import Architecture
@@ -68,7 +68,9 @@ def test_what_a_token_takes_from_each_place_adds_up_to_what_it_gets(architecture
         y = np.concatenate([head.weights(one, at) @ head.v[:, 0] for head in heads], -1)[0]
         due = place.mixer.mix(place.weights, seen)[-1]
         assert np.abs(y @ place.weights["O"].numpy() - due.numpy()).max() < 1e-11
-    assert len(looks(Target(TASK, model), text)) == sum(len(heads_on(p, seen) or ()) for p in model.places(0))
+    assert len(head_weights(Target(TASK, model), text)) == sum(
+        len(heads_on(p, seen) or ()) for p in model.places(0)
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from limen.model.embedding import Table
 from limen.model.files import load, save
 from limen.model.model import Frame, Model
 from limen.model.target import Target
-from limen.witness.fooled import check_wrong_answer
+from limen.witness.wrong_answer import check_wrong_answer
 
 MODELS = Path(__file__).parents[1] / "benchmarks/models"
 EVA = Task.parse("eva(n=16)")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from fixtures.cli import limen
 from safetensors.torch import load as unpack
 from safetensors.torch import save as pack
-from test_cli import limen
 from torch.nn.functional import dropout, one_hot
 
 from limen import api
@@ -32,7 +32,7 @@ from limen.model.opening import fingerprint, opened
 from limen.model.predictor import NONE, answers_of
 from limen.model.target import Target
 from limen.render.fool import lines_of
-from limen.witness.fooled import check_same_answer, check_wrong_answer
+from limen.witness.wrong_answer import check_same_answer, check_wrong_answer
 
 EVA = Task.parse("eva(n=3)")
 Forward = Callable[[torch.Tensor], Any]
@@ -249,14 +249,14 @@ def test_the_check_runs_a_strangers_model_again_and_says_what_differs() -> None:
     assert (
         batch.reason is None
         and batch.robust is False
-        and "depends on what else is in the batch" in batch.said
+        and "depends on what else is in the batch" in batch.summary
     )
 
 
 def test_a_module_that_cannot_be_copied_is_checked_without_float64() -> None:
     model = NoCopy(lambda net, x: net.scale * nothing(x))
     seen = check_wrong_answer(claimed(model, 0, "float32"), model)
-    assert seen.reason is None and seen.robust is None and "TypeError: it is not to be copied" in seen.said
+    assert seen.reason is None and seen.robust is None and "TypeError: it is not to be copied" in seen.summary
 
 
 def test_a_module_without_weights_has_no_precision_and_one_that_holds_none_is_refused() -> None:

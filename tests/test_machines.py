@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
-from judged import refused
+from fixtures.judged import refused
 
 from limen.core.architecture import Architecture
 from limen.core.certificate import Machine
 from limen.core.task import Task
 from limen.core.verdict import Answer
-from limen.decisions.by_counting import machine
+from limen.decisions.by_counting import relu_rnn_by_counting
 from limen.decisions.decide import decide
 from limen.mixers.lstm import Lstm, LSTMState
 from limen.mixers.relu_rnn import ReluRnn
@@ -72,7 +72,7 @@ def weights_of(rows: list[Row], b: int, vocab: int, width: int) -> dict[str, tor
 def test_two_stages_of_relu_follow_any_table_over_numbers_0_and_1(text: str) -> None:
     """CAN by counting, as weights: they are right on every text, and the state is as many bits as said."""
     task = Task.parse(text)
-    said = machine(task, FREE)
+    said = relu_rnn_by_counting(task, FREE)
     assert isinstance(said, Machine) and refused(said) is None
     letters = [ids for ids, times in task.alphabets() for _ in range(times)]
     texts = np.array(list(product(*letters)))
@@ -110,8 +110,10 @@ def test_an_lstm_of_some_bits_is_not_any_machine() -> None:
 @pytest.mark.parametrize("text", ["cgram(n=4,c=2,V=2)", "eva(n=1)"])
 def test_a_state_of_no_numbers_holds_no_answer(text: str) -> None:
     """No prefix need be told from another, but the answer is read from the state."""
-    said = machine(Task.parse(text), FREE)
+    said = relu_rnn_by_counting(Task.parse(text), FREE)
     assert isinstance(said, Machine) and said.bits == 1 and refused(said) is None
-    assert isinstance(machine(Task.parse(text), Architecture.parse("relu_rnn(state_bits=0)")), str)
+    assert isinstance(
+        relu_rnn_by_counting(Task.parse(text), Architecture.parse("relu_rnn(state_bits=0)")), str
+    )
     forged = Machine(task=said.task, architecture="relu_rnn(state_bits=0)", bits=0)
     assert "1 bits are needed" in str(refused(forged))

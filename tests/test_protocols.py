@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.conversation.converse import Conversation, converse
 from limen.conversation.transcript import arithmetic, most_bits, transcript
@@ -67,7 +67,7 @@ def test_in_integers_the_conversation_is_the_network_bit_by_bit(task_text: str, 
     tokens = torch.as_tensor(task.sample(np.random.default_rng(0), 2)[0])
     together = talk(model, tokens, (Player("all", range(task.length)),), INTEGERS)
     apart = talk(model, tokens, players, INTEGERS)
-    assert not together.said and apart.said
+    assert not together.utterances and apart.utterances
     assert torch.isfinite(together.outputs).all() and together.outputs.std() > 0.01
     assert torch.equal(together.outputs, apart.outputs)
 
@@ -97,7 +97,7 @@ def test_a_player_knows_its_own_tokens_and_what_it_was_told_and_nothing_else() -
     tokens = torch.zeros(2, task.length, dtype=torch.int64)
     tokens[1, :16] = 1
     found = talk(model, tokens, task.players(), INTEGERS)
-    assert all(torch.equal(*x) for said in found.said for x in said.content)
+    assert all(torch.equal(*x) for utterance in found.utterances for x in utterance.content)
     later = slice(task.players()[1].tokens.start, None)
     assert torch.equal(*found.outputs[:, later])
     changed = talk(model, torch.where(tokens == 1, 2, tokens), task.players(), INTEGERS)

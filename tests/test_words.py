@@ -1,6 +1,8 @@
 """Proof and evidence are different types."""
 
 import ast
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -58,15 +60,42 @@ def test_a_certificate_about_something_else_is_no_evidence() -> None:
         Verdict(EVA, RNN.format(23), 1, "because", cannot)
 
 
-def test_can_and_cannot_are_said_in_one_file() -> None:
-    """Elsewhere the answers are compared with, looked up by, or what a paper claims."""
-    for path in Path(limen.__file__).parent.rglob("*.py"):
-        if path.parts[-2:] in (("core", "verdict.py"), ("table", "papers.py")):
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Return | ast.Assign | ast.keyword | ast.IfExp):
-                inside = [ast.unparse(node.value)] if getattr(node, "value", None) else []
-                assert not any(said in ("Answer.CAN", "Answer.CANNOT") for said in inside), path
+SAY_NOTHING = {"said", "found", "asked", "_said", "_found", "_asked"}
+NOT_YET = (  # what is clean leaves this list
+    "limen/api.py",
+    "limen/cli.py",
+    "limen/commands/",
+    "limen/constructions/",
+    "limen/coq/",
+    "limen/hf/",
+    "limen/render/",
+    "limen/theorems/",
+    "limen_check/",
+    "limen/laws/",  # the bodies of the laws stay as they are
+    "limen/core/kernel.py",  # and so does `Accepted`
+)
+
+
+def named(tree: ast.Module) -> Iterator[str]:
+    """The names of functions, parameters and variables; annotated fields of a class are the JSON's."""
+    of_classes = (line for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for line in node.body)
+    fields = {id(line.target) for line in of_classes if isinstance(line, ast.AnnAssign)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.arg(arg=name) | ast.FunctionDef(name=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()) if id(node) not in fields:
+                yield name
+
+
+def test_a_name_says_what_it_holds() -> None:
+    """What is called said, found or asked might be anything that was said, found or asked for."""
+    src, unclear = Path(limen.__file__).parents[1], defaultdict(set)
+    for path in sorted((*src.glob("limen/**/*.py"), *src.glob("limen_check/**/*.py"))):
+        if names := SAY_NOTHING & set(named(ast.parse(path.read_text()))):
+            unclear[path.relative_to(src).as_posix()] |= names
+    assert {file: names for file, names in unclear.items() if not file.startswith(NOT_YET)} == {}
+    assert [room for room in NOT_YET if not any(file.startswith(room) for file in unclear)] == []
 
 
 def test_a_bound_excludes_only_what_has_strictly_less() -> None:

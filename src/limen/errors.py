@@ -1,4 +1,4 @@
-"""The one exception that means "the user asked for something that does not exist or cannot be"."""
+"""The one exception for bad input: the user asked for something that does not exist or cannot be."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ class BadInput(ValueError):
     """Bad input: what, where, what was expected, in one line. The command line prints it and exits with 2."""
 
 
+class DoesNotHold(Exception):
+    """It ran, and what it was to show is not so.  The command line prints it and exits with 1."""
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
-    """Names the thing, the nearest name that exists, and everything that exists."""
+    """The error for an unknown name, with the nearest known name and all known names."""
     known = sorted(known)
     near = get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
@@ -24,17 +28,17 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
 
 
 def counted(steps: int) -> None:
-    """Raises unless so many steps of chain of thought can be: below 0 every count of bits would shrink."""
+    """Raises unless the number of steps is valid: below 0 every count of bits would shrink."""
     if steps < 0:
         raise BadInput(f"the steps of chain of thought must be at least 0, got {steps}")
 
 
 def shortened(value: Any) -> str:
-    """A stranger's value, at most a line of it; of a number without end only that it is one."""
+    """An untrusted value as text of at most 80 characters; a huge number is only called one."""
     if type(value) is int and value.bit_length() > 256:
         return f"a number of {value.bit_length()} bits"
-    said = repr(value)
-    return said if len(said) <= 80 else f"{said[:79]}…"
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def at_least(thing: Any, **least: int) -> None:

@@ -1,4 +1,4 @@
-"""Builds explicit weights for a task, runs them, and says what that shows: `limen solve`."""
+"""Builds explicit weights for a task, runs them, and says what that shows."""
 
 from __future__ import annotations
 
@@ -73,6 +73,10 @@ class SolveReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
     @property
     def headline(self) -> str:
         return f"{self.task} by {self.construction}, {self.precision}: {self.wrong} of {self.tried:,} wrong"
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.correct else 1
 
 
 @dataclass(frozen=True, repr=False)
@@ -266,6 +270,10 @@ class LeastReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
         """Whether one was found at every size."""
         return all(row.works is not None for row in self.rows)
 
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.works else 1
+
 
 class Corner(msgspec.Struct, frozen=True):
     """At one width the fewest significant bits."""
@@ -289,6 +297,10 @@ class FrontierReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
     @property
     def works(self) -> bool:
         return any(row.works is not None for row in self.rows)
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.works else 1
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
@@ -316,12 +328,16 @@ class RangeReport(Report, frozen=True, kw_only=True, tag="limen/solve/1"):
     def works(self) -> bool:
         return any(row.task is not None for row in self.rows)
 
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.works else 1
+
 
 @dataclass(frozen=True)
 class Attempt:
-    """What is asked for, as text."""
+    """The arguments of `limen solve`, as text; the task may be at hand already."""
 
-    task: str
+    task: str | Task
     by: str | None = None
     precision: str = "float32"
     check: str | None = None  # exhaustive, or how many plain and as many hard inputs
@@ -329,7 +345,8 @@ class Attempt:
 
     @property
     def construction(self) -> Construction:
-        return construct(Task.parse(self.task), self.by)
+        task = Task.parse(self.task) if isinstance(self.task, str) else self.task
+        return construct(task, self.by)
 
     @property
     def how(self) -> int | None:

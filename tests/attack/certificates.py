@@ -10,11 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kernel_damage import exhaustive_margin
-from one_layer_models import all_inputs, margins
-from test_kernel import certificates
-from test_kernel_bounds import drawn, spelled
-from test_kernel_worst import certified
+from fixtures.certificates import certificates
+from fixtures.certified import certified
+from fixtures.drawn_bounds import drawn, spelled
+from fixtures.kernel_damage import exhaustive_margin
+from fixtures.one_layer_models import all_inputs, margins
 
 import limen_check
 from attack.damage import changed
@@ -24,7 +24,7 @@ from limen.core.architecture import Architecture
 from limen.core.certificate import Bound, encode
 from limen.core.construction import Construction, construct
 from limen.core.task import Task
-from limen.decisions.by_counting import machine
+from limen.decisions.by_counting import relu_rnn_by_counting
 from limen.decisions.placement import Offer, evidence, files_of, solves
 from limen.errors import BadInput
 from limen.model.files import HEADER, WEIGHTS, model_files
@@ -108,7 +108,7 @@ def _bound(c: Fields) -> bool:
 
 
 def _found_machine(c: Fields) -> bool:
-    said = machine(Task.parse(c["task"]), Architecture.parse(c["architecture"]))
+    said = relu_rnn_by_counting(Task.parse(c["task"]), Architecture.parse(c["architecture"]))
     return not isinstance(said, str) and said.bits <= c["bits"]
 
 

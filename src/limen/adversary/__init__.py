@@ -1,1 +1,1 @@
-"""Looks for an input that fools a given model: the schedule, its strategies, and what a find becomes."""
+"""Looks for an input that fools a given model: strategies, their schedule, shrinking, resuming."""

@@ -1,4 +1,4 @@
-"""Runs the proof about composition on one model, and goes on where an earlier search stopped."""
+"""Runs the lower bound's proof for composition on one model; continues an earlier search from its folder."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ CERTIFICATE, PROGRESS = "certificate.json", "progress.json"
 
 
 class Told(msgspec.Struct, frozen=True):
-    """An input as people read it, and what is right on it."""
+    """An input as people read it, and its right answer."""
 
     text: str
     answer: str
 
 
 class SameState(msgspec.Struct, frozen=True):
-    """X_i after an epoch: whether it is the same on both inputs."""
+    """Whether a player's information state X_i after an epoch is the same on both inputs."""
 
     epoch: int
     player: str
@@ -41,7 +41,7 @@ class SameState(msgspec.Struct, frozen=True):
 
 
 class DecomposeReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1"):
-    """The sets of the proof, level by level, and the pair that it found."""
+    """The sets of the proof, level by level, and the pair of inputs if one was found."""
 
     task: str
     architecture: str
@@ -57,35 +57,39 @@ class DecomposeReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1")
 
     @property
     def headline(self) -> str:
-        found = "a pair with identical messages" if self.found else "no pair found"
-        return f"{self.task} by {self.architecture}: {found} after {self.rounds} rounds"
+        outcome = "a pair with identical messages" if self.found else "no pair found"
+        return f"{self.task} by {self.architecture}: {outcome} after {self.rounds} rounds"
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.found else 1
 
 
 def decompose(request: ProtocolRequest, rows: int, seconds: float, folder: Path | None) -> DecomposeReport:
-    """Writes the model, the certificate and how far it came into the folder, if one is given."""
+    """The report; the model, the certificate and the progress are written to the folder, if one is given."""
     task = Task.parse(request.task)
     if folder is not None:
         ready(folder, CERTIFICATE)
     model = model_of(request, task)
     how = Decomposition.arithmetic if request.arithmetic == "integers" else request.arithmetic
     first = 0 if folder is None else _rounds_done(folder / PROGRESS, request, how)
-    found = Decomposition(rows, seconds, request.seed, how, first).search(Target(task, model))
+    searched = Decomposition(rows, seconds, request.seed, how, first).search(Target(task, model))
     if folder is not None:
-        done = msgspec.json.encode(_key(request, how) | {"rounds": found.rounds})
-        pair = [] if found.witness is None else [(CERTIFICATE, encode(found.witness))]
+        done = msgspec.json.encode(_key(request, how) | {"rounds": searched.rounds})
+        pair = [] if searched.witness is None else [(CERTIFICATE, encode(searched.witness))]
         save(model, folder, *pair, (PROGRESS, done))
     return DecomposeReport(
         task=str(task),
         architecture=str(model.frame.architecture),
         arithmetic=how,
-        found=found.witness is not None,
-        levels=found.levels,
-        steps=found.steps,
-        certificate=found.witness,
-        pair=_told(task, found.witness) if found.witness else None,
-        information=_alike(task, model, found.witness) if found.witness else (),
-        rounds=found.rounds,
-        seconds=found.seconds,
+        found=searched.witness is not None,
+        levels=searched.levels,
+        steps=searched.steps,
+        certificate=searched.witness,
+        pair=_told(task, searched.witness) if searched.witness else None,
+        information=_alike(task, model, searched.witness) if searched.witness else (),
+        rounds=searched.rounds,
+        seconds=searched.seconds,
     )
 
 
@@ -95,15 +99,15 @@ def _told(task: Task, pair: Collision) -> tuple[Told, Told]:
 
 
 def _alike(task: Task, model: Model, pair: Collision) -> tuple[SameState, ...]:
-    """The information states of everybody below z_L, as the conversation on either input leaves them."""
-    players, found = task.players(), []
+    """For each epoch and each player below z_L: whether its information state is the same on both inputs."""
+    players, by_side = task.players(), []
     for side in (pair.left, pair.right):
         tokens = np.array([*side, *pair.suffix])
-        said, _ = transcript(model, task, tokens, players, pair.arithmetic)
-        found.append(epochs(said, task, players))
+        spoken, _ = transcript(model, task, tokens, players, pair.arithmetic)
+        by_side.append(epochs(spoken, task, players))
     return tuple(
         SameState(left.epoch, x.player, x.digest == y.digest)
-        for left, right in zip(*found, strict=True)
+        for left, right in zip(*by_side, strict=True)
         for x, y in list(zip(left.known, right.known, strict=True))[1:]
     )
 

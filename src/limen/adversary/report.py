@@ -1,4 +1,4 @@
-"""What `limen fool` answers."""
+"""The report of `limen fool`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EVERYWHERE = "correct_everywhere"
 
 
 class Effort(msgspec.Struct, frozen=True):
-    """One strategy that was tried: what it cost, and what came of it; `why` if it was not tried at all."""
+    """One strategy: its cost and whether it found a witness; `why` says why it was not tried."""
 
     strategy: str
     forwards: int
@@ -23,7 +23,7 @@ class Effort(msgspec.Struct, frozen=True):
 
 
 class Confused(msgspec.Struct, frozen=True):
-    """One input for people to read, with its right answer and the model's."""
+    """One input as people read it, with the right answer and the model's."""
 
     text: str
     tokens: tuple[int, ...]
@@ -33,7 +33,7 @@ class Confused(msgspec.Struct, frozen=True):
 
 
 class Look(msgspec.Struct, frozen=True):
-    """How much the asking token takes from each place in one head: its output is Σ weight·value."""
+    """One head's weight for each position as seen from the last token: its output is Σ weight·value."""
 
     layer: int
     head: int
@@ -41,13 +41,13 @@ class Look(msgspec.Struct, frozen=True):
     weights: tuple[float, ...]
 
 
-def kept(said: FoolReport) -> bytes:
-    """The certificate as its file holds it."""
-    return msgspec.json.format(msgspec.json.encode(said.certificate)) + b"\n"
+def kept(report: FoolReport) -> bytes:
+    """The certificate's file: indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(report.certificate)) + b"\n"
 
 
 class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
-    """A certificate, or how hard was looked in vain.
+    """The certificate, or the effort spent without one.
 
     `forwards` counts all texts read, those of random testing included; a gradient counts as three.
     """
@@ -88,3 +88,7 @@ class FoolReport(Report, frozen=True, kw_only=True, tag="limen/fool/1"):
         if self.found:
             return f"{self.task}: {self.model} is fooled, {self.claim} by {self.strategy}"
         return f"{self.task}: {self.model} was not fooled in {self.forwards:,} forwards; that proves nothing"
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.claim is not None else 1

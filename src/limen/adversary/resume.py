@@ -1,7 +1,7 @@
-"""A search as its file keeps it while it goes on: killed and started again, it goes on where it stood.
+"""A search saved to a file after each strategy: killed and started again, it continues from there.
 
-The file is written whole after every strategy that found nothing.  Who begins again draws what would have
-been drawn next, so what is lost is no more than the strategy that was running.
+The file is written whole after every strategy that found nothing, with the state of the random generator.
+So a resumed search draws what would have been drawn next, and only the strategy that was running is lost.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class KeptSearch(
     tag_field="schema",
     tag="limen/search/1",
 ):
-    """What is searched for, what was tried, what it cost, and the generator's state after it."""
+    """The question, the strategies tried, their cost, and the generator's state after them."""
 
     task: str
     model: str  # its fingerprint; of a function, which has none, its name
@@ -57,12 +57,12 @@ class KeptSearch(
 
 
 def keep(attack: Fooled, path: Path, seconds: float) -> None:
-    """Writes how a search stands, so many seconds after it began."""
+    """Writes the search's progress to a file; `seconds` is the time it has taken."""
     write_whole(path, msgspec.json.encode(kept_search(attack, seconds)) + b"\n")
 
 
 def kept_search(attack: Fooled, seconds: float) -> KeptSearch:
-    """How a search stands."""
+    """The progress of a search, as its file holds it."""
     target, bounded = attack.target, attack.bounded
     at = target.lowest_at
     return KeptSearch(
@@ -90,7 +90,7 @@ def _interval(bounded: ExactSearch | None) -> tuple[float, float] | None:
 
 
 def resume(attack: Fooled, path: Path) -> float:
-    """Puts a search that has not begun where the file says; the seconds it has taken already."""
+    """Sets a search that has not begun to the file's progress; returns the seconds it has taken already."""
     try:
         kept = msgspec.json.decode(content_of(path), type=KeptSearch)
     except msgspec.DecodeError as error:
@@ -106,7 +106,7 @@ def resume(attack: Fooled, path: Path) -> float:
 
 
 def _possible(kept: KeptSearch, path: Path) -> None:
-    """Raises unless a search can stand so: it ends when it finds something."""
+    """Raises if no search can have this progress: one that has found something has ended."""
     fine = kept.random_failures <= kept.random_forwards and (
         kept.worst is None or kept.worst[0] <= kept.worst[1]
     )

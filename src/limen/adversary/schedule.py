@@ -1,4 +1,4 @@
-"""The schedule: what the model declares decides which strategies can be tried, the cheapest come first."""
+"""The schedule of an attack: the strategies that the model's access allows, the cheapest first."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import lazy_loader
 import msgspec
 
-from limen.adversary.baseline import upper_95
-from limen.adversary.looks import looks
+from limen.adversary.failure_rate import upper_95
+from limen.adversary.head_weights import head_weights
 from limen.adversary.report import CLAIMS, EVERYWHERE, Confused, Effort, FoolReport
 from limen.adversary.resume import keep, resume
 from limen.adversary.shrink import neighbour, pulls, shrunk
@@ -43,7 +43,7 @@ from limen.model.model import Model, one_thread
 from limen.model.target import QUESTIONS, Target, tensors
 from limen.witness.certified import arithmetic
 from limen.witness.collision import check_collision, streams
-from limen.witness.fooled import check_same_answer, check_wrong_answer, given_by, spoken
+from limen.witness.wrong_answer import check_same_answer, check_wrong_answer, given_by, spoken
 
 if TYPE_CHECKING:
     import torch
@@ -77,7 +77,7 @@ AGAIN: tuple[tuple[Strategy, float], ...] = ((ParallelJumps(forwards=2**14), 1.0
 
 @dataclass
 class Fooled:
-    """How an attack went."""
+    """The state of an attack: what was tried, what it cost, and the witness if there is one."""
 
     target: Target
     name: str
@@ -92,22 +92,22 @@ class Fooled:
 
     @property
     def proof(self) -> dict[str, Any] | None:
-        """That the model is right everywhere."""
+        """The certificate that the model is right on every input, if the exact search proved it."""
         return self.bounded.proof if self.bounded is not None and self.bounded.verdict == "right" else None
 
     def attempt(self, strategy: Strategy, share: float, end: float, told: Told) -> None:
-        """One strategy for its share of the time that is left; what it finds has passed the checker."""
+        """Runs one strategy for its share of the remaining time and notes what it finds (already checked)."""
         target, name = self.target, identifier(strategy)
         before, now = target.forwards, time.perf_counter()
         why = _why_not(strategy, target)
         target.deadline = now + share * max(0.0, end - now)
-        found = None if why is not None else strategy.search(target)
-        if isinstance(found, Sampled):
-            self.tried, self.failed = self.tried + found.tried, self.failed + found.failed
-        if isinstance(found, ExactSearch):
-            self.bounded = found
-        if found is not None and found.witness is not None:
-            self.witness, self.by = found.witness, name
+        result = None if why is not None else strategy.search(target)
+        if isinstance(result, Sampled):
+            self.tried, self.failed = self.tried + result.tried, self.failed + result.failed
+        if isinstance(result, ExactSearch):
+            self.bounded = result
+        if result is not None and result.witness is not None:
+            self.witness, self.by = result.witness, name
         spent = round(time.perf_counter() - now, 3)
         self.stages.append(Effort(name, target.forwards - before, spent, self.witness is not None, why))
         told(self.stages[-1])
@@ -121,9 +121,9 @@ def fool(
     told: Told = lambda stage: None,
     kept: Path | None = None,
 ) -> Fooled:
-    """Until something is found, or proved never to be, or the time is over; any claim unless one is said.
+    """Attacks until a witness is found, none can exist by a proof, or the time is over; default: any claim.
 
-    A search that is kept in a file goes on from there, and what it took before counts as its time.
+    A search kept in a file continues from there, and the time that it took before counts.
     """
     if claim is not None and claim not in CLAIMS:
         raise unknown("claim", claim, CLAIMS)
@@ -136,7 +136,7 @@ def fool(
 
 
 def _small(target: Target) -> bool:
-    """Whether its forwards are too little work to be shared between cores."""
+    """Whether one forward pass is too little work to be shared between cores."""
     model = target.model
     if isinstance(model, Model):
         return sum(w.numel() for w in model.weights.values()) < _MANY
@@ -144,7 +144,7 @@ def _small(target: Target) -> bool:
 
 
 def _searched(attack: Fooled, seconds: float, told: Told, kept: Path | None) -> None:
-    """Strategy after strategy, from where a kept search stood."""
+    """Runs the strategies in order, from where a kept search stopped."""
     if kept is not None and kept.exists():
         attack.begun -= resume(attack, kept)
     end = attack.begun + seconds
@@ -159,7 +159,7 @@ def _searched(attack: Fooled, seconds: float, told: Told, kept: Path | None) -> 
 
 
 def _simplified(attack: Fooled) -> Fooled:
-    """A wrong answer on the simplest input that still fails; its neighbour where a pair is asked for."""
+    """The attack with its wrong answer shrunk; where a pair is asked for, with that answer's neighbour."""
     target = attack.target
     target.deadline = math.inf
     if isinstance(attack.witness, WrongAnswer):
@@ -170,7 +170,7 @@ def _simplified(attack: Fooled) -> Fooled:
 
 
 def _schedule(target: Target, claim: str | None) -> Iterator[tuple[Strategy, float]]:
-    """States are looked at early where they are rounded, and alone where a collision is asked for."""
+    """Strategies with their shares of the time; states come early if rounded, and alone for a collision."""
     if claim == "state_collision":
         yield from STATES
         return
@@ -189,7 +189,7 @@ def _schedule(target: Target, claim: str | None) -> Iterator[tuple[Strategy, flo
 
 
 def _why_not(strategy: Strategy, target: Target) -> str | None:
-    """Why it is not tried."""
+    """Why a strategy is not tried on this model; None if it is."""
     if strategy.needs > target.access:
         needs, shows = strategy.needs.name.lower(), target.access.name.lower()
         return f"it needs {needs}, but this model exposes only {shows}"
@@ -197,7 +197,7 @@ def _why_not(strategy: Strategy, target: Target) -> str | None:
 
 
 def report(attack: Fooled) -> FoolReport:
-    """All that was done, and what it does and does not mean."""
+    """The report of an attack: what was done, and what it does and does not mean."""
     target, witness, bounded = attack.target, attack.witness, attack.bounded
     claim = EVERYWHERE if attack.proof is not None else _claim(witness)
     state, needs = _bits(target)
@@ -225,7 +225,7 @@ def report(attack: Fooled) -> FoolReport:
         hypothesis_holds=None if state is None or needs is None else state < needs,
         inputs=_shown(target, witness),
         pulls=pulled,
-        looks=looks(target, np.array(witness.tokens)) if isinstance(witness, WrongAnswer) else (),
+        looks=head_weights(target, np.array(witness.tokens)) if isinstance(witness, WrongAnswer) else (),
         stages=tuple(attack.stages),
         notes=tuple(_notes(target)),
         means=MEANS[claim],
@@ -234,10 +234,10 @@ def report(attack: Fooled) -> FoolReport:
 
 
 def _distribution(target: Target) -> str:
-    """What random testing runs: whole inputs of the owner's, or texts with the questions that the task knows.
+    """How the inputs of random testing are drawn: the owner's sampler, or texts with the task's questions.
 
-    Those need not be questions that the task's sampler draws.  Of the owner's nobody knows whether one input
-    tells something of the next; a bound on a rate takes it that none does.
+    The questions need not be those that the task's sampler draws.  Whether the owner's inputs are
+    independent is not known; a bound on a rate assumes it.
     """
     says = target.distribution.says
     if target.sampler is not None:
@@ -255,7 +255,7 @@ MEANS = {
 
 
 def _notes(target: Target) -> Iterator[str]:
-    """What of the model stood in the way of the search."""
+    """Notes on what hindered the search, such as gradients that cannot be had."""
     if target.access is Access.LOGITS:
         yield f"strategies that need gradients were skipped: {target.closed}"
     if target.unrepeated:
@@ -290,7 +290,7 @@ def _robust(target: Target, witness: Found) -> bool | None:
 
 
 def _bits(target: Target) -> tuple[int | None, int | None]:
-    """Bits that cross the cut, all layers together, and those that telling all texts apart takes."""
+    """Bits of state that cross the cut, and bits needed to tell all texts apart; None where not known."""
     rows = target.task.rows(target.task.cut)
     needs = None if rows is None else rows.bits
     model = target.limen

@@ -1,6 +1,6 @@
-"""A found input made as simple as it can be: fewer values, then more places with the commonest one.
+"""Simplifies an input that fools a model: fewer values, then more positions with the commonest one.
 
-And its neighbour: the same input with one token changed, so that the answer given becomes the right one.
+`neighbour` changes one token of it so that the answer given becomes the right one.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _TRIED = 256  # simpler texts in one round
 _MOST = 2**16  # edits that are looked through for a neighbour
 
 
-def shrunk(target: Target, found: WrongAnswer) -> WrongAnswer:
-    """The simplest that still fails, by steps each of which still fails; the question stays.
+def shrunk(target: Target, failure: WrongAnswer) -> WrongAnswer:
+    """The simplest failing input reached by steps that all fail; the question stays.
 
-    What can be drawn at random stays so: a simpler input that is never drawn would say less.
+    An input that the sampler can draw stays one: a simpler input that is never drawn would say less.
     """
-    best, cut, drawn = found, target.task.cut, target.draws(np.array(found.tokens))
+    best, cut, drawn = failure, target.task.cut, target.draws(np.array(failure.tokens))
     for _ in range(_ROUNDS):
         tokens = np.array(best.tokens)
         simpler = _simpler(target.task, tokens)
@@ -31,9 +31,9 @@ def shrunk(target: Target, found: WrongAnswer) -> WrongAnswer:
             simpler, ends = simpler[inside], ends[inside]
         if not len(simpler) or target.over:
             break
-        asked = target.ask(simpler, ends[:, None])
-        fails = np.flatnonzero(asked.wrong[:, 0])
-        made = (wrong_answer(target, asked.inputs[i, 0]) for i in fails[:4])
+        answers = target.ask(simpler, ends[:, None])
+        fails = np.flatnonzero(answers.wrong[:, 0])
+        made = (wrong_answer(target, answers.inputs[i, 0]) for i in fails[:4])
         smaller = next(filter(None, made), None)
         if smaller is None:
             break
@@ -42,7 +42,7 @@ def shrunk(target: Target, found: WrongAnswer) -> WrongAnswer:
 
 
 def _simpler(task: Task, tokens: Tokens) -> Tokens:
-    """(texts, cut): one value written over by another, or one place by the commonest; the simplest first."""
+    """(texts, cut): texts with a value replaced by another, or a token by the commonest; simplest first."""
     text = tokens[: task.cut]
     values, counts = np.unique(text, return_counts=True)
     common = values[counts.argmax()]
@@ -66,28 +66,30 @@ def _allowed(task: Task, tokens: Tokens) -> bool:
 
 
 def _entropy(text: NDArray[np.int64]) -> float:
-    """Of its empirical distribution, in bits."""
+    """The entropy of a text's empirical distribution, in bits."""
     p = np.unique(text, return_counts=True)[1] / len(text)
     return float(-(p * np.log2(p)).sum())
 
 
-def neighbour(target: Target, found: WrongAnswer) -> SameAnswer | None:
+def neighbour(target: Target, failure: WrongAnswer) -> SameAnswer | None:
     """A pair one token apart with different right answers, to which the model gives the same one."""
-    task, tokens = target.task, np.array(found.tokens)
+    task, tokens = target.task, np.array(failure.tokens)
     edits = _edits(task, tokens)
     if not len(edits):
         return None
-    given = np.atleast_1d(found.given)
-    asked = target.run(edits)
-    alike = (asked.given[:, 0] == given).all(-1) & (asked.right[:, 0] != np.atleast_1d(found.answer)).any(-1)
-    right_now = alike & ~asked.wrong[:, 0]  # best of all, the answer given is right there
+    given = np.atleast_1d(failure.given)
+    answers = target.run(edits)
+    alike = (answers.given[:, 0] == given).all(-1) & (
+        answers.right[:, 0] != np.atleast_1d(failure.answer)
+    ).any(-1)
+    right_now = alike & ~answers.wrong[:, 0]  # best of all, the answer given is right there
     order = [*np.flatnonzero(right_now), *np.flatnonzero(alike & ~right_now)]
     made = (same_answer(target, tokens, edits[i]) for i in order[:4])
     return next(filter(None, made), None)
 
 
 def _edits(task: Task, tokens: Tokens) -> Tokens:
-    """The inputs one token of the text away in which another answer is right."""
+    """Inputs that differ in one token of the text and have another right answer."""
     if task.cut * task.vocab > _MOST:
         return np.zeros((0, task.length), dtype=np.int64)
     kept = keeping(task, tokens[None])[0]
@@ -97,12 +99,12 @@ def _edits(task: Task, tokens: Tokens) -> Tokens:
     return np.array([row for row in edits if _allowed(task, row)]).reshape(-1, task.length)
 
 
-def pulls(target: Target, found: WrongAnswer) -> tuple[float, ...]:
-    """By how much each place pulls towards the wrong answer: what other tokens there would change.
+def pulls(target: Target, failure: WrongAnswer) -> tuple[float, ...]:
+    """For each position, by how much its token lowers the margin compared with other tokens there.
 
     A mean over the tokens that leave the right answer as it is, at most eight of them; 0 where there is none.
     """
-    task, tokens = target.task, np.array(found.tokens)
+    task, tokens = target.task, np.array(failure.tokens)
     if task.cut * task.vocab > _MOST:
         return ()
     kept = keeping(task, tokens[None])[0]

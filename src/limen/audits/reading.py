@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from limen.audits.request import Request
 from limen.core.architecture import Architecture
 from limen.core.certificate import Bound
 from limen.core.quantities import in_bytes, plural
@@ -27,33 +28,13 @@ from limen.files.folder import content_of
 from limen.files.strict_json import read_object
 from limen.hf import read, type_of
 from limen.hf.dtypes import BITS, Declared, declared, dtype
-from limen.hf.engines import Asked, AskedDtypes, Dtypes, Engine, Plan, engine
+from limen.hf.engines import Dtypes, Engine, Plan, engine
 from limen.hf.stack import Bits, Kept, LastTokens, OpenBlock, Stack, Use
 
 if TYPE_CHECKING:
     from limen.audits.report import AuditReport
 
 _MOST = 2**40  # the largest n that is looked at
-
-
-@dataclass(frozen=True)
-class Request(Asked):
-    """What is asked about every model."""
-
-    kv_dtype: str | None = None  # precisions; default: the config's or the engine's own
-    conv_dtype: str | None = None
-    state_dtype: str | None = None
-    engine: str = "minimal"
-    memory: int | None = None  # bytes that there are, on each rank
-    weights: int | None = None  # bytes of the weights on each rank, where they are known
-    weights_dtype: str | None = None
-    max_cache: int | None = None  # bytes that the cache may take
-    needs: tuple[str, ...] = ()  # tasks that must not be ruled out
-
-    @property
-    def said(self) -> AskedDtypes:
-        names = (self.kv_dtype, self.conv_dtype, self.state_dtype)
-        return AskedDtypes(*(None if name in (None, "auto") else dtype(name, "option") for name in names))
 
 
 @dataclass(frozen=True)

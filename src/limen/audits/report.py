@@ -33,7 +33,7 @@ class BlockReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LayerAudit(msgspec.Struct, frozen=True, kw_only=True):
-    """A layer; `stages` are in sequence, and the blocks of one side by side."""
+    """A layer; its `stages` are in sequence, the blocks of one stage side by side."""
 
     index: int
     mixer: str | None
@@ -55,14 +55,14 @@ class LayerAudit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HeldPoint(msgspec.Struct, frozen=True):
-    """Bits of the fixed-size state for each of so many tokens, at most."""
+    """The most bits of the fixed-size state for each of n tokens."""
 
     tokens: int
     bits: float
 
 
 class CachePoint(msgspec.Struct, frozen=True):
-    """The cache after so many tokens, and how many bits of its fixed-size part there are for each."""
+    """The cache after n tokens, and the bits of its fixed-size part per token."""
 
     tokens: int
     cache_bytes: int
@@ -70,7 +70,7 @@ class CachePoint(msgspec.Struct, frozen=True):
 
 
 class LimitReport(msgspec.Struct, frozen=True, kw_only=True):
-    """From a size on a task is ruled out by a theorem; or in which sense else."""
+    """The size from which on a theorem rules a task out, or an asymptotic statement."""
 
     task: str
     theorem: str
@@ -134,6 +134,10 @@ class AuditReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
         cache = f"{self.cache_bytes:,} bytes of cache for {self.context:,} tokens"
         return f"{self.source}: {self.model_type}, {len(self.layers)} layers, {cache}"
 
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failures else 0
+
 
 class AuditsReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
     """Several models under the same request."""
@@ -144,18 +148,22 @@ class AuditsReport(Report, frozen=True, kw_only=True, tag="limen/audit/1"):
     def headline(self) -> str:
         return ", ".join(model.name for model in self.models)
 
+    @property
+    def exit_code(self) -> int:
+        return 1 if any(one.failures for one in self.models) else 0
 
-def report(found: Audit) -> AuditReport:
-    """With its depth, in the model's own layer numbers."""
-    request, stack = found.request, found.stack
+
+def report(audit: Audit) -> AuditReport:
+    """The report of an audit, with the stack's depth in the model's own layer numbers."""
+    request, stack = audit.request, audit.stack
     numbers = [layer.index for layer in stack.layers for _ in layer.stages]
     reached = depth(stack.architecture, 0, numbers, far=False)
-    layers = tuple(_layer(found, layer) for layer in stack.layers)
+    layers = tuple(_layer(audit, layer) for layer in stack.layers)
     kept = {kept.use for kept, _ in stack.tensors}
-    room = found.room
+    room = audit.room
     return AuditReport(
-        source=found.source,
-        name=_name(found.source),
+        source=audit.source,
+        name=_name(audit.source),
         model_type=stack.model_type,
         architecture=str(stack.architecture),
         strip="".join(layer.letter for layer in layers),
@@ -167,43 +175,43 @@ def report(found: Audit) -> AuditReport:
         engine=request.engine,
         tensor_parallel=request.tensor_parallel,
         keeps=tuple(use for use in Use if use in kept),
-        kv_dtype=found.kv_dtype,
-        conv_dtype=found.conv_dtype,
-        state_dtype=found.state_dtype,
-        kv_bytes_per_token=_number(found.kv_bytes_per_token),
-        kv_bytes_per_late_token=_number(found.kv_bytes_per_late_token),
-        kv_bytes=found.kv_bytes,
-        growing_bytes=found.bytes_of(lambda k: k.grows),
-        window_bytes=found.window_bytes,
-        recurrent_bytes=found.recurrent_bytes,
-        convolution_bytes=found.convolution_bytes,
-        state_bytes=found.state_bytes,
-        padding_bytes=found.padding_bytes,
-        block_tokens=found.block_tokens,
+        kv_dtype=audit.kv_dtype,
+        conv_dtype=audit.conv_dtype,
+        state_dtype=audit.state_dtype,
+        kv_bytes_per_token=_number(audit.kv_bytes_per_token),
+        kv_bytes_per_late_token=_number(audit.kv_bytes_per_late_token),
+        kv_bytes=audit.kv_bytes,
+        growing_bytes=audit.bytes_of(lambda k: k.grows),
+        window_bytes=audit.window_bytes,
+        recurrent_bytes=audit.recurrent_bytes,
+        convolution_bytes=audit.convolution_bytes,
+        state_bytes=audit.state_bytes,
+        padding_bytes=audit.padding_bytes,
+        block_tokens=audit.block_tokens,
         memory=request.memory,
         parameters=stack.parameters,
         uncounted=stack.uncounted,
-        weights_bytes=found.weights_bytes,
+        weights_bytes=audit.weights_bytes,
         room=room,
-        fits=found.fits,
-        longest_context=found.longest_context,
-        largest_batch=found.largest_batch,
-        failures=tuple(found.failures),
-        tokens=found.tokens,
-        concurrency=found.concurrency,
-        concurrency_beside_weights=None if room is None else found.requests_in(room),
-        cache_bytes=found.cache_bytes,
-        minimal_bytes=found.minimal_bytes,
-        state_bits_per_token=_held(found),
-        cache_by_length=_by_length(found),
+        fits=audit.fits,
+        longest_context=audit.longest_context,
+        largest_batch=audit.largest_batch,
+        failures=tuple(audit.failures),
+        tokens=audit.tokens,
+        concurrency=audit.concurrency,
+        concurrency_beside_weights=None if room is None else audit.requests_in(room),
+        cache_bytes=audit.cache_bytes,
+        minimal_bytes=audit.minimal_bytes,
+        state_bits_per_token=_held(audit),
+        cache_by_length=_by_length(audit),
         depth=reached,
-        remarks=tuple(found.remarks),
-        limits=(*map(_limit, found.limits), _hops(reached.certified)),
+        remarks=tuple(audit.remarks),
+        limits=(*map(_limit, audit.limits), _hops(reached.certified)),
     )
 
 
 def _name(source: str) -> str:
-    """The folder of a config.json, or the file's own name."""
+    """The model's name: the folder of a config.json, or the file's own name."""
     path = Path(source)
     if path.name == "config.json" and path.parent.name:
         path = path.parent
@@ -211,7 +219,7 @@ def _name(source: str) -> str:
 
 
 def letter(layer: ModelLayer) -> str:
-    """A layer in one letter."""
+    """The letter of a layer."""
     kinds = {_kind(block) for block in layer.blocks}
     if not kinds:
         return "·"
@@ -231,8 +239,8 @@ def _kind(block: Block) -> str:
     return "L" if any(kept.use is Use.RECURRENT for kept in block.kept) else "K"
 
 
-def _layer(found: Audit, layer: ModelLayer) -> LayerAudit:
-    bits = [block.part.state_bits(found.request.context) for block in layer.blocks]
+def _layer(audit: Audit, layer: ModelLayer) -> LayerAudit:
+    bits = [block.part.state_bits(audit.request.context) for block in layer.blocks]
     sizes = {name: size for block in layer.blocks for name, size in block.sizes}
     return LayerAudit(
         index=layer.index,
@@ -253,14 +261,14 @@ def _block(block: Block) -> BlockReport:
     return BlockReport(what=block.what, sizes=dict(block.sizes), kv=block.part.kv)
 
 
-def _held(found: Audit) -> tuple[HeldPoint, ...]:
-    lengths = sorted({*LENGTHS, found.request.context})
-    return tuple(HeldPoint(n, found.held_bits_per_token(n)) for n in lengths)
+def _held(audit: Audit) -> tuple[HeldPoint, ...]:
+    lengths = sorted({*LENGTHS, audit.request.context})
+    return tuple(HeldPoint(n, audit.held_bits_per_token(n)) for n in lengths)
 
 
-def _by_length(found: Audit) -> tuple[CachePoint, ...]:
-    lengths = sorted({*_DRAWN, found.request.context})
-    return tuple(CachePoint(n, found.cache_bytes_after(n), found.held_bits_per_token(n)) for n in lengths)
+def _by_length(audit: Audit) -> tuple[CachePoint, ...]:
+    lengths = sorted({*_DRAWN, audit.request.context})
+    return tuple(CachePoint(n, audit.cache_bytes_after(n), audit.held_bits_per_token(n)) for n in lengths)
 
 
 def _limit(limit: Limit) -> LimitReport:
@@ -276,7 +284,7 @@ def _limit(limit: Limit) -> LimitReport:
 
 
 def _hops(certified: Certified) -> LimitReport:
-    """A certificate at a size that can be written, or else an asymptotic statement and no size."""
+    """The limit on hops: a certificate at a size that can be written, else an asymptotic statement."""
     if certified.reason:
         meaning = f"no bound is known: {certified.reason}"
     elif certified.n is not None:

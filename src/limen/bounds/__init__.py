@@ -1,1 +1,1 @@
-"""What a task asks of every architecture."""
+"""How many bits a task needs, from its rows or from its communication matrix."""

@@ -1,6 +1,6 @@
-"""Runs in a process of its own: loads a stranger's function and writes down its answers; see stranger.py.
+"""Runs in a process of its own: loads a user's function and writes down its answers; see function.py.
 
-It imports nothing of Limen, so that it starts at once and the stranger's modules cannot be mistaken for ours.
+It imports nothing of Limen, so that it starts at once and the user's modules cannot be mistaken for ours.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _PR_SET_PDEATHSIG = 1  # of Linux
 
 
 class Wrong(Exception):
-    """What the user is told."""
+    """An error whose message the user sees."""
 
 
 def load(path: str, name: str) -> Callable[[tuple[int, ...]], Any]:
-    """The function, with the file's folder searched for modules as if the file were run."""
+    """The function of a file, with the file's folder searched for modules as if the file were run."""
     sys.path.insert(0, str(Path(path).parent))
     spec = importlib.util.spec_from_file_location("stranger", path)
     if spec is None or spec.loader is None:
@@ -41,27 +41,27 @@ def load(path: str, name: str) -> Callable[[tuple[int, ...]], Any]:
     try:
         spec.loader.exec_module(module)
     except BaseException as error:  # whatever a file may raise, SystemExit included
-        raise Wrong(f"loading the file raised {said(error)}") from None
+        raise Wrong(f"loading the file raised {described(error)}") from None
     function = getattr(module, name, None)
     if not callable(function):
         raise Wrong(f"the file has no function {name}")
     return function  # type: ignore[no-any-return]
 
 
-def said(error: BaseException) -> str:
+def described(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:_SHOWN]
 
 
 def sizes(function: object, request: dict[str, Any]) -> tuple[int, int]:
     """Alphabet and length, as asked for or as the function says, and checked together with the cut."""
-    found = []
+    values = []
     for size, least in (("alphabet", 1), ("length", 2)):
         value = request[size] if request[size] is not None else getattr(function, size, None)
         if type(value) is not int or value < least:
             need = f"an integer of at least {least}, given by --{size} or as an attribute of the function"
             raise Wrong(f"{size} is {value!r}; expected {need}")
-        found.append(value)
-    A, n = found
+        values.append(value)
+    A, n = values
     if not 0 < request["cut"] < n:
         raise Wrong(f"the cut must be in 1..{n - 1} for {n} tokens, got {request['cut']}")
     if n * (A.bit_length() - 1) > 64 or A**n > request["most"]:
@@ -76,7 +76,7 @@ def answers(function: Callable[[tuple[int, ...]], Any], A: int, n: int) -> list[
         try:
             answer = function(tokens)
         except BaseException as error:  # SystemExit would end the process without a word
-            raise Wrong(f"on {tokens} it raised {said(error)}") from None
+            raise Wrong(f"on {tokens} it raised {described(error)}") from None
         written.append(codes.setdefault(whole(answer, tokens), len(codes)))
     return written
 
@@ -92,21 +92,21 @@ def whole(answer: Any, tokens: tuple[int, ...]) -> int:
 
 
 def smaller(n: int, cut: int) -> list[tuple[int, int]]:
-    """Lengths and their cuts: with the same share of tokens before the cut, or else as many after it."""
+    """Smaller lengths with their cuts: the same share of tokens before the cut, or else as many after it."""
     same_share = [(k, cut * k // n) for k in range(2, n) if cut * k % n == 0]
     same_rest = [(k, cut - (n - k)) for k in range(2, n) if cut - (n - k) > 0]
     return same_share if len(same_share) >= 2 else same_rest
 
 
 def write(path: Path, content: bytes) -> None:
-    """The whole file or none, also if the process is ended meanwhile."""
+    """Writes the whole file or none, also if the process is killed meanwhile."""
     part = path.with_suffix(".part")
     part.write_bytes(content)
     part.rename(path)
 
 
 def die_with(parent: int) -> None:
-    """Whatever the function does, Linux ends this process with the one that asked; it may be gone already."""
+    """Asks Linux to end this process with its parent; exits if the parent is gone already."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -114,7 +114,7 @@ def die_with(parent: int) -> None:
 
 
 def run(folder: Path) -> None:
-    """The answers for the length asked for; then for smaller ones, as many as it takes and as time allows."""
+    """Writes the answers for the requested length, then for smaller ones as time allows."""
     request, start = json.loads((folder / "request.json").read_text(encoding="utf-8")), time.monotonic()
     die_with(request["parent"])
     function = load(request["path"], request["name"])

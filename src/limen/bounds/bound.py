@@ -1,4 +1,4 @@
-"""What a task asks of every architecture, be it of the catalogue or a user's own function: `limen bound`."""
+"""The bits that a task, of the catalogue or a user's own, requires of every architecture: `limen bound`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from limen.bounds import matrix
+from limen.bounds.function import Answering, Function, Replies, ask, ask_here
 from limen.bounds.matrix import Entries
-from limen.bounds.stranger import Answering, Function, Replies, ask, ask_here
 from limen.core.arrays import np
 from limen.core.bits import Count
 from limen.core.catalogue import ids, lookup
@@ -27,7 +27,7 @@ _FEW = 2**15  # inputs of a task of the catalogue that are counted beside the cl
 
 
 class Fit(msgspec.Struct, frozen=True):
-    """How log₂ #rows grew over some lengths: read off, not proved."""
+    """A fit of log₂ #rows over some lengths: read off, not proved."""
 
     rows: dict[int, int]  # of each length
     formula: str
@@ -37,7 +37,7 @@ class Fit(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Counted:
-    """What a communication matrix shows; rank and the size of a fooling set where they were found."""
+    """Counts on a communication matrix: rows, and rank and size of a fooling set where they were found."""
 
     rows: Count
     rank: int | None
@@ -54,12 +54,12 @@ class Counted:
 
     @property
     def two_way(self) -> int:
-        """Bits that two must exchange, though they may answer each other; 0 where nothing is known."""
+        """The bits that two parties must exchange in both directions; 0 where nothing is known."""
         return max(self.rank_bits or 0, self.fooling_bits or 0)
 
 
 class Asking(msgspec.Struct, frozen=True):
-    """What a theorem asks of every architecture of some kind: an inequality, and its side in bits."""
+    """A theorem's requirement for every architecture of some kind: an inequality, and its side in bits."""
 
     theorem: str
     mixer: str
@@ -72,7 +72,7 @@ class Asking(msgspec.Struct, frozen=True):
 
 
 class BoundReport(Report, frozen=True, kw_only=True, tag="limen/bound/1"):
-    """Prefixes to tell apart at a cut, what the matrix shows where it was built, and what follows."""
+    """The prefixes to tell apart at a cut, counts on the matrix where it was built, and the requirements."""
 
     task: str
     cut: int
@@ -101,7 +101,7 @@ class BoundReport(Report, frozen=True, kw_only=True, tag="limen/bound/1"):
 def bound_of(
     target: str, cut: int | None, alphabet: int | None, length: int | None, seconds: float | int
 ) -> BoundReport:
-    """As the command line asks: for a task of the catalogue or for FILE.py:NAME."""
+    """The bound for a task of the catalogue or for FILE.py:NAME, as on the command line."""
     if ":" in target and not own.is_class(target):
         function = Function.parse(target, alphabet, length)
         if cut is None:
@@ -116,7 +116,7 @@ def bound_of(
 
 
 def bound(task: Task, cut: int | None = None) -> BoundReport:
-    """From the closed form, the theorems of the catalogue and, where the inputs are few, the matrix."""
+    """The bound from the closed form, the theorems and, where the inputs are few, the matrix."""
     t = task.cut if cut is None else cut
     if not 0 < t < task.length:
         raise BadInput(f"{task}: the cut must be in 1..{task.length - 1}, got {t}")
@@ -134,14 +134,14 @@ def bound(task: Task, cut: int | None = None) -> BoundReport:
 
 
 def bound_function(function: Function, cut: int, seconds: float | int) -> BoundReport:
-    """From the matrix alone, which the function fills in a process of its own within so many seconds."""
+    """The bound from the matrix alone, filled by the function in a process of its own within a time limit."""
     return _of_matrix(str(function), ask(function, cut, seconds))
 
 
 def bound_here(
     function: Answering, cut: int | None, alphabet: int | None = None, length: int | None = None
 ) -> BoundReport:
-    """The same of a function that Python has at hand; without a cut, at the one of most rows."""
+    """The bound of a Python function, run in this process; default cut: the one with the most rows."""
     name = getattr(function, "__name__", type(function).__name__)
     return _of_matrix(name, ask_here(function, cut, alphabet, length))
 
@@ -153,13 +153,13 @@ def _counted(task: Task, t: int) -> Counted | LeftOut:
         return LeftOut.of(error)
 
 
-def _of_matrix(name: str, asked: Replies) -> BoundReport:
-    counted = counts(asked.entries)
-    lengths = {n: matrix.distinct_rows(A) for n, A in asked.smaller.items()}
-    fit = fitted(lengths | {asked.length: matrix.distinct_rows(asked.entries)})
+def _of_matrix(name: str, replies: Replies) -> BoundReport:
+    counted = counts(replies.entries)
+    lengths = {n: matrix.distinct_rows(A) for n, A in replies.smaller.items()}
+    fit = fitted(lengths | {replies.length: matrix.distinct_rows(replies.entries)})
     rows = counted.rows
-    needs = _carried(rows), _summed(rows), *_exchanged(counted, asked.alphabet)
-    return _report(name, asked.cut, rows, counted, needs, fit)
+    needs = _carried(rows), _summed(rows), *_exchanged(counted, replies.alphabet)
+    return _report(name, replies.cut, rows, counted, needs, fit)
 
 
 def _report(
@@ -204,8 +204,8 @@ def counts(A: Entries) -> Counted:
         remarks.append("rank and fooling sets are computed only for functions with the values 0 and 1")
         return Counted(rows, None, None, tuple(remarks))
     rank = matrix.rank(A)
-    found = [matrix.fooling_set(A, value) for value in (0, 1)]
-    fooling = max((len(pairs[0]) for pairs in found if pairs is not None), default=None)
+    sets = [matrix.fooling_set(A, value) for value in (0, 1)]
+    fooling = max((len(pairs[0]) for pairs in sets if pairs is not None), default=None)
     if fooling is None:
         remarks.append(
             f"more than {matrix.MOST_ENTRIES:,} distinct entries, so rank and fooling set were not computed"
@@ -230,24 +230,24 @@ def fitted(rows: dict[int, int]) -> Fit | None:
 
 
 def _stated(task: Task) -> tuple[Asking, ...]:
-    """What each theorem of the catalogue asks."""
-    found = ((name, lookup("theorems", name, Theorem)().needs(task)) for name in ids("theorems"))
-    return tuple(Asking.of(name, need) for name, needs in found for need in needs)
+    """The requirements of each theorem of the catalogue."""
+    needed = ((name, lookup("theorems", name, Theorem)().needs(task)) for name in ids("theorems"))
+    return tuple(Asking.of(name, need) for name, needs in needed for need in needs)
 
 
 def _carried(rows: Count) -> Asking:
-    """Whoever reads once carries the row."""
+    """The requirement for recurrences: the state names the row."""
     return Asking("streaming_state", "any recurrence", f"state bits ≥ {_log(rows)}", rows.bits)
 
 
 def _summed(rows: Count) -> Asking:
-    """A softmax layer read at a token that does not depend on the input tells the row by its sums."""
+    """The requirement for a softmax layer read at a fixed token: its sums name the row."""
     reader = "one softmax layer, read at a token that is the same in all inputs"
     return Asking("one_layer_cut", reader, f"h(d+2)p ≥ {_log(rows)}", rows.bits)
 
 
 def _exchanged(counted: Counted | None, vocab: int) -> tuple[Asking, ...]:
-    """Where the last token asks, the prefix is told of it and replies with its sums; nothing if vacuous."""
+    """The requirement for a softmax layer whose last token asks and gets sums in reply; none if vacuous."""
     asking = _bits(vocab)
     if counted is None or counted.two_way <= asking:
         return ()
@@ -261,7 +261,7 @@ def _log(rows: Count) -> str:
 
 
 def _few(task: Task) -> bool:
-    """Whether all inputs can be counted at once, found without writing down a large number."""
+    """Whether the inputs are few enough to be counted at once; no large number is written down."""
     if task.length > _FEW.bit_length() * 2:
         return False
     inputs = 1

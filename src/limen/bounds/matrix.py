@@ -2,9 +2,9 @@ r"""The communication matrix of a function at a cut: a row for each prefix, a co
 
     A(u, w) = f(u w),    or NOT_ALLOWED where the promise excludes u w
 
-A machine that reads once and carries S bits past the cut tells different rows apart: 2^S ≥ #rows.  Two who
-talk back and forth, of whom at least one knows the answer in the end, cut A into at most 2^bits rectangles in
-which all rows (or all columns) are alike: of rank at most 1, and with at most one pair of a fooling set.
+A recurrence that carries S bits past the cut tells different rows apart: 2^S ≥ #rows.  Two parties that talk
+back and forth until one of them knows the answer cut A into at most 2^bits rectangles in which all rows (or
+all columns) are alike: of rank at most 1, and with at most one pair of a fooling set.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Entries: TypeAlias = "NDArray[np.int32]"  # (prefixes, continuations): answers a
 
 
 def of_task(task: Task, t: int) -> Entries:
-    """All promised inputs, cut after t tokens."""
+    """The matrix of a task: all promised inputs, cut after t tokens."""
     return cut(task, *every(task), t)
 
 
@@ -37,7 +37,7 @@ def every(task: Task) -> tuple[Tokens, Answers]:
 
 
 def cut(task: Task, tokens: Tokens, answers: Answers, t: int) -> Entries:
-    """The inputs cut after t tokens; several answers that are still to come count as one."""
+    """The matrix of these inputs, cut after t tokens; several answers after the cut count as one."""
     due = answers[:, max(0, t - (task.length - task.asks)) :]
     u, w, y = (_numbered(x) for x in (tokens[:, :t], tokens[:, t:], due))
     entries = np.full((u.max() + 1, w.max() + 1), NOT_ALLOWED, dtype=np.int32)
@@ -46,7 +46,7 @@ def cut(task: Task, tokens: Tokens, answers: Answers, t: int) -> Entries:
 
 
 def distinct_rows(A: Entries) -> int:
-    """How many different rows there are."""
+    """The number of different rows."""
     return len(_distinct(A))
 
 
@@ -101,8 +101,8 @@ def fooling_set(A: Entries, value: int) -> tuple[NDArray[np.int64], NDArray[np.i
         if left[i, j]:
             chosen.append((i, j))
             left[alike[:, j]] &= ~alike[i]
-    found = np.array(chosen, dtype=np.int64).reshape(-1, 2)
-    return rows[found[:, 0]], columns[found[:, 1]]
+    entries = np.array(chosen, dtype=np.int64).reshape(-1, 2)
+    return rows[entries[:, 0]], columns[entries[:, 1]]
 
 
 def _numbered(x: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -114,14 +114,14 @@ def _numbered(x: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _distinct(A: Entries) -> NDArray[np.int64]:
-    """The first of each kind of rows, compared as bytes."""
+    """The index of the first of each kind of equal rows."""
     small = np.ascontiguousarray(A, dtype=np.int8 if A.max(initial=0) < 2**7 else np.int32)
     whole = small.view(np.dtype((np.void, small.dtype.itemsize * small.shape[1]))).reshape(-1)
     return np.sort(np.unique(whole, return_index=True)[1])
 
 
 def _essential(A: Entries) -> Entries:
-    """Without equal rows and columns."""
+    """The matrix without repeated rows and columns."""
     return A[np.ix_(_distinct(A), _distinct(A.T))]
 
 

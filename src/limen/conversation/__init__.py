@@ -1,1 +1,1 @@
-"""A model run as a conversation: what players tell each other, its bits counted, its report."""
+"""A model run as messages between players, their bits counted; protocols/ says who holds which tokens."""

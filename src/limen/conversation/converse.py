@@ -1,11 +1,11 @@
-r"""A model run as a conversation: every party holds its own tokens and what it was told, and nothing else.
+r"""A model run as a conversation: every party knows its own tokens and the messages it received, no more.
 
 The parties stand in the order of the text; only earlier ones tell later ones anything, as in a decoder.
 
     a recurrence       each party hands its state to the next one: one message a boundary and layer
-    softmax            a party's queries are told to all before it (free: the bound holds even so); each
+    softmax            a party sends its queries to all before it (free: the bound holds even so); each
                        answers every query with its sums over its own tokens
-    block_sparse       each party tells the later ones the message of each of its blocks; a token then
+    block_sparse       each party sends the later ones the message of each of its blocks; a token then
                        asks for the k blocks that it selects, and gets their keys and values
 
 Layers are played one after the other, mixers side by side in parallel.  One party alone is the network run as
@@ -39,7 +39,7 @@ Weights = dict[str, "torch.Tensor"]
 
 
 @dataclass(frozen=True)
-class Said:
+class Utterance:
     """One message: who to whom, in which layer, for how many tokens of the receiver (opened: blocks)."""
 
     layer: int
@@ -52,22 +52,22 @@ class Said:
 
     @property
     def numbers(self) -> int:
-        """How many numbers it has, in all conversations of the batch together."""
+        """The count of its numbers, over all conversations of the batch."""
         return sum(x.size if not isinstance(x, torch.Tensor) else x.numel() for x in self.content)
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """What was said, and the vectors of all tokens after the last layer."""
+    """All messages, and the vectors of all tokens after the last layer."""
 
-    said: list[Said]
+    utterances: list[Utterance]
     outputs: torch.Tensor  # (*batch, n, width)
 
 
 def converse(
     model: Model, tokens: torch.Tensor, players: Sequence[range], arithmetic: Arithmetic
 ) -> Conversation:
-    """The model on tokens (*batch, n), each player holding one stretch of them.
+    """The conversation of the model on tokens (*batch, n), each player holding one stretch of them.
 
     Only mixers carry anything from one token to another, so only they are played; norms and per-position
     functions are each player's own business.
@@ -75,15 +75,15 @@ def converse(
     if [i for player in players for i in player] != list(range(tokens.shape[-1])):
         raise BadInput(f"the players must hold all {tokens.shape[-1]} tokens in order")
     model = model.to(arithmetic.precision)
-    said: list[Said] = []
+    messages: list[Utterance] = []
 
     def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
         own = [seen[..., at.start : at.stop, :] for at in players]
         exchange = _exchange(place.mixer)(place.mixer, place.weights, arithmetic, players, own)
-        return torch.cat(list(_noted(said, place, exchange)), -2)
+        return torch.cat(list(_noted(messages, place, exchange)), -2)
 
     with torch.no_grad(), computing_in(arithmetic.precision):
-        return Conversation(said, model.through(model.embedded(tokens), mix))
+        return Conversation(messages, model.through(model.embedded(tokens), mix))
 
 
 Exchange = Iterator["tuple[int, int, str, int, Content] | torch.Tensor"]  # messages, and one output a party
@@ -91,9 +91,9 @@ Rule = Callable[[Any, Weights, Arithmetic, Sequence[range], "list[torch.Tensor]"
 
 
 def _exchange(mixer: Mixer) -> Rule:
-    """How a mixer is played."""
+    """The rule by which a mixer's messages are exchanged."""
     if isinstance(mixer, Softmax) and not mixer.bidirectional:
-        return _asked
+        return _queried
     if isinstance(mixer, BlockSparse):
         return _opened
     if isinstance(mixer, Streaming) and mixer.state_bits(1, 1) is not None:
@@ -101,12 +101,12 @@ def _exchange(mixer: Mixer) -> Rule:
     raise BadInput(f"{mixer} cannot be run as a conversation; softmax, block_sparse and every recurrence can")
 
 
-def _noted(said: list[Said], place: Place, exchange: Exchange) -> Iterator[torch.Tensor]:
+def _noted(messages: list[Utterance], place: Place, exchange: Exchange) -> Iterator[torch.Tensor]:
     for event in exchange:
         if isinstance(event, torch.Tensor):
             yield event
         else:
-            said.append(Said(place.layer, place.part, *event))
+            messages.append(Utterance(place.layer, place.part, *event))
 
 
 def _handed_over(
@@ -124,7 +124,7 @@ def _handed_over(
 
 
 def _tensors(state: Any) -> Iterator[torch.Tensor]:
-    """What a state carries; integers in it are the position, which everybody knows."""
+    """The tensors of a state; integers in it are the position, which everybody knows."""
     if isinstance(state, torch.Tensor):
         yield state
     elif isinstance(state, tuple | list):
@@ -132,7 +132,7 @@ def _tensors(state: Any) -> Iterator[torch.Tensor]:
             yield from _tensors(item)
 
 
-def _asked(
+def _queried(
     mixer: Softmax, w: Weights, arithmetic: Arithmetic, players: Sequence[range], seen: list[torch.Tensor]
 ) -> Exchange:
     keys = [_pair(mixer, w, x) for x in seen]  # each party's own

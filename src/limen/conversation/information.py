@@ -1,11 +1,11 @@
-r"""What each player knows: the information states X_i of the communication models, epoch by epoch [chen2025].
+r"""The information states X_i of the players, epoch by epoch: all that player i knows [chen2025].
 
     X_i^(0) = z_i
     step 1    player i sends X_i^(l-1) to all players j > i, who stand before it: free
     step 2    player j answers with Π_{j,i}^(l): its sums for every token of i
     step 3    X_i^(l) = X_i^(l-1) ∪ ⋃_{j>i} Π_{j,i}^(l)
 
-One epoch a full layer.  States that recurrences hand over between them are heard as well [ye2026].
+One epoch a full layer.  States that recurrences pass on between two of them count as well [ye2026].
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from limen.core.task import Player, Task
 
 
 class InformationState(msgspec.Struct, frozen=True):
-    """X_i: the bits of z_i, those of all that i was told, and a hash of both."""
+    """X_i: the bits of z_i, the bits of all messages to i, and a hash of both."""
 
     player: str
     input_bits: int
@@ -42,17 +42,17 @@ class Epoch(msgspec.Struct, frozen=True):
     known: tuple[InformationState, ...]
 
 
-def epochs(said: Transcript, task: Task, players: Sequence[Player]) -> tuple[Epoch, ...]:
-    """All epochs of a conversation, in order; what is told between them is known in the next one."""
-    known = tuple(_own(player, said.tokens, task.vocab) for player in players)
-    found = list[Epoch]()
-    for layer in sorted({m.layer for m in said.messages}):
-        heard = [m for m in said.messages if m.layer == layer]
+def epochs(transcript: Transcript, task: Task, players: Sequence[Player]) -> tuple[Epoch, ...]:
+    """All epochs of a conversation, in order; messages between two epochs count for the next one."""
+    known = tuple(_own(player, transcript.tokens, task.vocab) for player in players)
+    made = list[Epoch]()
+    for layer in sorted({m.layer for m in transcript.messages}):
+        heard = [m for m in transcript.messages if m.layer == layer]
         after = tuple(_told(x, (m for m in heard if m.receiver == x.player)) for x in known)
         if replies := [m.bits for m in heard if m.what == "sums"]:
-            found.append(Epoch(len(found) + 1, layer, known, sum(replies), after))
+            made.append(Epoch(len(made) + 1, layer, known, sum(replies), after))
         known = after
-    return tuple(found)
+    return tuple(made)
 
 
 def _own(player: Player, tokens: tuple[int, ...], vocab: int) -> InformationState:
@@ -62,7 +62,7 @@ def _own(player: Player, tokens: tuple[int, ...], vocab: int) -> InformationStat
 
 
 def _told(x: InformationState, messages: Iterable[Message]) -> InformationState:
-    """The union with what is told now, in the order in which it is told."""
+    """The information state extended by these messages, in their order."""
     for m in messages:
         both = hashlib.sha256(f"{x.digest} {m.sender} {m.digest}".encode()).hexdigest()
         x = InformationState(x.player, x.input_bits, x.heard_bits + m.bits, both)

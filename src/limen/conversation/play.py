@@ -1,4 +1,4 @@
-"""Plays a model as players' messages, beside the same network run as usual: `limen protocol`."""
+"""Runs a model as messages between players and compares with the usual run: `limen protocol`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MOST = 2000  # tokens: the parties compare every query with every token before 
 
 
 class CountedMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """What one player told another, its bits, and how many the theorem's formula allows."""
+    """One message between two players: its bits, and the most that the theorem's formula allows."""
 
     sender: str
     receiver: str
@@ -52,7 +52,7 @@ class CountedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProtocolReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1"):
-    """A conversation beside the network run as usual: whether the outputs are equal, and all its bits."""
+    """A conversation: all its bits, and whether the outputs equal those of the network run as usual."""
 
     task: str
     architecture: str
@@ -74,13 +74,17 @@ class ProtocolReport(Report, frozen=True, kw_only=True, tag="limen/protocol/1"):
 
     @property
     def holds(self) -> bool:
-        """Whether it is the same network, and no more is said than the theorem counts."""
+        """Whether the outputs are equal and no message has more bits than the theorem counts."""
         return (self.equal or not self.exact) and self.bits_measured <= self.bits_formula
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.holds else 1
 
 
 @dataclass(frozen=True)
 class ProtocolRequest:
-    """What is asked for, as text."""
+    """The arguments of `limen protocol`, as text."""
 
     task: str
     architecture: str | None = None
@@ -92,7 +96,7 @@ class ProtocolRequest:
 
 @dataclass(frozen=True)
 class Played:
-    """A conversation, the model that held it and its certificate."""
+    """The report of a conversation, its model and its certificate."""
 
     report: ProtocolReport
     model: Model
@@ -100,7 +104,7 @@ class Played:
 
 
 def play(request: ProtocolRequest) -> Played:
-    """With the model of a folder, or with one that has random weights."""
+    """The conversation of a saved model, or of one with random weights."""
     task = Task.parse(request.task)
     if task.length > _MOST:
         raise BadInput(f"{task} has {task.length} tokens; a conversation takes at most {_MOST}")
@@ -111,11 +115,11 @@ def play(request: ProtocolRequest) -> Played:
 
 
 def played(model: Model, task: Task, protocol: str, players: Sequence[Player], how: str, seed: int) -> Played:
-    """In integers the network run as usual is one party alone; in floats it is `logits`, up to rounding."""
+    """The conversation beside the usual run: in integers one party alone, in floats `logits`, rounded."""
     rule = arithmetic(how)
     exact = not isinstance(rule, Floats)
     tokens = task.sample(np.random.default_rng(seed), 1)[0][0]
-    said, outputs = transcript(model, task, tokens, players, how)
+    spoken, outputs = transcript(model, task, tokens, players, how)
     everything = (Player("everything", range(task.length)),)
     with torch.no_grad():
         rounded = model.to(rule.precision)
@@ -124,7 +128,7 @@ def played(model: Model, task: Task, protocol: str, players: Sequence[Player], h
             usual = rounded.read(transcript(model, task, tokens, everything, how)[1])
         else:
             usual = rounded.logits(torch.as_tensor(tokens))
-    messages = _counted(said, players, model, how)
+    messages = _counted(spoken, players, model, how)
     report = ProtocolReport(
         task=str(task),
         architecture=str(model.frame.architecture),
@@ -137,9 +141,9 @@ def played(model: Model, task: Task, protocol: str, players: Sequence[Player], h
         bits_formula=sum(message.bits_formula for message in messages),
         players=tuple(Holder(p.name, len(p.tokens)) for p in players),
         messages=messages,
-        epochs=epochs(said, task, players),
+        epochs=epochs(spoken, task, players),
     )
-    return Played(report, model, said)
+    return Played(report, model, spoken)
 
 
 def model_of(request: ProtocolRequest, task: Task) -> Model:
@@ -153,24 +157,24 @@ def model_of(request: ProtocolRequest, task: Task) -> Model:
     return frame.random(torch.Generator().manual_seed(request.seed), torch.float64)
 
 
-def _players(said: str | None, task: Task, architecture: Architecture) -> tuple[str, tuple[Player, ...]]:
-    """The protocol by its id, or how many tokens each player holds; default: the theorems' own."""
-    if said is not None and re.fullmatch("[0-9,]{1,4000}", said):
-        return "own", shares(task, tuple(int(n) for n in said.split(",") if n))
-    if said is not None and said not in ids("protocols"):
-        raise unknown("protocol", said, ids("protocols"))
+def _players(wanted: str | None, task: Task, architecture: Architecture) -> tuple[str, tuple[Player, ...]]:
+    """The protocol's id and its players, from an id or numbers of tokens; default: the theorems' own."""
+    if wanted is not None and re.fullmatch("[0-9,]{1,4000}", wanted):
+        return "own", shares(task, tuple(int(n) for n in wanted.split(",") if n))
+    if wanted is not None and wanted not in ids("protocols"):
+        raise unknown("protocol", wanted, ids("protocols"))
     known = {name: lookup("protocols", name, Protocol)() for name in ids("protocols")}
     speaking = [name for name, protocol in known.items() if protocol.speaks(architecture)]
-    name = said or next(iter(speaking), "two_party")
+    name = wanted or next(iter(speaking), "two_party")
     return name, known[name].players(task, architecture)
 
 
 def _counted(
-    said: Transcript, players: Sequence[Player], model: Model, how: str
+    spoken: Transcript, players: Sequence[Player], model: Model, how: str
 ) -> tuple[CountedMessage, ...]:
-    """Each message with its formula, and with the epoch of the theorems."""
-    asked = sorted({m.layer for m in said.messages if m.what != "state"})
-    numbers = {layer: epoch for epoch, layer in enumerate(asked, 1)}
+    """Each message with the bits that the theorem's formula allows and its epoch."""
+    layers = sorted({m.layer for m in spoken.messages if m.what != "state"})
+    numbers = {layer: epoch for epoch, layer in enumerate(layers, 1)}
 
     def counted(m: Message) -> CountedMessage:
         fields = {name: getattr(m, name) for name in m.__struct_fields__ if name != "digest"}
@@ -178,4 +182,4 @@ def _counted(
         papers = papers_bits(m, players, model, how)
         return CountedMessage(**fields, bits_formula=most, bits_papers=papers, epoch=numbers.get(m.layer))
 
-    return tuple(map(counted, said.messages))
+    return tuple(map(counted, spoken.messages))

@@ -1,4 +1,4 @@
-r"""Softmax attention in parts: what one group of tokens tells one query, and how the parts are put together.
+r"""Softmax attention in parts: the sums of one group of tokens for one query, and how parts are merged.
 
     floats     (max s_j,  Σ e^(s_j - max) v_j,  Σ e^(s_j - max))                       merged up to rounding
     integers   (max e_j,  Σ 2^(e_j - max) V_j,  Σ 2^(e_j - max)),  e_j ≈ s_j·log₂e     merged exactly
@@ -33,30 +33,30 @@ _WORD = 62  # bits of a sum that int64 surely holds
 
 @dataclass(frozen=True)
 class Arithmetic(ABC):
-    """How numbers are rounded, and how sums are made, told and put together."""
+    """How numbers are rounded, and how sums are made, counted in bits and merged."""
 
     precision: Precision
 
     @abstractmethod
     def told(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, visible: torch.Tensor) -> Content:
-        """What tokens with these keys and values tell the queries: (…, r, d_k), (…, n, d_k), (…, n, d)."""
+        """The sums for queries (…, r, d_k) over tokens with keys (…, n, d_k) and values (…, n, d)."""
 
     @abstractmethod
     def merged(self, parts: list[Content]) -> torch.Tensor:
-        """The average of all values: (…, r, d)."""
+        """The average of all values, from the parts: (…, r, d)."""
 
     @abstractmethod
     def bits(self, content: Content) -> int:
-        """Bits of a message, over all its numbers."""
+        """The bits of a message, over all its numbers."""
 
     @abstractmethod
     def most(self, n: int) -> int:
-        """Bits that a number of a message takes at most, in a text of n tokens."""
+        """The most bits that a number of a message takes, in a text of n tokens."""
 
 
 @dataclass(frozen=True)
 class Floats(Arithmetic):
-    """The machine's formats: sums are rounded, so grouping matters a little."""
+    """Float formats: sums are rounded, so grouping matters a little."""
 
     def told(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, visible: torch.Tensor) -> Content:
         s = (q @ k.mT).masked_fill(~visible, -math.inf)
@@ -77,7 +77,7 @@ class Floats(Arithmetic):
 
     def most(self, n: int) -> int:
         bits = self.precision.bits
-        assert bits is not None  # machine formats have a size
+        assert bits is not None  # float formats have a size
         return bits
 
 
@@ -115,11 +115,11 @@ class Integers(Arithmetic):
         return units.to(torch.float64) * 2.0**-self.precision.f
 
     def bits(self, content: Content) -> int:
-        """True lengths: each number in binary, with a sign where there may be one."""
+        """The bits of a message: each number's length in binary, with a sign where there may be one."""
         return sum(_lengths(x, self.precision.f) for x in content)
 
     def most(self, n: int) -> int:
-        """2·window for a weight, the bits of a value, n of them, a sign."""
+        """The most bits of a number: 2·window for a weight, the bits of a value, n of them, a sign."""
         top = self.precision.top
         assert top is not None
         return 2 * self.window + top + self.precision.f + max(1, n.bit_length()) + 2

@@ -1,4 +1,4 @@
-"""A conversation as a certificate: who told whom how many bits, and their digest."""
+"""A conversation as a certificate: each message's sender, receiver, bits and digest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import lazy_loader
 
-from limen.conversation.converse import Said, converse
+from limen.conversation.converse import Utterance, converse
 from limen.conversation.sums import Arithmetic, Floats, Integers
 from limen.core.arrays import np
 from limen.core.certificate import Message, Transcript
@@ -26,7 +26,7 @@ else:
 
 
 def arithmetic(text: str) -> Arithmetic:
-    """`integers`, `integers(f=8,top=6,window=16)`, or a machine format such as float64 or bf16."""
+    """The arithmetic of a text: `integers`, `integers(f=8,top=6,window=16)`, or a format such as float64."""
     call = parse_call(text)
     if call.name != "integers":
         precision = Precision.parse(text)
@@ -54,31 +54,31 @@ def transcript(
         arithmetic=how,
         players=tuple(len(p.tokens) for p in players),
         tokens=tuple(map(int, tokens)),
-        messages=tuple(_message(said, players, rule) for said in talk.said),
+        messages=tuple(_message(utterance, players, rule) for utterance in talk.utterances),
     )
     return certificate, talk.outputs
 
 
-def _message(said: Said, players: Sequence[Player], rule: Arithmetic) -> Message:
+def _message(utterance: Utterance, players: Sequence[Player], rule: Arithmetic) -> Message:
     return Message(
-        sender=players[said.sender].name,
-        receiver=players[said.receiver].name,
-        layer=said.layer,
-        part=said.part,
-        what=said.kind,
-        tokens=said.tokens,
-        numbers=said.numbers,
-        bits=rule.bits(said.content),
-        digest=content_digest(said.content),
+        sender=players[utterance.sender].name,
+        receiver=players[utterance.receiver].name,
+        layer=utterance.layer,
+        part=utterance.part,
+        what=utterance.kind,
+        tokens=utterance.tokens,
+        numbers=utterance.numbers,
+        bits=rule.bits(utterance.content),
+        digest=content_digest(utterance.content),
     )
 
 
 def most_bits(message: Message, players: Sequence[Player], model: Model, how: str) -> int:
-    """What the theorems count for such a message: numbers by the mixer's sizes, times bits per number."""
+    """The bits that the theorems count for a message: numbers by the mixer's sizes, times bits per number."""
     rule, n = arithmetic(how), players[-1].tokens.stop
     mixer: Any = model.frame.architecture.layers[message.layer].parts[message.part].mixer
     p = rule.precision.bits
-    assert p is not None  # integers have a top, machine formats a size
+    assert p is not None  # integers have a top, float formats a size
     if message.what == "sums":
         return int(message.tokens * mixer.h * (mixer.d + 2) * rule.most(n))
     sender = next(player.tokens for player in players if player.name == message.sender)

@@ -1,1 +1,1 @@
-"""Everything about Coq: what `proofs/` states at given sizes, and running coqc on it."""
+"""Everything about Coq: what proofs/ states at given sizes, and running coqc on it."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from limen.core.theorem import NoStatement
-from limen.theorems._case import Case
+from limen.theorems import Case
 
 WRITTEN = 2**14  # bits of a number that Coq is asked to write out: it multiplies digit by digit
 

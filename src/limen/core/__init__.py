@@ -1,1 +1,1 @@
-"""The words that everything else is said in."""
+"""The words of the field: task, mixer, architecture, numbers, certificate, verdict, report."""

@@ -2,7 +2,7 @@
 
 12*(3*gated_delta(h=16,d=128),softmax(h=16,d=256))      layer-wise hybrid
 softmax(h=4,d=64)|delta(h=4,d=64)                       head-wise: side by side in one layer
-softmax(reply_bits=19),linear(state_bits=15)            only bits are said: any layer that has no more
+softmax(reply_bits=19),linear(state_bits=15)            only bits are given: any layer that has no more
 softmax(h=4,d=64),softmax(h=4,d=64,kv=0)                reads the keys and values of layer 0
 134217728*linear(h=1,d=8),softmax(h=1,d=8)              very many recurrences are counted, not written out
 """
@@ -52,7 +52,7 @@ class Part:
     times: int = 1  # so many recurrences in a row, counted as one that has all their states
 
     def __post_init__(self) -> None:
-        """What is said must be all that the theorems count."""
+        """Raises unless the bits given are all that the theorems count."""
         name = identifier(self.mixer)
         if self.bits is not None and self.full and not self.mixer.reply_is_all:
             sizes = ", ".join(f.name for f in fields(self.mixer))
@@ -79,7 +79,7 @@ class Part:
 
     @property
     def reply_bits(self) -> int | None:
-        """What the tokens of one player tell one later token; None where it is not a fixed number of sums."""
+        """Bits that the tokens of one player send one later token; None if it is no fixed number of sums."""
         if self.bits is not None:
             return self.bits if self.full else None
         return self.mixer.reply_bits(P if self.p is None else self.p)
@@ -96,14 +96,14 @@ class Part:
 
     @property
     def sized(self) -> str:
-        """The same, but of p only where it is said: weights fit every precision."""
+        """The text form with every size, but p only where it was given: weights fit every precision."""
         return spell(self.mixer, every=True, p=self.p, kv=self.kv)
 
     def __str__(self) -> str:
         if self.bits is None:
             return spell(self.mixer, p=self.p, kv=self.kv)
-        said = f"{'reply' if self.full else 'state'}_bits={self.bits}"
-        return f"{identifier(self.mixer)}({said}{'' if self.kv is None else f',kv={self.kv}'})"
+        size = f"{'reply' if self.full else 'state'}_bits={self.bits}"
+        return f"{identifier(self.mixer)}({size}{'' if self.kv is None else f',kv={self.kv}'})"
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,12 @@ class Layer:
 
     @property
     def times(self) -> int:
-        """How many layers in a row it stands for."""
+        """The number of layers in a row that it stands for."""
         return self.parts[0].times
 
     @property
     def once(self) -> Layer:
-        """One of them."""
+        """A single layer of those that it stands for."""
         return self if self.times == 1 else Layer(tuple(replace(part, times=1) for part in self.parts))
 
     def reaching(self, n: int) -> Layer:
@@ -169,7 +169,7 @@ class Architecture:
 
     @cached_property
     def counted(self) -> dict[Layer, int]:
-        """How often each layer stands in it."""
+        """The number of times that each layer occurs."""
         return Counter(self.layers)
 
     @cached_property
@@ -184,12 +184,12 @@ class Architecture:
 
     @property
     def sized(self) -> str:
-        """The same, as models carry it: p only where it is said."""
+        """The text form as models carry it: p only where it was given."""
         return self._spelled(lambda layer: "|".join(part.sized for part in layer.parts))
 
     @property
     def depth(self) -> int:
-        """How many layers there are."""
+        """The number of layers."""
         return sum(layer.times for layer in self.layers)
 
     def _spelled(self, spell: Callable[[Layer], str]) -> str:
@@ -215,7 +215,7 @@ def _layers(text: str) -> tuple[Layer, ...]:
 
 
 def _written_out(layer: Layer) -> list[Layer]:
-    """Only recurrences are counted: of the others all that matters is not the sum of their states."""
+    """The layers written out; recurrences stay counted, since only the sum of their states matters."""
     if layer.times == 1 or all(identifier(part.mixer) in _COUNTED for part in layer.parts):
         return [layer]
     if layer.times > MOST_LAYERS:
@@ -227,23 +227,23 @@ def _written_out(layer: Layer) -> list[Layer]:
 
 def _part(call: Call) -> Part:
     sizes = dict(call.arguments)
-    said = {key: _bits(call.name, key, sizes.pop(key)) for key in _BITS if key in sizes}
+    bits = {key: _bits(call.name, key, sizes.pop(key)) for key in _BITS if key in sizes}
     kv, times = sizes.pop("kv", None), int(sizes.pop(TIMES, 1))
     if kv is not None and (type(kv) is not int or kv < 0):
         raise BadInput(f"{call.name}: kv must be the index of an earlier layer, got {kv}")
     part = Part(
         build(lookup("mixers", call.name, Mixer), Call(call.name, sizes)),
-        said.pop("p", None),
+        bits.pop("p", None),
         kv=kv,
         times=times,
     )
-    if not said:
+    if not bits:
         return part
     right = "reply_bits" if part.full else "state_bits"
-    if set(said) != {right} or sizes or part.p is not None:
-        got = ", ".join([*sizes, *said, *(["p"] if part.p is not None else [])])
+    if set(bits) != {right} or sizes or part.p is not None:
+        got = ", ".join([*sizes, *bits, *(["p"] if part.p is not None else [])])
         raise BadInput(f"{call.name} takes either its sizes or {right} alone, got {got}")
-    return Part(part.mixer, bits=said[right], kv=kv, times=times)
+    return Part(part.mixer, bits=bits[right], kv=kv, times=times)
 
 
 _BITS = {"p": 1, "state_bits": 0, "reply_bits": 0}  # keys that every mixer takes, and their least value

@@ -64,16 +64,16 @@ def ceil_bits(x: arb) -> int:
 
 
 def _integer(x: arb) -> int:
-    """A ball that is an integer, as one."""
-    found = x.unique_fmpz()
-    if found is None:
+    """The integer in a ball that contains exactly one."""
+    whole = x.unique_fmpz()
+    if whole is None:
         raise ValueError(f"{x} is not precise enough to be rounded: raise the working precision")
-    return int(found)
+    return int(whole)
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many cases a machine must tell apart: Π b^e, and where the number comes from.
+    """The number of cases that a recurrence must tell apart: Π b^e, and where the number comes from.
 
     `exact` is false where there are at least so many.
     """
@@ -88,7 +88,7 @@ class Count:
 
     @property
     def bits(self) -> int:
-        """⌈log₂⌉: a machine that tells them apart has at least so many bits, and no more are needed."""
+        """⌈log₂⌉: a state that tells the cases apart has at least so many bits, and no more are needed."""
         return power_bits(*self.powers)
 
     @property

@@ -1,9 +1,9 @@
 """What exists, found by looking at the files: `limen/tasks/eva.py` holds the task "eva".
 
 An entry is a file `<id>.py` or a folder `<id>/` whose `__init__.py` has its class; nothing else registers
-it.  A name that starts with an underscore is a helper, not an entry.  Installed packages may bring more (`packages.py`),
-and `file.py:Name` is one of your own (`own.py`).  Listing reads the files as text, so it costs milliseconds
-and imports no entry.
+it.  A name that starts with an underscore is a helper, not an entry.  Installed packages may bring more
+(`packages.py`), and `file.py:Name` is one of your own (`own.py`).  Listing reads the files as text, so it
+costs milliseconds and imports no entry.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Entry(NamedTuple):
 
 
 def _folders(kind: str) -> list[str]:
-    """Where the entries of a kind stand: in its package, whose `__path__` may name more folders."""
+    """The folders with the entries of a kind: its package's, whose `__path__` may name more."""
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
     if not _ROOT.joinpath(*KINDS[kind].split(".")).is_dir():
@@ -64,7 +64,7 @@ def _listed(kind: str, folders: tuple[tuple[str, int], ...]) -> dict[str, _Entry
 
 
 def ids(kind: str) -> list[str]:
-    """Every entry of a kind, sorted; empty while the kind has no files."""
+    """The ids of a kind, sorted; empty while the kind has no files."""
     return list(_entries(kind))
 
 
@@ -75,7 +75,7 @@ def summary(kind: str, name: str) -> str:
 
 
 def docstring(kind: str, name: str) -> str:
-    """What the file of an entry says of itself; what is your own says it of the class."""
+    """The docstring of an entry's file; for an entry of your own, of its class."""
     if ":" in name:
         return own.admitted(name).__doc__ or ""
     text = _path(_entries(kind)[name]).read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def docstring(kind: str, name: str) -> str:
 
 
 def _path(entry: _Entry) -> Path:
-    """Its file; only where a package hides it, by running it."""
+    """An entry's file; a package's module is imported only if its file cannot be found otherwise."""
     return entry.path or Path(importlib.import_module(entry.module).__file__ or "")
 
 
@@ -123,11 +123,11 @@ def lookup(kind: str, name: str, base: type[T]) -> type[T]:
     return classes[0]
 
 
-def _fitting(found: object, base: type[T], name: str) -> type[T]:
-    if not (isinstance(found, type) and issubclass(found, base)):
+def _fitting(entry: object, base: type[T], name: str) -> type[T]:
+    if not (isinstance(entry, type) and issubclass(entry, base)):
         wanted = f"it must be a subclass of {base.__module__}.{base.__name__}"
         raise BadInput(f"{name} is not a {base.__name__.lower()}: {wanted}")
-    return found
+    return entry
 
 
 def identifier(entry: object) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from limen.core.shown import html
+from limen.core.renderers import html
 from limen.errors import BadInput
 from limen.files.own import refuse
 from limen.files.strict_json import read_object

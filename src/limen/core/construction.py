@@ -25,7 +25,7 @@ _FIRST = ("_by_softmax", "_by_stack", "_by_code")  # where a task has one of the
 
 @dataclass(frozen=True)
 class Construction(ABC):
-    """Everything follows from the task's sizes: the frame (torch-free), the weights, the margin.
+    """Weights for a task; frame (torch-free), weights and margin all follow from the task's sizes.
 
     A concrete one narrows the field `task` to its own task, with a small default.
     """
@@ -34,13 +34,13 @@ class Construction(ABC):
 
     @property
     def steps(self) -> int:
-        """How many tokens of chain of thought it writes before the answer."""
+        """The number of tokens of chain of thought before the answer."""
         return 0
 
     @property
     @abstractmethod
     def columns(self) -> Columns:
-        """What the columns of the residual stream mean."""
+        """The named columns of the residual stream."""
 
     @abstractmethod
     def frame(self) -> Frame:
@@ -58,7 +58,7 @@ class Construction(ABC):
         """
 
     def hints(self) -> dict[str, Any] | None:
-        """Where each class of tokens looks, for the kernel; None where it has no rule (argued)."""
+        """Hints for the kernel: where each class of tokens looks; None where it has no rule (argued)."""
         return None
 
     @classmethod
@@ -84,17 +84,17 @@ class Construction(ABC):
 def constructions_for(task: Task) -> list[str]:
     """The ids of the constructions of a task, the one to take if none is named first.
 
-    Of a task of your own: those that stand in its file.
+    For a task of your own: the constructions in its file.
     """
     if ":" in identifier(task):
         near = [cls for cls in beside(type(task)) if issubclass(cls, Construction)]
         return [identifier(cls) for cls in near if not isabstract(cls) and _of(cls, task)]
-    found = [name for name in ids("constructions") if name.split("_by_")[0] == identifier(task)]
-    return sorted(found, key=lambda name: (not name.endswith(_FIRST), name))
+    names = [name for name in ids("constructions") if name.split("_by_")[0] == identifier(task)]
+    return sorted(names, key=lambda name: (not name.endswith(_FIRST), name))
 
 
 def _of(construction: type[Construction], task: Task) -> bool:
-    """Whether it is about such tasks: its field `task` says so."""
+    """Whether a construction is for such tasks, by the type of its field `task`."""
     return isinstance(task, get_type_hints(construction)["task"])
 
 
@@ -116,8 +116,8 @@ def construct(task: Task, by: str | None = None) -> Construction:
 
 
 def _own(task: Task, call: Call) -> Construction:
-    found = lookup("constructions", call.name, Construction)
-    if not _of(found, task):
-        wanted = get_type_hints(found)["task"].__name__
+    cls = lookup("constructions", call.name, Construction)
+    if not _of(cls, task):
+        wanted = get_type_hints(cls)["task"].__name__
         raise BadInput(f"{call.name} is a construction for {wanted}, not for {identifier(task)}")
-    return build(found, call, task=task)
+    return build(cls, call, task=task)

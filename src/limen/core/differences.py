@@ -1,4 +1,4 @@
-"""Where a source says something of a task and a kind of stack, and how what is said here compares with it.
+"""Statements of sources about a task and a kind of stack, and how Limen's results compare with them.
 
 Data alone: the place in the source, what stands there in a few words, and what holds here.  `decide`, the
 cells of the table and docs/theory.md show the entries that speak of their case; nothing else reads them.
@@ -17,7 +17,7 @@ from limen.core.task import Task
 
 
 class Relation(StrEnum):
-    """How the two compare."""
+    """How a source's statement and ours compare."""
 
     EQUAL = "equal"
     SHARPER = "sharper"
@@ -28,7 +28,7 @@ class Relation(StrEnum):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """`stacks` is a key of STACKS: of which architectures it speaks."""
+    """A statement of a source and what holds here; `stacks` (a key of STACKS) names the architectures."""
 
     kind: Relation
     source: str  # a key of papers.bib
@@ -51,7 +51,7 @@ def _parts(stack: Architecture) -> list[Part]:
 
 
 def _kinds(stack: Architecture) -> set[bool]:
-    """Whether its mixers keep every token, {True}, or a state, {False}, or both occur."""
+    """{True} if all mixers keep every token, {False} if all keep a state, both if both occur."""
     return {part.full for part in _parts(stack)}
 
 
@@ -203,7 +203,7 @@ DIFFERENCES = (
         "slide “Sparse Averaging (qSA)”",
         "y_i ∈ ([M] choose q), z_i ∈ R^{d'}",
         "Here z is ±1 and there is one set, whose positions take q tokens; one layer does not suffice "
-        "for this form. For real vectors and one set per token, see limen average.",
+        "for this form. For real vectors and one set per token, see limen demo average.",
         ("sparse_average",),
         "any",
     ),
@@ -222,7 +222,7 @@ DIFFERENCES = (
         "wen2025",
         "slide “Wen et al. (2025)”",
         "RNN < RNN + CoT",
-        "In bits the two are equal. Steps add computation (limen hierarchy).",
+        "In bits the two are equal. Steps add computation (limen demo hierarchy).",
         ("index", "recall", "cgram", "counting", "is_tree"),
         "a recurrence",
     ),
@@ -239,6 +239,6 @@ DIFFERENCES = (
 
 
 def differences(task: Task, stack: Architecture) -> tuple[Difference, ...]:
-    """The entries that speak of this case."""
+    """The entries about this task and stack."""
     name = identifier(task)
     return tuple(d for d in DIFFERENCES if name in d.tasks and STACKS[d.stacks](stack))

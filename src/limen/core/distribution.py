@@ -27,7 +27,7 @@ class Distribution:
     exact: bool = True  # whether each text of the support can be drawn; False: only none outside of it
 
     def can_draw(self, tokens: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(*batch, length) allowed texts -> (*batch,): False is sure, True only where it is exact."""
+        """(*batch, length) -> (*batch,): whether a text can be drawn; False is sure, True only if `exact`."""
         if self.support is None:
             return np.ones(tokens.shape[:-1], dtype=np.bool_)
         return np.asarray(self.support(tokens))

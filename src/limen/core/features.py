@@ -45,7 +45,7 @@ class FeatureMap:
 
     @staticmethod
     def names() -> list[str]:
-        """Those that the text form knows."""
+        """The names of the maps that the text form knows."""
         return list(_NAMED)
 
     def __str__(self) -> str:

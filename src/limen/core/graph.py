@@ -1,4 +1,4 @@
-r"""Who reads whom: a stack as a graph of components, and how many hops it can chain.
+r"""A stack as a graph of components (which one reads which), and how many hops it can chain.
 
 A component is full (softmax heads: `bits` of reply to one token from one group of earlier ones) or linear
 (any recurrence: `bits` of state).  Its queries read the components `q`, its keys and values (a recurrence's
@@ -11,8 +11,9 @@ T_0 = 0).  W(c) = t: after c the last token may hold i_0 … i_t; T_0(c): token 
     linear:  W = max(max_q W, max_kv W, max_kv T_0),      T_0 = max_q,kv,   φ = max_q,kv
 
 κ = max W is the number of hops of one pass, φ how many more each step of chain of thought brings.  For a
-stack of layers,  κ = F - 1 + [a layer without softmax heads stands before the second one with],  F = φ the
-number of layers with softmax heads: a linear layer there brings z_0 (or i_1) to the last token for free.
+stack of layers let F = φ be the number of layers with softmax heads.  Then κ = F if a layer without softmax
+heads stands before the second layer that has them, else F - 1: such a layer brings z_0 (or i_1) to the last
+token for free.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Component:
 
 
 class Level(NamedTuple):
-    """What a component may hold, at most."""
+    """The most hops of the chain that a component can hold."""
 
     W: int
     T_0: int
@@ -73,34 +74,34 @@ class Graph:
 
     def levels(self, W: int = -1) -> list[Level]:
         """Level of each component when the last token already holds i_0 … i_W."""
-        found: list[Level] = []
+        reached: list[Level] = []
         for c in self.components:
-            q = [Level(W, 0, 0), *(found[i] for i in c.q)]
-            kv = [Level(W, 0, 0), *(found[i] for i in c.kv)]
+            q = [Level(W, 0, 0), *(reached[i] for i in c.q)]
+            kv = [Level(W, 0, 0), *(reached[i] for i in c.kv)]
             level = _full(q, kv) if c.full else _linear(q, kv)
-            found.append(level)
-        return found
+            reached.append(level)
+        return reached
 
     @property
     def κ(self) -> int:
-        """Hops of one pass; -1 without a component."""
+        """The hops of one pass; -1 without a component."""
         return max((level.W for level in self.levels()), default=-1)
 
     @property
     def φ(self) -> int:
-        """Hops that a step of chain of thought adds."""
+        """The hops that a step of chain of thought adds."""
         return max((level.φ for level in self.levels()), default=0)
 
     @property
     def sinks(self) -> frozenset[int]:
-        """Components that no other reads: only the last token's output there matters."""
+        """The components that no other reads: only the last token's output there matters."""
         read = {i for c in self.components for i in (*c.q, *c.kv)}
         return frozenset(set(range(len(self.components))) - read)
 
 
 def most_bits(part: Part, n: int) -> int | None:
-    """Bits that cross a cut of n tokens, where they are most: at the end, or, as `log_linear` keeps more
-    after 2^r tokens than at any time before the next power, there.
+    """The most bits that cross any cut up to n tokens: at the end, or for `log_linear`, which keeps more
+    just after 2^r tokens than before the next power of two, there.
     """
     bits = [part.state_bits(cut) for cut in {n, 1 << max(n, 1).bit_length() - 1}]
     return max((b for b in bits if b is not None), default=None)

@@ -45,7 +45,7 @@ class Headed(Streaming):
     d_k: int | None = None
 
     def __post_init__(self) -> None:
-        """Every size is at least 1."""
+        """Raises unless every size is at least 1."""
         sizes = [f.name for f in fields(self) if type(getattr(self, f.name)) is int]
         at_least(self, **dict.fromkeys(sizes, 1))
 
@@ -54,16 +54,21 @@ class Headed(Streaming):
         return self.d_k or self.d
 
     @property
+    def pair_size(self) -> int:
+        """The count of numbers in a key and a value, over all heads."""
+        return self.h * (self.key_size + self.d)
+
+    @property
     def resolved(self) -> dict[str, int]:
         return {"d_k": self.key_size}
 
     def projections(self, width: int) -> Shapes:
-        """W_Q, W_K, W_V, W_O."""
+        """The shapes of W_Q, W_K, W_V, W_O."""
         keys, values = self.h * self.key_size, self.h * self.d
         return {"Q": (width, keys), "K": (width, keys), "V": (width, values), "O": (values, width)}
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        """Queries smaller by √d_k: then scores ⟨q,k⟩ have variance 1, where a softmax is not yet decided."""
+        """Random weights, queries smaller by √d_k: then scores ⟨q,k⟩ have variance 1."""
         w = random_weights(self.shapes(width), generator, dtype)
         return w | {"Q": w["Q"] * self.key_size**-0.5}
 
@@ -85,7 +90,7 @@ class Grouped(Headed):
             object.__setattr__(self, "kv_heads", None)
 
     def whole_groups(self) -> None:
-        """Raises unless every set has as many heads."""
+        """Raises unless all sets have the same number of heads."""
         if self.h % self.kv_sets:
             raise BadInput(f"kv_heads must be a divisor of h = {self.h}, got {self.kv_heads}")
 
@@ -95,16 +100,16 @@ class Grouped(Headed):
 
     @property
     def kv_sets(self) -> int:
-        """Sets of keys and values."""
+        """The number of sets of keys and values."""
         return self.kv_heads or self.h
 
     @property
     def group(self) -> int:
-        """Heads that share a set."""
+        """The number of heads that share a set."""
         return self.h // self.kv_sets
 
     def projections(self, width: int) -> Shapes:
-        """W_Q, W_K, W_V, W_O."""
+        """The shapes of W_Q, W_K, W_V, W_O."""
         keys, values = self.kv_sets * self.key_size, self.kv_sets * self.d
         return super().projections(width) | {"K": (width, keys), "V": (width, values)}
 
@@ -130,5 +135,5 @@ class Grouped(Headed):
 
 
 def spread(x: jt.Num[torch.Tensor, "*batch sets n d"], group: int) -> jt.Num[torch.Tensor, "*batch h n d"]:
-    """Each set for every head of its group."""
+    """The sets, each repeated for every head of its group."""
     return x if group == 1 else x.repeat_interleave(group, dim=-3)

@@ -1,4 +1,4 @@
-"""The highest scores of a row: what an index chooses."""
+"""The k highest scores of a row: the choice of an index."""
 
 from __future__ import annotations
 

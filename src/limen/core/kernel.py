@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -50,22 +50,29 @@ def accept(certificate: Proof, files: Files | None = None) -> Accepted | str:
     """The certificate as evidence, or why the kernel refuses it."""
     content = encode(certificate)
     try:
-        found = _checked(content, files)
+        checked = _checked(content, files)
     except limen_check.Malformed as error:  # a text too long for the kernel, for one
         return str(error)
-    return Accepted(content, files) if found.valid else found.says
+    return Accepted(content, files) if checked.valid else checked.says
 
 
-def check(content: bytes, files: Files | None) -> limen_check.Checked:
-    """What the kernel says of a stranger's certificate; whatever it raises is one line."""
+def check(content: bytes, files: Files | None, watch: bool = False) -> limen_check.Checked:
+    """The kernel's verdict on an untrusted certificate; any error becomes one line."""
     try:
-        return limen_check.check(content, files)
+        return limen_check.check(content, files, watch)
     except limen_check.Malformed as error:
         raise BadInput(str(error)) from error
 
 
+def told(rules: Sequence[str], files: Mapping[str, int]) -> list[str]:
+    """The rules and the files of the kernel that an answer rests on, for people."""
+    from limen_check import trusted  # loaded by those who ask for them alone
+
+    return trusted.told(rules, files)
+
+
 def averaging_error(keys: Rows, queries: Rows, q: int) -> Fraction | None:
-    """What the kernel derives of a unit that averages over sets (R29); None where it derives nothing."""
+    """The error bound that the kernel derives for averages over sets (R29); None if it derives none."""
     from limen_check.can.averages import averaging_error  # loaded by those who ask about averages alone
 
     try:

@@ -1,4 +1,4 @@
-"""What training gives: evidence about one budget, never a proof.
+"""The results of training: evidence about one budget, never a proof.
 
 A run that fails says nothing by itself: it may be the optimiser.  So a negative is reported only beside a
 positive control, a run that must succeed, and did so from the same start within the same number of steps; of
@@ -14,7 +14,7 @@ from math import fsum, sqrt
 
 
 class Outcome(StrEnum):
-    """What may be said of a trained model."""
+    """The possible statements about a trained model."""
 
     LEARNED = "learned"
     NOT_LEARNED = "not_learned"
@@ -23,7 +23,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Measurement:
-    """The accuracy that one training run reached in its budget, and what it is to be held against.
+    """The accuracy that one training run reached in its budget, and the figures to compare it with.
 
     `floor` is what the best rule reaches that only counts tokens.  `provable`: a theorem that the kernel
     accepted rules the task out for this stack with these states; only then is a failure an instance of it.
@@ -58,7 +58,7 @@ class Spread:
 
     @property
     def deviation(self) -> float:
-        """Of the sample; 0 for a single run, which shows none."""
+        """The sample's standard deviation; 0 for a single run."""
         if len(self.values) < 2:
             return 0.0
         return sqrt(fsum((v - self.mean) ** 2 for v in self.values) / (len(self.values) - 1))
@@ -71,7 +71,7 @@ def by_start(runs: Sequence[Measurement]) -> dict[str, Spread]:
 
 
 def best_start(runs: Sequence[Measurement]) -> Spread:
-    """Of the start with the highest mean."""
+    """The accuracies of the start with the highest mean."""
     return max(by_start(runs).values(), key=lambda spread: spread.mean)
 
 
@@ -98,7 +98,7 @@ def passes(control: Sequence[Measurement], threshold: float, steps: int) -> bool
 
 @dataclass(frozen=True)
 class Trained:
-    """LEARNED or NOT LEARNED in the budget of one cell of an experiment; never said of all weights."""
+    """LEARNED or NOT LEARNED in the budget of one cell of an experiment; no statement about all weights."""
 
     outcome: Outcome
     experiment: str

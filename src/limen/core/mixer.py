@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import lazy_loader
 
+from limen.core.tally import Terms
 from limen.core.text import spell
 from limen.core.weights import random_weights
+from limen.errors import BadInput
 
 if TYPE_CHECKING:
     import jaxtyping as jt
@@ -83,6 +85,14 @@ class Mixer(ABC):
         For mixers that keep every token; in others it is part of the state.
         """
         return None
+
+    def mixing(self) -> Terms:
+        """FLOPs of mixing at one token, its projections aside: Σ factor · what the t-th token counts."""
+        raise BadInput(f"no FLOP count is known for {self}")
+
+    def kept(self, n: int) -> int:
+        """Numbers that a mixer which keeps every token has kept after n of them."""
+        raise BadInput(f"no cache size is known for {self}")
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         """Random weights to start from."""

@@ -1,4 +1,4 @@
-"""Proofs that Coq checks: what of a theorem is in `proofs/`, and the claim with which a verdict's begins."""
+"""Proofs that Coq checks: the part of a theorem in `proofs/`, and the claim that heads a verdict's proof."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ def read(text: str) -> Claim:
         claim = msgspec.convert(fields, type=Claim)
     except msgspec.MsgspecError as error:
         raise BadInput(f"not a proof of limen: first line: {error}") from error
-    for said in (claim.task, claim.architecture):
-        refuse(said, "the proof")
+    for spelled in (claim.task, claim.architecture):
+        refuse(spelled, "the proof")
     return claim

@@ -22,7 +22,7 @@ class Holder(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Protocol(ABC):
-    """One way to share the text out; the file's docstring says what crosses, and how many bits at most."""
+    """One way to share the text out; the file's docstring names the messages and their bits at most."""
 
     @abstractmethod
     def speaks(self, architecture: Architecture) -> bool:

@@ -52,10 +52,10 @@ def numbers(text: str) -> list[int]:
     [4, 16, 64]
     """
     parts = [part.strip() for part in text.split(",")]
-    found = [whole(part, _TOKEN_BITS) if re.fullmatch(WHOLE, part) else None for part in parts]
-    if None in found:
+    read = [whole(part, _TOKEN_BITS) if re.fullmatch(WHOLE, part) else None for part in parts]
+    if None in read:
         raise BadInput(f"expected integers with commas between them, such as 4,16,64, got {shortened(text)}")
-    return [number for number in found if number is not None]
+    return [number for number in read if number is not None]
 
 
 def memory(text: str) -> int:
@@ -84,25 +84,25 @@ def seconds(text: str) -> float:
     >>> seconds("60s"), seconds("5m"), seconds("2"), seconds("1.5h")
     (60.0, 300.0, 2.0, 5400.0)
     """
-    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(s|m|h|)", text.strip())
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(s|m|h|)", text.strip())
+    if match is None:
         raise BadInput(f"{shortened(text)} is not a time, such as 60s, 5m or 1.5h")
-    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 def _size(text: str, units: dict[str, int], expected: str) -> int:
-    found = _SIZE.fullmatch(text.strip())
-    if found is None or found[2].lower() not in units:
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or match[2].lower() not in units:
         raise BadInput(f"{text!r} is not a size; expected {expected}")
-    whole, _, part = found[1].partition(".")
-    unit, scale = units[found[2].lower()], int("1" + "0" * len(part))
+    whole, _, part = match[1].partition(".")
+    unit, scale = units[match[2].lower()], int("1" + "0" * len(part))
     if unit == 1 and int(part or "0"):
         raise BadInput(f"{text!r} is not a whole number; expected {expected}")
     return int(whole + part) * unit // scale
 
 
 def many(count: int) -> str:
-    """1,234; from 2^64 on the power of two that is near.
+    """A number with commas; from 2^64 on as a power of two.
 
     >>> many(1234), many(10**60)
     ('1,234', 'about 2^199.316')
@@ -111,7 +111,7 @@ def many(count: int) -> str:
 
 
 def percent(share: float) -> str:
-    """Rounded up, so that it stays a bound.
+    """A share in percent, rounded up, so that it stays a bound.
 
     >>> percent(0.5), percent(0.99999999)
     ('50 %', '100 %')
@@ -123,7 +123,7 @@ def percent(share: float) -> str:
 
 
 def in_bytes(count: int) -> str:
-    """4.504 GiB."""
+    """A number of bytes in its unit, as in 4.504 GiB."""
     size, unit = float(count), "B"
     for larger in ("KiB", "MiB", "GiB", "TiB", "PiB"):
         if size < 1024:
@@ -133,10 +133,10 @@ def in_bytes(count: int) -> str:
 
 
 def plural(count: int, what: str) -> str:
-    """1 layer, 2 layers."""
+    """A number and its noun: 1 layer, 2 layers."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def thought(steps: int) -> str:
-    """What a sentence about an architecture adds for its chain of thought."""
+    """The words for a chain of thought in a sentence about an architecture; empty for no steps."""
     return f" with {plural(steps, 'step')} of chain of thought" if steps else ""

@@ -1,4 +1,4 @@
-"""What a command answers: plain data, the JSON that `--json` prints, and all that `render/` is told.
+"""The report of a command: plain data, the JSON that `--json` prints, and all that `render/` sees.
 
 Each kind is a frozen Struct that stands beside the code that computes it; its tag is the schema's name.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from limen.core.shown import html, latex
+from limen.core.renderers import html, latex
 from limen.files.printable import printable
 
 
@@ -21,15 +21,20 @@ class Result:
     @property
     @abstractmethod
     def headline(self) -> str:
-        """What it says, in one line."""
+        """The result in one line."""
 
     @property
     @abstractmethod
     def report(self) -> Report:
-        """All of it, as plain data."""
+        """The result as plain data."""
+
+    @property
+    def exit_code(self) -> int:
+        """What the command line ends with: 0 if the property holds, 1 if it fails."""
+        return self.report.exit_code
 
     def to_json(self) -> str:
-        """One object, as `--json` prints it."""
+        """The result as JSON, as `--json` prints it."""
         try:
             return msgspec.json.encode(self.report).decode()
         except UnicodeEncodeError:  # half a character, in the name of a file: it can only be escaped
@@ -47,11 +52,15 @@ class Result:
 
 
 class Report(Result, msgspec.Struct, frozen=True, kw_only=True, tag_field="schema"):
-    """What every kind has: the name of its schema, which its JSON begins with."""
+    """The base of all reports; their JSON begins with the name of the schema."""
 
     @property
     def report(self) -> Report:
         return self
+
+    @property
+    def exit_code(self) -> int:
+        return 0
 
 
 def schema(*kinds: type[Report]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Access(IntEnum):
-    """What of a model is open to a search; more includes less."""
+    """What a model exposes to a search; each level includes those below."""
 
     ANSWERS = 0
     LOGITS = 1
@@ -28,19 +28,19 @@ Witnessing = TypeVar("Witnessing", bound=Found, covariant=True)
 
 @dataclass(frozen=True)
 class Searched(Generic[Witnessing]):
-    """What came of a search.  Without a witness nothing is said about the model."""
+    """The result of a search; without a witness it says nothing about the model."""
 
     witness: Witnessing | None
 
 
 @dataclass(frozen=True)
 class Strategy(ABC):
-    """What it needs of a model, whether it can be tried on one, and the search."""
+    """A search: the access it needs, whether it can be tried on a model, and the search itself."""
 
     needs: ClassVar[Access]
 
     def refuses(self, target: Target) -> str | None:
-        """Why it has nothing to say of this task and model; None if it can be tried."""
+        """Why it cannot be tried on this task and model; None if it can."""
         return None
 
     @abstractmethod

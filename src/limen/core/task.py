@@ -18,7 +18,7 @@ from limen.files.own import known
 
 Tokens: TypeAlias = "NDArray[np.int64]"  # (*batch, length)
 Answers: TypeAlias = "NDArray[np.int64]"  # (*batch,), or (*batch, asks) where several answers are due
-Said: TypeAlias = Mapping[str, int | bool | str]  # what a text says of sizes
+WrittenSizes: TypeAlias = Mapping[str, int | bool | str]  # the sizes that a text gives
 
 
 _LONGEST = 2**24  # tokens of an input that is drawn
@@ -81,7 +81,7 @@ class Task(ABC):
         """
 
     def drawn(self, hard: bool = False) -> Distribution:
-        """How `sample` draws.  Of a task that does not say, nothing is known."""
+        """The distribution that `sample` draws from; by default nothing is known of it."""
         return UNDECLARED
 
     @abstractmethod
@@ -95,13 +95,13 @@ class Task(ABC):
     def rows(self, t: int) -> Count | None:
         """How many prefixes of t < length tokens differ in some answer that is still to come.
 
-        A machine that reads once must tell them apart.  Under a promise: so many that each two differ on a
-        continuation allowed after both.  None: no closed form is known.
+        A recurrence must tell them apart.  Under a promise: so many that each two differ on a continuation
+        allowed after both.  None: no closed form is known.
         """
         return None
 
     def players(self) -> tuple[Player, ...]:
-        """Whose tokens are whose, in the order of the tokens."""
+        """The players and the tokens that each holds, in the order of the tokens."""
         return Player("alice", range(self.cut)), Player("bob", range(self.cut, self.length))
 
     def render(self, tokens: Tokens) -> str:
@@ -120,12 +120,12 @@ class Task(ABC):
         return _parsed(text)
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
-        """What a text says, and the sizes that it leaves out where those grow with what it says.
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
+        """The sizes that a text gives, and those it leaves out where they grow with the given ones.
 
         A size that is left out must not stay tiny beside a large one, so that the task stays as hard.
         """
-        return dict(said)
+        return dict(written)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -155,7 +155,7 @@ class Task(ABC):
         return (cls(),)
 
     def drawable(self) -> None:
-        """Raises, before any memory is asked for, if its inputs are too long or its sizes too large."""
+        """Raises, before any memory is requested, if its inputs are too long or its sizes too large."""
         if self.length > _LONGEST:
             raise BadInput(
                 f"inputs of at most {_LONGEST} tokens can be drawn; this task has {shortened(self.length)}"
@@ -166,7 +166,7 @@ class Task(ABC):
                 raise BadInput(f"{name}: {size} is {shortened(value)}; inputs can be drawn up to {_LARGEST}")
 
     def checked(self, tokens: object) -> Tokens:
-        """Tokens from a stranger as an array, or an error that names the first one that does not fit."""
+        """Untrusted tokens as an array; the error names the first one that does not fit."""
         array = np.asarray(tokens)
         if array.dtype.kind not in "iu" or array.ndim == 0 or array.shape[-1] != self.length:
             raise BadInput(
@@ -212,12 +212,12 @@ def balanced(rng: Generator, count: int) -> Answers:
     return (np.arange(count, dtype=np.int64) + rng.integers(2)) % 2
 
 
-def filled(said: Said, of: str, **sizes: Callable[[int], int]) -> dict[str, int | bool | str]:
-    """What is said, and each of these sizes that is not said as a function of the size `of`, if that is."""
-    base = said.get(of)
+def filled(written: WrittenSizes, of: str, **sizes: Callable[[int], int]) -> dict[str, int | bool | str]:
+    """The written sizes; if `of` is one of them, also each missing size as a function of it."""
+    base = written.get(of)
     if type(base) is not int or base < 1:
-        return dict(said)
-    return {name: size(base) for name, size in sizes.items() if name not in said} | dict(said)
+        return dict(written)
+    return {name: size(base) for name, size in sizes.items() if name not in written} | dict(written)
 
 
 def uniform(rng: Generator, of: int, size: int | tuple[int, ...]) -> Tokens:
@@ -257,24 +257,24 @@ _SHORT = 2**20  # so many 64-bit words that carry their numbers are rarely equal
 
 
 def _by_keys(rng: Generator, count: int, n: int, of: int) -> Tokens:
-    """Rows in which two of the n + 1 smallest keys are equal, their numbers aside, are drawn again."""
+    """`distinct` by sorting random keys; rows with equal ones among the n + 1 smallest are drawn again."""
     bits = (of - 1).bit_length()
     word = np.dtype(np.uint32 if bits <= 10 else np.uint64)
     number = np.arange(of, dtype=word)
-    found, rows = np.empty((count, n), dtype=np.int64), np.arange(count)
+    chosen, rows = np.empty((count, n), dtype=np.int64), np.arange(count)
     while len(rows):
         keys = (_words(rng, (len(rows), of), word) >> bits << bits) | number
         if n < of:
             keys = np.partition(keys, n, axis=1)[:, : n + 1]
         keys.sort(axis=1)
-        found[rows] = keys[:, :n] & word.type((1 << bits) - 1)
+        chosen[rows] = keys[:, :n] & word.type((1 << bits) - 1)
         keys >>= bits
         rows = rows[(keys[:, 1:] == keys[:, :-1]).any(axis=1)]
-    return found
+    return chosen
 
 
 def _first_different(rng: Generator, count: int, n: int, of: int) -> Tokens:
-    """The sequence is nearly always long enough: with p = n/of, n different numbers take -of·ln(1-p) draws.
+    """`distinct` by a random sequence, nearly always long enough: n numbers take -of·ln(1-p) draws, p = n/of.
 
     The variance is of·(1/(1-p) + ln(1-p) - 1); rows that are too short by chance are drawn again.
     """
@@ -283,16 +283,16 @@ def _first_different(rng: Generator, count: int, n: int, of: int) -> Tokens:
     of_number, of_place = (of - 1).bit_length(), (m - 1).bit_length()
     word = np.dtype(np.uint32 if of_number + of_place < 32 else np.uint64)
     number, place = (word.type((1 << bits) - 1) for bits in (of_number, of_place))
-    found, rows = np.empty((count, n), dtype=np.int64), np.arange(count)
+    chosen, rows = np.empty((count, n), dtype=np.int64), np.arange(count)
     while len(rows):
         drawn = uniform(rng, of, (len(rows), m)).astype(word) << of_place | np.arange(m, dtype=word)
         drawn.sort(axis=1)  # by number, then by place
         in_order = (drawn & place) << of_number | drawn >> of_place
         in_order[:, 1:][drawn[:, 1:] >> of_place == drawn[:, :-1] >> of_place] = ~word.type(0)
         in_order.sort(axis=1)  # by place, those that came before last
-        found[rows] = in_order[:, :n] & number
+        chosen[rows] = in_order[:, :n] & number
         rows = rows[in_order[:, n - 1] == ~word.type(0)]
-    return found
+    return chosen
 
 
 def shuffled(rng: Generator, x: Tokens) -> Tokens:

@@ -66,7 +66,7 @@ def parse_stack(text: str) -> Stack:
 
 
 def remembered(read: Callable[[str], T]) -> Callable[[str], T]:
-    """The same texts are read again and again, so what they say is kept; not where a file has the say."""
+    """The reader with its results cached by text; texts that name a file of the user's are read anew."""
     kept = lru_cache(maxsize=1024)(read)
     return lambda text: read(text) if named(text) else kept(text)
 
@@ -94,9 +94,9 @@ class _Reader:
         taken = self.take(group, value)
         if taken is None:
             rest = self.text[self.at :].lstrip()
-            found = f"{rest[:12]!r}" if rest else "the end"
+            instead = f"{rest[:12]!r}" if rest else "the end"
             column = len(self.text) - len(rest) + 1
-            raise BadInput(f"{self.text!r}: expected {expected} at column {column}, found {found}")
+            raise BadInput(f"{self.text!r}: expected {expected} at column {column}, found {instead}")
         return taken
 
     def end(self) -> None:
@@ -163,7 +163,7 @@ class _Reader:
 
 
 def _repeat(layers: Stack, count: int, where: str) -> Stack:
-    """So many of them in a row; one layer very often as two: itself, and the number of all others."""
+    """The layers `count` times in a row; a single layer very often: itself, then a count of the others."""
     first, *more = [tuple(Call(call.name, _once(call)) for call in layer) for layer in layers]
     times = count * sum(int(layer[0].arguments.get(TIMES, 1)) for layer in layers)
     if times > FOLDED and more == [first] * len(more):
@@ -174,7 +174,7 @@ def _repeat(layers: Stack, count: int, where: str) -> Stack:
 
 
 def _once(call: Call) -> dict[str, int | bool | str]:
-    """The arguments of one of the layers that are counted."""
+    """The arguments of a counted layer, without its count."""
     return {key: value for key, value in call.arguments.items() if key != TIMES}
 
 
@@ -188,7 +188,7 @@ def _integer(text: str, where: str) -> int:
 def build(cls: type[T], call: Call, **given: Any) -> T:
     """An instance of a dataclass from a call; errors name the key, the value and what was expected.
 
-    Fields in `given` are not up to the text.
+    Fields in `given` are not read from the text.
     """
     hints = _hints(cls)  # type: ignore[arg-type]
     fields = {f.name: f for f in dataclasses.fields(cls) if f.name not in given}  # type: ignore[arg-type]
@@ -273,15 +273,15 @@ def spell_stack(layers: list[str]) -> str:
 
 
 def _repeated(layers: list[str]) -> tuple[int, int]:
-    """A period and how often it stands at the start: the shortest of those that cover most layers."""
+    """A period and how often it repeats at the start: the shortest of those that cover most layers."""
     alike = _alike(layers)
     counts = ((p, 1 + alike[p] // p) for p in range(1, len(layers) // 2 + 1))
-    found = [(p, count) for p, count in counts if count > 1]
-    return max(found, key=lambda pair: (pair[0] * pair[1], -pair[0]), default=(1, 1))
+    repeats = [(p, count) for p, count in counts if count > 1]
+    return max(repeats, key=lambda pair: (pair[0] * pair[1], -pair[0]), default=(1, 1))
 
 
 def _alike(layers: list[str]) -> list[int]:
-    """At p: how many layers from the first on are the same as p places later (the Z-function, linear)."""
+    """The Z-function of the layers (linear time): at p, how many of the first layers equal those p later."""
     n = len(layers)
     alike, left, right = [0] * n, 0, 0  # layers[left:right] are alike the first ones
     for p in range(1, n):
@@ -294,11 +294,11 @@ def _alike(layers: list[str]) -> list[int]:
     return alike
 
 
-def left_out(*asked: tuple[str, object]) -> tuple[str, ...]:
+def left_out(*pairs: tuple[str, object]) -> tuple[str, ...]:
     """The sizes, `name=value`, that texts leave to their defaults, given what each text was read as."""
-    found: list[str] = []
-    for text, meant in asked:
+    missing: list[str] = []
+    for text, meant in pairs:
         given = set(re.findall(r"(\w+)\s*=", text))
         sizes = dict.fromkeys(re.findall(r"\w+=[^,()|*]+", str(meant)))
-        found += [size for size in sizes if size.partition("=")[0] not in given]
-    return tuple(found)
+        missing += [size for size in sizes if size.partition("=")[0] not in given]
+    return tuple(missing)

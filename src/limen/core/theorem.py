@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NoStatement:
-    """A hypothesis fails: the theorem says nothing here, or it is about other architectures altogether."""
+    """Why a theorem says nothing here: a hypothesis fails, or it is about other architectures altogether."""
 
     reason: str
     elsewhere: bool = False
@@ -45,7 +45,7 @@ class Ceiling:
 
     @classmethod
     def of(cls, average: Bound | NoStatement, reason: str) -> Ceiling | None:
-        """Where the average case says anything."""
+        """The ceiling of an average case whose bound is below 1; else None."""
         return cls(average, reason) if isinstance(average, Bound) and average.excludes else None
 
     @property
@@ -61,7 +61,7 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Theorem(ABC):
-    """Statement and proof stand in `proof.md` of its folder, the inequality at given sizes beside it.
+    """A theorem; statement and proof are in `proof.md` of its folder, the inequality beside it.
 
     `formal` names what of it Coq has checked.
     """
@@ -74,7 +74,7 @@ class Theorem(ABC):
         """The inequality at these sizes, with the free sizes of the proof chosen well."""
 
     def needs(self, task: Task) -> tuple[Need, ...]:
-        """What the theorem asks of an architecture for this task, before one is named."""
+        """The theorem's requirements on any architecture for this task."""
         return ()
 
     def ceiling(self, task: Task, architecture: Architecture, steps: int = 0) -> Ceiling | None:
@@ -91,5 +91,5 @@ class Theorem(ABC):
         name = f"{folder.__name__}.refute"
         if not hasattr(folder, "__path__") or find_spec(name) is None:
             return None
-        found: Collision | None = import_module(name).refute(task, model)
-        return found
+        pair: Collision | None = import_module(name).refute(task, model)
+        return pair

@@ -34,7 +34,7 @@ Step = tuple[str, int, Move]  # the next state, the symbol written, the move
 
 
 class Halted(NamedTuple):
-    """How a run ended: the symbol under the head, the steps it took, how many cells from first to last."""
+    """The end of a run: the symbol under the head, the steps, and the cells from first to last used."""
 
     symbol: int
     time: int
@@ -49,7 +49,7 @@ class TuringMachine:
     table: Mapping[tuple[str, int], Step]
 
     def step(self, state: str, symbol: int) -> Step:
-        """What is not in the table halts: the symbol stays, and so does the head."""
+        """The table's entry; a missing one halts, with symbol and head as they are."""
         return self.table.get((state, symbol), (self.states[-1], symbol, Move.STAY))
 
     def run(self, word: tuple[int, ...], most: int) -> Halted | None:
@@ -66,11 +66,11 @@ class TuringMachine:
 
     @classmethod
     def parse(cls, text: str, where: str) -> TuringMachine:
-        """A table, one line for each state and symbol."""
+        """The Turing machine of a text with one line for each state and symbol."""
         table: dict[tuple[str, int], Step] = {}
         for number, line in enumerate(text.splitlines(), 1):
-            if said := line.partition("#")[0].split():
-                at, step = _line(said, f"{where}, line {number}")
+            if words := line.partition("#")[0].split():
+                at, step = _line(words, f"{where}, line {number}")
                 if at in table:
                     raise BadInput(f"{where}, line {number}: a second line for state {at[0]} on this symbol")
                 table[at] = step
@@ -85,11 +85,11 @@ class TuringMachine:
         return cls((*active, *(halting or {"(halt)": None})), table)
 
 
-def _line(said: list[str], where: str) -> tuple[tuple[str, int], Step]:
+def _line(words: list[str], where: str) -> tuple[tuple[str, int], Step]:
     expected = "expected: state symbol -> state symbol move, as in: start _ -> carry _ left"
-    if len(said) != 6 or said[2] != "->":
-        raise BadInput(f"{where}: {expected}, got {shortened(' '.join(said))}")
-    state, symbol, _, after, written, move = said
+    if len(words) != 6 or words[2] != "->":
+        raise BadInput(f"{where}: {expected}, got {shortened(' '.join(words))}")
+    state, symbol, _, after, written, move = words
     for given in (symbol, written):
         if given not in _WRITTEN:
             raise BadInput(f"{where}: a symbol must be 0, 1 or _, got {shortened(given)}")

@@ -129,7 +129,12 @@ class Verdict(Result):
     believed: Conjecture | None = None  # of what is open: who says no without a proof
     incomplete: tuple[str, ...] = ()  # what was left out, since a package is not installed
     differences: tuple[Difference, ...] = ()  # what the sources say of this case
-    asked: tuple[str, str] | None = None  # the task and the architecture as people write them
+    as_written: tuple[str, str] | None = None  # the task and the architecture as people write them
+    defaults: tuple[str, ...] = ()  # sizes that the texts left out, and what they then are
+    expected: str | None = None  # the answer without which the command line ends with 1
+    proof: str | None = None  # the Coq file that was written
+    proof_by: str | None = None  # by which theorem of which file
+    proof_missing: str | None = None  # why none was written, though it was asked for
 
     def __post_init__(self) -> None:
         if self.evidence is None:
@@ -155,7 +160,7 @@ class Verdict(Result):
     @property
     def report(self) -> DecideReport:
         nearest, flips, ceiling = self.nearest, self.flips, self.ceiling  # each may be missing
-        task, architecture = self.asked or (self.task, self.architecture)
+        task, architecture = self.as_written or (self.task, self.architecture)
         return DecideReport(
             task=task,
             tokens=Task.parse(self.task).length,
@@ -179,7 +184,16 @@ class Verdict(Result):
             certificate=self._certificate,
             incomplete=self.incomplete,
             differences=self.differences,
+            defaults=self.defaults,
+            proof=self.proof,
+            proof_by=self.proof_by,
+            proof_missing=self.proof_missing,
         )
+
+    @property
+    def exit_code(self) -> int:
+        missed = self.expected is not None and self.expected != self.answer
+        return 1 if missed or self.proof_missing else 0
 
     @property
     def _certificate(self) -> Bound | Fits | Machine | None:

@@ -19,12 +19,12 @@ Weights: TypeAlias = dict[str, Array]  # as a construction writes them: whoever 
 
 
 def tensors(weights: Weights) -> dict[str, torch.Tensor]:
-    """The same numbers, to be run."""
+    """The weights as torch tensors."""
     return {name: torch.from_numpy(w) for name, w in weights.items()}
 
 
 def random_weights(shapes: Shapes, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-    """Something to start from: matrices N(0, 1/fan-in), vectors zero."""
+    """Random initial weights: matrices N(0, 1/fan-in), vectors zero."""
     return {
         name: torch.randn(shape, generator=generator, dtype=dtype) * shape[0] ** -0.5
         if len(shape) > 1

@@ -1,1 +1,1 @@
-"""Verdicts: CAN, CANNOT or OPEN, by theorems, by weights or by counting; and how many hops a stack chains."""
+"""Verdicts: CAN, CANNOT or OPEN for a task and an architecture; how many hops a stack chains."""

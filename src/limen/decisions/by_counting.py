@@ -1,4 +1,4 @@
-r"""Some relu_rnn of so many bits does a task: at no cut are there more prefixes to tell apart.
+r"""CAN by counting: some relu_rnn of b bits does a task if at no cut more than 2^b prefixes must differ.
 
 The state after t tokens names the class of the prefix, two prefixes being in one class when every
 continuation has the same answer; a token leads from class to class, and the last one to the answer.  That is
@@ -25,11 +25,11 @@ from limen.mixers.relu_rnn import ReluRnn
 _CUTS = 2**12  # tokens of a task whose cuts are all looked at
 
 
-def machine(task: Task, architecture: Architecture) -> Machine | str:
-    """The certificate, or the reason why there is none."""
+def relu_rnn_by_counting(task: Task, architecture: Architecture) -> Machine | str:
+    """The certificate that a relu_rnn of these bits does the task, or why there is none."""
     parts = [part for layer in architecture.layers for part in layer.parts]
-    said = [part.bits for part in parts if isinstance(part.mixer, ReluRnn)]
-    bits = max((b for b in said if b is not None), default=None)  # one of them does it, others idle
+    sizes = [part.bits for part in parts if isinstance(part.mixer, ReluRnn)]
+    bits = max((b for b in sizes if b is not None), default=None)  # one of them does it, others idle
     if bits is None:
         return "the stack has no relu_rnn that is given by its bits alone"
     if task.length > _CUTS:

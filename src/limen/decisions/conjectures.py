@@ -1,6 +1,6 @@
-"""What nobody has proved but many believe: conjectures that an architecture would refute if it did a task.
+"""Conjectures, unproved but widely believed, that an architecture would refute if it did a task.
 
-They decide nothing: the verdict stays OPEN, and says which belief stands in the way.
+They decide nothing: the verdict stays OPEN and names the conjecture.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ROUNDS = 2  # layers for a doubling: log₂n doublings do it
 
 
 def believed(task: Task, architecture: Architecture, steps: int) -> Conjecture | None:
-    """The conjecture that says no; None where there is none, or where the architecture may think aloud."""
+    """The conjecture by which the answer is no; None without one, or with chain of thought."""
     parts = [part for layer in architecture.layers for part in layer.parts]
     if steps or not any(part.full for part in parts):
         return None

@@ -24,7 +24,7 @@ from limen.core.smallest import smallest
 from limen.core.task import Task
 from limen.core.theorem import Ceiling, NoStatement, Theorem
 from limen.core.verdict import Argued, Flip, Verdict
-from limen.decisions.by_counting import machine
+from limen.decisions.by_counting import relu_rnn_by_counting
 from limen.decisions.conjectures import believed
 from limen.decisions.placement import evidence, offer
 from limen.errors import BadInput, counted, unknown
@@ -38,13 +38,13 @@ Way = Accepted | Argued | LeftOut | str  # evidence, or a proof on paper, or why
 
 @cache
 def theorems() -> tuple[tuple[str, Theorem], ...]:
-    """All of the catalogue, by id."""
+    """All theorems of the catalogue, with their ids."""
     return tuple((name, lookup("theorems", name, Theorem)()) for name in ids("theorems"))
 
 
 @dataclass(frozen=True)
 class Known:
-    """Everything known about one case: what each theorem says, and why each way to do it is (not) one."""
+    """For one case: each theorem's bound or why it is silent; each construction's evidence or why not."""
 
     bounds: dict[str, Bound | NoStatement | LeftOut]
     ways: dict[str, Way]
@@ -52,17 +52,17 @@ class Known:
 
     @property
     def inequalities(self) -> list[Bound]:
-        """The widest gap first; those in bits before averages."""
+        """The inequalities, the widest gap first; those in bits before averages."""
         applying = [b for b in self.bounds.values() if isinstance(b, Bound)]
         return sorted(applying, key=lambda b: (b.ceiling is not None, _ratio(b)))
 
     @property
     def cannot(self) -> Accepted | None:
-        """The first that the kernel accepts; an accuracy below 1 is a wrong answer, too."""
+        """The first excluding bound that the kernel accepts; an accuracy below 1 excludes, too."""
         excluding = [b for b in self.inequalities if b.excludes]
         if self.ceiling is not None:
             excluding.append(self.ceiling.bound)
-        return next((found for b in excluding if isinstance(found := accept(b), Accepted)), None)
+        return next((accepted for b in excluding if isinstance(accepted := accept(b), Accepted)), None)
 
     @property
     def can(self) -> tuple[str, Accepted] | None:
@@ -75,28 +75,28 @@ class Known:
 
     @property
     def incomplete(self) -> tuple[str, ...]:
-        """Theorems and ways that were not asked, since a package is not here."""
+        """The theorems and constructions left out for lack of a package."""
         parts = (*self.bounds.items(), *self.ways.items())
         return tuple(f"{name}: {part}" for name, part in parts if isinstance(part, LeftOut))
 
     def remarks(self, task: Task) -> tuple[str, ...]:
-        """The theorems about this task that do not exclude it, and the ways that are none."""
+        """Remarks on theorems about this task that do not exclude it, and constructions that do not fit."""
         about = [name for name, theorem in theorems() if theorem.needs(task)]
-        said = [(name, b) for name in about if not isinstance(b := self.bounds[name], LeftOut)]
-        silent = [f"{name}: {_unchecked(b)}" for name, b in said if isinstance(b, Bound) or not b.elsewhere]
+        spoken = [(name, b) for name in about if not isinstance(b := self.bounds[name], LeftOut)]
+        silent = [f"{name}: {_unchecked(b)}" for name, b in spoken if isinstance(b, Bound) or not b.elsewhere]
         return *silent, *(f"{name}: {way}" for name, way in self.ways.items() if isinstance(way, str))
 
 
 def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | None = None) -> Verdict:
-    """The verdict, the size from which on it is CANNOT, and the highest accuracy on inputs that are drawn."""
+    """The verdict, with the size from which on it is CANNOT and the highest accuracy on drawn inputs."""
     counted(steps)
     size = over or task.grows
     if size not in task.sizes:
         raise unknown(f"size of {task}", size, task.sizes)
-    asked, architecture = architecture, architecture.reaching(task.length + steps)
+    as_written, architecture = architecture, architecture.reaching(task.length + steps)
     ceiling = _ceiling(task, architecture, steps)
-    found = Known(_bounds(task, architecture, steps), _ways(task, architecture, steps), ceiling)
-    cannot, can = found.cannot, found.can
+    known = Known(_bounds(task, architecture, steps), _ways(task, architecture, steps), ceiling)
+    cannot, can = known.cannot, known.can
     if cannot and can:
         raise AssertionError(f"{task}, {architecture}: {cannot.says} and {can[1].says} contradict each other")
     by, evidence = (None, cannot) if cannot else can or (None, None)
@@ -105,18 +105,18 @@ def decide(task: Task, architecture: Architecture, steps: int = 0, over: str | N
         task.spelled,
         architecture.spelled,
         steps,
-        _reason(evidence, by, found),
+        _reason(evidence, by, known),
         evidence,
         by if evidence and isinstance(evidence.certificate, Fits) else None,
-        () if evidence else found.argued,
-        next(iter(found.inequalities), None),
-        () if evidence else found.remarks(task),
+        () if evidence else known.argued,
+        next(iter(known.inequalities), None),
+        () if evidence else known.remarks(task),
         flips and Flip(size, *flips),
         ceiling,
-        None if evidence or found.argued else believed(task, architecture, steps),
-        found.incomplete,
+        None if evidence or known.argued else believed(task, architecture, steps),
+        known.incomplete,
         differences(task, architecture),
-        asked=(str(task), str(asked)),
+        as_written=(str(task), str(as_written)),
     )
 
 
@@ -128,24 +128,24 @@ def ruled_out(
     if by is not None:
         known = dict(theorems())
         return Known({name: said_by(known[name], task, architecture, steps) for name in by}, {}).cannot
-    found = Known(_bounds(task, architecture, steps), {}).cannot
-    return found or Known({}, {}, _ceiling(task, architecture, steps)).cannot
+    accepted = Known(_bounds(task, architecture, steps), {}).cannot
+    return accepted or Known({}, {}, _ceiling(task, architecture, steps)).cannot
 
 
 def built(task: Task, architecture: Architecture, steps: int = 0) -> Accepted | None:
     """The evidence of CAN alone: the first construction that does it, or the relu_rnn that counting gives."""
-    found = Known({}, _ways(task, architecture.reaching(task.length + steps), steps)).can
-    return found and found[1]
+    way = Known({}, _ways(task, architecture.reaching(task.length + steps), steps)).can
+    return way and way[1]
 
 
 def excluding(theorem: Theorem, task: Task, architecture: Architecture) -> Bound | None:
-    """What a theorem claims to rule out, for searches; what counts is what `ruled_out` then finds."""
-    said = said_by(theorem, task, architecture)
-    return said if isinstance(said, Bound) and said.excludes else None
+    """A theorem's excluding bound, not yet checked by the kernel; for searches, before `ruled_out`."""
+    bound = said_by(theorem, task, architecture)
+    return bound if isinstance(bound, Bound) and bound.excludes else None
 
 
 def incomplete(task: Task, architecture: Architecture) -> bool:
-    """Whether something that might decide it cannot be asked here."""
+    """Whether something that might decide this case could not be evaluated here."""
     return bool(absent() and Known(_bounds(task, architecture, 0), _ways(task, architecture, 0)).incomplete)
 
 
@@ -175,7 +175,7 @@ def _reached(task: Task, architecture: Architecture, steps: int) -> bool:
 
 
 def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:
-    """Constructions up to the first that does it; else the relu_rnn that counting gives, if bits are said."""
+    """Each construction's evidence or why not, up to the first that fits; else the relu_rnn by counting."""
     ways: dict[str, Way] = {}
     known = []
     for name in constructions_for(task):
@@ -186,20 +186,20 @@ def _ways(task: Task, architecture: Architecture, steps: int) -> dict[str, Way]:
         except ModuleNotFoundError as error:
             ways[name] = LeftOut.of(error)
     for construction in known:
-        way = ways[str(construction)] = tried(construction, architecture, steps)
+        way = ways[str(construction)] = evidence_by(construction, architecture, steps)
         if isinstance(way, Accepted):
             return ways
     for construction in _elsewhere(task, architecture, known):
-        if isinstance(way := tried(construction, architecture, steps), Accepted):
+        if isinstance(way := evidence_by(construction, architecture, steps), Accepted):
             return ways | {str(construction): way}
     if any(part.bits is not None for layer in architecture.layers for part in layer.parts if not part.full):
-        found = machine(task, architecture)
-        ways["machine"] = found if isinstance(found, str) else accept(found)
+        reader = relu_rnn_by_counting(task, architecture)
+        ways["machine"] = reader if isinstance(reader, str) else accept(reader)
     return ways
 
 
 def _elsewhere(task: Task, architecture: Architecture, known: list[Construction]) -> Iterator[Construction]:
-    """Constructions with the sizes of other layers than the first that might do.
+    """Constructions that take their sizes from other layers than the first that fits.
 
     They are those within the stack without one kind of its layers, whose weights are then 0.
     """
@@ -217,7 +217,7 @@ def _elsewhere(task: Task, architecture: Architecture, known: list[Construction]
                 yield construction
 
 
-def tried(construction: Construction, architecture: Architecture, steps: int) -> Way:
+def evidence_by(construction: Construction, architecture: Architecture, steps: int) -> Way:
     """The evidence of CAN by one construction, or a proof on paper, or why it is neither."""
     try:
         offered = offer(construction, architecture, steps)
@@ -229,9 +229,9 @@ def tried(construction: Construction, architecture: Architecture, steps: int) ->
 
 
 def _ceiling(task: Task, architecture: Architecture, steps: int) -> Ceiling | None:
-    """The lowest that the kernel accepts."""
-    found = (_average(theorem, task, architecture, steps) for _, theorem in theorems())
-    lowest = sorted(filter(None, found), key=lambda c: c.accuracy)
+    """The lowest ceiling that the kernel accepts."""
+    ceilings = (_average(theorem, task, architecture, steps) for _, theorem in theorems())
+    lowest = sorted(filter(None, ceilings), key=lambda c: c.accuracy)
     return next((c for c in lowest if isinstance(accept(c.bound), Accepted)), None)
 
 
@@ -244,12 +244,12 @@ def _average(theorem: Theorem, task: Task, architecture: Architecture, steps: in
 
 
 def _ratio(b: Bound) -> float:
-    """log₂ of has over needs; the numbers may be too large for a float."""
+    """log₂(has / needs), for numbers that may be too large for a float."""
     return math.log2((b.has_bits or 0) + 1) - math.log2((b.needs_bits or 0) + 1)
 
 
 def said_of(b: Bound | NoStatement) -> str:
-    """Both sides of an inequality, or why there is none."""
+    """Both sides of an inequality in words, or why there is none."""
     if isinstance(b, NoStatement):
         return f"does not apply: {b.reason}"
     if b.accuracy is not None:
@@ -263,12 +263,12 @@ def said_of(b: Bound | NoStatement) -> str:
 
 
 def _unchecked(b: Bound | NoStatement) -> str:
-    """The same beside an OPEN: an inequality that rules out is then one that the kernel does not accept."""
+    """`said_of` beside an OPEN verdict: an excluding inequality is one that the kernel did not accept."""
     excludes = isinstance(b, Bound) and b.excludes
     return f"{said_of(b)} (argued; the kernel has no rule for it)" if excludes else said_of(b)
 
 
-def _reason(evidence: Accepted | None, by: str | None, found: Known) -> str:
+def _reason(evidence: Accepted | None, by: str | None, known: Known) -> str:
     match evidence and evidence.certificate:
         case Bound() as b:
             return f"{b.theorem}: {said_of(b)}"
@@ -279,14 +279,14 @@ def _reason(evidence: Accepted | None, by: str | None, found: Known) -> str:
             numbers = "one number, 0 or 1" if m.bits == 1 else f"{many(m.bits)} numbers, each 0 or 1"
             held = f"whose state is {numbers}"
             return f"some relu_rnn {held}, does it: no cut has more prefixes to tell apart"
-    more = "; not everything could be examined" if found.incomplete else ""
-    if found.argued:
-        return f"no proof was found that rules it out, and no weights were checked{more}; {found.argued[0]}"
+    more = "; not everything could be examined" if known.incomplete else ""
+    if known.argued:
+        return f"no proof was found that rules it out, and no weights were checked{more}; {known.argued[0]}"
     return f"no proof was found that rules it out, and no construction fits{more}"
 
 
 def keep(evidence: Accepted, path: Path) -> None:
-    """The certificate, and beside it the weights that it is about; another model's are not overwritten."""
+    """Writes the certificate and its weights beside it; another model's weights are not overwritten."""
     for name, content in zip((HEADER, WEIGHTS), evidence.files or (), strict=False):
         other = path.parent / name
         if other.exists() and content_of(other) != content:

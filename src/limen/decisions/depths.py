@@ -41,7 +41,7 @@ _NEAR, _LOUD = 2, 2**10  # more hops are certified in no practical text where re
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """A layer on the way, and what has been reached after it."""
+    """A layer on the chain's path, and the hops reached after it."""
 
     layer: int
     mixer: str
@@ -49,14 +49,14 @@ class Stop(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A layer, and what becomes of the hops if it is changed."""
+    """A change to a layer, and the hops after it."""
 
     layer: int
     effect: str  # LOSS with so many hops, INSERTED or MOVED
 
     @property
     def costs(self) -> str | None:
-        """What is lost where it is removed: "one hop"; two go with a layer that has its own convolution."""
+        """The hops lost by removing it: "one hop", or two for a layer with its own convolution; else None."""
         return self.effect.removeprefix(LOSS.format("")) if self.effect.startswith(LOSS.format("")) else None
 
     @property
@@ -65,7 +65,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Certified(msgspec.Struct, frozen=True, kw_only=True):
-    """So many hops, one too many, are ruled out from n tokens on; or the reason why nothing is known."""
+    """The number of hops ruled out (one too many) and the n from which on; or why nothing is known."""
 
     hops: int
     n: int | None = None  # where it can be written down
@@ -102,9 +102,9 @@ class DepthReport(Report, frozen=True, kw_only=True, tag="limen/depth/1"):
 def depth(
     architecture: Architecture, steps: int = 0, numbers: Sequence[int] | None = None, far: bool = True
 ) -> DepthReport:
-    """Of a stack whose layers have numbers of their own, where some are given.
+    """The depth report of a stack; `numbers` are the layers' own numbers, if given.
 
-    Without `far` no length beyond all practice is searched for: that takes seconds.
+    Without `far` only lengths of practical use are searched: others take seconds.
     """
     counted(steps)
     if numbers is None:
@@ -129,7 +129,7 @@ def depth(
 
 
 def _chaining(architecture: Architecture, numbers: Sequence[int]) -> tuple[Architecture, Sequence[int]]:
-    """The stack without the mixers of which no weights are known that chain, and its layers' numbers.
+    """The stack without mixers that no known weights use for hops, and its layers' numbers.
 
     Weights of 0 take such a mixer out of the stream: what the rest does, the whole does.
     """
@@ -153,12 +153,12 @@ def _parts(architecture: Architecture) -> list[Part]:
 
 
 def _doublings(graph: Graph) -> int:
-    """Full components in a row of which each asks with, and reads, what the one before found."""
-    found: list[int] = []
+    """The longest row of full components in which each both queries with and reads the one before."""
+    chained: list[int] = []
     for c in graph.components:
-        q, kv = (max((found[i] for i in read), default=0) for read in (c.q, c.kv))
-        found.append(max(q, 1 + min(q, kv)) if c.full else q)
-    return max(found, default=0)
+        q, kv = (max((chained[i] for i in read), default=0) for read in (c.q, c.kv))
+        chained.append(max(q, 1 + min(q, kv)) if c.full else q)
+    return max(chained, default=0)
 
 
 def _path(architecture: Architecture, graph: Graph) -> list[Stop]:
@@ -184,7 +184,7 @@ def _path(architecture: Architecture, graph: Graph) -> list[Stop]:
 
 
 def _reason(c: Component, level: Level, levels: list[Level]) -> tuple[int | None, bool]:
-    """The component read that lets c hold so much (None: the raw token), and whether it is by token z_0."""
+    """The component that c reads to reach its level (None: the raw token), and whether it is by token z_0."""
     asks = level.W - 1 if c.full else level.W
     for p in c.q:
         if asks == levels[p].W:
@@ -210,7 +210,7 @@ def _name(architecture: Architecture, c: Component) -> str:
 
 
 def _saves(architecture: Architecture, κ: int) -> Iterator[tuple[int, str]]:
-    """Layers without which a hop is lost, and changes that would bring one."""
+    """The layers whose removal loses a hop, and the changes that would add one."""
     layers = architecture.layers
     stretches = [list(stretch) for _, stretch in groupby(range(len(layers)), key=lambda i: layers[i])]
     for stretch in stretches[: _LOOKED_AT // max(len(layers), 1)]:
@@ -234,7 +234,7 @@ def _κ(layers: tuple[Layer, ...]) -> int:
 
 
 def _without(layers: tuple[Layer, ...], i: int) -> tuple[Layer, ...]:
-    """The stack without layer i; who read its keys and values reads those of the layer in its place."""
+    """The stack without layer i; readers of its keys and values read those of the layer in its place."""
     return tuple(_moved(layer, i, -1, j) for j, layer in enumerate((*layers[:i], *layers[i + 1 :])))
 
 
@@ -244,7 +244,7 @@ def _first(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
 
 
 def _moved(layer: Layer, after: int, by: int, j: int) -> Layer:
-    """As layer j of a stack in which the layers behind `after` have moved by so much."""
+    """The layer as layer j of a stack in which the layers after `after` have moved by `by`."""
     parts = []
     for part in layer.parts:
         kv = None if part.kv is None else part.kv + by if part.kv > after else part.kv
@@ -255,26 +255,26 @@ def _moved(layer: Layer, after: int, by: int, j: int) -> Layer:
 def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> Certified:
     near = far or hops <= _NEAR or _whispers(architecture)
     try:
-        found = composition_depth.smallest(architecture, hops, steps) if near else None
-        found = _agreed(found, near, architecture, hops, steps)
+        least = composition_depth.smallest(architecture, hops, steps) if near else None
+        least = _agreed(least, near, architecture, hops, steps)
     except ModuleNotFoundError as error:
         return Certified(hops=hops, reason=f"incomplete, {LeftOut.of(error)}")
-    if found is None:
+    if least is None:
         why = levels_of(architecture, 2**20, hops, steps)
         if isinstance(why, NoStatement):
             return Certified(hops=hops, reason=why.reason)
         return (
             Certified(hops=hops, reason="no size is certified") if near else Certified(hops=hops, task=None)
         )
-    if not far and found.n is not None and found.n > PRACTICAL:
-        return Certified(hops=hops, log2_n=found.log2_n, task=None)
-    task, theorem = (None, UNSET) if found.bound is None else (found.bound.task, found.bound.theorem)
-    log2_n = found.log2_n if math.isfinite(found.log2_n) else None
-    heard = _heard(architecture, found.bound) if found.bound else None
+    if not far and least.n is not None and least.n > PRACTICAL:
+        return Certified(hops=hops, log2_n=least.log2_n, task=None)
+    task, theorem = (None, UNSET) if least.bound is None else (least.bound.task, least.bound.theorem)
+    log2_n = least.log2_n if math.isfinite(least.log2_n) else None
+    heard = _heard(architecture, least.bound) if least.bound else None
     heard_bits, answer_bits = heard or (UNSET, UNSET)
     return Certified(
         hops=hops,
-        n=found.n,
+        n=least.n,
         log2_n=log2_n,
         task=task,
         theorem=theorem,
@@ -285,21 +285,21 @@ def _certified(architecture: Architecture, hops: int, steps: int, far: bool) -> 
 
 
 def _agreed(
-    found: Smallest | None, near: bool, architecture: Architecture, hops: int, steps: int
+    least: Smallest | None, near: bool, architecture: Architecture, hops: int, steps: int
 ) -> Smallest | None:
     """The fewest tokens that `decide` rules out: near the task found, or in tables of 1, 2 or 8 parts each.
 
     All theorems are asked, but for those that suppose more than the sizes; composition_depth about tables
     only where it was searched, and did not come to a length that no text has.
     """
-    practical = near and (found is None or (found.n is not None and found.n <= PRACTICAL))
+    practical = near and (least is None or (least.n is not None and least.n <= PRACTICAL))
     every = [name for name, theorem in theorems() if not theorem.supposes]
     by = [name for name in every if practical or name != _DEPTH]
 
     def holds(task: Task, by: Sequence[str] = by) -> bool:
         return ruled_out(task, architecture, steps, by=by) is not None
 
-    bound = None if found is None else found.bound
+    bound = None if least is None else least.bound
     best = None if bound is None else _upwards(bound, lambda task: holds(task, every))
     for parts in dict.fromkeys((part,) * (hops - 1) for part in _PARTS):
         n = PRACTICAL if best is None else min(best.length, PRACTICAL)
@@ -307,11 +307,11 @@ def _agreed(
         if task.length < n and holds(task):
             flips = smallest(task, "m", holds, known=True)
             best = task if flips is None else Composition(flips[0], parts)
-    said = None if best is None else ruled_out(best, architecture, steps, by=every)
-    if said is None or best is None or not isinstance(said.certificate, Bound):
+    accepted = None if best is None else ruled_out(best, architecture, steps, by=every)
+    if accepted is None or best is None or not isinstance(accepted.certificate, Bound):
         # a task is named only where `decide` finds its proof, too
-        return found if found is None or practical else Smallest(hops, found.log2_n)
-    return Smallest(hops, math.log2(best.length), best.length, said.certificate)
+        return least if least is None or practical else Smallest(hops, least.log2_n)
+    return Smallest(hops, math.log2(best.length), best.length, accepted.certificate)
 
 
 def _upwards(bound: Bound, holds: Callable[[Task], bool]) -> Composition | None:
@@ -329,13 +329,13 @@ def _grows(architecture: Architecture) -> bool:
 
 
 def _whispers(architecture: Architecture) -> bool:
-    """Whether some layer replies with so few bits that more hops may be ruled out in texts that exist."""
+    """Whether some layer replies with so few bits that more hops may be ruled out at practical lengths."""
     replies = [part.reply_bits for layer in architecture.counted for part in layer.parts if part.full]
     return any(bits is not None and bits < _LOUD for bits in replies)
 
 
 def _heard(architecture: Architecture, bound: Bound) -> tuple[int, int] | None:
-    """Where an answer has more bits than the last token ever hears: that alone rules it out, at any depth."""
+    """The bits the last token receives and those of an answer, if the first are fewer: that rules it out."""
     tables = chain(Task.parse(bound.task))
     bits = None if tables is None else levels_of(architecture, tables.length, tables.L, bound.steps)
     if tables is None or bits is None or isinstance(bits, NoStatement):

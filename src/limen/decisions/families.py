@@ -1,4 +1,4 @@
-"""Tasks at every length: what a text leaves out grows with n, so that it stays as hard."""
+"""Tasks at every length: the sizes left out grow with n, so that the task stays as hard."""
 
 from __future__ import annotations
 

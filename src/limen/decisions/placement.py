@@ -1,7 +1,7 @@
-"""Constructions in architectures: whose layers stand there, in order and precision, and what the kernel says.
+"""Places constructions in architectures: whether the layers fit, in order and precision, and the evidence.
 
-What is not used has the weights 0: more heads, larger heads, further layers.  Position-wise functions, the
-embedding and the width are not part of an architecture: it may have any.
+Heads, head columns and layers that are not used get the weights 0.  Per-position functions, the embedding and
+the width are not part of an architecture: it may have any.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LEAST = 2.0**-40  # margins below it the kernel has never derived: it would loo
 
 @dataclass(frozen=True)
 class Offer:
-    """A construction that stands in an architecture, in this precision; an encoder sees later tokens."""
+    """A construction placed in an architecture, in this precision; an encoder sees later tokens."""
 
     construction: Construction
     encoder: bool
@@ -50,7 +50,7 @@ def _lacking(needed: Architecture) -> str:
 
 
 def offer(construction: Construction, architecture: Architecture, steps: int) -> Offer | str:
-    """How the construction lives here, or the reason why it does not."""
+    """The construction placed in this architecture, or why it does not fit."""
     counted(steps)
     if construction.steps > steps:
         return f"needs {plural(construction.steps, 'step')} of chain of thought; given: {steps}"
@@ -73,23 +73,23 @@ def _frame(construction: Construction) -> Frame:
 
 
 def evidence(offered: Offer, architecture: Architecture) -> Accepted | Argued | str:
-    """What the kernel derives; else what the construction's own proof says; else why there is nothing."""
+    """The kernel's evidence; else the margin of the construction's own proof; else why there is neither."""
     proof = solves(offered)
     if isinstance(proof, Solves):
         fields = {name: getattr(proof, name) for name in proof.__struct_fields__}
-        said = accept(Fits(architecture=architecture.spelled, **fields), files_of(offered))
-        if isinstance(said, Accepted):
-            return said
+        outcome = accept(Fits(architecture=architecture.spelled, **fields), files_of(offered))
+        if isinstance(outcome, Accepted):
+            return outcome
     else:
-        said = proof
+        outcome = proof
     predicted = None if offered.encoder else offered.construction.margin(Precision.parse(offered.precision))
     if predicted is None:
-        return f"no margin is certified for it in {offered.precision}: {said}{_wider(offered)}"
-    return Argued(str(offered.construction), offered.precision, predicted, said)
+        return f"no margin is certified for it in {offered.precision}: {outcome}{_wider(offered)}"
+    return Argued(str(offered.construction), offered.precision, predicted, outcome)
 
 
 def _wider(offered: Offer) -> str:
-    """In which wider format the construction's own proof gives a margin; the kernel is not asked."""
+    """A wider format in which the construction's own proof gives a margin, in words, without the kernel."""
     if offered.encoder:
         return ""
     wider = sorted((bits, name) for bits, name in _FORMATS.items() if bits > _bits(offered.precision))
@@ -137,7 +137,7 @@ def solves(offered: Offer) -> Solves | str:
 
 @lru_cache(maxsize=_KEPT)
 def files_of(offered: Offer) -> Files:
-    """The weights as they are saved; the precision does not matter to them."""
+    """The weights' files; they do not depend on the precision."""
     frame = frame_of(offered)
     frame.affordable()
     return written(frame, offered.construction.weights())
@@ -166,36 +166,36 @@ def as_encoder(frame: Frame) -> Frame | None:
 
 
 def _short(margin: Fraction) -> str:
-    """A rational of few digits that is not above the margin."""
+    """A rational of few digits not above the margin."""
     near = float(margin)
     return str(Fraction(near if Fraction(near) <= margin else math.nextafter(near, 0)))
 
 
 def _used(frame: Frame, architecture: Architecture) -> list[Part] | None:
-    """The parts that hold the frame's layers."""
+    """The parts of the architecture that hold the frame's layers; None if some layer has no room."""
     if not frame.residual and len(frame.architecture.layers) < len(architecture.layers):
         return None
     return _placed(frame.architecture.layers, architecture.layers)
 
 
 def _placed(wanted: tuple[Layer, ...], there: tuple[Layer, ...]) -> list[Part] | None:
-    """Each wanted layer in the first one left that holds it: the parts that set the precision."""
+    """The parts that hold the wanted layers, each in the first layer left that has room; else None."""
     used: list[Part] = []
     left = iter(there)
     for layer in wanted:
-        found = next((parts for parts in (_held(layer, other) for other in left) if parts is not None), None)
-        if found is None:
+        held = next((parts for parts in (_held(layer, other) for other in left) if parts is not None), None)
+        if held is None:
             return None
-        used += found
+        used += held
     return used
 
 
 def _held(wanted: Layer, there: Layer) -> list[Part] | None:
-    """The parts of a layer that hold the wanted ones, or None; heads are taken until none is left.
+    """The parts of a layer that hold the wanted ones, or None; each head is used once.
 
     A head of the construction has keys and values of its own: where heads share them, it takes a group.
 
-    A part that says itself how few bits its state takes does not set the precision.
+    A part with its own number of state bits does not set the precision.
     """
     heads = [_sets(part.mixer) for part in there.parts]
     used: list[Part] = []
@@ -224,7 +224,7 @@ def _within(want: Part, part: Part) -> bool:
 
 
 def _sets(mixer: Mixer) -> int:
-    """Sets of keys and values; as many as heads, where none are shared."""
+    """The number of sets of keys and values; as many as heads, where none are shared."""
     return getattr(mixer, "kv_sets", getattr(mixer, "h", 1))
 
 

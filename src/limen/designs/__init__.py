@@ -1,4 +1,4 @@
-"""The stacks that no theorem rules out for the tasks wished for, and what they cost."""
+"""The stacks that no theorem rules out for given tasks, and what they cost."""
 
 from limen.designs.search import Design, design
 from limen.designs.wish import Wish

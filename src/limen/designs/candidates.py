@@ -1,11 +1,11 @@
-r"""The stacks that are looked at: two kinds of layer, how many of the one, and in which order.
+r"""The candidate stacks: two kinds of layer, how many of the one, and in which order.
 
 Sizes as models have them, derived from the width: recurrences as wide as the stream (Mamba-2 twice), heads of
 size 64 and 128.  Attention has as many query heads as fill the width; they share the KV heads that are wished
 for (grouped queries).  In top-k and block-sparse attention every head has its own.
 
-The order matters by the depth rule (core/graph.py): a layer without softmax heads before the second one with
-brings a hop.  It does not matter to the costs.
+The order matters by the depth rule (core/graph.py): a layer without softmax heads brings a hop if it stands
+before the second layer that has them.  It does not matter to the costs.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ MIXED = "H"  # head-wise: full and recurrent heads in one layer
 
 
 def letter(layer: Layer) -> str:
-    """A layer in the strip of a stack."""
+    """The letter of a layer in the strip of a stack."""
     return LETTERS[type(layer.parts[0].mixer)] if len(layer.parts) == 1 else MIXED
 
 
 class Candidate(NamedTuple):
-    """A stack of n layers of two kinds, with a linear layer put first or not; spelt out when asked for."""
+    """A stack of n layers of two kinds, with a linear layer put first or not; spelt out on demand."""
 
     full: Layer
     thin: Layer
@@ -63,7 +63,7 @@ class Candidate(NamedTuple):
 
     @property
     def architecture(self) -> Architecture:
-        """All layers."""
+        """The stack, all layers spelt out."""
         layers = self._spelt(self.places)
         return Architecture(layers if self.first is None else (self.first, *layers[1:]))
 
@@ -81,7 +81,7 @@ class Candidate(NamedTuple):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The same for two that spell the same stack."""
+        """A key that is equal for two candidates with the same stack."""
         (full, F), (thin, rest), *_ = self.counts
         other = thin if rest else self.first
         return full if F else None, other, self.places, None if other == self.first else self.first
@@ -141,7 +141,7 @@ def _layer(*mixers: Mixer) -> Layer:
 
 
 def _head_sizes(width: int) -> list[int]:
-    """Not larger than the stream."""
+    """The head sizes that are not larger than the stream."""
     return [d for d in HEAD_SIZES if d <= width]
 
 
@@ -159,9 +159,9 @@ def shared(h: int, kv: int) -> int:
 
 
 def _orders(F: int, n: int) -> list[tuple[int, int | None]]:
-    """Places of F full layers among n: spread (TTTF …), all first, all last, spread behind a linear layer.
+    """Positions of F full layers among n: spread (TTTF …), all first, all last, spread after a linear layer.
 
-    With the last come the places that they have without it.
+    The last comes with the positions that they have without the linear layer.
     """
     plain = _spread(F, n)
     orders: list[tuple[int, int | None]] = [
@@ -173,5 +173,5 @@ def _orders(F: int, n: int) -> list[tuple[int, int | None]]:
 
 
 def _spread(F: int, n: int) -> int:
-    """A full layer at the end of each of F stretches."""
+    """The positions of full layers at the end of each of F stretches, as a bit set."""
     return sum(1 << (i + 1) * n // F - 1 for i in range(F))

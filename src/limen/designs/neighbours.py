@@ -1,4 +1,4 @@
-"""The stacks next to one: what one would save by, if no theorem forbade it."""
+"""Cheaper variants of a stack, which one would take if no theorem ruled them out."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from limen.mixers.window import Window
 
 
 class Neighbour(NamedTuple):
-    """A change in words, and what it makes of the stack."""
+    """A change in words, and the stack after it."""
 
     change: str
     architecture: Architecture
 
 
 def neighbours(architecture: Architecture) -> Iterator[Neighbour]:
-    """One full layer less, no full layer, recurrences late, windows for full layers; as many layers."""
+    """Variants: one full layer less, no full layer, recurrences last, windows for full layers."""
     layers = architecture.layers
     full, thin = _parted(layers)
     if not full:
@@ -43,7 +43,7 @@ def neighbours(architecture: Architecture) -> Iterator[Neighbour]:
 
 
 def smaller_states(architecture: Architecture) -> Iterator[Neighbour]:
-    """Without full layers, and all recurrences made smaller again and again."""
+    """Variants without full layers, all recurrences halved again and again."""
     full, thin = _parted(architecture.layers)
     before = without_full(architecture)
     while thin and (after := Architecture(tuple(map(_halved_layer, before.layers)))) != before:
@@ -66,7 +66,7 @@ def _regrouped(part: Part, kv: int) -> Part:
 
 
 def _parted(layers: tuple[Layer, ...]) -> tuple[tuple[Layer, ...], tuple[Layer, ...]]:
-    """Those that keep every token, and the others."""
+    """The layers that keep every token, and the others."""
     keeps = [any(part.full for part in layer.parts) for layer in layers]
     full, thin = (
         tuple(x for x, k in zip(layers, keeps, strict=True) if k is which) for which in (True, False)
@@ -75,7 +75,7 @@ def _parted(layers: tuple[Layer, ...]) -> tuple[tuple[Layer, ...], tuple[Layer, 
 
 
 def without_full(architecture: Architecture) -> Architecture:
-    """The last recurrence in their place; a stack of full layers alone as it is."""
+    """The stack with its last recurrence in place of full layers; a stack of full layers alone stays."""
     full, thin = _parted(architecture.layers)
     return Architecture(tuple(thin[-1] if thin and layer in full else layer for layer in architecture.layers))
 
@@ -94,7 +94,7 @@ def _halved_layer(layer: Layer) -> Layer:
 
 
 def _halved(mixer: Mixer) -> Mixer:
-    """Half the window, half the numbers a channel, or half the heads; the mixer itself if it has but one."""
+    """The mixer with half the window, state or heads; the mixer itself if it cannot be halved."""
     match mixer:
         case Window(W=W) if W > 2:
             return replace(mixer, W=(W - 1) // 2 + 1)

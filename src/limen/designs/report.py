@@ -1,4 +1,4 @@
-"""A design as plain data: the wish, the front, what becomes of its neighbours, what a theorem rules out."""
+"""A design as plain data: the wish, the front, the fate of its neighbours, what a theorem rules out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LONG = 48  # layers up to which a strip shows each one
 
 
 class RuledOut(msgspec.Struct, frozen=True, kw_only=True):
-    """By which theorem, for which task, and both its sides where it has them."""
+    """The theorem that rules a stack out, for which task, and both its sides where it has them."""
 
     theorem: str
     task: str
@@ -51,7 +51,7 @@ class RuledOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """How a task stands in a stack; shallow: open, and the stack has fewer hops than the task."""
+    """The verdict of a task in a stack; shallow: open, and the stack has fewer hops than the task."""
 
     task: str
     name: str  # its id, where no other task of the wish has the same
@@ -62,7 +62,7 @@ class TaskVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NeighbourReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of a stack next to one of the front: ruled out, or how the tasks stand there."""
+    """The fate of a variant of a stack on the front: ruled out, or the verdicts of the tasks."""
 
     change: str
     architecture: str
@@ -71,7 +71,7 @@ class NeighbourReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one sequence."""
+    """The costs of one sequence."""
 
     cache_bytes: int
     prefill_flops: int
@@ -79,7 +79,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WeightsFor(StrEnum):
-    """For how many of the tasks weights are known; the rest is open.  The best comes first."""
+    """The number of tasks for which weights are known; the rest is open.  The best comes first."""
 
     ALL = "all"
     SOME = "some"
@@ -106,14 +106,14 @@ class Grouping(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RuledOutStack(Price, frozen=True, kw_only=True):
-    """A stack that would be on the front, but for a theorem."""
+    """A stack that would be on the front if no theorem ruled it out."""
 
     architecture: str
     ruled_out_by: RuledOut
 
 
 class FloorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What every stack keeps for a task, whatever its layers."""
+    """The bits that every stack keeps for a task, whatever its layers."""
 
     task: str
     bits: int
@@ -122,7 +122,7 @@ class FloorReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DesignReport(Report, frozen=True, kw_only=True, tag="limen/design/1"):
-    """All of it; the front within the budget, and beyond it the rest: each by evidence, then by cache."""
+    """The design; the front within the budget, then beyond it, each sorted by evidence, then by cache."""
 
     tasks: tuple[str, ...]
     tokens: tuple[int, ...]  # of a text of each task
@@ -151,21 +151,25 @@ class DesignReport(Report, frozen=True, kw_only=True, tag="limen/design/1"):
 
     @property
     def numbered(self) -> tuple[PricedStack, ...]:
-        """The stacks that have the numbers 1, 2, … wherever this is shown."""
+        """The stacks with the numbers 1, 2, … in every view."""
         return self.front or (() if self.cheapest is None else (self.cheapest,))
 
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.feasible else 1
 
-def report(found: Design) -> DesignReport:
-    """The neighbours of what is affordable are judged here: that takes as long as the search."""
-    wish = found.wish
-    affordable, dear = (sorted(rows, key=_class) for rows in (found.affordable, found.dear))
+
+def report(design: Design) -> DesignReport:
+    """The report of a design; judging the neighbours of affordable stacks takes as long as the search."""
+    wish = design.wish
+    affordable, dear = (sorted(rows, key=_class) for rows in (design.affordable, design.dear))
     near = tuple(
         msgspec.structs.replace(
             _row(wish, row), neighbours=tuple(_neighbour(wish, fate) for fate in fates(wish, row))
         )
         for row in affordable
     )
-    prices = found.looked_at
+    prices = design.looked_at
     return DesignReport(
         tasks=tuple(map(str, wish.tasks)),
         tokens=tuple(task.length for task in wish.tasks),
@@ -180,12 +184,12 @@ def report(found: Design) -> DesignReport:
         least_bytes=prices[0].cache_bytes,
         front=near,
         beyond=tuple(_row(wish, row) for row in dear),
-        cheapest=_row(wish, found.front[0]) if found.front else None,
+        cheapest=_row(wish, design.front[0]) if design.front else None,
         groupings=_groupings(wish, affordable),
-        ruled_out=tuple(map(_killed, found.killed)),
-        floors=tuple(map(_floor, found.floors)),
-        forbidden_by=RuledOut.of(found.forbidden) if found.forbidden else None,
-        letters=_letters(found.front),
+        ruled_out=tuple(map(_killed, design.killed)),
+        floors=tuple(map(_floor, design.floors)),
+        forbidden_by=RuledOut.of(design.forbidden) if design.forbidden else None,
+        letters=_letters(design.front),
         prices=tuple(Price(**_price(price)) for price in sorted(set(prices))),
     )
 
@@ -200,9 +204,9 @@ def _known(row: FrontRow) -> WeightsFor:
 
 
 def _groupings(wish: Wish, rows: list[FrontRow]) -> tuple[Grouping, ...]:
-    """Of the first row."""
-    found = groupings(wish, rows[0]) if rows else []
-    return tuple(Grouping(kv_heads=kv, cache_bytes=price.cache_bytes) for kv, price in found)
+    """The first row's stack with other numbers of KV heads."""
+    priced = groupings(wish, rows[0]) if rows else []
+    return tuple(Grouping(kv_heads=kv, cache_bytes=price.cache_bytes) for kv, price in priced)
 
 
 def _price(cost: Cost) -> dict[str, Any]:
@@ -227,14 +231,14 @@ def _verdicts(wish: Wish, judged: tuple[Judged, ...]) -> tuple[TaskVerdict, ...]
 
 
 def _verdict(name: str, judged: Judged) -> TaskVerdict:
-    found = judged.evidence and judged.evidence.certificate
+    certificate = judged.evidence and judged.evidence.certificate
     return TaskVerdict(
         task=str(judged.task),
         name=name,
         verdict=answer_of(judged.evidence, judged.incomplete),
         shallow=judged.shallow,
         construction=judged.construction,
-        certificate=found if isinstance(found, Fits | Machine) else None,
+        certificate=certificate if isinstance(certificate, Fits | Machine) else None,
     )
 
 
@@ -259,7 +263,7 @@ def _floor(floor: Floor) -> FloorReport:
 
 
 def strip(architecture: Architecture) -> str:
-    """A letter a layer, in fours; repetitions counted where the layers are many."""
+    """The stack as letters, in fours; repetitions are counted where the layers are many."""
     letters = [letter(layer) for layer in architecture.layers]
     if len(letters) > _LONG:
         return spell_stack(letters)

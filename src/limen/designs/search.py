@@ -20,13 +20,13 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+import limen.decisions.decide as decisions
 from limen.core.architecture import Architecture
 from limen.core.kernel import Accepted
 from limen.core.quantities import plural
 from limen.core.report import Result
 from limen.core.task import Task
 from limen.core.verdict import Answer, answer_of
-from limen.decisions.decide import decide, incomplete
 from limen.designs.candidates import Candidate, candidates
 from limen.designs.cost import Cost, cost, of_counts
 from limen.designs.neighbours import Neighbour, grouped, neighbours, smaller_states, without_full
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Judged(NamedTuple):
-    """How a task stands in a stack that no theorem rules out; with weights, what the kernel accepted."""
+    """The standing of a task in a stack that no theorem rules out; with weights, the kernel's evidence."""
 
     task: Task
     shallow: bool = False  # the stack has fewer hops than the task
@@ -58,7 +58,7 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class FrontRow:
-    """A stack of the front, one standing a task."""
+    """A stack on the front, with the standing of each task."""
 
     architecture: Architecture
     cost: Cost
@@ -69,7 +69,7 @@ class FrontRow:
         return tuple(j.standing for j in self.judged)
 
     def beats(self, cost: Cost, standings: Iterable[Standing]) -> bool:
-        """Whether a stack of this cost, standing so, adds nothing."""
+        """Whether this row makes a stack with such cost and standings superfluous."""
         as_well = all(mine >= theirs for mine, theirs in zip(self.standings, standings, strict=True))
         return as_well and self.cost.within(cost)
 
@@ -86,7 +86,7 @@ class Killed:
 
 @dataclass(frozen=True)
 class Fate:
-    """What becomes of a neighbour: ruled out, or how the tasks stand there."""
+    """The fate of a neighbour: ruled out, or the standings of the tasks."""
 
     change: str
     outcome: FrontRow | Killed
@@ -107,7 +107,7 @@ class Floor:
 
 @dataclass(frozen=True, repr=False)
 class Design(Result):
-    """The front, cheapest cache first; what would be on it but for a theorem; what every stack needs."""
+    """The front, cheapest cache first; the stacks ruled out of it; the bits that every stack needs."""
 
     wish: Wish
     looked_at: tuple[Cost, ...]  # the price of every stack
@@ -121,19 +121,19 @@ class Design(Result):
 
     @cached_property
     def report(self) -> DesignReport:
-        """With what becomes of the neighbours, which takes as long as the search."""
+        """The report, with the neighbours' fates, which take as long as the search."""
         from limen.designs.report import report
 
         return report(self)
 
     @property
     def affordable(self) -> tuple[FrontRow, ...]:
-        """What of the front is within the budget."""
+        """The rows of the front within the budget."""
         return tuple(row for row in self.front if _affordable(self.wish, row.cost))
 
     @property
     def dear(self) -> tuple[FrontRow, ...]:
-        """The rest of the front."""
+        """The rows of the front beyond the budget."""
         return tuple(row for row in self.front if not _affordable(self.wish, row.cost))
 
     @property
@@ -146,12 +146,12 @@ class Design(Result):
 
 
 def headline(tasks: Iterable[str], left: int, looked_at: int) -> str:
-    """One line about all of it."""
+    """The design in one line."""
     return f"{' and '.join(tasks)}: {plural(left, 'stack')} left of {looked_at:,} compared"
 
 
 def design(wish: Wish) -> Design:
-    """Searches; nothing is random."""
+    """The design for a wish, by a search without randomness."""
     priced = [(c, of_counts(c.counts, wish.width, wish.context)) for c in candidates(wish)]
     priced.sort(key=lambda pair: pair[1])  # stable: of equal costs the plainer order first
     front: list[FrontRow] = []
@@ -172,16 +172,16 @@ def design(wish: Wish) -> Design:
 
 
 def with_row(front: list[FrontRow], row: FrontRow) -> list[FrontRow]:
-    """The front of these and one more: it stays out if one beats it, else those go that it beats."""
+    """The front with one more row: dropped if one beats it, else without the rows that it beats."""
     if any(other.beats(row.cost, row.standings) for other in front):
         return front
     return [*(other for other in front if not row.beats(other.cost, other.standings)), row]
 
 
 def _promising(wish: Wish, candidate: Candidate, price: Cost, front: list[FrontRow]) -> bool:
-    """Whether it would be on the front if no theorem spoke.
+    """Whether a candidate would be on the front if no theorem ruled it out.
 
-    A linear layer put first must be of use: let a task stand better, or escape a theorem.
+    A linear layer put first must be of use: improve a task's standing, or escape a theorem.
     """
     hope = [hoped(task, candidate.architecture) for task in wish.tasks]
     if any(row.beats(price, hope) for row in front):
@@ -193,31 +193,31 @@ def _promising(wish: Wish, candidate: Candidate, price: Cost, front: list[FrontR
 
 
 def judge(tasks: tuple[Task, ...], architecture: Architecture, price: Cost) -> FrontRow | Killed:
-    """Theorems first; then what is built, and what is too shallow in long texts."""
+    """The row of a stack, or the theorem that rules it out; theorems are tried before constructions."""
     for task in tasks:
         if (evidence := ruled_out(task, architecture)) is not None:
             return Killed(architecture, price, task, evidence)
     judged = []
     for task in tasks:
-        if (found := built(task, architecture)) is not None:
-            judged.append(Judged(task, False, *found))
+        if (weights := built(task, architecture)) is not None:
+            judged.append(Judged(task, False, *weights))
         else:
-            left_out = incomplete(task, architecture)
+            left_out = decisions.incomplete(task, architecture)
             judged.append(Judged(task, shallow(task, architecture), incomplete=left_out))
     return FrontRow(architecture, price, tuple(judged))
 
 
 def fates(wish: Wish, row: FrontRow) -> list[Fate]:
-    """What becomes of each neighbour; of ever smaller states the first that is ruled out."""
-    found = [_fate(wish, neighbour) for neighbour in neighbours(row.architecture)]
-    if any(fate.outcome.architecture == without_full(row.architecture) and _dead(fate) for fate in found):
-        return found  # nor do smaller states do
+    """The fate of each neighbour; of ever smaller states the first that is ruled out."""
+    judged = [_fate(wish, neighbour) for neighbour in neighbours(row.architecture)]
+    if any(fate.outcome.architecture == without_full(row.architecture) and _dead(fate) for fate in judged):
+        return judged  # nor do smaller states do
     shrinking = (_fate(wish, neighbour) for neighbour in smaller_states(row.architecture))
-    return [*found, *islice(filter(_dead, shrinking), 1)]
+    return [*judged, *islice(filter(_dead, shrinking), 1)]
 
 
 def groupings(wish: Wish, row: FrontRow) -> list[tuple[int, Cost]]:
-    """What the same stack costs with 1, 2, 4, … KV heads, up to one for each query head."""
+    """The cost of the same stack with 1, 2, 4, … KV heads, up to one for each query head."""
     parts = (part for layer in row.architecture.layers for part in layer.parts)
     heads = [part.mixer.h for part in parts if isinstance(part.mixer, Softmax)]
     choices = [1 << i for i in range(max(heads, default=0).bit_length())]
@@ -247,7 +247,7 @@ def too_few(task: Task, bits: int) -> Accepted | None:
     All that later tokens know of earlier ones is what is kept: so the stack as a whole is a recurrence of so
     many bits, and `streaming_state`, which asks nothing else, speaks of it.
     """
-    return decide.ruled_out(task, Architecture.parse(f"linear(state_bits={bits})"), by=["streaming_state"])
+    return decisions.ruled_out(task, Architecture.parse(f"linear(state_bits={bits})"), by=["streaming_state"])
 
 
 def _affordable(wish: Wish, price: Cost) -> bool:

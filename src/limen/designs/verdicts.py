@@ -1,17 +1,17 @@
-"""What may be said of a task and a candidate: `decide` without the search for the size at which it flips."""
+"""Verdicts for a task and a candidate: `decide` without the search for the size at which it flips."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 from functools import cache
 
+import limen.decisions.decide as decisions
 from limen.core.architecture import Architecture
 from limen.core.catalogue import lookup
 from limen.core.certificate import Bound
 from limen.core.construction import Construction, constructions_for
 from limen.core.kernel import Accepted
 from limen.core.task import Task
-from limen.decisions.decide import decide, tried
 from limen.decisions.placement import Offer, offer
 from limen.errors import BadInput
 from limen.files.missing import package
@@ -20,7 +20,7 @@ from limen.theorems.composition_depth.inequality import Levels, levels_of
 
 
 class Standing(IntEnum):
-    """How well a task stands in a stack; more is better."""
+    """The verdict of a task in a stack as a number; more is better."""
 
     RULED_OUT = 0
     SHALLOW = 1  # open, but of fewer hops than the task has: not in long texts, certified for none as short
@@ -32,14 +32,14 @@ class Standing(IntEnum):
 @cache
 def ruled_out(task: Task, architecture: Architecture) -> Accepted | None:
     """The evidence of CANNOT."""
-    return decide.ruled_out(task, architecture)
+    return decisions.ruled_out(task, architecture)
 
 
 def built(task: Task, architecture: Architecture) -> tuple[str, Accepted] | None:
     """A construction, and the evidence that it does the task there."""
     for construction in _constructions(task, architecture):
-        if isinstance(found := tried(construction, architecture, steps=0), Accepted):
-            return str(construction), found
+        if isinstance(accepted := decisions.evidence_by(construction, architecture, steps=0), Accepted):
+            return str(construction), accepted
     return None
 
 
@@ -60,18 +60,18 @@ def shallow(task: Task, architecture: Architecture) -> bool:
 
 @cache
 def _constructions(task: Task, architecture: Architecture) -> tuple[Construction, ...]:
-    """Those whose layers a stack has."""
-    found = []
+    """The constructions whose layers a stack has."""
+    fitting = []
     for name in constructions_for(task):
         try:
             construction = lookup("constructions", name, Construction).within(task, architecture)
             if isinstance(offer(construction, architecture, steps=0), Offer):
-                found.append(construction)
+                fitting.append(construction)
         except BadInput:  # it does not exist at these sizes
             continue
         except ModuleNotFoundError as error:  # `decide.incomplete` says that it is left out
             package(error)
-    return tuple(found)
+    return tuple(fitting)
 
 
 def bound_of(evidence: Accepted) -> Bound:

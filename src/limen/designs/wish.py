@@ -1,4 +1,4 @@
-"""What is wished for: tasks at sizes that fit a context, and the size of the stack."""
+"""The wish of a design: tasks at sizes that fit a context, and the size of the stack."""
 
 from __future__ import annotations
 
@@ -55,31 +55,31 @@ class Wish:
         budget: int | None,
         kv_heads: int = KV_HEADS,
     ) -> Wish:
-        """A task's id alone stands for its largest instance that fits the context."""
+        """The wish of some texts; a task's id alone stands for its largest instance that fits the context."""
         if context < 1:
             raise BadInput(f"the context must be at least 1 token, got {context}")
-        asked = [sized(text, context) if "(" not in text else Task.parse(text) for text in tasks]
-        return cls(tuple(dict.fromkeys(asked)), context, layers, width, budget, kv_heads)
+        wanted = [sized(text, context) if "(" not in text else Task.parse(text) for text in tasks]
+        return cls(tuple(dict.fromkeys(wanted)), context, layers, width, budget, kv_heads)
 
 
 def sized(name: str, context: int) -> Task:
-    """The longest of a family; of a task that has none, one size grows and the others are defaults."""
+    """The longest task of this name within the context; without a family one size grows alone."""
     if name in FAMILIES:
         return _longest(name, FAMILIES[name], context)
     task = Task.parse(name)
-    found = smallest(task, task.grows, lambda t: t.length > context, known=task.length > context)
-    if found is None:
+    sizes = smallest(task, task.grows, lambda t: t.length > context, known=task.length > context)
+    if sizes is None:
         raise BadInput(
             f"{task} does not grow to {context:,} tokens through {task.grows} alone: give its sizes"
         )
-    _, below = found
+    _, below = sizes
     if below is None:
         raise BadInput(f"no instance of {name} is as short as {context:,} tokens")
     return task.resized(task.grows, below)
 
 
 def _longest(name: str, family: Callable[[int], Task], context: int) -> Task:
-    """Lengths grow with n, by at least a token each."""
+    """The longest task of a family within the context; lengths grow with n by at least a token each."""
     low, high = LEAST, context + 2  # is_tree(n) has n-1 tokens
     if family(low).length > context:
         raise BadInput(f"no instance of {name} is as short as {context:,} tokens")

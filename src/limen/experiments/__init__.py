@@ -1,1 +1,1 @@
-"""The papers' experiments, one file each, as data; the file name is the experiment's id."""
+"""The papers' experiments as data, one file each; results/ has what they measured."""

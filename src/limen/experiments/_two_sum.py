@@ -9,7 +9,7 @@ SETTINGS = {"steps": 600, "queries": 16}
 def sparse(
     B: int, d: int, layers: int, series: str, x: float | str, seeds: int = 1, steps: int = 600
 ) -> ExperimentCell:
-    """n = 8B residues, one block opened; who opens the right block by luck is right on yes, else guesses."""
+    """A cell with n = 8B residues, one block opened; floor: the right block opened by luck, else a guess."""
     mixer = f"block_sparse(h=1,d={d},B={B},k=1)"
     stack = mixer if layers == 1 else f"{layers}*{mixer}"
     return ExperimentCell(
@@ -27,7 +27,7 @@ def sparse(
 
 
 def full(B: int) -> ExperimentCell:
-    """Every token in sight: what must be learned before a failure is reported."""
+    """The control with every token in sight: it must be learned before a failure is reported."""
     return ExperimentCell(
         f"B={B}: full", task(B), "softmax(h=1,d=32)", 32, f"B = {B}, full", settings=SETTINGS
     )

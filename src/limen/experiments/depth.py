@@ -20,7 +20,7 @@ SLOWER = {
 
 
 def _plain(series: str, behind: str, seeds: int, control: str | None, m: int = 16) -> ExperimentCell:
-    """Two hops in tables that can be chained ahead: a full layer, and what stands behind it."""
+    """Cells with two hops in tables that can be combined before the question: a full layer, then `behind`."""
     stack = f"{FULL},{behind}" if behind else FULL
     name = f"m={m}: {stack}"
     return ExperimentCell(
@@ -63,7 +63,7 @@ def _plain_cells(seeds: int) -> tuple[ExperimentCell, ...]:
 
 
 def _grid(L: int, W: int, seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
-    """L hops by k full layers: alone, with small or large states behind them, and behind a recurrence."""
+    """Cells with L hops by k full layers: alone, before small or large states, and after a recurrence."""
     m = SMALLEST[L]
     task = f"composition(m={m}{''.join(f',n{l}={W}' for l in range(1, L))})"
     stacks = {(k, "k full"): f"{k}*{WIDE}" for k in range(1, L + 2)}
@@ -91,7 +91,7 @@ def _grid(L: int, W: int, seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
 
 
 def _hundred(m: int, d: int, steps: int) -> ExperimentCell:
-    """A stack of 1 + 2 that was trained, grown by 98 layers that begin as nothing, and trained on."""
+    """A cell with a trained stack of 1 + 2 layers, grown by 98 layers that start as zero, and trained on."""
     control = None if d == 64 else f"m={m}: 1 full + 100 linear, d = 64"
     stack = f"{FULL},100*linear(h=1,d={d})"
     grows = {

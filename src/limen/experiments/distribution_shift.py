@@ -23,7 +23,7 @@ def _index(stack: str, steps: int, seeds: int, against: str | None = None) -> Ex
 
 
 def _composition(steps: int, seeds: int) -> ExperimentCell:
-    """Trained on random functions."""
+    """A cell of composition, trained on random functions."""
     stack = "2*softmax(h=1,d=32)"
     settings = {"queries": 8, "steps": steps, "shifts": True}
     return ExperimentCell(

@@ -27,10 +27,10 @@ def _cell(
         "rate": rate,
         "every": 100,
     }
-    said = f"{stack}, width {width}, rate {rate:g}"
-    control = None if n == _SHORT else f"n={_SHORT}: {said}"
+    what = f"{stack}, width {width}, rate {rate:g}"
+    control = None if n == _SHORT else f"n={_SHORT}: {what}"
     return ExperimentCell(
-        f"n={n}: {said}",
+        f"n={n}: {what}",
         f"dyck(n={n},k=2,D=4)",
         stack,
         x,
@@ -52,7 +52,7 @@ def _attention(n: int, seeds: int, steps: int, rates: tuple[float, ...]) -> tupl
 
 
 def _cells(stacks: dict[str, str]) -> tuple[ExperimentCell, ...]:
-    """Words of 16 brackets, and of six: whoever does not learn these says nothing about longer ones."""
+    """Cells with words of 16 brackets, and of six as the control."""
     return tuple(_cell(stack, n, x, 1, 1000) for n in (16, _SHORT) for x, stack in stacks.items())
 
 

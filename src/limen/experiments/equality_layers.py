@@ -15,12 +15,12 @@ _BOTH: tuple[Start, ...] = ("lookup", "random")
 def _cell(
     task: str, stack: str, x: str, seeds: int, steps: int, starts: tuple[Start, ...] = ("lookup",)
 ) -> ExperimentCell:
-    """Held against two softmax layers from a start that it has itself."""
-    said = f"{task}: {stack}"
+    """A cell whose control is two softmax layers from one of its own starts."""
+    what = f"{task}: {stack}"
     where = "" if "lookup" in starts else _RANDOM
     control = None if stack == TWO else f"{task}: {TWO}{where}"
     return ExperimentCell(
-        said + where if stack == TWO else said,
+        what + where if stack == TWO else what,
         task,
         stack,
         x,

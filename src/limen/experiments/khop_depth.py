@@ -30,13 +30,15 @@ def _cell(n: int, k: int, depth: int, seeds: int, steps: int) -> ExperimentCell:
     )
 
 
-def _published(found: Accuracies) -> list[Published]:
-    """Errors as accuracies, a number of hops and a depth at a time."""
+def _published(accuracies: Accuracies) -> list[Published]:
+    """The authors' errors as accuracies, for each number of hops and each depth."""
     rows = []
     for hops, errors in ERRORS.items():
         for depth, error in zip((2, 3, 4), errors, strict=True):
             ours = [
-                cell.get(f"{hops} hops") for name, cell in found.items() if name.endswith(f"depth {depth}")
+                cell.get(f"{hops} hops")
+                for name, cell in accuracies.items()
+                if name.endswith(f"depth {depth}")
             ]
             rows.append(
                 Published(

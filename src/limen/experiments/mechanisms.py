@@ -31,7 +31,7 @@ _UNSAID = (*KEYED[1:2], *KEYED[5:6], *OTHERS)
 
 
 def _cells(n: int, seeds: int, steps: int, starts: tuple[Start, ...]) -> tuple[ExperimentCell, ...]:
-    """Each mixer on n symbols, and on four: whoever does not learn these says nothing about n."""
+    """Cells of each mixer on n symbols, and on four as the control."""
     return tuple(
         ExperimentCell(
             f"n={m}: {stack}",

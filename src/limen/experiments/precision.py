@@ -25,7 +25,7 @@ def _cell(n: int, d: int, p: int | None, seeds: int, steps: int) -> ExperimentCe
 
 
 def _weights(steps: int) -> ExperimentCell:
-    """Full attention, judged also with its weights and every operation in fewer bits."""
+    """A cell of full attention, tested also with weights and every operation in fewer bits."""
     settings = {"queries": 16, "steps": steps, "precisions": True}
     return ExperimentCell(
         "n=20: softmax",

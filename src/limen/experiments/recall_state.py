@@ -14,14 +14,14 @@ _KEYS = {"queries": 20, "steps": 800}
 
 
 def _numbers(stack: str) -> int:
-    """What crosses the cut, in numbers."""
+    """The count of numbers that cross the cut."""
     from limen.core.architecture import Architecture
 
     return Architecture.parse(stack).state_bits(20) // 16  # type: ignore[operator]
 
 
 def _grid(sizes: tuple[int, ...], seeds: int) -> tuple[ExperimentCell, ...]:
-    """Forty symbols at fixed addresses."""
+    """Cells with forty symbols at fixed addresses."""
     largest = f"linear(h=1,d={sizes[-1]})"
     return tuple(
         ExperimentCell(
@@ -55,12 +55,12 @@ SIZES = dict.fromkeys(MIXERS, (4, 8, 16, LARGEST)) | {"LSTM": (4, 8, 16)}
 
 
 def _stack(name: str, d: int) -> str:
-    """With about d² numbers in its state."""
+    """A stack of this mixer with about d² numbers in its state."""
     return MIXERS[name].format(d=d, s=d * d // 2, w=d // 2 + 1)
 
 
 def _keys(name: str, d: int, seeds: int, steps: int) -> ExperimentCell:
-    """Twenty keys of 256, drawn anew, each with one of 32 values; states of about d² numbers."""
+    """A cell with twenty fresh keys of 256, each with one of 32 values, and states of about d² numbers."""
     stack = _stack(name, d)
     return ExperimentCell(
         f"retrieval n=20: {stack}",
@@ -91,7 +91,7 @@ _MQAR = {"batch": 8, "mixed": True, "distribution": "halves", "shifts": True, "e
 
 
 def _mqar(width: int, seeds: int, steps: int) -> ExperimentCell:
-    """Two layers of Mamba-2 with heads of 16 and states of 16, twice as wide inside, and no MLP."""
+    """A cell with two layers of Mamba-2: heads of 16, states of 16, twice as wide inside, and no MLP."""
     return ExperimentCell(
         f"MQAR: Mamba-2, width {width}",
         "recall(n=64,V=256,q=64)",
@@ -107,7 +107,7 @@ def _mqar(width: int, seeds: int, steps: int) -> ExperimentCell:
 
 
 def _all_mqar(seeds: int, steps: int) -> tuple[ExperimentCell, ...]:
-    """Each width, and beside them attention with a short convolution."""
+    """The cells of every width, and attention with a short convolution."""
     attention = ExperimentCell(
         "MQAR: attention with a convolution, width 64",
         "recall(n=64,V=256,q=64)",
@@ -130,16 +130,16 @@ FIGURES = {  # width -> published mean, replicated mean (5 seeds each), one repl
 _THEIRS, _AGAIN = "[guo2025loglinear], 5 seeds", "an independent replication"
 
 
-def _published(found: Accuracies) -> list[Published]:
-    """Means over the numbers of pairs, then each number by itself."""
+def _published(accuracies: Accuracies) -> list[Published]:
+    """The published figures: means over the numbers of pairs, then each number by itself."""
     rows = []
     for width, (theirs, again, _) in FIGURES.items():
-        ours = _by_pairs(found, width)
+        ours = _by_pairs(accuracies, width)
         mean = None if ours is None else math.fsum(ours) / len(ours)
         what = f"Mamba-2, width {width}, mean over 4 to 64 pairs"
         rows += [Published(what, theirs, _THEIRS, mean), Published(what, again, f"{_AGAIN}, 5 seeds", mean)]
     for width, (_, _, curve) in FIGURES.items():
-        own = _by_pairs(found, width)
+        own = _by_pairs(accuracies, width)
         rows += [
             Published(
                 f"Mamba-2, width {width}, {pairs} pairs",
@@ -153,9 +153,9 @@ def _published(found: Accuracies) -> list[Published]:
     return rows
 
 
-def _by_pairs(found: Accuracies, width: int) -> list[float] | None:
-    """What our model of this width gets right for each number of pairs; None: not run."""
-    cell = found.get(_mqar(width, 1, 1).name)
+def _by_pairs(accuracies: Accuracies, width: int) -> list[float] | None:
+    """The accuracy of our model of this width for each number of pairs; None: not run."""
+    cell = accuracies.get(_mqar(width, 1, 1).name)
     return None if cell is None else [cell[f"{pairs} pairs"] for pairs in PAIRS]
 
 

@@ -15,7 +15,7 @@ CONTROLS = {  # the same mixer with a larger state or without its mask; hard att
 
 
 def _cell(series: str, behind: str, x: int, seeds: int, steps: int) -> ExperimentCell:
-    """Two hops behind one full layer; x: the numbers that each further layer holds."""
+    """A cell with two hops and layers after one full layer; x: the numbers that each of these holds."""
     name = f"{FULL},2*{behind}"
     control = None if name == CONTROLS.get(series) else CONTROLS.get(series)
     return ExperimentCell(

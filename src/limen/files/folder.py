@@ -24,7 +24,7 @@ _STAGING = re.compile(r"\.limen-[0-9a-f]{16}")
 
 
 def content_of(path: Path) -> bytes:
-    """What stands in a file, or why it cannot be read."""
+    """The content of a file; raises with the reason if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -53,9 +53,9 @@ def refuse_foreign(folder: Path, marks: str, *names: str, kind: str = "limen/") 
 
     Ours is a JSON object whose schema begins with limen/, or is of this kind.
     """
-    found = next((name for name in names if (folder / name).exists()), None)
-    if found is not None and not _ours(folder / marks, kind):
-        raise BadInput(f"{folder / found} already exists and was not written by Limen: choose another folder")
+    there = next((name for name in names if (folder / name).exists()), None)
+    if there is not None and not _ours(folder / marks, kind):
+        raise BadInput(f"{folder / there} already exists and was not written by Limen: choose another folder")
 
 
 def _ours(path: Path, kind: str) -> bool:
@@ -66,7 +66,7 @@ def _ours(path: Path, kind: str) -> bool:
 
 
 def _try(path: Path, folder: Path) -> None:
-    """An empty file, made and removed: permissions alone do not tell."""
+    """Makes and removes an empty file, since permissions alone do not tell whether one can write."""
     probe = folder / _name()
     try:
         _create(probe, b"")
@@ -76,7 +76,7 @@ def _try(path: Path, folder: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """The file appears under its name only when it is whole."""
+    """Writes a file that appears under its name only when it is whole."""
     part = path.with_name(_name())
     try:
         _create(part, content)
@@ -89,7 +89,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def write_folder(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
-    """All the files, under their names, once the last of them is made; others stay as they are."""
+    """Writes files that appear together once the last is made; other files of the folder stay."""
     ready_folder(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +105,7 @@ def write_folder(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
 
 
 def _move(staging: Path, folder: Path, names: list[str]) -> None:
-    """Into place, one writer at a time, or a new folder at once; what is the same already is not touched."""
+    """Moves files into place, one writer at a time, or a new folder at once; equal files are not touched."""
     if not folder.exists():
         with suppress(OSError):  # somebody else was quicker
             staging.rename(folder)
@@ -120,7 +120,7 @@ def _move(staging: Path, folder: Path, names: list[str]) -> None:
 
 @contextmanager
 def _staging(beside: Path) -> Iterator[Path]:
-    """A folder of our own, gone at the end whatever happens; those of writers that were ended go, too."""
+    """A staging folder, removed at the end whatever happens; so are those of writers that were killed."""
     for left in beside.iterdir():
         if _STAGING.fullmatch(left.name) and left.is_dir() and not left.is_symlink():
             with suppress(OSError), _locked(left, fcntl.LOCK_EX | fcntl.LOCK_NB):

@@ -1,4 +1,4 @@
-"""Packages that may not be installed: what needs one is left out, and said to be; or what to install."""
+"""Optional packages: what needs a missing one is left out and reported, or the error says what to install."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _BROUGHT_BY |= {"transformers": "limen[hf]", "numpy": "numpy", "safetensors": "s
 
 @cache
 def absent() -> tuple[str, ...]:
-    """Packages that deciding makes use of and that are not here: in a browser, for example."""
+    """The missing packages that `decide` uses; in a browser there are some."""
     return tuple(name for name in ("numpy", "safetensors") if find_spec(name) is None)
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A part of the answer that needs a package which is not here: without it nothing is known to be OPEN."""
+    """A part of the answer left out for lack of a package; without it no verdict OPEN can be given."""
 
     package: str
 
@@ -35,14 +35,14 @@ class LeftOut:
 
 
 def package(error: ModuleNotFoundError) -> str:
-    """The one that is not installed; any other error is ours, and raised again."""
-    found = re.search(r"No module named '(\w+)", str(error))
-    if found is None or found[1] not in _BROUGHT_BY:
+    """The name of the package that is not installed; any other error is ours, and raised again."""
+    match = re.search(r"No module named '(\w+)", str(error))
+    if match is None or match[1] not in _BROUGHT_BY:
         raise error
-    return found[1]
+    return match[1]
 
 
 def advice(error: ModuleNotFoundError) -> str:
-    """What to install."""
+    """The advice on what to install."""
     name = package(error)
     return f"this needs the package {name}: pip install '{_BROUGHT_BY[name]}'"

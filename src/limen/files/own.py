@@ -1,4 +1,4 @@
-"""What is yours: `file.py:Name` in a text, wherever an id of the catalogue may stand.
+"""Entries of your own: `file.py:Name` in a text, wherever an id of the catalogue may stand.
 
     limen decide "majority.py:Majority(n=9)" "linear(h=1,d=4)"
 
@@ -42,18 +42,18 @@ def admit(*texts: str | None) -> None:
 
 
 def function(name: str) -> Callable[..., object]:
-    """What a person's `file.py:name` names, to be called; the file is run."""
+    """The function that the user's `file.py:name` names; the file is run."""
     path, inside = _key(name)
     if not is_file(path):
         raise BadInput(f"there is no file {name.rpartition(':')[0]}")
-    found: object = getattr(_module(path), inside, None)
-    if not callable(found):
+    value: object = getattr(_module(path), inside, None)
+    if not callable(value):
         raise BadInput(f"{path.name} has no function {inside}")
-    return found
+    return value
 
 
 def is_class(text: str) -> bool:
-    """Whether `file.py:Name…` names a class, found without running the file."""
+    """Whether `file.py:Name…` names a class; the file is not run."""
     name = text.partition("(")[0].strip()
     path, inside = _key(name)
     if not named(name) or not path.is_file():
@@ -66,7 +66,7 @@ def is_class(text: str) -> bool:
 
 
 def adopt(cls: type) -> str:
-    """The name of a class that was never asked for by one: defined in a notebook, or imported by hand."""
+    """A name for a class that has none yet: one defined in a notebook, or imported by hand."""
     if cls not in _NAMES:
         module = sys.modules.get(cls.__module__)
         file = getattr(module, "__file__", None) or f"{cls.__module__.rpartition('.')[2]}.py"
@@ -75,18 +75,18 @@ def adopt(cls: type) -> str:
 
 
 def known(name: str) -> type | None:
-    """The class of this name, if a person has asked for it."""
+    """The class of this name, if the user has admitted its file; else None."""
     return _CLASSES.get(_key(name)) if ":" in name else None
 
 
 def admitted(name: str) -> type:
-    """The same, where it must be known."""
-    found = known(name)
-    if found is None:
+    """The class of this name; raises if the user has not admitted its file."""
+    cls = known(name)
+    if cls is None:
         raise BadInput(
             f"{name} is your own code: it is loaded only where a command or a function call names it"
         )
-    return found
+    return cls
 
 
 def refuse(text: str, where: str) -> None:
@@ -99,8 +99,8 @@ def refuse(text: str, where: str) -> None:
 
 def beside(cls: type) -> list[type]:
     """The classes of the file in which this one stands."""
-    found = vars(sys.modules[cls.__module__]).values()
-    return [c for c in found if issubclass(type(c), type) and c.__module__ == cls.__module__]
+    values = vars(sys.modules[cls.__module__]).values()
+    return [c for c in values if issubclass(type(c), type) and c.__module__ == cls.__module__]
 
 
 def _remember(name: str, cls: type) -> None:
@@ -117,14 +117,14 @@ def _class(name: str) -> type:
     path, inside = _key(name)
     if not is_file(path):
         raise BadInput(f"there is no file {name.rpartition(':')[0]}")
-    found = getattr(_module(path), inside, None)
-    if not isinstance(found, type):
+    value = getattr(_module(path), inside, None)
+    if not isinstance(value, type):
         raise BadInput(f"{path.name} has no class {inside}")
-    return found
+    return value
 
 
 def _module(path: Path) -> ModuleType:
-    """The file, run once, with its folder searched for modules as if it were a program."""
+    """The module of a file, run once, with its folder searched for modules as if it were a program."""
     name = f"{path.stem}_{crc32(os.fsencode(path)):08x}"
     if name in sys.modules:
         return sys.modules[name]
@@ -144,6 +144,6 @@ def _module(path: Path) -> ModuleType:
 
 
 def _short(file: Path) -> Path:
-    """As one would write it from here."""
+    """The path as one would write it from the current folder."""
     here = Path.cwd()
     return file.relative_to(here) if file.is_relative_to(here) else file

@@ -1,4 +1,4 @@
-"""What installed packages bring to the catalogue: their entry points of the groups `limen.tasks` & co.
+"""Catalogue entries of installed packages: their entry points of the groups `limen.tasks` and so on.
 
     [project.entry-points."limen.tasks"]
     majority = "my_package.majority:Majority"
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 
 class Brought(NamedTuple):
-    """Where an installed package has an entry, and its file, which is found without running it."""
+    """An entry of an installed package: module, name, and file, which is found without running it."""
 
     module: str
     name: str  # of the class
@@ -25,13 +25,13 @@ class Brought(NamedTuple):
 
 @cache
 def brought(kind: str) -> dict[str, Brought]:
-    """The entries of a kind that packages bring, by their ids."""
-    found = entry_points(group=f"limen.{kind}")
-    return {point.name: Brought(point.module, point.attr, _file(point.module)) for point in found}
+    """The entries of a kind in installed packages, by their ids."""
+    points = entry_points(group=f"limen.{kind}")
+    return {point.name: Brought(point.module, point.attr, _file(point.module)) for point in points}
 
 
 def _file(module: str) -> Path | None:
-    """Only the first package of a dotted name can be found without running anything."""
+    """The file of a module, found without importing anything of the package; None if there is none."""
     first, *rest = module.split(".")
     spec = find_spec(first)
     if spec is None or not rest:

@@ -1,4 +1,4 @@
-"""What stands at a path that a stranger wrote."""
+"""Whether an untrusted path leads to a file or a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """The same of a folder."""
+    """Whether there is a folder; a path that no system takes leads to none."""
     try:
         return path.is_dir()
     except (OSError, ValueError):

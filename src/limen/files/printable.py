@@ -1,4 +1,4 @@
-"""Words of a stranger, as they may be shown: data, never a command to the terminal."""
+"""Untrusted text made safe to print: data, never a command to the terminal."""
 
 from __future__ import annotations
 

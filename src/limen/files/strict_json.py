@@ -1,4 +1,4 @@
-"""JSON from a stranger: one object in UTF-8, no key twice, no number, depth or length that nobody means."""
+"""Untrusted JSON: one object in UTF-8, no key twice, and limits on numbers, depth and length."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def read_object(content: bytes, what: str, infinite: bool = False) -> dict[str, 
     if len(content) > LONGEST:
         raise BadInput(f"{what}: the file has {len(content)} bytes; at most {LONGEST} are read")
     try:
-        found = json.loads(
+        value = json.loads(
             content.decode("utf-8"),
             object_pairs_hook=_once,
             parse_int=_integer,
             parse_float=lambda text: _number(text, infinite),
             parse_constant=lambda text: _number(text, infinite),
         )
-        if not isinstance(found, dict):
-            raise ValueError(f"expected an object, got {type(found).__name__}")
-        if _depth(found) > _DEEPEST:
+        if not isinstance(value, dict):
+            raise ValueError(f"expected an object, got {type(value).__name__}")
+        if _depth(value) > _DEEPEST:
             raise RecursionError
         if rb"\ud" in content.lower():  # half a character can be escaped, and written by nobody
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise BadInput(f"{what}: not UTF-8 at byte {error.start}") from error
     except RecursionError as error:
@@ -40,15 +40,15 @@ def read_object(content: bytes, what: str, infinite: bool = False) -> dict[str, 
         raise BadInput(f"{what}: not JSON: {error}") from error
     except ValueError as error:
         raise BadInput(f"{what}: {error}") from error
-    return found
+    return value
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    value = dict(pairs)
+    if len(value) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise ValueError(f"the key {twice[:80]!r} is given twice")
-    return found
+    return value
 
 
 def _integer(text: str) -> int:
@@ -64,9 +64,9 @@ def _number(text: str, infinite: bool) -> float:
     return value
 
 
-def _depth(found: Any) -> int:
-    """Level by level: nothing here recurses."""
-    depth, level = 0, [found]
+def _depth(value: Any) -> int:
+    """The nesting depth, found level by level without recursion."""
+    depth, level = 0, [value]
     while level:
         depth += 1
         level = [

@@ -87,7 +87,7 @@ def _tensors(f: Fields, entry: Entry, layers: Sequence[ModelLayer], head: bool) 
 def _of_layer(
     f: Fields, entry: Entry, known: dict[str, Any], alike: dict[object, list[Tensor]]
 ) -> Iterator[Tensor]:
-    """The tensors of a layer; `alike` has those of layers of which the same is known, without their places."""
+    """The tensors of a layer; `alike` has those of layers of which the same is known."""
     own = f.of_layer(known["i"])
     first = Scope(own, entry.letters, known)
     place, known = first["layers"], known | {"dense": bool(first["dense"])}

@@ -22,7 +22,7 @@ from limen.model.local import Pointwise
 from limen.model.model import Model
 from limen.model.run import Tried, batch_size, inputs, run
 from limen.solutions import certificate, solve
-from limen.witness.tried import check_run
+from limen.witness.run import check_run
 
 _DRAWN = 64  # plain inputs, and as many hard ones, where there are too many for each to be run
 MOST = 2**20  # inputs that are all run
@@ -30,7 +30,7 @@ _F64, _F32, _BF16 = map(Precision.parse, ("float64", "float32", "bfloat16"))
 
 
 def laws(construction: Construction) -> tuple[Law, ...]:
-    """Those that it must keep: in the precisions that it claims, and if its weights can be saved."""
+    """The laws of a construction: in the precisions that it claims, and if its weights can be saved."""
     last = construction.steps == 0 and construction.task.asks == 1
     claimed = {it_is_right_in_float32: _F32, it_is_right_in_bfloat16: _BF16}
     return (

@@ -13,7 +13,7 @@ class Broken(AssertionError):
 
 
 def require(holds: bool, otherwise: str) -> None:
-    """Raises with what is said otherwise."""
+    """Raises `Broken` with the text `otherwise` unless it holds."""
     if not holds:
         raise Broken(otherwise)
 

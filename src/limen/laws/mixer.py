@@ -25,7 +25,7 @@ Weights = dict[str, torch.Tensor]
 
 
 def laws(mixer: Mixer) -> tuple[Law, ...]:
-    """Those that it must keep; what sees later tokens has no recurrence."""
+    """The laws of a mixer; one that sees later tokens has no recurrence."""
     if mixer.sees_future:
         return _EVERY
     return (*_EVERY, *_CAUSAL, *(_STREAMING if isinstance(mixer, Streaming) else ()))
@@ -70,7 +70,7 @@ def definition_recurrence_and_fast_form_agree(mixer: Mixer) -> None:
 
 
 def they_agree_at_any_length_and_under_any_batch_axes(mixer: Mixer) -> None:
-    """At drawn ones, which are others for each mixer."""
+    """At random lengths and batch axes, other ones for each mixer."""
     w, rng = generic(mixer), np.random.default_rng(crc32(str(mixer).encode()))
     for axes in range(_DRAWN):
         x = inputs(*rng.integers(1, 3, size=axes % 4).tolist(), int(rng.integers(1, 71)))

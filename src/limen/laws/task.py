@@ -27,7 +27,7 @@ Draws = Callable[[Generator, int], tuple[Tokens, Answers]]
 
 
 def laws(task: Task) -> tuple[Law, ...]:
-    """Those that it must keep; what counts all inputs, asks yes or no, or is declared, where that is so."""
+    """The laws of a task; some only if its inputs are few, its answers yes or no, or its sampler declared."""
     yes_or_no = (yes_and_no_are_balanced,) if task.answers == 2 and task.asks == 1 else ()
     counted = (the_closed_form_counts_what_all_inputs_show,) if _countable(task) else ()
     declared = any(task.drawn(hard) is not UNDECLARED for hard in (False, True))

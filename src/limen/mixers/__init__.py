@@ -1,1 +1,1 @@
-"""How positions exchange information, one file a mechanism; the file name is the mixer's id."""
+"""How positions exchange information, one file a mixer; recurrence/ runs matrix memories, by torch or C."""

@@ -34,11 +34,11 @@ class Cache(NamedTuple):
         )
 
     def drop(self, at: int) -> Cache:
-        """All pairs but one."""
+        """The cache without the pair at one position."""
         return Cache(*(torch.cat([x[..., :at, :], x[..., at + 1 :, :]], dim=-2) for x in self))
 
     def spread(self, group: int) -> Cache:
-        """As each head reads it, where so many share a set."""
+        """The cache with each set repeated for the heads that share it."""
         return Cache(*(spread(x, group) for x in self))
 
     def read(self, q_t: jt.Float[torch.Tensor, "*batch h d_k"]) -> jt.Float[torch.Tensor, "*batch h d"]:

@@ -33,7 +33,7 @@ def attend_chosen(
     places: jt.Int64[torch.Tensor, "*batch r s"],
     valid: jt.Bool[torch.Tensor, "*#batch r s"],
 ) -> jt.Float[torch.Tensor, "*batch r d"]:
-    """Of the places of a query only the valid ones count; there is one at least."""
+    """The attention of each query to its valid places, of which there is at least one."""
     n, (r, s) = k.shape[-2], places.shape[-2:]
     batch = torch.arange(math.prod(places.shape[:-2]), device=q.device)
     rows = (places.reshape(-1, r, s) + n * batch[:, None, None]).reshape(-1, s)  # of all tables in one
@@ -49,7 +49,7 @@ def attend_blocks(
     blocks: jt.Int64[torch.Tensor, "*batch r s"],
     valid: jt.Bool[torch.Tensor, "*batch r s B"],
 ) -> jt.Float[torch.Tensor, "*batch r d"]:
-    """The same for whole blocks of B tokens, of which only the valid ones count."""
+    """The attention of each query to whole blocks of B tokens, of which only the valid tokens count."""
     (n, d), B = v.shape[-2:], valid.shape[-1]
     k, v = (torch.nn.functional.pad(x, (0, 0, 0, -n % B)).unflatten(-2, (-1, B)) for x in (k, v))
     m, batch = k.shape[-3], torch.arange(math.prod(q.shape[:-2]), device=q.device)
@@ -101,22 +101,24 @@ def dots(
     """⟨q_i, table[rows_is]⟩."""
     from limen.mixers._dots import Dots  # a class of torch's, made when torch is loaded
 
-    found: torch.Tensor = Dots.apply(q, table, rows)  # type: ignore[no-untyped-call]
-    return found
+    products: torch.Tensor = Dots.apply(q, table, rows)  # type: ignore[no-untyped-call]
+    return products
 
 
 def leading(
     scores: jt.Float[torch.Tensor, "*batch m"], k: int
 ) -> tuple[jt.Int64[torch.Tensor, "*batch {k}"], jt.Bool[torch.Tensor, "*batch {k}"]]:
-    """Where the k highest scores of each row stand, the leftmost ones on ties; and which of these count.
+    """The positions of the k highest scores of each row, the leftmost on ties; and which of these count.
 
     Those above -∞ do, but none of a row with a NaN.
     """
-    found = scores.detach().to(torch.promote_types(scores.dtype, torch.float32))
-    long = found.shape[-1] >= _LONG * k and found.numel() > 0  # of no texts torch makes no maxima
-    if missing := -found.shape[-1] % _GROUP if long else max(k - found.shape[-1], 0):
-        found = torch.nn.functional.pad(found, (0, missing), value=-math.inf)  # by nothing it would copy all
-    rows = found.flatten(0, -2).numpy()
+    padded = scores.detach().to(torch.promote_types(scores.dtype, torch.float32))
+    long = padded.shape[-1] >= _LONG * k and padded.numel() > 0  # of no texts torch makes no maxima
+    if missing := -padded.shape[-1] % _GROUP if long else max(k - padded.shape[-1], 0):
+        padded = torch.nn.functional.pad(
+            padded, (0, missing), value=-math.inf
+        )  # by nothing it would copy all
+    rows = padded.flatten(0, -2).numpy()
     flat, numbers = (_among_the_best_groups if long else _highest)(rows, k)
     counts = (rows.take(flat) > -math.inf) & numbers[:, None]
     places = np.where(counts, flat - rows.shape[-1] * np.arange(len(rows))[:, None], 0)
@@ -154,7 +156,7 @@ def _highest(rows: NDArray[Any], k: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _leftmost(rows: NDArray[Any], level: NDArray[Any], s: int) -> NDArray[np.bool_]:
-    """All numbers above the level, and as many at it, from the left, as make s."""
+    """Whether a number is above the level, or one of the leftmost at the level that make s in all."""
     above, tied = rows > level, rows == level
     room = s - above.sum(-1, keepdims=True, dtype=np.int32)
     return np.asarray(above | (tied & (tied.cumsum(-1, dtype=np.int32) <= room)))

@@ -21,9 +21,9 @@ class Dots(torch.autograd.Function):
         q_, keys = q.to(wide), table.to(wide).mT
         if rows.shape[-1] > len(table):  # more than a sparse matrix holds: some are alike
             return (q_ @ keys).gather(-1, rows).to(q.dtype)
-        found = _pattern(rows, len(table), wide)
-        torch.sparse.sampled_addmm(found, q_, keys, beta=0.0, out=found)
-        return found.values().reshape(rows.shape).to(q.dtype)
+        products = _pattern(rows, len(table), wide)
+        torch.sparse.sampled_addmm(products, q_, keys, beta=0.0, out=products)
+        return products.values().reshape(rows.shape).to(q.dtype)
 
     @staticmethod
     @once_differentiable

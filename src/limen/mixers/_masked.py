@@ -1,4 +1,4 @@
-"""Softmax attention over some of the tokens, told by a boolean mask of what each query may see."""
+"""Softmax attention over some of the tokens, given by a boolean mask of what each query may see."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def attend(
     v: jt.Float[torch.Tensor, "*batch h m d"],
     visible: jt.Bool[torch.Tensor, "*any n m"],
 ) -> jt.Float[torch.Tensor, "*batch h n d"]:
-    """Each query sees at least one token."""
+    """Softmax attention of each query to its visible tokens, of which there is at least one."""
     return (q @ k.mT).masked_fill(~visible, -math.inf).softmax(-1) @ v
 
 
@@ -60,7 +60,7 @@ def fused(
 ) -> jt.Float[torch.Tensor, "batch h n d"]:
     """Torch's kernel, which is quick for one batch axis and d_k = d only: zeros make the sizes equal.
 
-    What is visible is said by booleans, or by what is added to the scores, 0 or -∞.
+    `visible` holds booleans, or numbers that are added to the scores, 0 or -∞.
     Zeros add nothing to a score, and the output's last numbers are dropped.  Unequal sizes would take
     n×n memory and 14 to 21 times as long.
     """

@@ -19,6 +19,6 @@ def with_ones(v: jt.Float[torch.Tensor, "*batch d"]) -> jt.Float[torch.Tensor, "
 
 
 def divided(y: jt.Float[torch.Tensor, "*batch e"]) -> jt.Float[torch.Tensor, "*batch e-1"]:
-    """All but the last column, divided by it; 0 where it is 0, and there without a gradient."""
+    """The first columns divided by the last one; 0 where that is 0, and there without a gradient."""
     z = y[..., -1:]
     return torch.where(z == 0, 0, y[..., :-1] / torch.where(z == 0, 1, z))

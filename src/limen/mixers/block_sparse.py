@@ -26,6 +26,7 @@ import lazy_loader
 
 from limen.core.heads import Headed, join, split, split_t
 from limen.core.highest import highest
+from limen.core.tally import Terms, blocks, finished, opened, own
 from limen.mixers._cache import Cache, empty
 from limen.mixers._chosen import attend_blocks, leading
 from limen.mixers._masked import attend, attend_fused
@@ -85,7 +86,7 @@ class BlockSparse(Headed):
     def masked(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        """All tokens are compared, and those not selected are masked: the quicker way for short texts."""
+        """The outputs with all tokens compared and unselected ones masked: quicker for short texts."""
         q, k, v = (split(x @ w[name], self.h) for name in "QKV")
         i = torch.arange(x.shape[-2], device=x.device).unsqueeze(-1)
         compressed, scores, earlier = self._look(q, self.messages(w, k, v), i)
@@ -94,7 +95,7 @@ class BlockSparse(Headed):
     def gathered(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        """Only selected blocks are read: O(n·(n/B + k·B)), and some rows of scores held at a time."""
+        """The outputs with only selected blocks read: O(n·(n/B + k·B)), some rows of scores at a time."""
         q, k, v = (split(x @ w[name], self.h) for name in "QKV")
         messages = self.messages(w, k, v)
         # made before the scores, which grow: kept among them it would leave holes too small for the next ones
@@ -174,6 +175,15 @@ class BlockSparse(Headed):
     ) -> jt.Float[torch.Tensor, "*batch r width"]:
         λ = split((x @ w["G"] + w["g"]).sigmoid(), self.h)  # (*batch, h, r, 1)
         return join(λ * compressed + (1 - λ) * selected) @ w["O"]
+
+    def mixing(self) -> Terms:
+        """FLOPs: softmax over messages and over tokens of opened blocks; B tokens pooled into a message."""
+        pair, B = 2 * self.pair_size, self.B
+        return (pair, blocks(B)), (pair * B, opened(B, self.k)), (pair, own(B)), (pair * B, finished(B))
+
+    def kept(self, n: int) -> int:
+        """Numbers kept: keys, values, and the messages of complete blocks."""
+        return (n + n // self.B) * self.pair_size
 
     def state_bits(self, n: int, p: int) -> int | None:
         return None

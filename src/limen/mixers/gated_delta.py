@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.core.heads import join, split
+from limen.core.tally import ONE, Terms
 from limen.core.weights import Shapes
 from limen.mixers._delta import DeltaMemory, DeltaRule, projected
 from limen.mixers.recurrence.decay import initial_time_steps, time_step
@@ -38,6 +39,10 @@ class GatedDelta(DeltaRule):
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         gate: Shapes = {"T": (width, self.h), "t": (self.h,), "A": (self.h,)}
         return self.rule_shapes(width) | gate
+
+    def mixing(self) -> Terms:
+        """FLOPs: kᵀS is compared with v, the difference written, qᵀS read: three times 2·d_k·d."""
+        return ((6 * self.h * self.key_size * self.d, ONE),)
 
     def initial(self, width: int, generator: torch.Generator, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         return super().initial(width, generator, dtype) | {"t": initial_time_steps(self.h, generator, dtype)}

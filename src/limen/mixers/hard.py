@@ -77,7 +77,7 @@ class Hard(Grouped):
 
 
 def _leftmost(scores: jt.Num[torch.Tensor, "*any n"]) -> jt.Int64[torch.Tensor, "*any"]:
-    """Where the highest score stands first; `argmax` promises only some place."""
+    """The first position of the highest score; `argmax` may return any of equals."""
     n = scores.shape[-1]
     best = scores == scores.amax(-1, keepdim=True)
     return torch.where(best, torch.arange(n, device=scores.device), n).amin(-1)

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import lazy_loader
 
 from limen.core.features import ELU1, FeatureMap
 from limen.core.heads import Headed, join, split
+from limen.core.tally import ONE, Terms
 from limen.core.weights import random_weights
 from limen.mixers._normaliser import divided, with_ones
 from limen.mixers.recurrence.loops import Looped, Loops
@@ -79,6 +81,10 @@ class Linear(Looped, Headed):
 
     def _output(self, w: Mapping[str, torch.Tensor], y: torch.Tensor) -> torch.Tensor:
         return join(divided(y) if self.normalise else y) @ w["O"]
+
+    def mixing(self) -> Terms:
+        """FLOPs: φ(k)vᵀ written, φ(q)ᵀS read, 2re each; r the size of φ(k), e = d + 1 with the normaliser."""
+        return ((4 * prod(self.state_shape), ONE),)
 
     def state_bits(self, n: int, p: int) -> int:
         h, r, e = self.state_shape

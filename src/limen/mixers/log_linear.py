@@ -26,6 +26,7 @@ import lazy_loader
 
 from limen.core.features import ELU1
 from limen.core.heads import Headed, join, split
+from limen.core.tally import LEVELS, ONE, Terms
 from limen.core.weights import Shapes
 from limen.errors import BadInput, at_least
 from limen.mixers._delta import unit
@@ -60,7 +61,7 @@ def _levels(t: int) -> list[int]:
 def _merged(
     S: jt.Float[torch.Tensor, "*batch d_k live e"], t: int
 ) -> jt.Float[torch.Tensor, "*batch d_k merged e"]:
-    """From the stretches stored at time t-1 to those that time t reads: counting up, bits carry."""
+    """The stretches that time t reads, from those stored at time t-1; merged as bits carry in counting."""
     if t == 0:
         return S
     carried = (t & -t).bit_length()
@@ -112,7 +113,7 @@ class LogLinear(Looped, Headed):
             raise BadInput(f"LogLinear: over must be one of {', '.join(_GATES)}, got {self.over!r}")
 
     def reaching(self, n: int) -> LogLinear:
-        """The default number of levels follows the length of the text; one that is said does not."""
+        """The same with as many levels as n tokens need, unless a number of levels was given."""
         return replace(self, levels=max(n - 1, 0).bit_length() + 1) if self._short(n) else self
 
     def _short(self, n: int) -> bool:
@@ -143,7 +144,7 @@ class LogLinear(Looped, Headed):
     def mix(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        """M_tj, what token j gives to y_t under the plain rule, is found by running it on unit vectors."""
+        """The definition; M_tj, token j's share of y_t by the plain rule, comes from runs on unit vectors."""
         n = x.shape[-2]
         self._check(n)
         tokens, λ = self._tokens(w, x), self._λ(w, x)
@@ -186,6 +187,14 @@ class LogLinear(Looped, Headed):
     def _check(self, n: int) -> None:
         if max(n - 1, 0).bit_length() >= self.levels:  # 2^(levels-1) may be a number that nobody holds
             raise BadInput(f"{self}: {self.levels} levels reach {2 ** (self.levels - 1)} tokens, got {n}")
+
+    def mixing(self) -> Terms:
+        """FLOPs: a matrix is written for the token and read; each one of the past is read, too.
+
+        Over the gated delta rule each of these is also erased in: eᵀS and k(eᵀS).
+        """
+        one = 2 * self.h * self.key_size * self.value_size
+        return (2 * one, ONE), ((3 if self.over == "gated_delta" else 1) * one, LEVELS)
 
     def state_bits(self, n: int, p: int) -> int:
         self._check(n)

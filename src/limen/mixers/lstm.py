@@ -69,7 +69,7 @@ class Lstm(Streaming):
     def fast(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        """In 16 bits torch's fused step rounds c and h alone, not what they are made of: it is not used."""
+        """The outputs by torch's fused step; not in 16 bits, where that step rounds only c and h."""
         if x.element_size() < 4:
             return self.mix(w, x)
         rows = x.reshape(-1, *x.shape[-2:])  # (batch, n, width)

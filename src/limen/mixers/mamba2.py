@@ -19,6 +19,7 @@ import lazy_loader
 
 from limen.core.heads import join, split
 from limen.core.mixer import Streaming
+from limen.core.tally import ONE, Terms
 from limen.core.weights import random_weights
 from limen.errors import at_least
 from limen.mixers._conv import convolve, nothing_seen, passing
@@ -139,6 +140,10 @@ class Mamba2(Looped, Streaming):
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         y = join(y + w["D"][:, None, None] * u) * torch.nn.functional.silu(x @ w["Z"])
         return torch.nn.functional.rms_norm(y, y.shape[-1:], w["norm"], _EPSILON) @ w["O"]
+
+    def mixing(self) -> Terms:
+        """FLOPs: B(Δu)ᵀ written and CᵀS read: 2sd each."""
+        return ((4 * self.h * self.s * self.d, ONE),)
 
     def state_bits(self, n: int, p: int) -> int:
         return (self.h * self.d * self.s + (self.c - 1) * self.channels) * p

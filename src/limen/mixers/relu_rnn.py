@@ -1,8 +1,8 @@
-r"""ReLU recurrence: the simplest machine that reads one token at a time.
+r"""ReLU recurrence: the simplest network that reads one token at a time.
 
     h_t = ReLU(… ReLU(h_{t-1}W1 + x_tU + b1)W2 + b2 …),     y_t = h_t O        [elman1990]
 
-One stage is the classical recurrent net.  The machine for bounded Dyck words needs two, the
+One stage is the classical recurrent net.  The recurrence for bounded Dyck words needs two, the
 inner one wider than the state: "after an opening bracket slot i takes slot i-1, after a closing
 one slot i+1" is a sum of two ANDs, and no single ReLU of token and state [hewitt2020] [bhattamishra2024].
 

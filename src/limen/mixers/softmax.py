@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.core.heads import Grouped, join, split
+from limen.core.tally import SEEN, Terms
 from limen.errors import BadInput
 from limen.mixers._cache import Cache, empty
 from limen.mixers._masked import fused
@@ -70,6 +71,13 @@ class Softmax(Grouped):
         q_, k_, v_ = (part.reshape(-1, *part.shape[-3:]) for part in (q, k, v))  # the kernel wants one axis
         y = fused(q_, k_, v_, causal=not self.bidirectional)
         return join(y.reshape(*q.shape[:-1], self.d)) @ w["O"]
+
+    def mixing(self) -> Terms:
+        """FLOPs: ⟨q,k⟩ and the weighted sum of v, for each token seen: 2(d_k + d) a head."""
+        return ((2 * self.pair_size, SEEN),)
+
+    def kept(self, n: int) -> int:
+        return n * self.kv_sets * (self.key_size + self.d)
 
     def state_bits(self, n: int, p: int) -> int | None:
         return None

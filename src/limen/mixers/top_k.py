@@ -22,6 +22,7 @@ import lazy_loader
 
 from limen.core.heads import Headed, join, split, split_t
 from limen.core.highest import highest
+from limen.core.tally import SEEN, Terms, latest
 from limen.mixers._cache import Cache, empty
 from limen.mixers._chosen import attend_chosen, leading
 from limen.mixers._masked import attend, attend_fused
@@ -75,7 +76,7 @@ class TopK(Headed):
     def masked(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        """All tokens are compared, and those not chosen are masked: the quicker way for short texts."""
+        """The outputs with all tokens compared and others than the chosen masked: quicker for short texts."""
         q, k, v = (split(x @ w[name], self.h) for name in "QKV")
         chosen = self._chosen(w, x, x @ w["IK"])
         y = attend_fused(q, k, v, chosen)  # 0 where nothing is chosen, since a score is NaN
@@ -84,7 +85,7 @@ class TopK(Headed):
     def gathered(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
-        """Only the chosen tokens are read, and some rows of index scores held at a time."""
+        """The outputs with only the chosen tokens read, some rows of index scores at a time."""
         q, k, v = (split(x @ w[name], self.h).contiguous() for name in "QKV")
         chosen = [part.unsqueeze(-3).expand(*q.shape[:-1], self.k) for part in self._leading(w, x)]
         y = [
@@ -97,7 +98,7 @@ class TopK(Headed):
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch n width"]
     ) -> tuple[jt.Int64[torch.Tensor, "*batch n k"], jt.Bool[torch.Tensor, "*batch n k"]]:
         """The places of the tokens that each token reads, and which of these count."""
-        (q, weight), keys, n = self._asked(w, x), x @ w["IK"], x.shape[-2]
+        (q, weight), keys, n = self._queries(w, x), x @ w["IK"], x.shape[-2]
         # made before the scores, which grow: kept among them it would leave holes too small for the next ones
         places = torch.empty(*x.shape[:-1], self.k, dtype=torch.int64)
         valid = torch.empty_like(places, dtype=torch.bool)
@@ -119,9 +120,9 @@ class TopK(Headed):
         """Which tokens the last r of n tokens read."""
         n, r = keys.shape[-2], x.shape[-2]
         past = torch.ones(r, n, dtype=torch.bool, device=x.device).tril(n - r)
-        return highest(self._scores(*self._asked(w, x), keys), self.k, among=past).unsqueeze(-3)
+        return highest(self._scores(*self._queries(w, x), keys), self.k, among=past).unsqueeze(-3)
 
-    def _asked(
+    def _queries(
         self, w: Mapping[str, torch.Tensor], x: jt.Float[torch.Tensor, "*batch r width"]
     ) -> tuple[jt.Float[torch.Tensor, "*batch h_i r d_i"], jt.Float[torch.Tensor, "*batch h_i r 1"]]:
         """q^I and w of each index head; no gradient is wanted of them."""
@@ -141,6 +142,14 @@ class TopK(Headed):
             for q_j, w_j in others:
                 scores.addcmul_((q_j @ keys.mT).relu_(), w_j)
             return scores
+
+    def mixing(self) -> Terms:
+        """FLOPs: ⟨q^I,k^I⟩ for h_i index heads and each token seen, then softmax over the k best."""
+        return (2 * self.h_i * self.d_i, SEEN), (2 * self.pair_size, latest(self.k))
+
+    def kept(self, n: int) -> int:
+        """Numbers kept: keys, values, and an index key a token."""
+        return n * (self.pair_size + self.d_i)
 
     def state_bits(self, n: int, p: int) -> int | None:
         return None

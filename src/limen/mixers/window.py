@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from limen.core.heads import Grouped, join
+from limen.core.tally import Terms, latest
 from limen.mixers._cache import Cache, empty
 from limen.mixers._masked import attend, attend_ends, ends
 
@@ -49,6 +50,10 @@ class Window(Grouped):
     ) -> jt.Float[torch.Tensor, "*batch n width"]:
         q, k, v = self.heads(w, x)
         return join(attend_ends(q, k, v, 0, self.W)) @ w["O"]
+
+    def mixing(self) -> Terms:
+        """FLOPs: as softmax, for the last W tokens."""
+        return ((2 * self.pair_size, latest(self.W)),)
 
     def state_bits(self, n: int, p: int) -> int | None:
         return min(n, self.W - 1) * self.kv_sets * (self.key_size + self.d) * p

@@ -1,1 +1,1 @@
-"""A model: its parts, its files, its run on a task."""
+"""A model: embedding, layers, readout, files; one forward pass, which can be observed."""

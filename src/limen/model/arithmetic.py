@@ -1,4 +1,4 @@
-"""Every operation of a run in a precision, be it the machine's own or not."""
+"""Every operation of a run in a precision, whether the processor has it or not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from limen.core.numbers import Precision
 
 
 def computing_in(precision: Precision) -> AbstractContextManager[object]:
-    """While it is entered, the result of every float64 operation is rounded to this precision.
+    """A context in which the result of every float64 operation is rounded to this precision.
 
     Sums inside one operation (a matrix product, a softmax) are accumulated in float64.
     """
@@ -20,7 +20,7 @@ def computing_in(precision: Precision) -> AbstractContextManager[object]:
 
 
 def rounds_each_operation() -> bool:
-    """Whether some `computing_in` is entered whose precision the machine does not have itself."""
+    """Whether some `computing_in` is active whose precision the processor does not have."""
     from torch.utils._python_dispatch import _get_current_dispatch_mode
 
     mode = _get_current_dispatch_mode()

@@ -1,4 +1,4 @@
-"""Where each position of a model looks on one input: the weights of every softmax head."""
+"""The attention weights of every softmax head of a model on one input."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ else:
 
 @dataclass(frozen=True)
 class HeadMap:
-    """(n, n) weights of one head; a row is who looks, a column at whom."""
+    """The (n, n) weights of one head; row i is the position that looks, column j the one it looks at."""
 
     title: str
     weights: tuple[tuple[float, ...], ...]
 
 
 def attention(model: Model, tokens: torch.Tensor) -> tuple[HeadMap, ...]:
-    """Head after head, layer after layer."""
+    """The weights of all heads, layer by layer."""
     maps: list[HeadMap] = []
 
     def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:

@@ -33,15 +33,15 @@ def scores(
     query: jt.Float64[torch.Tensor, "batch h width"],
 ) -> jt.Float64[torch.Tensor, "batch h n"]:
     """⟨query, x_j⟩ for the tokens from position `start` on."""
-    found = query.new_zeros((*query.shape[:-1], tokens.shape[-1]))
+    products = query.new_zeros((*query.shape[:-1], tokens.shape[-1]))
     for code, here, row in codes.written(tokens, start, (query != 0).flatten(0, -2).any(0)):
         table = w[code.table].to(query.dtype)  # (rows, columns)
         part = query[..., code.column : code.column + table.shape[1]]
         if len(table) > row.shape[-1]:
-            found[..., here] += part @ table[row].mT
+            products[..., here] += part @ table[row].mT
         else:
-            found[..., here] += (part @ table.mT).gather(-1, _for_each_head(row, query))
-    return found
+            products[..., here] += (part @ table.mT).gather(-1, _for_each_head(row, query))
+    return products
 
 
 def averaged(

@@ -32,7 +32,7 @@ class Embedding(ABC):
     @property
     @abstractmethod
     def positions(self) -> int | None:
-        """How many there are; None: as many as one likes."""
+        """The number of positions; None: unlimited."""
 
     @abstractmethod
     def shapes(self, width: int) -> Shapes: ...
@@ -141,7 +141,7 @@ class Codes(Embedding):
 
     @property
     def length(self) -> int:
-        """How many positions are laid out."""
+        """The number of positions that the segments cover."""
         return sum(segment.count for segment in self.segments)
 
     @property

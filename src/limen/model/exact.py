@@ -28,20 +28,20 @@ _NOTHING = float("inf")  # log₂ of the step of numbers that are all 0: they ar
 
 
 class Sizes(NamedTuple):
-    """Of some numbers: the largest size, and log₂ of the largest power of two that divides them all."""
+    """The largest size of some numbers, and log₂ of the largest power of two that divides them all."""
 
     most: float
     step: float
 
     @classmethod
     def of(cls, numbers: torch.Tensor) -> Sizes:
-        found = numbers[numbers != 0].to(torch.float64)
-        if not len(found):
+        nonzero = numbers[numbers != 0].to(torch.float64)
+        if not len(nonzero):
             return cls(0.0, _NOTHING)
-        mantissa, exponent = torch.frexp(found)
+        mantissa, exponent = torch.frexp(nonzero)
         whole = (mantissa * 2.0**53).to(torch.int64)
         zeros = (whole & -whole).to(torch.float64).log2()  # at the end of the binary number
-        return cls(float(found.abs().max()), float((exponent - 53 + zeros).min()))
+        return cls(float(nonzero.abs().max()), float((exponent - 53 + zeros).min()))
 
     @property
     def power(self) -> bool:
@@ -53,7 +53,7 @@ class Sizes(NamedTuple):
 
 
 def exact_keys_and_values(model: Model) -> bool:
-    """Of all attention layers of a model whose tokens are written by codes."""
+    """Whether the keys and values of all attention layers are exact; tokens must be written by codes."""
     embedding = model.frame.embedding
     assert isinstance(embedding, Codes)
     tables = model.parts["embedding"]
@@ -87,7 +87,7 @@ def _products(W: torch.Tensor, x: list[list[Sizes]], bits: int) -> bool:
 
 
 def _all(parts: list[Sizes]) -> Sizes:
-    """Of any sum of them."""
+    """The sizes of any sum of these."""
     return Sizes(math.fsum(p.most for p in parts), min(p.step for p in parts))
 
 

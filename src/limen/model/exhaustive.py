@@ -12,9 +12,9 @@ MOST = 2**22  # inputs that anybody would want to run through
 
 
 def count(task: Task) -> int:
-    """How many token sequences the alphabets allow (the promise may forbid some of them), or MOST + 1.
+    """The number of token sequences that the alphabets allow (the promise may forbid some), or MOST + 1.
 
-    Found without writing down a large number.
+    No large number is written down.
     """
     if task.length > MOST:  # so many alphabets are not looked at either
         return MOST + 1
@@ -48,6 +48,6 @@ def numbers(task: Task, tokens: Tokens) -> Tokens:
 
 
 def _digits(task: Task) -> tuple[list[int], Tokens]:
-    """How many ids may stand at each position, and the first of them."""
+    """The number of ids allowed at each position, and the first of them."""
     alphabets = [ids for ids, times in task.alphabets() for _ in range(times)]
     return [len(ids) for ids in alphabets], np.array([ids.start for ids in alphabets])

@@ -1,6 +1,6 @@
 """A model on disk: a folder with `model.json` (what it is) and `model.safetensors` (its weights).
 
-Both files are data, never code: a folder from a stranger is safe to load.
+Both files are data, never code: a folder from somebody else is safe to load.
 """
 
 from __future__ import annotations
@@ -51,31 +51,31 @@ def digest(model: Model) -> str:
 
 
 def digest_of(header: bytes, packed: bytes) -> str:
-    """The same of the two files."""
+    """The digest of a model's two files."""
     return hashlib.sha256(len(header).to_bytes(8, "little") + header + packed).hexdigest()
 
 
 def save(model: Model, folder: str | os.PathLike[str], *more: tuple[str, bytes]) -> None:
-    """Writes the model, and more files about it; all appear, whole, or none."""
+    """Writes the model and further files about it; either all appear, whole, or none."""
     ready(folder, *(name for name, _ in more))
     write_folder(Path(folder), [*model_files(model), *more])
 
 
 def model_files(model: Model) -> list[tuple[str, bytes]]:
-    """The two files by their names; the header first: it says whose the weights are."""
+    """The two files, name and content, the header first."""
     header, packed = _content(model)
     return [(HEADER, header), (WEIGHTS, packed)]
 
 
 def written(frame: Frame, weights: Weights) -> tuple[bytes, bytes]:
-    """What `save` would write of a construction: `model.json` and `model.safetensors`, without torch."""
+    """The contents of `model.json` and `model.safetensors` for a construction, made without torch."""
     from safetensors.numpy import save as pack
 
     return _header(frame), pack({name: np.ascontiguousarray(w) for name, w in sorted(weights.items())})
 
 
 def ready(folder: str | os.PathLike[str], *more: str) -> None:
-    """Refuses, before any work, a folder that cannot be written, or that holds a model of somebody else's."""
+    """Refuses, before any work, a folder that cannot be written or holds a model not written by Limen."""
     ready_folder(Path(folder))
     refuse_foreign(Path(folder), HEADER, HEADER, WEIGHTS)
     for name in more:

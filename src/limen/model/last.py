@@ -69,16 +69,16 @@ def last_logits(
 
 
 def _by_codes(model: Model) -> bool:
-    """Whether no vector need be made; a precision that rounds each operation wants a sum to be one."""
+    """Whether attention can be computed from codes, without vectors; not where each operation is rounded."""
     coded_tokens = isinstance(model.frame.embedding, Codes) and not rounds_each_operation()
     return coded_tokens and exact_keys_and_values(model)
 
 
 def _absorbed(
-    model: Model, tokens: jt.Int[torch.Tensor, "batch n"], asked: LastQuery
+    model: Model, tokens: jt.Int[torch.Tensor, "batch n"], last: LastQuery
 ) -> jt.Float[torch.Tensor, "batch h d"]:
     """Σ_j softmax(⟨q W_Kᵀ, x_j⟩) x_j over all tokens, then times W_V; two passes of chunks."""
-    (q, K, V), wide = asked, torch.float64
+    (q, K, V), wide = last, torch.float64
     embedding, w = model.frame.embedding, model.parts["embedding"]
     assert isinstance(embedding, Codes)
     query = torch.einsum("bhd,whd->bhw", q.to(wide), K.to(wide))
@@ -90,10 +90,10 @@ def _absorbed(
 
 
 def _chunk_by_chunk(
-    model: Model, tokens: jt.Int[torch.Tensor, "batch n"], asked: LastQuery
+    model: Model, tokens: jt.Int[torch.Tensor, "batch n"], last: LastQuery
 ) -> jt.Float[torch.Tensor, "batch h d"]:
     """Σ_j softmax(⟨q, x_j W_K⟩) x_j W_V over all tokens; two passes of chunks."""
-    q, K, V = asked
+    q, K, V = last
 
     def made(c: slice, W: torch.Tensor) -> torch.Tensor:
         x = model.embedded(tokens[..., c], c.start)  # (batch, chunk, width)
@@ -114,7 +114,7 @@ def _chunks(tokens: jt.Int[torch.Tensor, "batch n"], size: int) -> list[slice]:
 
 
 def reads_only_the_embedding(model: Model) -> bool:
-    """Whether every layer is one full attention whose keys and values no earlier layer touches.
+    """Whether every layer is one full attention whose keys and values no earlier layer changes.
 
     Nor may a number of the embedding be infinite: times a zero it would be NaN in the whole model alone.
     """

@@ -1,4 +1,4 @@
-"""What happens at one position between the mixers."""
+"""Per-position functions between the mixers."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Pointwise(Local):
 
 
 def parse_local(text: str) -> Local:
-    """Reads what `str` wrote."""
+    """The per-position function of a text that `str` wrote."""
     call = parse_call(text)
     if call.name != "mlp":
         raise unknown("per-position function", call.name, ["mlp"])

@@ -1,7 +1,7 @@
-"""The memory that a run takes, known before it starts; what is asked for in vain is said in one line.
+"""The memory that a run takes, known before it starts; a request that fails becomes one line.
 
-`least` counts what is certainly held at one time, so nothing is refused that would have fitted.  The machine
-gives more than it has and kills whoever uses it; `within_what_is_free` makes it refuse instead.
+`least` counts what is certainly held at one time, so nothing is refused that would have fitted.  Linux
+promises more memory than there is and kills who uses it; `within_what_is_free` makes it refuse instead.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from limen.errors import BadInput
 
 
 def free() -> int | None:
-    """Bytes that this process can still get, within all limits; None where the machine does not say."""
-    said = [int(kib) * 1024 for kib in re.findall(r"^MemAvailable: +(\d+) kB", _text("/proc/meminfo"), re.M)]
+    """Bytes that this process can still get, within all limits; None where the system does not say."""
+    available = [
+        int(kib) * 1024 for kib in re.findall(r"^MemAvailable: +(\d+) kB", _text("/proc/meminfo"), re.M)
+    ]
     most, used = (_text(f"/sys/fs/cgroup/memory.{name}").strip() for name in ("max", "current"))
-    said += [int(most) - int(used)] if most.isdigit() and used.isdigit() else []
-    return max(0, min([*said, *_own_limits()])) if said else None
+    available += [int(most) - int(used)] if most.isdigit() and used.isdigit() else []
+    return max(0, min([*available, *_own_limits()])) if available else None
 
 
 def _own_limits() -> list[int]:
-    """What is left of the limits that were set for this process."""
+    """The bytes left under each limit that was set for this process."""
     import resource
 
     limits = {"VmSize": resource.RLIMIT_AS, "VmData": resource.RLIMIT_DATA}
@@ -42,7 +44,7 @@ def _text(path: str) -> str:
 
 
 def within_what_is_free() -> None:
-    """From now on this process gets a refusal where it would have been killed."""
+    """Limits this process to the free memory: a request beyond it fails instead of killing the process."""
     if (room := free()) is None:
         return
     import resource
@@ -55,41 +57,43 @@ def within_what_is_free() -> None:
 
 def fitting(what: str, n: int, least: Callable[[int], int]) -> None:
     """Raises if a run over n tokens holds more than is free; `least` says how much it holds at a length."""
-    room, asked = free(), least(n)
-    if room is None or asked <= room:
+    room, needed = free(), least(n)
+    if room is None or needed <= room:
         return
     short, long = 0, n  # the first fits, the second does not
     while long - short > 1:
         middle = (short + long) // 2
         short, long = (middle, long) if least(middle) <= room else (short, middle)
     raise BadInput(
-        f"{what}: needs at least {spelled(asked)} of memory, but only {spelled(room)} is free; "
+        f"{what}: needs at least {spelled(needed)} of memory, but only {spelled(room)} is free; "
         f"inputs of {short} tokens would fit"
     )
 
 
 def refused(error: BaseException) -> int | None:
     """The bytes of a request that torch or numpy could not fulfil; None if the error is another one."""
-    said = str(error)
-    if found := re.search(r"tried to allocate (\d+) bytes", said):
-        return int(found[1])
-    if found := re.search(r"Unable to allocate ([\d.]+) (B|KiB|MiB|GiB|TiB|PiB)", said):
-        return int(float(found[1]) * 1024 ** ("B", "KiB", "MiB", "GiB", "TiB", "PiB").index(found[2]))
+    message = str(error)
+    if match := re.search(r"tried to allocate (\d+) bytes", message):
+        return int(match[1])
+    if match := re.search(r"Unable to allocate ([\d.]+) (B|KiB|MiB|GiB|TiB|PiB)", message):
+        return int(float(match[1]) * 1024 ** ("B", "KiB", "MiB", "GiB", "TiB", "PiB").index(match[2]))
     return 0 if isinstance(error, MemoryError) else None
 
 
-def out_of_memory(asked: int, n: int | None = None) -> str:
-    """One line; where the inputs have n tokens, a length that fits though memory grow with its square."""
+def out_of_memory(requested: int, n: int | None = None) -> str:
+    """The error in one line; with n, also a length that fits even if memory grows with its square."""
     room = free()
-    line = f"not enough memory: {spelled(asked)} was requested at once" if asked else "not enough memory"
+    line = (
+        f"not enough memory: {spelled(requested)} was requested at once" if requested else "not enough memory"
+    )
     line += "" if room is None else f", {spelled(room)} is free"
-    if n is None or not room or asked <= room:
+    if n is None or not room or requested <= room:
         return line
-    return f"{line}; inputs of {max(1, n * isqrt(room) // isqrt(asked))} tokens would fit"
+    return f"{line}; inputs of {max(1, n * isqrt(room) // isqrt(requested))} tokens would fit"
 
 
 def spelled(size: int) -> str:
-    """Bytes as people say them."""
+    """A number of bytes with its unit."""
     for unit, name in ((10**9, "GB"), (10**6, "MB")):
         if size >= unit:
             return f"{size / unit:.1f} {name}"

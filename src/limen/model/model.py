@@ -95,7 +95,7 @@ class Frame:
         return _flat(self.groups())
 
     def affordable(self) -> None:
-        """Raises, before any memory is asked for, if the model has more weights than anybody holds."""
+        """Raises, before any memory is requested, if the model has too many weights for any computer."""
         numbers = sum(prod(shape) for shape in self.shapes().values())
         if numbers > _WEIGHTS:
             raise BadInput(
@@ -103,7 +103,7 @@ class Frame:
             )
 
     def random(self, generator: torch.Generator, dtype: torch.dtype) -> Model:
-        """Each part's own random start; norms start at 1."""
+        """A model with each part's own random start; norms start at 1."""
         self.affordable()
         start: dict[str, dict[str, torch.Tensor]] = {}
         start["embedding"] = self.embedding.initial(self.width, generator, dtype)
@@ -138,7 +138,7 @@ Mix = Callable[[Place, "torch.Tensor"], "torch.Tensor"]
 
 
 def at_once(place: Place, seen: torch.Tensor) -> torch.Tensor:
-    """The mixer on all positions: in its fast form, or by its definition where every operation is rounded.
+    """The mixer's outputs at all positions: by its fast form, or by its definition if operations are rounded.
 
     A fused kernel is one operation: inside it nothing would be rounded.
     """
@@ -220,7 +220,7 @@ class Model:
     def step(
         self, state: State, token: jt.Int[torch.Tensor, "*batch"]
     ) -> tuple[State, jt.Num[torch.Tensor, "*batch answers"]]:
-        """Reads one token: the new state and the output at this position."""
+        """The new state and the output at this position, after reading one token."""
         new: list[list[Any]] = [[] for _ in state.layers]
 
         def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
@@ -235,7 +235,7 @@ class Model:
     def decode(
         self, tokens: jt.Int[torch.Tensor, "*batch n"], steps: int
     ) -> jt.Int[torch.Tensor, "*batch {steps}"]:
-        """Chain of thought: `steps` tokens, each the likeliest after all before it.
+        """The `steps` tokens of a chain of thought, each the likeliest after all before it.
 
         The text is read once, then each token is read from the state.
         """
@@ -252,7 +252,7 @@ class Model:
     def absorb(
         self, tokens: jt.Int[torch.Tensor, "*batch n"]
     ) -> tuple[State, jt.Num[torch.Tensor, "*batch answers"]]:
-        """Reads a text at once: the state after it and the output at its last position."""
+        """The state after a text read at once, and the output at its last position."""
         layers: list[list[Any]] = [[] for _ in self.frame.architecture.layers]
 
         def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
@@ -263,11 +263,11 @@ class Model:
         return State(tokens.shape[-1], tuple(map(tuple, layers))), self.read(x[..., -1, :])
 
     def seen(self, i: int, x: torch.Tensor) -> torch.Tensor:
-        """What the mixers of layer i read."""
+        """The (normed) vectors that the mixers of layer i read."""
         return self._normed(x, f"{i}.norm", "mixer")
 
     def _normed(self, x: torch.Tensor, group: str, name: str) -> torch.Tensor:
-        """RMS norm, where the model has norms: x / √(mean x² + 10⁻⁶) · weight."""
+        """x / √(mean x² + 10⁻⁶) · weight (RMS norm), or x itself where the model has no norms."""
         if not self.frame.norm:
             return x
         return x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt() * self.parts[group][name]
@@ -280,7 +280,7 @@ class Model:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One token's work is too small to share: on a busy machine threads that wait for each other cost 50×."""
+    """A context with one thread: one token is too little work to share, and waiting threads cost 50×."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,4 +1,4 @@
-"""A model from its name: a folder of limen's, a local Hugging Face folder, or your own `file.py:factory`.
+"""Opens a model by name: a folder of Limen's, a local Hugging Face folder, or your own `file.py:factory`.
 
 Weights are read from safetensors alone: no pickle is opened, and no code that a folder brings is run.  A file
 of yours is run because you named it on the command line; what it returns, a module or a function from tokens
@@ -32,7 +32,7 @@ _PASSING = ("_name_or_path", "transformers_version", "architectures", "dtype", "
 
 
 def opened(text: str) -> object:
-    """A limen Model, an `nn.Module` or a function; a folder is data, even one that is named `x.py:f`."""
+    """A Limen Model, an `nn.Module` or a function; a folder is data, even one that is named `x.py:f`."""
     folder = Path(text)
     if not is_folder(folder) and own.named(text):
         return _made(text)
@@ -67,14 +67,14 @@ def _hugging_face(folder: Path) -> object:
             folder, **how, output_loading_info=True
         )
     _whole(folder, seen)
-    found: object = model.eval()
-    return found
+    loaded: object = model.eval()
+    return loaded
 
 
 def _whole(folder: Path, seen: dict[str, Any]) -> None:
     """Raises unless the files hold the weights of the config, all of them and no others.
 
-    What is missing transformers draws at random: a model that is nobody's.
+    transformers would draw missing weights at random.
     """
     for how in ("missing", "mismatched", "unexpected"):
         names = sorted(map(str, seen.get(f"{how}_keys") or ()))
@@ -86,7 +86,7 @@ def _whole(folder: Path, seen: dict[str, Any]) -> None:
 
 
 def fingerprint(model: object) -> str | None:
-    """SHA-256 of a model: of limen's files, or of a module's class, config and tensors; a function has none.
+    """SHA-256 of a model: of Limen's files, or of a module's class, config and tensors; None for a function.
 
     A tensor is hashed by its name, type, shape and bytes, in the order of the names.
     """
@@ -94,25 +94,25 @@ def fingerprint(model: object) -> str | None:
         return digest(model)
     if not isinstance(model, torch.nn.Module):
         return None
-    found = hashlib.sha256(f"{type(model).__name__}\n{_config(model)}\n".encode())
+    hashed = hashlib.sha256(f"{type(model).__name__}\n{_config(model)}\n".encode())
     with calling(f"{type(model).__name__}: its weights cannot be read"):
         for name, tensor in sorted(model.state_dict().items()):
-            found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-            found.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()
+            hashed.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+            hashed.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return hashed.hexdigest()
 
 
 def _config(model: torch.nn.Module) -> str:
-    """What a transformers model says of its sizes: the same tensors with other heads are another model."""
+    """The config of a transformers model as JSON: the same tensors with other heads are another model."""
     config: Any = getattr(model, "config", None)
     if not hasattr(config, "to_dict"):
         return ""
-    said = {name: value for name, value in config.to_dict().items() if name not in _PASSING}
-    return json.dumps(said, sort_keys=True, default=str)
+    lasting = {name: value for name, value in config.to_dict().items() if name not in _PASSING}
+    return json.dumps(lasting, sort_keys=True, default=str)
 
 
 def own_precision(model: object) -> str:
-    """The type that its weights are stored in; of a function, or a module without any, nobody knows it."""
+    """The type in which the weights are stored; "unknown" for a function or a module without weights."""
     if isinstance(model, Model):
         kinds = {w.dtype for w in model.weights.values()}
     elif isinstance(model, torch.nn.Module):

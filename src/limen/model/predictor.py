@@ -1,7 +1,7 @@
 """Anybody's model: whatever maps tokens to logits is accepted wherever a model is.
 
-A stranger's code is run in `calling`, and nowhere else: what it prints is no part of our output, and whatever
-it does instead of answering is one line that names it.
+A user's code is run in `calling`, and nowhere else: what it prints is no part of our output, and if it fails,
+the error is one line that names it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _EXPECTED += "answers), or only answers, integers of shape (batch,)"
 
 @runtime_checkable
 class Predictor(Protocol):
-    """Tokens in, one row of logits a position out."""
+    """Anything that maps tokens to one row of logits per position."""
 
     def logits(self, tokens: jt.Int[torch.Tensor, "*batch n"]) -> jt.Num[torch.Tensor, "*batch n answers"]:
         """The output at every position."""
@@ -49,9 +49,9 @@ class Predictor(Protocol):
 
 @contextmanager
 def calling(what: str) -> Iterator[None]:
-    """While a stranger's code runs: it prints to standard error, and how it ends is one line after `what`.
+    """A context for a user's code: it prints to standard error, and an error becomes one line after `what`.
 
-    What memory could not be had is said by whoever knows how much there is.
+    Failures to get memory pass through: the caller knows how much there is.
     """
     try:
         with redirect_stdout(sys.stderr):
@@ -77,27 +77,31 @@ class Foreign:
 
     @property
     def name(self) -> str:
-        """Of the function, or of the module's class."""
+        """The name of the function, or of the module's class."""
         return str(getattr(self.call, "__qualname__", type(self.call).__name__))
 
     @property
     def answers(self) -> int:
-        """That there are, where it gives answers alone."""
+        """The number of possible answers, for a model that returns answers alone."""
         return _ANSWERS if self.task is None else self.task.answers
 
     def returned(self, rows: jt.Int[torch.Tensor, "batch n"]) -> torch.Tensor:
-        """What it returns to these rows, if that can be compared; they are its own copy."""
+        """What the model returns for a copy of these rows, as a tensor of numbers on the CPU."""
         try:
             with calling(f"{self.name}: expected logits for {_shown(rows)}; the model failed"):
                 out = self.call(rows.clone())
         except BadInput as error:
             raise self._too_few(rows) or error from error.__cause__
-        found = _tensor(_first(out), self.name)
-        kind = str(found.dtype).removeprefix("torch.")
-        if kind not in (*_FLOATS, *_WHOLE) or found.layout is not torch.strided or found.device.type != "cpu":
-            what = f"a tensor of {kind}, {found.layout}, on {found.device}".replace("torch.", "")
+        logits = _tensor(_first(out), self.name)
+        kind = str(logits.dtype).removeprefix("torch.")
+        if (
+            kind not in (*_FLOATS, *_WHOLE)
+            or logits.layout is not torch.strided
+            or logits.device.type != "cpu"
+        ):
+            what = f"a tensor of {kind}, {logits.layout}, on {logits.device}".replace("torch.", "")
             raise BadInput(f"{self.name}: the model gave {what}; {_EXPECTED}")
-        return found
+        return logits
 
     def alone(self, rows: jt.Int[torch.Tensor, "batch n"]) -> bool:
         """Whether it returns answers, not logits."""
@@ -116,7 +120,7 @@ class Foreign:
         return logits.reshape(*tokens.shape[:-1], *logits.shape[1:])
 
     def _too_few(self, rows: torch.Tensor) -> BadInput | None:
-        """That its vocabulary is too small, where this is what it fails at: it fails once more, watched."""
+        """The error "vocabulary too small", if a second, watched run fails because of that; else None."""
         with looked_up(self.call, rows) as tables, suppress(BadInput), calling(""):
             self.call(rows.clone())
         largest, who = int(rows.max()), self.task or "this text"
@@ -125,29 +129,29 @@ class Foreign:
         return too_few(small[0], needed, who) if small else None
 
     def _known(self, labels: torch.Tensor) -> torch.Tensor:
-        """The answers, if the task has them."""
+        """The answers; raises if one is not an answer of the task."""
         for label in labels[(labels < 0) | (labels >= self.answers)].tolist():
             raise BadInput(f"{self.name}: the model answered {label}; expected 0..{self.answers - 1}")
         return labels
 
 
 def _shown(rows: torch.Tensor) -> str:
-    """Their shape and the largest token: a model may know fewer."""
+    """The shape of the rows and their largest token, in words."""
     return f"tokens {tuple(rows.shape)}" + (f" up to {int(rows.max())}" if rows.numel() else "")
 
 
 def _first(out: Any) -> Any:
-    """The logits of what a model returned: their field, or the first of a tuple."""
-    found = getattr(out, "logits", out)
-    first = found[0] if isinstance(found, tuple) and found else None
-    return first if isinstance(first, torch.Tensor | np.ndarray) else found
+    """The logits in what a model returned: its field `logits`, or the first item of a tuple."""
+    logits = getattr(out, "logits", out)
+    first = logits[0] if isinstance(logits, tuple) and logits else None
+    return first if isinstance(first, torch.Tensor | np.ndarray) else logits
 
 
-def _tensor(found: Any, name: str) -> torch.Tensor:
+def _tensor(returned: Any, name: str) -> torch.Tensor:
     try:
-        return torch.as_tensor(found)
+        return torch.as_tensor(returned)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise BadInput(f"{name}: the model gave a {type(found).__name__}; {_EXPECTED}") from error
+        raise BadInput(f"{name}: the model gave a {type(returned).__name__}; {_EXPECTED}") from error
 
 
 def _labels(given: torch.Tensor) -> bool:
@@ -156,31 +160,31 @@ def _labels(given: torch.Tensor) -> bool:
 
 @contextmanager
 def looked_up(model: object, tokens: torch.Tensor) -> Iterator[list[torch.nn.Embedding]]:
-    """While it is open: the tables of a module that these very tokens are looked up in, as they are met."""
-    found: list[torch.nn.Embedding] = []
+    """A context with the list of the module's embedding tables in which these very tokens are looked up."""
+    tables: list[torch.nn.Embedding] = []
 
     def seen(module: torch.nn.Module, inputs: tuple[Any, ...]) -> None:
         if isinstance(module, torch.nn.Embedding) and inputs and torch.equal(inputs[0], tokens):
-            found.append(module)
+            tables.append(module)
 
     modules = model.modules() if isinstance(model, torch.nn.Module) else ()
     hooks = [m.register_forward_pre_hook(seen) for m in modules if isinstance(m, torch.nn.Embedding)]
     try:
-        yield found
+        yield tables
     finally:
         for hook in hooks:
             hook.remove()
 
 
 def too_few(known: int, needed: int, who: object) -> BadInput:
-    """That a vocabulary is smaller than what a task, or a text, needs."""
+    """The error for a vocabulary that is smaller than a task or a text needs."""
     return BadInput(
         f"expected a vocabulary of {needed} tokens, as {who} needs; the model has {known}, 0..{known - 1}"
     )
 
 
 def foreign(model: object, task: Task | None = None) -> Foreign:
-    """A module or function of somebody's; what cannot be called itself may have a method `logits`."""
+    """A user's module or function, wrapped; an object that cannot be called may have a method `logits`."""
     call = model.logits if isinstance(model, Predictor) and not callable(model) else model
     if not callable(call):
         raise BadInput(
@@ -215,7 +219,7 @@ def chosen(logits: torch.Tensor) -> torch.Tensor:
 
 
 def answers_of(model: object, task: Task, tokens: Tokens) -> Answers:
-    """What the model answers where the task's answers are due."""
+    """The model's answers where the task's answers are due."""
     with torch.no_grad():
         given = chosen(due(model, task, torch.as_tensor(np.ascontiguousarray(tokens)))).numpy()
     return given[..., 0] if task.asks == 1 else given  # (*batch, asks)

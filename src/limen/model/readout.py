@@ -100,7 +100,7 @@ def _signs(bits: int, numbers: int) -> NDArray[np.int8]:
 
 
 def parse_readout(text: str) -> Readout:
-    """Reads what `str` wrote."""
+    """The readout of a text that `str` wrote."""
     call = parse_call(text)
     known: dict[str, type[Readout]] = {"linear": Affine, "binary": Binary}
     if call.name not in known:

@@ -1,4 +1,4 @@
-"""Arithmetic in a precision the machine does not have: the result of every operation is rounded."""
+"""Arithmetic in a precision that the processor does not have: every operation's result is rounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a model on a task's inputs and counts: how many, how many wrong, how near to wrong."""
+"""Runs a model on a task's inputs: how many were tried, how many are wrong, and the least margin."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WORK = 2**40  # numbers that are computed, about: an hour
 
 @dataclass(frozen=True)
 class Tried:
-    """What a run showed; `margin` is the least (right logit - best wrong logit)."""
+    """The result of a run; `margin` is the least (right logit - best wrong logit)."""
 
     tried: int
     wrong: int
@@ -53,7 +53,7 @@ def inputs(task: Task, how: int | None, seed: int, batch: int) -> Iterator[Token
 
 
 def batch_size(model: Model, task: Task, steps: int) -> int:
-    """How many inputs at a time."""
+    """The number of inputs run at a time."""
     frame, n = model.frame, task.length + steps
     heads = max(getattr(part.mixer, "h", 1) for layer in frame.architecture.layers for part in layer.parts)
     if steps == 0 and task.asks == 1 and n > _SHORT and reads_only_the_embedding(model):
@@ -72,7 +72,7 @@ def runnable(text: str) -> Precision:
 
 
 def payable(model: Model, task: Task, steps: int, tried: int) -> None:
-    """Raises if a run would take more memory or time than anybody has; found before it starts."""
+    """Raises, before a run starts, if it would take too much memory or time for any computer."""
     task.drawable()
     frame, n = model.frame, task.length + steps
     if tried > _TRIED:
@@ -95,7 +95,7 @@ def payable(model: Model, task: Task, steps: int, tried: int) -> None:
 
 
 def least_bytes(model: Model, task: Task, precision: Precision, n: int, batch: int) -> int:
-    """What a run over n tokens certainly holds at one time.
+    """The bytes that a run over n tokens certainly holds at one time.
 
     The tokens; where only the last position is run, its scores and weights; otherwise the vectors before and
     after a layer, and where each operation is rounded also the scores and weights of all pairs.
@@ -117,15 +117,15 @@ def run(
     steps: int = 0,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Tried:
-    """Answers of the model, in this precision, against the task's definition."""
+    """The model's answers in this precision, counted against the task's definition."""
     counted(steps)
     model = model.to(precision)
     tried, wrong, margin = 0, 0, float("inf")
     for tokens in batches:
-        found = _found(model, task, precision, tokens, steps)  # (batch, asks, answers)
-        found = found.to(torch.float64)[..., : task.answers]
+        scores = _logits(model, task, precision, tokens, steps)  # (batch, asks, answers)
+        scores = scores.to(torch.float64)[..., : task.answers]
         right = torch.as_tensor(task.answer(tokens)).reshape(len(tokens), task.asks, 1)
-        gap = found.gather(-1, right) - found.scatter(-1, right, -torch.inf).amax(-1, keepdim=True)
+        gap = scores.gather(-1, right) - scores.scatter(-1, right, -torch.inf).amax(-1, keepdim=True)
         gap = gap.nan_to_num(nan=-torch.inf, posinf=torch.inf).amin((-2, -1))  # (batch,)
         tried, wrong = tried + len(tokens), wrong + int((gap <= 0).sum())
         margin = min(margin, float(gap.amin()))
@@ -133,14 +133,14 @@ def run(
     return Tried(tried, wrong, margin)
 
 
-def _found(model: Model, task: Task, precision: Precision, tokens: Tokens, steps: int) -> torch.Tensor:
+def _logits(model: Model, task: Task, precision: Precision, tokens: Tokens, steps: int) -> torch.Tensor:
     try:
         with torch.no_grad(), computing_in(precision):
             return logits(model, task, torch.as_tensor(tokens), steps)
     except (MemoryError, RuntimeError) as error:
-        if (asked := memory.refused(error)) is None:
+        if (requested := memory.refused(error)) is None:
             raise
-        raise BadInput(f"{task}: {memory.out_of_memory(asked, task.length + steps)}") from error
+        raise BadInput(f"{task}: {memory.out_of_memory(requested, task.length + steps)}") from error
 
 
 def logits(model: Model, task: Task, tokens: torch.Tensor, steps: int) -> torch.Tensor:

@@ -29,7 +29,7 @@ class Sampler:
 
     @staticmethod
     def of(given: str | Draws) -> Sampler:
-        """Of a function, or of what a person's `file.py:name` names."""
+        """The sampler of a function, or of the function that `file.py:name` names."""
         if isinstance(given, str):
             if not own.named(given):
                 raise BadInput(f"{shortened(given)} is not a sampler: expected file.py:function")
@@ -41,7 +41,7 @@ class Sampler:
 
     @property
     def distribution(self) -> Distribution:
-        """As far as its owner tells: without a support nobody knows what it never draws."""
+        """The distribution as its owner declares it; without a support any input might be drawn."""
         known = hasattr(self.call, "support")
         return Distribution(f"drawn by {self.name}", support=self._support if known else None, exact=known)
 
@@ -67,10 +67,10 @@ class Sampler:
     def _support(self, tokens: Tokens) -> NDArray[np.bool_]:
         declared: Any = self.call
         with calling(f"the support of the sampler {self.name} failed"):
-            found = np.asarray(declared.support(tokens.copy()))
-        if found.dtype != np.bool_ or found.shape != tokens.shape[:-1]:
+            inside = np.asarray(declared.support(tokens.copy()))
+        if inside.dtype != np.bool_ or inside.shape != tokens.shape[:-1]:
             raise BadInput(
-                f"the support of the sampler {self.name} gave {found.dtype} of shape {found.shape}; "
+                f"the support of the sampler {self.name} gave {inside.dtype} of shape {inside.shape}; "
                 f"expected bool of shape {tokens.shape[:-1]}"
             )
-        return found
+        return inside

@@ -1,4 +1,4 @@
-"""A model under attack: after each text all questions are asked, and whatever is asked is counted.
+"""A model under attack: it answers all questions after each text, and the texts are counted.
 
 One forward is one text that is read; all its questions together cost no more, for whoever attacks and for
 random testing alike.  A gradient counts as three.
@@ -67,7 +67,7 @@ class Questioned:
 
 @dataclass
 class Target:
-    """A task, a model that is said to do it, and the count of what the model was asked.
+    """A task, a model of it, and the count of the texts that the model has read.
 
     `model` is a limen Model, an `nn.Module` or a function of tokens; `precision` is for a limen Model, whose
     own is that of its weights.
@@ -105,7 +105,7 @@ class Target:
 
     @cached_property
     def access(self) -> Access:
-        """How far the model is open: what it is, and what it returned to one input."""
+        """What the model exposes to a search, from its type and its reply to one input."""
         if isinstance(self.model, Model):
             return Access.WEIGHTS
         tokens = self.drawn(1, np.random.default_rng(0))
@@ -116,7 +116,7 @@ class Target:
 
     @cached_property
     def closed(self) -> str | None:
-        """Why the model's gradients cannot be had; None if they were, on one input."""
+        """Why the model's gradients are not available; None if they were, on one input."""
         try:
             self._slopes(self.drawn(1, np.random.default_rng(0)))
         except (BadInput, RuntimeError) as error:
@@ -125,7 +125,7 @@ class Target:
 
     @cached_property
     def limen(self) -> Model | None:
-        """The model with its weights in the precision asked for, if it is limen's: its states can be read."""
+        """The model in the chosen precision if it is a Limen Model, whose states can be read; else None."""
         if not isinstance(self.model, Model):
             return None
         return self.model if self.precision is None else self.model.to(self.precision)
@@ -141,7 +141,7 @@ class Target:
         return self.task.drawn() if self.sampler is None else self.sampler.distribution
 
     def draws(self, tokens: Tokens) -> bool | None:
-        """Whether this input can be drawn so; None where nobody has said."""
+        """Whether the sampler can draw this input; None where that is not declared."""
         if not self.distribution.can_draw(tokens[None]).all():
             return False
         return True if self.distribution.exact else None
@@ -159,7 +159,7 @@ class Target:
 
     @cached_property
     def ends(self) -> Tokens | None:
-        """(questions, length - cut), if they are the same after every text; some texts tell."""
+        """(questions, length - cut) if the questions after some sampled texts are all the same; else None."""
         texts = self.task.sample(np.random.default_rng(0), _TELLING)[0][:, : self.task.cut]
         first, *others = (self.task.queries(text) for text in texts)
         return first if all(np.array_equal(first, other) for other in others) else None
@@ -186,28 +186,28 @@ class Target:
         return np.asarray(ends[self.rng.choice(len(ends), QUESTIONS, replace=False)])
 
     def ask(self, texts: Tokens, ends: Tokens | None = None) -> Questioned:
-        """All questions after each text, (texts, cut), or these: (texts, questions, length - cut)."""
+        """The answers after texts (texts, cut) to all questions, or to (texts, questions, length - cut)."""
         ends = self.questions(texts) if ends is None else ends
         step = max(1, _ROWS // ends.shape[1])
         parts = [self._logits(texts[i : i + step], ends[i : i + step]) for i in range(0, len(texts), step)]
         return self.judged(texts, ends, np.concatenate(parts))
 
     def judged(self, texts: Tokens, ends: Tokens, logits: NDArray[np.float64]) -> Questioned:
-        """The same from the logits, (texts, questions, asks, answers), whoever worked them out.
+        """The answers judged from logits (texts, questions, asks, answers), however those were computed.
 
         A text is a forward however it was read.
         """
         self.forwards += len(texts)
         shape = (*ends.shape[:2], self.task.cut)
-        asked = self._judged(np.concatenate([np.broadcast_to(texts[:, None], shape), ends], -1), logits)
-        least = asked.margin.min()
+        answers = self._judged(np.concatenate([np.broadcast_to(texts[:, None], shape), ends], -1), logits)
+        least = answers.margin.min()
         if least < self.lowest:
-            at = np.unravel_index(np.argmin(asked.margin), asked.margin.shape)
-            self.lowest, self.lowest_at = float(least), asked.inputs[at]
-        return asked
+            at = np.unravel_index(np.argmin(answers.margin), answers.margin.shape)
+            self.lowest, self.lowest_at = float(least), answers.inputs[at]
+        return answers
 
     def run(self, inputs: Tokens) -> Questioned:
-        """Whole inputs, (rows, length), each one forward."""
+        """The answers to whole inputs, (rows, length); each is one forward."""
         cut = self.task.cut
         return self.ask(inputs[:, :cut], inputs[:, None, cut:])
 
@@ -226,19 +226,19 @@ class Target:
         return Questioned(inputs, right.reshape(*shape, -1), given.reshape(*shape, -1), margin.reshape(shape))
 
     def _logits(self, texts: Tokens, ends: Tokens) -> NDArray[np.float64]:
-        """(texts, questions, asks, answers) in float64."""
+        """The logits in float64: (texts, questions, asks, answers)."""
         task, model = self.task, self.limen
         with torch.no_grad(), self.computing():
             if model is not None and streaming(model) and task.asks <= ends.shape[-1]:
-                found = self._streamed(model, texts, ends)
+                logits = self._streamed(model, texts, ends)
             else:
-                found = self._whole(texts, ends)
-        if found.shape[-1] < task.answers:
-            raise BadInput(f"the model gives {found.shape[-1]} logits; {task} has {task.answers} answers")
-        return np.asarray(found[..., : task.answers].detach().to(torch.float64).numpy())
+                logits = self._whole(texts, ends)
+        if logits.shape[-1] < task.answers:
+            raise BadInput(f"the model gives {logits.shape[-1]} logits; {task} has {task.answers} answers")
+        return np.asarray(logits[..., : task.answers].detach().to(torch.float64).numpy())
 
     def _streamed(self, model: Model, texts: Tokens, ends: Tokens) -> torch.Tensor:
-        """The text is read once, every question from a copy of the state."""
+        """The logits of a recurrence: the text is read once, each question from a copy of the state."""
         state = self.read(texts)
         after = []
         state = spread(state, ends.shape[1])
@@ -268,7 +268,7 @@ class Target:
         return logits.reshape(rows, questions, *logits.shape[-2:])
 
     def slopes(self, inputs: Tokens) -> NDArray[np.float64]:
-        """(rows, cut, vocab): by how much the margin changes, to first order, if this token stood there."""
+        """(rows, cut, vocab): the change of the margin, to first order, if this token stood there."""
         self.forwards += GRADIENT * len(inputs)
         return self._slopes(inputs)
 
@@ -286,7 +286,7 @@ class Target:
             return np.asarray((gain - here).to(torch.float64).numpy())
 
     def _differentiable(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The logits, the vectors of the tokens that they are a function of, and those of every token."""
+        """The logits, the token vectors they depend on, and the table of every token's vector."""
         model = self.limen
         if model is None:
             return _hooked(self.model, tokens, self.task.vocab)
@@ -378,17 +378,17 @@ def keeping(task: Task, inputs: Tokens) -> NDArray[np.bool_]:
 
 def embedding_of(model: object, tokens: torch.Tensor) -> torch.nn.Embedding | None:
     """The table of a module that these very tokens are looked up in, if there is one."""
-    with looked_up(model, tokens) as found, torch.no_grad():
+    with looked_up(model, tokens) as tables, torch.no_grad():
         foreign(model).returned(tokens)
-    return found[0] if found else None
+    return tables[0] if tables else None
 
 
 def _hooked(
     model: object, tokens: torch.Tensor, vocab: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The same of somebody's module: its own table of vectors is watched and made differentiable."""
-    found = embedding_of(model, tokens[:1])
-    if found is None:
+    """`_differentiable` for a user's module: its embedding table is watched and made differentiable."""
+    embedding = embedding_of(model, tokens[:1])
+    if embedding is None:
         raise BadInput("the model exposes no gradients, because no nn.Embedding looks up its tokens")
     kept: list[torch.Tensor] = []
 
@@ -396,10 +396,10 @@ def _hooked(
         kept.append(output.detach().requires_grad_())
         return kept[-1]
 
-    hook = found.register_forward_hook(watched)
+    hook = embedding.register_forward_hook(watched)
     try:
         logits = predictor(model).logits(tokens)
     finally:
         hook.remove()
-    table = found.weight[:vocab].detach()[:, None, :].expand(-1, tokens.shape[1], -1)
+    table = embedding.weight[:vocab].detach()[:, None, :].expand(-1, tokens.shape[1], -1)
     return logits, kept[0], table

@@ -1,1 +1,1 @@
-"""What is known, shown to people: terminal, JSON, HTML."""
+"""Draws reports as text, HTML, SVG and LaTeX; computes nothing."""

@@ -1,1 +1,1 @@
-"""The evidence table: architectures × tasks, and in every cell a verdict with evidence made on the spot."""
+"""The evidence table: architectures × tasks, in every cell a verdict with evidence made on the spot."""

@@ -29,7 +29,7 @@ def build(
     progress: Callable[[str, Answer, int, int], None] = lambda name, answer, done, total: None,
     pool: Executor | None = None,
 ) -> EvidenceTable:
-    """All rows and columns unless some are named; with a pool, a column a process."""
+    """The table of the named rows and columns, default all; with a pool, one process a column."""
     start = time.perf_counter()
     chosen = tuple(_named("row", rows, ROWS)), named_columns(columns)
     cells: dict[tuple[str, str], Cell] = {}
@@ -42,13 +42,13 @@ def build(
 
 
 def _one_by_one(rows: Sequence[str], columns: Sequence[str], full: bool) -> Iterator[Cell]:
-    """Column by column, since a column shares its runs."""
+    """The cells column by column, since the cells of a column share their runs."""
     for column in columns:
         yield from (cell(ROWS[row], COLUMNS[column], full) for row in rows)
 
 
 def _at_once(rows: Sequence[str], columns: Sequence[str], full: bool, pool: Executor) -> Iterator[Cell]:
-    """As they get ready."""
+    """The cells in the order in which the processes finish them."""
     longest_first = sorted(columns, key=lambda column: column not in _LONG)
     for ready in as_completed([pool.submit(_column, rows, column, full) for column in longest_first]):
         yield from ready.result()
@@ -59,12 +59,12 @@ def _column(rows: Sequence[str], column: str, full: bool) -> list[Cell]:
 
 
 def named_columns(names: Iterable[str]) -> tuple[str, ...]:
-    """Those that are named, or all."""
+    """The ids of the named columns, or of all."""
     return tuple(_named("column", names, COLUMNS))
 
 
 def _named(what: str, names: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Those that are named, in the order of the table."""
+    """The named entries, in the order of the table; all if none is named."""
     wanted, known = list(names), list(known)
     for name in wanted:
         if name not in known:
@@ -73,19 +73,19 @@ def _named(what: str, names: Iterable[str], known: Iterable[str]) -> list[str]:
 
 
 def write(table: EvidenceTable, folder: Path, pages: dict[str, bytes]) -> None:
-    """Certificates, models and pages, the pages last; what else the folder holds stays as it is."""
+    """Writes certificates, models and pages, the pages last; other files of the folder stay."""
     refuse(folder)
     write_folder(folder, chain(_evidence(table), pages.items()))
 
 
 def refuse(folder: Path) -> None:
-    """Known before the work: the folder cannot be written, or holds another's report."""
+    """Refuses, before any work, a folder that cannot be written or holds a report not written by Limen."""
     ready_folder(folder)
     refuse_foreign(folder, REPORT, REPORT, PAGE)
 
 
 def _evidence(table: EvidenceTable) -> Iterator[tuple[str, bytes]]:
-    """Each file once, though cells share some."""
+    """The files of the evidence, each once though cells share some."""
     seen = set()
     for made in table.cells.values():
         for evidence in made.evidence:

@@ -1,4 +1,4 @@
-"""What a cell is made of: a verdict at concrete sizes, the order of its bound, and checked evidence."""
+"""The parts of a cell: a verdict at concrete sizes, the order of its bound, and checked evidence."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from limen.core.certificate import Witness
 from limen.core.differences import Difference
@@ -22,20 +24,19 @@ if TYPE_CHECKING:
 
 
 class EvidenceError(Exception):
-    """Evidence that does not hold, or that contradicts other evidence: something in the house is wrong."""
+    """Evidence does not hold or contradicts other evidence: a bug in Limen."""
 
 
-@dataclass(frozen=True)
-class Formula:
-    """Ω(…) or O(…) of what, where the exact inequality stands, and what the papers have there."""
+class Formula(msgspec.Struct, frozen=True):
+    """Ω(…) or O(…) and of which quantity, the exact inequality, and the papers' order."""
 
     order: str | None
     of: str
     inequality: str
     source: str  # the id of a theorem or a construction
-    mark: str = ""  # confirmed, sharper, weaker, corrected; empty where the papers say nothing
-    paper: str = ""  # their order, and who says so
-    note: str = ""  # what is to be said of the difference
+    mark: str | None = None  # confirmed, sharper, weaker, corrected; null where the papers say nothing
+    paper: str | None = None  # their order, and who says so
+    note: str | None = None  # what is to be said of the difference
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ class EvidenceTable(Result):
     cells: dict[tuple[str, str], Cell]
     full: bool
     seconds: float
+    page: str | None = None  # the file that was written
 
     @property
     def headline(self) -> str:

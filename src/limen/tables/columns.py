@@ -10,7 +10,7 @@ from limen.core.task import Task
 
 @dataclass(frozen=True)
 class Column:
-    """`at`: sizes for a verdict, the first that is decided counts; `every`: small enough to run every input.
+    """A task with its sizes: `at` for the verdict (the first decided one), `every` to run every input.
 
     `confused` is the size on which two inputs are looked for that a small model takes for each other, `run`
     one at which weights are run on drawn inputs, `large` the one for a full table.  `grows` gives the task at

@@ -43,7 +43,7 @@ _TALK = ("composition(m=4,n1=2)", "linear(h=1,d=2,p=4),softmax(h=1,d=2,p=4)")
 
 
 class BitsPoint(msgspec.Struct, frozen=True):
-    """What a task of n tokens needs, and what an architecture of the table holds."""
+    """The bits that a task of n tokens needs, and those that a row of the table holds."""
 
     task: str
     row: str
@@ -54,7 +54,7 @@ class BitsPoint(msgspec.Struct, frozen=True):
 
 
 class StackHops(msgspec.Struct, frozen=True):
-    """What a stack chains: so many question-dependent hops, and with each step of chain of thought more."""
+    """The question-dependent hops that a stack chains, κ, and those each step of chain of thought adds, φ."""
 
     strip: str
     stack: str
@@ -73,7 +73,7 @@ class PrecisionPoint(msgspec.Struct, frozen=True):
 
 
 class Curves(msgspec.Struct, frozen=True):
-    """What the charts of the page show."""
+    """The data of the page's charts."""
 
     bits: tuple[BitsPoint, ...]
     hops: tuple[StackHops, ...]
@@ -82,13 +82,13 @@ class Curves(msgspec.Struct, frozen=True):
 
 
 def curves(columns: tuple[str, ...]) -> Curves:
-    """For these columns of the table."""
+    """The data of the charts for these columns of the table."""
     return Curves(bits_over_n(columns), hops_of_stacks(), accuracy_over_precision(), conversation())
 
 
 def bits_over_n(columns: tuple[str, ...]) -> tuple[BitsPoint, ...]:
-    """Where one theorem limits a row: what a task needs, and what the row holds, at n = 2^4 … 2^25."""
-    found = []
+    """The bits a task needs and a row holds at n = 2^4 … 2^25, where one theorem limits the row."""
+    points = []
     for column in columns:
         title = COLUMNS[column].title
         for row in ROWS.values():
@@ -96,46 +96,46 @@ def bits_over_n(columns: tuple[str, ...]) -> tuple[BitsPoint, ...]:
                 bound = _widest(COLUMNS[column].grown(k), row.architecture, row.steps)
                 if bound is not None and bound.needs_bits is not None and bound.has_bits is not None:
                     sides = bound.needs_bits, bound.has_bits
-                    found.append(BitsPoint(title, row.name, 2**k, *sides, bound.theorem))
-    return tuple(found)
+                    points.append(BitsPoint(title, row.name, 2**k, *sides, bound.theorem))
+    return tuple(points)
 
 
 def _widest(task: Task, architecture: Architecture, steps: int) -> Bound | None:
-    """The inequality that comes nearest to saying cannot, of theorems about what is carried past a cut."""
-    said = [
+    """The inequality with the largest ratio of bits needed to bits held, of theorems about cuts."""
+    bounds = [
         theorem.bound(task, architecture, steps)
         for name, theorem in theorems()
         if name != "composition_depth"
     ]
-    stated = [b for b in said if isinstance(b, Bound) and b.needs_bits and b.has_bits]
+    stated = [b for b in bounds if isinstance(b, Bound) and b.needs_bits and b.has_bits]
     return max(stated, key=lambda b: (b.needs_bits or 0) / (b.has_bits or 1), default=None)
 
 
 def accuracy_over_precision() -> tuple[PrecisionPoint, ...]:
-    """Every operation rounded to t significant bits; half of the inputs are hard; and what is certified."""
-    found = []
+    """The share of right answers at t significant bits, half of the inputs hard; whether it is certified."""
+    points = []
     for text, by in _ROUNDED:
         construction = construct(Task.parse(text), by)
         name = str(construction).replace("_", " ")
         for t in _PRECISIONS:
             solution, _ = solve(construction, Significand(t), _TRIED)
             right = 1 - solution.wrong / solution.tried
-            found.append(PrecisionPoint(name, text, t, right, solution.predicted is not None))
-    return tuple(found)
+            points.append(PrecisionPoint(name, text, t, right, solution.predicted is not None))
+    return tuple(points)
 
 
 def hops_of_stacks() -> tuple[StackHops, ...]:
-    """κ and φ."""
-    found = []
+    """κ and φ of some stacks."""
+    stacks = []
     for text, name in _STACKS.items():
         stack = Architecture.parse(text)
         graph = Graph.of(stack, 1)
-        found.append(StackHops(_strip(stack), name, graph.κ, graph.φ))
-    return tuple(found)
+        stacks.append(StackHops(_strip(stack), name, graph.κ, graph.φ))
+    return tuple(stacks)
 
 
 def _strip(stack: Architecture) -> str:
-    """LFFF; 12 × LLLF."""
+    """A stack as letters: LFFF, or 12 × LLLF."""
     letters = ["".join("F" if part.full else "L" for part in layer.parts) for layer in stack.layers]
     shown = [kinds if len(kinds) == 1 else f"[{kinds}]" for kinds in letters]
     if len(shown) <= _SHORT:
@@ -145,7 +145,7 @@ def _strip(stack: Architecture) -> str:
 
 
 def conversation() -> ProtocolReport:
-    """A hybrid with random weights run as the players of the proof."""
+    """The conversation of a hybrid with random weights, run as the players of the proof."""
     task, architecture = Task.parse(_TALK[0]), Architecture.parse(_TALK[1])
     players = HandOver().players(task, architecture)
     return played(small(task, architecture, seed=0), task, "hand_over", players, "integers", 0).report

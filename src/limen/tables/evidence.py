@@ -1,10 +1,11 @@
-"""One cell: decides, runs the proof or the weights, and lets the checker look at everything before it counts.
+"""Makes one cell: decides, runs the proof or the weights, and has everything checked before it counts.
 
 CANNOT   the bound at the sizes of the row, and the proof run on a small model of that architecture: two
          inputs that it cannot tell apart
 CAN      weights that fit into the row's architecture and that the kernel derives to be right on every input;
          every input of a small size run, and drawn ones of a larger size
-OPEN     what is known: theorems that say nothing, constructions that do not fit, whether thinking would do
+OPEN     what is known: theorems that say nothing, constructions that do not fit, whether a chain of thought
+         would do
 
 What is claimed about a column is tested once, whatever its cells use: every construction is run on every
 input, no theorem may exclude its architecture, and closed forms of rows are counted by brute force.
@@ -27,7 +28,7 @@ from limen.core.differences import STACKS
 from limen.core.kernel import Accepted
 from limen.core.task import Task
 from limen.core.verdict import Answer, Verdict
-from limen.decisions.decide import built, decide, tried
+from limen.decisions.decide import built, decide, evidence_by
 from limen.decisions.placement import Offer, offer
 from limen.tables import words
 from limen.tables.cell import Cell, Evidence, EvidenceError
@@ -48,7 +49,7 @@ _DRAWN = 8  # plain inputs at the larger size, and as many hard ones
 
 @dataclass(frozen=True)
 class Decided:
-    """The verdict at the size that was chosen for it."""
+    """A verdict and the task, at the size chosen for the cell."""
 
     task: Task
     verdict: Verdict
@@ -58,44 +59,44 @@ def cell(row: Row, column: Column, full: bool = False) -> Cell:
     """The cell with all its evidence, or an error if some of it does not hold."""
     start = time.perf_counter()
     test_of(column)
-    found = _decided(row, column)
-    if found.verdict.answer is Answer.CANNOT:
-        made = _cannot(row, column, found)
-    elif found.verdict.answer is Answer.CAN:
-        made = _can(row, column, found, full)
+    decided = _decided(row, column)
+    if decided.verdict.answer is Answer.CANNOT:
+        made = _cannot(row, column, decided)
+    elif decided.verdict.answer is Answer.CAN:
+        made = _can(row, column, decided, full)
     else:
-        made = _open(row, column, found)
+        made = _open(row, column, decided)
     claim = CLAIMS.get((row.id, column.id))
     argued = claim is not None and claim.answer is Answer.CAN and made.argued
     if claim is not None and claim.answer is not made.answer and not argued:
         raise EvidenceError(
             f"{row.name}, {column.title}: {claim.cite} say {claim.answer}, the evidence says {made.answer}"
         )
-    mark = trained(row.architecture, found.task, thinks=row.steps > 0)
-    fooled, beside = illustration(row.architecture, column.id), found.verdict.differences
+    mark = trained(row.architecture, decided.task, thinks=row.steps > 0)
+    fooled, beside = illustration(row.architecture, column.id), decided.verdict.differences
     took = time.perf_counter() - start
     return replace(made, trained=mark, fooled=fooled, differences=beside, seconds=took)
 
 
 @cache
 def test_of(column: Column) -> None:
-    """Every construction of the task, on every input; against every theorem; and the rows, counted."""
+    """Runs every construction of the task on every input, against every theorem, and counts the rows."""
     small = Task.parse(column.every)
     for way in ways(small, column.ways):
         right(way, None, False)
         agrees_with_the_theorems(way)
-    said = small.rows(small.cut)
+    claimed = small.rows(small.cut)
     counted = counts(matrix.of_task(small, small.cut)).rows
-    if said is None or not counted.exact:
+    if claimed is None or not counted.exact:
         return
-    if said.value is not None and counted.value is not None and said.value > counted.value:
+    if claimed.value is not None and counted.value is not None and claimed.value > counted.value:
         raise EvidenceError(
-            f"{small}: {said.formula} = {said.value} prefixes are claimed to differ, {counted.value} do"
+            f"{small}: {claimed.formula} = {claimed.value} prefixes are claimed to differ, {counted.value} do"
         )
 
 
 def _decided(row: Row, column: Column) -> Decided:
-    """At the first size that is decided; else argued; else where it flips to CANNOT; else open."""
+    """The verdict at the first size that is decided; else argued; else where CANNOT begins; else OPEN."""
     first: Decided | None = None
     for text in column.at:
         task = Task.parse(text)
@@ -114,8 +115,8 @@ def _decided(row: Row, column: Column) -> Decided:
 def _ruled_out(first: Decided, row: Row) -> Task | None:
     """The smallest size that is ruled out: over all sizes of a composition, else over the one that flips."""
     if isinstance(first.task, Composition):
-        found = smallest(row.architecture, first.task.L, row.steps)
-        return None if found is None or found.bound is None else Task.parse(found.bound.task)
+        least = smallest(row.architecture, first.task.L, row.steps)
+        return None if least is None or least.bound is None else Task.parse(least.bound.task)
     flips = first.verdict.flips
     return None if flips is None else first.task.resized(flips.size, flips.at)
 
@@ -127,14 +128,14 @@ def _verdict(task: Task, row: Row) -> Verdict:
         raise EvidenceError(str(error)) from error
 
 
-def _cannot(row: Row, column: Column, found: Decided) -> Cell:
-    assert found.verdict.evidence is not None and isinstance(found.verdict.evidence.certificate, Bound)
-    bound = found.verdict.evidence.certificate
-    says = f"{bound.theorem}: {found.task} needs {_bits(bound.needs_bits)}, this architecture has "
+def _cannot(row: Row, column: Column, decided: Decided) -> Cell:
+    assert decided.verdict.evidence is not None and isinstance(decided.verdict.evidence.certificate, Bound)
+    bound = decided.verdict.evidence.certificate
+    says = f"{bound.theorem}: {decided.task} needs {_bits(bound.needs_bits)}, this architecture has "
     evidence = [
         Evidence(
             "bound",
-            says + _bits(bound.has_bits) if bound.ceiling is None else found.verdict.reason,
+            says + _bits(bound.has_bits) if bound.ceiling is None else decided.verdict.reason,
             bound,
             f"certificates/{row.id}/{column.id}.json",
             numbers={"needs_bits": bound.needs_bits, "has_bits": bound.has_bits, "ceiling": bound.accuracy},
@@ -143,11 +144,11 @@ def _cannot(row: Row, column: Column, found: Decided) -> Cell:
     evidence.append(_refutation(row, column, bound.theorem))
     known = (
         [f"open at {column.at[0]}; at the size above it is ruled out"]
-        if found.task != Task.parse(column.at[0])
+        if decided.task != Task.parse(column.at[0])
         else []
     )
     return replace(
-        _blank(row, column, found),
+        _blank(row, column, decided),
         formula=lower(row, column, bound),
         evidence=tuple(evidence),
         known=tuple(known),
@@ -159,45 +160,45 @@ def _cannot(row: Row, column: Column, found: Decided) -> Cell:
 
 def _refutation(row: Row, column: Column, theorem: str) -> Evidence:
     task = Task.parse(column.confused)
-    found = refuted(theorem, task, row.small)
-    if found is None:
+    pair = refuted(theorem, task, row.small)
+    if pair is None:
         raise EvidenceError(f"{row.name}, {column.title}: the proof found no two inputs on {row.small}")
-    if (reason := check_collision(found.collision, found.model)) is not None:
+    if (reason := check_collision(pair.collision, pair.model)) is not None:
         raise EvidenceError(f"{row.name}, {column.title}: {reason}")
-    if found.measured is not None and found.measured != row.small.state_bits(task.cut):
+    if pair.measured is not None and pair.measured != row.small.state_bits(task.cut):
         raise EvidenceError(
-            f"{row.small} declares {row.small.state_bits(task.cut)} bits of state, a run has {found.measured}"
+            f"{row.small} declares {row.small.state_bits(task.cut)} bits of state, a run has {pair.measured}"
         )
     return Evidence(
         "collision",
-        _confused(task, row.small, found),
-        found.collision,
+        _confused(task, row.small, pair),
+        pair.collision,
         f"certificates/{row.id}/{column.id}/certificate.json",
-        found.model,
-        {"left": task.render(found.left), "right": task.render(found.right), "how": found.how}
-        | {"left_answer": found.answers[0], "right_answer": found.answers[1], "task": str(task)},
+        pair.model,
+        {"left": task.render(pair.left), "right": task.render(pair.right), "how": pair.how}
+        | {"left_answer": pair.answers[0], "right_answer": pair.answers[1], "task": str(task)},
     )
 
 
-def _confused(task: Task, architecture: Architecture, found: Refuted) -> str:
-    left, right = found.answers
-    again = "" if found.tried == 1 else f" (draw {found.tried}; the draws before it are not confused)"
+def _confused(task: Task, architecture: Architecture, pair: Refuted) -> str:
+    left, right = pair.answers
+    again = "" if pair.tried == 1 else f" (draw {pair.tried}; the draws before it are not confused)"
     return (
         f"{task} by {architecture}, with random weights{again}, in "
-        f"{found.collision.arithmetic}: two inputs whose right answers are {left} and {right} "
-        f"get the same output, bit for bit ({found.how})"
+        f"{pair.collision.arithmetic}: two inputs whose right answers are {left} and {right} "
+        f"get the same output, bit for bit ({pair.how})"
     )
 
 
-def _can(row: Row, column: Column, found: Decided, full: bool) -> Cell:
-    accepted, by = found.verdict.evidence, found.verdict.construction
+def _can(row: Row, column: Column, decided: Decided, full: bool) -> Cell:
+    accepted, by = decided.verdict.evidence, decided.verdict.construction
     if accepted is None or by is None or not isinstance(accepted.certificate, Fits):
         raise EvidenceError(f"{row.name}, {column.title}: a row with sizes has no verdict by counting")
-    certificate, construction = accepted.certificate, construct(found.task, by)
+    certificate, construction = accepted.certificate, construct(decided.task, by)
     margin = float(Fraction(certificate.margin))
     evidence = Evidence(
         "fits",
-        f"{by} fits, with a margin of at least {margin:.3g} on every input of {found.task} in "
+        f"{by} fits, with a margin of at least {margin:.3g} on every input of {decided.task} in "
         f"{certificate.precision}, derived from its weights",
         certificate,
         f"certificates/{row.id}/{column.id}/certificate.json",
@@ -206,7 +207,7 @@ def _can(row: Row, column: Column, found: Decided, full: bool) -> Cell:
     )
     name = by.split("(")[0]
     return replace(
-        _blank(row, column, found),
+        _blank(row, column, decided),
         formula=upper(row, column, construction),
         evidence=(evidence, *_runs(row, column, by, full), *_also(row, column)),
         statement=words.statement("constructions", name),
@@ -216,7 +217,7 @@ def _can(row: Row, column: Column, found: Decided, full: bool) -> Cell:
 
 
 def _also(row: Row, column: Column) -> list[Evidence]:
-    """The small stack of a source, in the rows of full attention."""
+    """The evidence for a source's smaller stack, in the rows of full attention."""
     if column.also is None or not STACKS["several full layers"](row.architecture):
         return []
     task, stack = Task.parse(column.also[0]), Architecture.parse(column.also[1])
@@ -264,36 +265,36 @@ def _runs(row: Row, column: Column, by: str, full: bool) -> list[Evidence]:
     return made
 
 
-def _open(row: Row, column: Column, found: Decided) -> Cell:
-    """What is known, and what is argued."""
-    believed = [str(found.verdict.believed)] if found.verdict.believed else []
-    known = (*believed, *_thinking(row, found), *map(str, found.verdict.argued), *found.verdict.remarks)
-    return replace(_blank(row, column, found), known=known)
+def _open(row: Row, column: Column, decided: Decided) -> Cell:
+    """An OPEN cell with what is known and what is argued."""
+    believed = [str(decided.verdict.believed)] if decided.verdict.believed else []
+    known = (*believed, *_thinking(row, decided), *map(str, decided.verdict.argued), *decided.verdict.remarks)
+    return replace(_blank(row, column, decided), known=known)
 
 
-def _thinking(row: Row, found: Decided) -> list[str]:
-    """Whether a chain of thought would do it."""
+def _thinking(row: Row, decided: Decided) -> list[str]:
+    """Sentences on chains of thought with which a construction fits."""
     if row.steps:
         return []
-    said = []
-    for way in ways(found.task):
-        if way.steps and isinstance(tried(way, row.architecture, way.steps), Accepted):
-            said.append(f"with {way.steps:,} steps of chain of thought it can: {way} fits")
-    return said
+    lines = []
+    for way in ways(decided.task):
+        if way.steps and isinstance(evidence_by(way, row.architecture, way.steps), Accepted):
+            lines.append(f"with {way.steps:,} steps of chain of thought it can: {way} fits")
+    return lines
 
 
-def _blank(row: Row, column: Column, found: Decided) -> Cell:
-    """The verdict alone."""
+def _blank(row: Row, column: Column, decided: Decided) -> Cell:
+    """A cell with the verdict alone."""
     return Cell(
         row=row.id,
         column=column.id,
-        task=str(found.task),
+        task=str(decided.task),
         architecture=row.text,
         steps=row.steps,
-        answer=found.verdict.answer,
-        reason=found.verdict.reason,
-        argued=bool(found.verdict.argued),
-        believed=found.verdict.believed.name if found.verdict.believed else "",
+        answer=decided.verdict.answer,
+        reason=decided.verdict.reason,
+        argued=bool(decided.verdict.argued),
+        believed=decided.verdict.believed.name if decided.verdict.believed else "",
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+import msgspec
+
 from limen.core.architecture import Architecture
 from limen.core.catalogue import lookup
 from limen.core.certificate import Bound
@@ -26,7 +28,7 @@ HOPS = 2  # of the column composition
 
 
 def lower(row: Row, column: Column, bound: Bound) -> Formula:
-    """Ω of the bits that the theorem asks for, and the theorem's own inequality."""
+    """Ω of the bits that the theorem requires, and the theorem's own inequality."""
     theorem = lookup("theorems", bound.theorem, Theorem)()
     order, of = growth.needs(theorem, column.grown, row.architecture, row.steps), "bits that it must carry"
     if order is None and isinstance(Task.parse(bound.task), Composition):
@@ -55,19 +57,19 @@ def lower(row: Row, column: Column, bound: Bound) -> Formula:
 
 def upper(row: Row, column: Column, used: Construction) -> Formula:
     """The least order of the constructions whose layers are found in the row."""
-    found: list[tuple[int, bool, str, str]] = []
+    orders: list[tuple[int, bool, str, str]] = []
     for way in (used, *ways(used.task)):
         if isinstance(offer(way, _in_any_precision(row.architecture), row.steps), Offer):
             order = _order(way, column)
             if order is not None:
-                found.append((growth.rank(order), way != used, order, str(way)))
-    regrown = None if found else _regrown(used, row, column)
-    _, _, order, by = min(found, default=(0, False, regrown, str(used)))
+                orders.append((growth.rank(order), way != used, order, str(way)))
+    regrown = None if orders else _regrown(used, row, column)
+    _, _, order, by = min(orders, default=(0, False, regrown, str(used)))
     return _compared(row, column, _size_of(used, order, by))
 
 
 def _regrown(used: Construction, row: Row, column: Column) -> str | None:
-    """The order where a layer that only carries has as many values as the task asks for: fitted anew."""
+    """The order of the construction fitted into the row's architecture anew at each scale, if it has one."""
     return growth.sizes(lambda k: type(used).within(column.grown(k, upper=True), row.architecture))
 
 
@@ -95,19 +97,19 @@ def _sizes(construction: Construction) -> str:
 
 
 def _compared(row: Row, column: Column, formula: Formula) -> Formula:
-    """Beside the papers' order: corrected where it does not hold as it stands, else as the two compare."""
+    """The formula with the papers' order: corrected where theirs does not hold, else how the two compare."""
     claim = CLAIMS.get((row.id, column.id))
     if claim is None or not claim.order or formula.order is None:
         return formula
     mark, note = growth.compared(formula.order, claim.order), claim.note
     if claim.exempt is not None and corrected(claim.order, claim.exempt):
         mark, note = "corrected", claim.exempt.says
-    return replace(formula, mark=mark, paper=f"{claim.order} {claim.cite}", note=note)
+    return msgspec.structs.replace(formula, mark=mark, paper=f"{claim.order} {claim.cite}", note=note or None)
 
 
 @cache
 def corrected(order: str, exempt: Exempt | Fails) -> bool:
-    """Whether all the cases are ruled out; or done, with bits that grow more slowly than the order asks."""
+    """Whether all cases are ruled out, or done with bits that grow more slowly than the order requires."""
     if isinstance(exempt, Fails):
         return _fails(exempt)
     bits: dict[float, int] = {}
@@ -131,6 +133,6 @@ def _fails(claimed: Fails) -> bool:
 
 
 def _held(architecture: Architecture, n: int) -> int:
-    """Bits of all states, and of all replies to one query."""
+    """The bits of all states and of all replies to one query."""
     parts = [part for layer in architecture.layers for part in layer.parts]
     return sum((part.reply_bits if part.full else part.state_bits(n)) or 0 for part in parts)

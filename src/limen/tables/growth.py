@@ -1,6 +1,6 @@
 r"""The order of a bound, read off its exact values at scales 2^k: the formula of a cell is computed.
 
-    needs   Ω(f): bits that the theorem asks for at n = 2^16 … 2^48
+    needs   Ω(f): bits that the theorem requires at n = 2^16 … 2^48
     sizes   O(f): Σ h(d_k+d) numbers of a construction, times the fewest certified bits, at n = 2^4 … 2^20
     depth   composition: the bits b of states and replies that are ruled out at n tokens, b = n^c between two
             lengths; that it is Ω(poly n) is the theorem's own statement, c is shown beside it
@@ -80,17 +80,17 @@ def grows_no_faster_than(values: dict[float, int]) -> str | None:
 
 
 def needs(theorem: Theorem, at: Callable[[int], Task], architecture: Architecture, steps: int) -> str | None:
-    """Ω of the bits that the theorem asks for, where what the architecture has stays the same, else None.
+    """Ω of the bits that the theorem requires; None where the architecture's own bits do not stay the same.
 
-    Of blocks also how it grows with their size B.
+    For blocks also how it grows with their size B.
     """
-    found = _needed(theorem, at, architecture, steps)
-    growth = grows_as(found)
+    needed = _needed(theorem, at, architecture, steps)
+    growth = grows_as(needed)
     wider = _wider(architecture)
     if growth is None or wider is None:
         return growth and f"Ω({growth})"
     twice = _needed(theorem, at, wider, steps)
-    shared = [twice[x] / found[x] for x in found if x in twice]
+    shared = [twice[x] / needed[x] for x in needed if x in twice]
     with_B = bool(shared) and abs(shared[-1] / 2 - 1) < 0.1
     return f"Ω({'B ' if with_B else ''}{growth})"
 
@@ -98,16 +98,16 @@ def needs(theorem: Theorem, at: Callable[[int], Task], architecture: Architectur
 def _needed(
     theorem: Theorem, at: Callable[[int], Task], architecture: Architecture, steps: int
 ) -> dict[float, int]:
-    """By log₂n; nothing if what it has grows with the text, by more than the numbers of some blocks do."""
-    found: dict[float, int] = {}
+    """The bits needed by log₂n; empty if the architecture's own bits grow with the text by more than 10 %."""
+    needed: dict[float, int] = {}
     has: set[int] = set()
     for k in LOWER:
         task = at(k)
-        said = theorem.bound(task, architecture, steps)
-        if isinstance(said, Bound) and said.needs_bits is not None:
-            found[log2(task.length)] = said.needs_bits
-            has.add(said.has_bits or 0)
-    return found if has and 10 * max(has) <= 11 * min(has) else {}
+        bound = theorem.bound(task, architecture, steps)
+        if isinstance(bound, Bound) and bound.needs_bits is not None:
+            needed[log2(task.length)] = bound.needs_bits
+            has.add(bound.has_bits or 0)
+    return needed if has and 10 * max(has) <= 11 * min(has) else {}
 
 
 def _wider(architecture: Architecture) -> Architecture | None:
@@ -121,7 +121,7 @@ def _wider(architecture: Architecture) -> Architecture | None:
 
 
 def rank(order: str) -> int:
-    """Where an order O(f) stands in the menu."""
+    """The index of an order O(f) in the menu."""
     return list(_MENU).index(order[2:-1])
 
 
@@ -142,7 +142,7 @@ def compared(ours: str, papers: str) -> str:
 
 
 def _class(order: str) -> tuple[int, int]:
-    """From where to where in the menu it reaches."""
+    """The first and last index in the menu that an order covers."""
     menu, f = list(_MENU), order[2:-1].removeprefix("B ")
     ends = {"poly log n": ("log n", "log³ n"), "poly n": ("n", "n²")}.get(f, (f, f))
     return menu.index(ends[0]), menu.index(ends[1])
@@ -150,7 +150,7 @@ def _class(order: str) -> tuple[int, int]:
 
 def sizes(at: Callable[[int], Construction]) -> str | None:
     """O of the numbers that a construction's heads handle, times the bits of each; `at` the scale 2^k."""
-    found: dict[float, int] = {}
+    bits_by_length: dict[float, int] = {}
     for k in UPPER:
         try:
             grown = at(k)
@@ -158,8 +158,8 @@ def sizes(at: Callable[[int], Construction]) -> str | None:
         except BadInput:  # it does not exist at this size
             continue
         if bits is not None:
-            found[log2(grown.task.length)] = bits * sum(_numbers(grown.frame().architecture))
-    growth = grows_no_faster_than(found)
+            bits_by_length[log2(grown.task.length)] = bits * sum(_numbers(grown.frame().architecture))
+    growth = grows_no_faster_than(bits_by_length)
     return growth and f"O({growth})"
 
 
@@ -171,7 +171,7 @@ def _numbers(architecture: Architecture) -> Iterator[int]:
 
 
 def _fewest_bits(construction: Construction) -> int | None:
-    """Significant bits from which on every input is certified; of a format, where overflow matters."""
+    """The fewest significant bits with which every input is certified; a format's where overflow matters."""
     down = range(_MOST_BITS, 0, -1)
     good = [*takewhile(lambda t: construction.margin(Significand(t)) is not None, down)]
     formats = (Precision.parse(name) for name in ("bfloat16", "float32", "float64"))
@@ -180,15 +180,15 @@ def _fewest_bits(construction: Construction) -> int | None:
 
 
 def depth(architecture: Architecture, hops: int, steps: int) -> float | None:
-    """c of b = n^c: bits of every state and reply against the fewest tokens at which they are ruled out."""
+    """c in b = n^c: b bits of every state and reply are ruled out from n tokens on."""
     if any(p.full and not p.mixer.reply_is_all for layer in architecture.layers for p in layer.parts):
         return None  # bits alone do not say what such a mixer tells
     points = list[tuple[float, int]]()  # the last two; fewer bits need not be asked about
     for e in reversed(_BITS):
         parts = (tuple(Part(p.mixer, bits=2**e) for p in layer.parts) for layer in architecture.layers)
-        found = smallest(Architecture(tuple(map(Layer, parts))), hops, steps)
-        if found is not None and found.n is not None:
-            points.append((found.log2_n, e))
+        least = smallest(Architecture(tuple(map(Layer, parts))), hops, steps)
+        if least is not None and least.n is not None:
+            points.append((least.log2_n, e))
         if len(points) == 2:
             (x1, e1), (x0, e0) = points
             return (e1 - e0) / (x1 - x0)

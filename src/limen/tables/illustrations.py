@@ -1,4 +1,4 @@
-"""Shipped models that are fooled, beside the cells of the same mixers: what happens, never what must.
+"""Shipped models that are fooled, beside the cells of the same mixers: examples, not proofs.
 
 A row may have more layers than the model, so the sentence names the model's own stack.
 Each was trained on the task and has a certificate of an input on which it is wrong, in its folder,
@@ -32,7 +32,7 @@ FOOLED = (
 
 
 def illustration(stack: Architecture, task: str) -> str:
-    """In a sentence; empty where no shipped model of these mixers and this task was fooled."""
+    """A sentence about a fooled model of these mixers and this task; empty where there is none."""
     for one in FOOLED:
         same = set(kinds(Architecture.parse(one.architecture))) == set(kinds(stack))
         if same and identifier(Task.parse(one.task)) == task:

@@ -1,4 +1,4 @@
-"""What the papers say of a cell, so that each of their claims is confirmed, sharpened or corrected.
+"""The papers' claims about the cells, each to be confirmed, sharpened or corrected.
 
 The table of [ye2026] gives orders; the separations of [bhattamishra2024] and [wen2025] say who can and who
 cannot.  Nothing else in the table comes from here: a claim that our evidence contradicts is an error.
@@ -34,7 +34,7 @@ class Fails:
 
 @dataclass(frozen=True)
 class PaperClaim:
-    """The verdict, who says so, the order if one is given, and what is to be said of it.
+    """A paper's verdict, its source, the order if one is given, and our remark.
 
     How our order compares with theirs is computed; corrected is a claim that some cases are exempt from, or
     that fails in some, as was checked.

@@ -1,4 +1,4 @@
-"""The proof run on one small model: two inputs that it takes for each other, but their answers differ.
+"""Runs a theorem's proof on one small model: two inputs that it confuses though their answers differ.
 
 Every "cannot" here says that what one player tells another takes too few bits.  So a small model with random
 weights is run as that conversation, in integers of a few bits: the tokens before a cut are one player, the
@@ -69,25 +69,25 @@ def refuted(theorem: str, task: Task, architecture: Architecture) -> Refuted | N
     """The first of some random models on which the proof finds its pair, as the checker confirms."""
     for seed in range(_SEEDS):
         model = small(task, architecture, seed)
-        found = _searched(theorem, task, model)
-        if found is not None and check_collision(found[0], model) is None:
-            return Refuted(found[0], model, found[1], seed + 1, _measured(task, model))
+        pair = _searched(theorem, task, model)
+        if pair is not None and check_collision(pair[0], model) is None:
+            return Refuted(pair[0], model, pair[1], seed + 1, _measured(task, model))
     return None
 
 
 def _measured(task: Task, model: Model) -> int | None:
-    """Bits of state that cross the cut in a run, at as many bits a number as the arithmetic has."""
+    """The bits of state that cross the cut in a run; None if some layer keeps every token."""
     if any(part.full for layer in model.frame.architecture.layers for part in layer.parts):
         return None
     rule = arithmetic(ARITHMETIC)
     tokens = torch.as_tensor(task.sample(np.random.default_rng(0), 1)[0])
-    said = converse(model, tokens, [range(task.cut), range(task.cut, task.length)], rule).said
+    messages = converse(model, tokens, [range(task.cut), range(task.cut, task.length)], rule).utterances
     assert rule.precision.bits is not None  # integers have a size
-    return sum(s.numbers for s in said) * rule.precision.bits
+    return sum(s.numbers for s in messages) * rule.precision.bits
 
 
 def small(task: Task, architecture: Architecture, seed: int) -> Model:
-    """Random weights, rounded to halves; positions are embedded."""
+    """A small model with random weights rounded to halves; positions are embedded."""
     frame = Frame(architecture, _WIDTH, task.answers, Table(task.vocab, task.length))
     start = frame.random(torch.Generator().manual_seed(seed), torch.float64)
     return start.to(arithmetic(ARITHMETIC).precision)
@@ -103,5 +103,5 @@ def _searched(theorem: str, task: Task, model: Model) -> tuple[Collision, str] |
     if by_the_proof is not None:
         return by_the_proof, f"found by the proof of {theorem}, run on this model"
     pair = ToldAlike().search(Target(task, model)).witness
-    said = "found by comparing the messages in the conversation of the proof"
-    return None if pair is None else (pair, said)
+    how = "found by comparing the messages in the conversation of the proof"
+    return None if pair is None else (pair, how)

@@ -1,4 +1,4 @@
-"""The table as plain data: all that a terminal, a paper or the page shows of it."""
+"""The table as plain data: all that a terminal, a paper or the page shows."""
 
 from __future__ import annotations
 
@@ -14,18 +14,6 @@ from limen.core.verdict import Answer
 from limen.tables.cell import Cell, Evidence, EvidenceTable, Formula
 from limen.tables.columns import COLUMNS
 from limen.tables.rows import ROWS
-
-
-class FormulaReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Ω(…) or O(…) of what, where the exact inequality stands, and what the papers have there."""
-
-    order: str | None
-    of: str
-    inequality: str
-    source: str
-    mark: str | None
-    paper: str | None
-    note: str | None
 
 
 class EvidenceReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +43,7 @@ class CellReport(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Answer
     argued: bool
     believed: str | None  # of what is open: the conjecture that says no
-    formula: FormulaReport | None
+    formula: Formula | None
     reason: str
     statement: str
     why: str
@@ -123,7 +111,7 @@ class TableReport(Report, frozen=True, kw_only=True, tag="limen/table/1"):
 
 
 def report(table: EvidenceTable) -> TableReport:
-    """In the order of the table."""
+    """The table's report, rows and columns in the order of the table."""
     cells = table.cells.values()
     argued, believed = sum(cell.argued for cell in cells), sum(bool(cell.believed) for cell in cells)
     return TableReport(
@@ -139,6 +127,7 @@ def report(table: EvidenceTable) -> TableReport:
         certificates=len({e.file for cell in cells for e in cell.evidence}),
         columns=tuple(map(_column, table.columns)),
         rows=tuple(_row(table, row) for row in table.rows),
+        page=UNSET if table.page is None else table.page,
     )
 
 
@@ -168,7 +157,7 @@ def _cell(cell: Cell) -> CellReport:
         verdict=cell.answer,
         argued=cell.argued,
         believed=cell.believed or None,
-        formula=_formula(cell.formula) if cell.formula else None,
+        formula=cell.formula,
         reason=cell.reason,
         statement=cell.statement,
         why=cell.why,
@@ -183,29 +172,17 @@ def _cell(cell: Cell) -> CellReport:
     )
 
 
-def _formula(formula: Formula) -> FormulaReport:
-    return FormulaReport(
-        order=formula.order,
-        of=formula.of,
-        inequality=formula.inequality,
-        source=formula.source,
-        mark=formula.mark or None,
-        paper=formula.paper or None,
-        note=formula.note or None,
-    )
-
-
 def _evidence(evidence: Evidence) -> EvidenceReport:
-    found = evidence.certificate
+    certificate = evidence.certificate
     return EvidenceReport(
         kind=evidence.kind,
         says=evidence.says,
         file=evidence.file,
         numbers=dict(evidence.numbers),
-        players=_held(found) if isinstance(found, Collision) else None,
-        certificate=found,
+        players=_held(certificate) if isinstance(certificate, Collision) else None,
+        certificate=certificate,
     )
 
 
-def _held(found: Collision) -> tuple[int, ...]:
-    return tuple(len(player.tokens) for player in Task.parse(found.task).players())
+def _held(pair: Collision) -> tuple[int, ...]:
+    return tuple(len(player.tokens) for player in Task.parse(pair.task).players())

@@ -14,7 +14,7 @@ from limen.errors import BadInput
 from limen.model.model import Model
 from limen.solutions import Solution, certificate, solve
 from limen.tables.cell import EvidenceError
-from limen.witness.tried import check_run
+from limen.witness.run import check_run
 
 _PRECISION = "float32"
 _SEED = 0
@@ -31,7 +31,7 @@ class Ran:
 
 @cache
 def right(construction: Construction, count: int | None, encoder: bool) -> tuple[Solution, Model]:
-    """All inputs of the task, or so many plain and as many hard ones, right: so it is claimed of them."""
+    """The solution run on all inputs, or on `count` plain and `count` hard ones; raises if one is wrong."""
     precision = Precision.parse(_PRECISION)
     solution, model = solve(construction, precision, count, every=count is None, seed=_SEED, encoder=encoder)
     if solution.wrong:
@@ -49,31 +49,31 @@ def right(construction: Construction, count: int | None, encoder: bool) -> tuple
 
 @cache
 def ran(construction: Construction, count: int | None, encoder: bool) -> Ran:
-    """The same as a certificate that the checker accepts."""
+    """A run with its certificate, which the checker accepted."""
     solution, model = right(construction, count, encoder)
-    found = certificate(solution, model, _SEED)
-    if (reason := check_run(found, model)) is not None:
-        raise EvidenceError(f"{found.task} by {construction}: {reason}")
-    return Ran(solution, found, model)
+    run = certificate(solution, model, _SEED)
+    if (reason := check_run(run, model)) is not None:
+        raise EvidenceError(f"{run.task} by {construction}: {reason}")
+    return Ran(solution, run, model)
 
 
 def ways(task: Task, more: tuple[str, ...] = ()) -> list[Construction]:
     """The constructions of a task that exist at its size, and some by their text."""
-    found = []
+    fitting = []
     for by in (*constructions_for(task), *more):
         try:
             way = construct(task, by)
             way.frame()
         except BadInput:
             continue
-        found.append(way)
-    return found
+        fitting.append(way)
+    return fitting
 
 
 def agrees_with_the_theorems(construction: Construction) -> None:
-    """No theorem excludes the construction's own architecture: bounds may meet but never cross."""
-    found = ruled_out(construction.task, construction.frame().architecture, construction.steps)
-    if found is not None:
+    """Raises if a theorem excludes the construction's own architecture: bounds may meet but never cross."""
+    bound = ruled_out(construction.task, construction.frame().architecture, construction.steps)
+    if bound is not None:
         raise EvidenceError(
-            f"{construction} does {construction.task}, as a run of every input shows, but {found.says}"
+            f"{construction} does {construction.task}, as a run of every input shows, but {bound.says}"
         )

@@ -12,13 +12,13 @@ _WHY = "Why it works."  # begins the paragraph of a construction's docstring tha
 
 
 def statement(kind: str, name: str) -> str:
-    """Its first sentence."""
+    """The first sentence of the statement."""
     return summary(kind, name)
 
 
 @cache
 def why(kind: str, name: str) -> str:
-    """The first sentences of the paragraph that says why; else of the one behind the statement.
+    """The first sentences of the paragraph that says why; else of the one after the statement.
 
     Without one that a formula below would end.
     """
@@ -31,17 +31,17 @@ def _reasons(kind: str, name: str) -> str:
     if kind == "theorems":
         return _proof(name)
     first, *others = _prose(docstring(kind, name))
-    found = next((p.removeprefix(_WHY) for p in others if p.startswith(_WHY)), None)
-    return found or (others[0] if others else first)
+    reason = next((p.removeprefix(_WHY) for p in others if p.startswith(_WHY)), None)
+    return reason or (others[0] if others else first)
 
 
 def _proof(name: str) -> str:
-    """The paragraph below the first heading that names a proof; else the one behind the statement."""
+    """The paragraph below the first heading that names a proof; else the one after the statement."""
     _, first, *others = _prose(beside("theorems", name, "proof.md").read_text(encoding="utf-8"))
     heading = next((i for i, p in enumerate(others) if p.startswith("## Proof")), None)
     return others[heading + 1] if heading is not None else next((p for p in others if p[0] != "#"), first)
 
 
 def _prose(text: str) -> list[str]:
-    """Paragraphs; formulas are indented."""
+    """The paragraphs of prose, without the indented formulas."""
     return [p for p in text.split("\n\n") if not p.startswith(" ")]

@@ -24,7 +24,7 @@ _SETTINGS = {
 
 @contextmanager
 def workers(count: int) -> Iterator[Executor | None]:
-    """So many processes; None where one would do, since that is this one.
+    """A pool of so many processes; None for one, since that is this process.
 
     What is wrong in one job ends the others, and so does an interruption.
     """
@@ -45,8 +45,7 @@ def workers(count: int) -> Iterator[Executor | None]:
 
 
 def _ends_with_its_parent() -> None:
-    """A process of the pool would wait for work for ever if the command were killed; one who interrupts it
-    is answered by the command alone."""
+    """Makes a worker end when the command is killed, and ignore interrupts, which the command handles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None

@@ -37,11 +37,11 @@ def in_order(a: Tokens, b: Tokens) -> NDArray[np.bool_]:
     inner = slice(0, 4) if n > 3 else slice(1, 1 + n)
     words = np.array([[p, q] for pair in _ORDERS for p, q in [np.array(pair)[:, inner]]])
     words = np.concatenate([words, 1 - words])  # (4, 2, width)
-    width, found = words.shape[-1], np.zeros(a.shape[:-1], dtype=np.bool_)
+    width, drawn = words.shape[-1], np.zeros(a.shape[:-1], dtype=np.bool_)
     apart = (a != b).sum(axis=-1)
     for at in range(n - width + 1):
         here, there = (x[..., None, at : at + width] for x in (a, b))
         first = (here == words[:, 0]).all(axis=-1)  # (*batch, 4)
-        found |= (first & (there == words[:, 1]).all(axis=-1)).any(axis=-1) & (apart == 2)
-        found |= first.any(axis=-1) & (apart == 0)
-    return found
+        drawn |= (first & (there == words[:, 1]).all(axis=-1)).any(axis=-1) & (apart == 2)
+        drawn |= first.any(axis=-1) & (apart == 0)
+    return drawn

@@ -34,7 +34,7 @@ def _apart(rng: Generator, n: int, M: int, t: Tokens) -> Tokens:
 
 
 def _sides(rng: Generator, c: Tokens) -> NDArray[np.bool_]:
-    """A coin for each token, the same for tokens of one couple in a row."""
+    """A random side for each token, the same for tokens of one couple in a row."""
     order = np.argsort(c, axis=1)
     ranked = np.take_along_axis(c, order, axis=1)
     new = np.diff(ranked, axis=1, prepend=-1) != 0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Said, Task, Tokens, filled, uniform
+from limen.core.task import Answers, Task, Tokens, WrittenSizes, filled, uniform
 from limen.errors import BadInput, at_least
 
 
@@ -30,12 +30,12 @@ class Cgram(Task):
     V: int = 4
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """V a power of two with V^(c-1) > n: contexts enough that one may occur once."""
-        c = said.get("c", cls.c)
+        c = written.get("c", cls.c)
         if type(c) is not int or c < 2:
-            return dict(said)
-        return filled(said, "n", V=lambda n: 2 ** -(-n.bit_length() // (c - 1)))
+            return dict(written)
+        return filled(written, "n", V=lambda n: 2 ** -(-n.bit_length() // (c - 1)))
 
     def __post_init__(self) -> None:
         at_least(self, n=2, c=2, V=2)
@@ -60,8 +60,8 @@ class Cgram(Task):
 
     def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
         x, gram = tokens[..., : self.n], tokens[..., self.n :]
-        found = (_windows(x, self.c - 1) == gram[..., None, :]).all(axis=-1)
-        return np.asarray((found.sum(axis=-1) == 1) & ~found[..., -1])
+        occurs = (_windows(x, self.c - 1) == gram[..., None, :]).all(axis=-1)
+        return np.asarray((occurs.sum(axis=-1) == 1) & ~occurs[..., -1])
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """Text and gram uniform, the gram planted; hard: the text is made of grams with one symbol wrong."""
@@ -95,8 +95,8 @@ class Cgram(Task):
         row, start = np.nonzero(x[:, :starts] == gram[:, :1])
         while len(row):
             for d in range(1, self.c - 1):
-                found = x[row, start + d] == gram[row, d]
-                row, start = row[found], start[found]
+                alike = x[row, start + d] == gram[row, d]
+                row, start = row[alike], start[alike]
             again = start != at[row, 0]
             row, start = row[again], start[again]
             furthest = start + np.where(start > at[row, 0], self.c - 2, 0)

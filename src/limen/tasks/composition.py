@@ -25,7 +25,7 @@ from limen.core import distribution
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Player, Said, Task, Tokens, different, distinct, uniform
+from limen.core.task import Answers, Player, Task, Tokens, WrittenSizes, different, distinct, uniform
 from limen.errors import BadInput, at_least
 
 UNIFORM = "every entry of every table, z_0 and w independent and uniform"  # the plain inputs
@@ -47,11 +47,11 @@ class Composition(Task):
     n: tuple[int, ...] = ()
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """`L=3` alone stands for n1=2,n2=2: the smallest sizes at which every hop depends on the question."""
-        if "L" not in said:
-            return dict(said)
-        rest, L = {name: value for name, value in said.items() if name != "L"}, said["L"]
+        if "L" not in written:
+            return dict(written)
+        rest, L = {name: value for name, value in written.items() if name != "L"}, written["L"]
         parts = [name for name in rest if re.fullmatch(r"n[1-9][0-9]*", name)]
         if type(L) is not int or not 1 <= L <= MOST_HOPS:
             raise BadInput(f"composition: L must be an integer from 1 to {MOST_HOPS}, got {L}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Said, Task, Tokens, balanced, distinct, filled, uniform
+from limen.core.task import Answers, Task, Tokens, WrittenSizes, balanced, distinct, filled, uniform
 from limen.errors import at_least
 from limen.tasks._counts import binomial
 
@@ -30,9 +30,9 @@ class Counting(Task):
     S: int = 3
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """S = n: as many symbols as tokens."""
-        return filled(said, "n", S=lambda n: max(n, 2))
+        return filled(written, "n", S=lambda n: max(n, 2))
 
     def __post_init__(self) -> None:
         at_least(self, n=1, S=2)
@@ -94,7 +94,7 @@ class Counting(Task):
         return np.column_stack([s[legal], k[legal]])
 
     def rows(self, t: int) -> Count:
-        """How often each symbol came: t as a sum of S counts.  When s is known, its own count, 0 … n."""
+        """The counts of the symbols: t as a sum of S of them.  When s is known, its own count, 0 … n."""
         if t > self.n:
             return Count.of(self.n + 1, "n + 1")
         return binomial(t + self.S - 1, min(t, self.S - 1), "C(t+S-1, S-1)")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
+from limen.core.task import Answers, Task, Tokens, WrittenSizes, balanced, filled
 from limen.errors import BadInput, at_least
 
 _WRITTEN = 2**14  # bits of a number of rows that is written out
@@ -33,9 +33,9 @@ class Dyck(Task):
     D: int = 2
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """D = n/2: as deep as n brackets go."""
-        return filled(said, "n", D=lambda n: max(n // 2, 1))
+        return filled(written, "n", D=lambda n: max(n // 2, 1))
 
     def __post_init__(self) -> None:
         at_least(self, n=2, k=1, D=1)
@@ -89,7 +89,7 @@ class Dyck(Task):
         return Distribution(f"{walk} {fault}", support=self._nearly)
 
     def _faulty(self, tokens: Tokens) -> NDArray[np.bool_]:
-        """Whether nothing is wrong, or one of the three faults is."""
+        """Whether a word is right, or has exactly one of the three faults."""
         depth = self._depth(tokens)
         closed = (depth.min(axis=-1) == 0) & (depth[..., -1] == 0)
         wrong = self._mistyped(tokens).sum(axis=-1)
@@ -98,7 +98,7 @@ class Dyck(Task):
         return np.asarray(kind | (closed & (wrong == 0) & (too_deep == 1)) | self._swapped_back(tokens))
 
     def _nearly(self, tokens: Tokens) -> NDArray[np.bool_]:
-        """Whether nothing is wrong, or the fault of the hard ones is."""
+        """Whether a word is right, or has the fault of the hard words."""
         right = self.answer(tokens) == 1
         if self.k == 1:
             return np.asarray(right | self._swapped_back(tokens))
@@ -108,7 +108,7 @@ class Dyck(Task):
         return np.asarray(several & (right | self._exchanged_back(tokens)))
 
     def _depth(self, tokens: Tokens) -> Tokens:
-        """(*batch, n): after each token."""
+        """(*batch, n): the depth after each token."""
         return np.where(tokens < self.k, 1, -1).cumsum(axis=-1)
 
     def _mistyped(self, tokens: Tokens) -> NDArray[np.bool_]:
@@ -127,13 +127,13 @@ class Dyck(Task):
         time = depth.argmin(axis=-1)[..., None]  # the last closing bracket before
         before = np.where(opens & (t < time), t, -1).max(axis=-1, keepdims=True)  # the closing ones follow it
         after = np.where(~opens & (t > time), t, self.n).min(axis=-1, keepdims=True)
-        found = np.zeros(tokens.shape[:-1], dtype=np.bool_)
+        closed = np.zeros(tokens.shape[:-1], dtype=np.bool_)
         rows = (np.where(once, run[..., 0], 0).max(initial=0) for run in (time - before, after - time - 1))
         for back, on in np.ndindex(*(min(self.D, int(row)) for row in rows)):
             i, j = time - back, time + 1 + on
             there = once & ((i > before) & (j < after))[..., 0]
-            found |= there & (self.answer(_swap(tokens, i, j)) == 1)
-        return found
+            closed |= there & (self.answer(_swap(tokens, i, j)) == 1)
+        return closed
 
     def _exchanged_back(self, tokens: Tokens) -> NDArray[np.bool_]:
         """Whether two closing brackets are wrong, and may change places in the word that is then right."""
@@ -177,7 +177,7 @@ class Dyck(Task):
         return tokens
 
     def _of_two_kinds(self, rng: Generator, tokens: Tokens) -> Tokens:
-        """In words of one kind, one bracket and the one that closes it become of another kind."""
+        """The words with two kinds of brackets at least: in words of one kind a pair becomes of another."""
         alone = np.flatnonzero((tokens % self.k == tokens[:, :1] % self.k).all(axis=1))
         pairs = self._paired(tokens[alone])[np.arange(len(alone)), rng.integers(self.n // 2, size=len(alone))]
         kind = (tokens[alone, :1] + rng.integers(1, self.k, size=(len(alone), 1))) % self.k
@@ -229,7 +229,7 @@ class Dyck(Task):
         return np.asarray(bounded & ~self._mistyped(tokens).any(axis=-1), dtype=np.int64)
 
     def queries(self, prefix: Tokens) -> Tokens:
-        """What is open closed, then short pairs; and the same with one closing bracket wrong, for each.
+        """Endings that close what is open, then short pairs; and each with one closing bracket wrong.
 
         Wrong is another kind, or with one kind an opening bracket.  A prefix that is lost already
         gets the same, as if its closing brackets were right and those without an opening absent.

@@ -14,40 +14,19 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Task, Tokens, balanced, uniform
-from limen.errors import at_least
+from limen.core.task import Answers, Tokens, balanced, uniform
 from limen.tasks._counts import power_and
 from limen.tasks._orders import in_order, nearly_equal
+from limen.tasks._two_strings import TwoStrings
 
 
 @dataclass(frozen=True)
-class Equality(Task):
+class Equality(TwoStrings):
     """2n bits: a_1 … a_n, then b_1 … b_n.
 
     >>> Equality(n=4).answer(np.array([[0, 1, 1, 0, 0, 1, 1, 0], [0, 1, 1, 0, 0, 1, 0, 0]])).tolist()
     [1, 0]
     """
-
-    n: int = 4
-
-    def __post_init__(self) -> None:
-        at_least(self, n=1)
-
-    @property
-    def vocab(self) -> int:
-        return 2
-
-    @property
-    def length(self) -> int:
-        return 2 * self.n
-
-    @property
-    def answers(self) -> int:
-        return 2
-
-    @property
-    def cut(self) -> int:
-        return self.n
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """a uniform; no: b uniform, with a bit that differs; hard: two neighbours in other order."""

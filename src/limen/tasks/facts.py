@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Player, Said, Task, Tokens
+from limen.core.task import Answers, Player, Task, Tokens, WrittenSizes
 from limen.errors import BadInput, at_least
 from limen.tasks.composition import Composition
 
@@ -76,8 +76,8 @@ class Facts(Task):
     n: tuple[int, ...] = ()
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
-        return Composition.completed(said)
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
+        return Composition.completed(written)
 
     def __post_init__(self) -> None:
         at_least(self, m=1, n=1)
@@ -106,7 +106,7 @@ class Facts(Task):
         return self.composition.alphabets()
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
-        """As `composition` draws it."""
+        """The samples of `composition`."""
         return self.composition.sample(rng, count, hard)
 
     def drawn(self, hard: bool = False) -> Distribution:
@@ -127,7 +127,7 @@ class Facts(Task):
         return self.composition.players()
 
     def name(self, level: int, i: int) -> str:
-        """What i_level = i is called: a city where level is odd, a person where it is even."""
+        """The name of i_level = i: a city where level is odd, a person where it is even."""
         return _name(i, _CITIES, "grad") if level % 2 else _name(i, _PEOPLE, "ndra")
 
     def year(self, l: int, w_l: int) -> int:
@@ -157,8 +157,8 @@ class Facts(Task):
         for l, w_l in enumerate(np.unravel_index(w, (1, *self.n))[1:], 1):
             hop = "its mayor in" if l % 2 else "the city where that mayor lived in"
             hops.append(f"{hop} {self.year(l, int(w_l))}")
-        asked = "Which city" if len(hops) % 2 else "Who"
-        return f"Question: take {', then '.join(hops)}. {asked} is that?"
+        which = "Which city" if len(hops) % 2 else "Who"
+        return f"Question: take {', then '.join(hops)}. {which} is that?"
 
     def read_answer(self, text: str) -> int | None:
         """The answer named in a model's free text: the first name that is one, None if there is none."""

@@ -13,41 +13,33 @@ from dataclasses import dataclass
 
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Said, Task, Tokens, balanced, distinct, filled
+from limen.core.task import Answers, Tokens, WrittenSizes, balanced, distinct, filled
 from limen.errors import at_least
 from limen.tasks._pairs import exists
+from limen.tasks._residues import Residues
 
 
 @dataclass(frozen=True)
-class Match3(Task):
+class Match3(Residues):
     """n tokens in 0..M-1; the answer is 1 or 0.
 
     >>> int(Match3(n=4, M=13).answer(np.array([3, 5, 1, 9])))
     1
     """
 
-    n: int = 4
     M: int = 13
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """M = n³: as many numbers as triples."""
-        return filled(said, "n", M=lambda n: max(n**3, 7))
+        return filled(written, "n", M=lambda n: max(n**3, 7))
 
     def __post_init__(self) -> None:
         at_least(self, n=3, M=7)
 
     @property
-    def vocab(self) -> int:
-        return self.M
-
-    @property
     def length(self) -> int:
         return self.n
-
-    @property
-    def answers(self) -> int:
-        return 2
 
     @property
     def cut(self) -> int:
@@ -82,18 +74,18 @@ class Match3(Task):
         return Distribution(says, exact=False)
 
     def _small(self, tokens: Tokens) -> NDArray[np.bool_]:
-        """Whether all, up to sign, are u with 0 < 3u < M, but for one that completes a triple."""
-        top, found = -(-self.M // 3) - 1, np.zeros(tokens.shape[:-1], dtype=np.bool_)
+        """Whether all tokens, up to sign, are u with 0 < 3u < M, except one that completes a triple."""
+        top, small = -(-self.M // 3) - 1, np.zeros(tokens.shape[:-1], dtype=np.bool_)
         for u in (tokens, -tokens % self.M):
             large = (u > top).sum(axis=-1)
-            found |= (u > 0).all(axis=-1) & ((large == 0) | ((large == 1) & (self.answer(tokens) == 1)))
-        return found
+            small |= (u > 0).all(axis=-1) & ((large == 0) | ((large == 1) & (self.answer(tokens) == 1)))
+        return small
 
     def answer(self, tokens: Tokens) -> Answers:
-        found = np.zeros(tokens.shape[:-1], dtype=np.int64)
+        exist = np.zeros(tokens.shape[:-1], dtype=np.int64)
         for i in range(self.n - 2):
-            found |= exists(tokens[..., i + 1 :], -tokens[..., i : i + 1] % self.M, self.M)
-        return found
+            exist |= exists(tokens[..., i + 1 :], -tokens[..., i : i + 1] % self.M, self.M)
+        return exist
 
     def queries(self, prefix: Tokens) -> Tokens:
         return np.arange(self.M)[:, None]

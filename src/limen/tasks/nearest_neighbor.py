@@ -16,7 +16,7 @@ from functools import cache
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Said, Task, Tokens, balanced, filled, shuffled, uniform
+from limen.core.task import Answers, Task, Tokens, WrittenSizes, balanced, filled, shuffled, uniform
 from limen.errors import BadInput, at_least
 
 _SURE = 1e-9  # cosines further apart than this are told apart in float64
@@ -40,12 +40,12 @@ class NearestNeighbor(Task):
     g: int = 4
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """g a power of two with g^D ≥ 16n, up to 512: points enough that few are drawn twice."""
-        D = said.get("D", cls.D)
+        D = written.get("D", cls.D)
         if type(D) is not int or D < 2:
-            return dict(said)
-        return filled(said, "n", g=lambda n: min(2 ** -(-((n - 1).bit_length() + 4) // D), 512))
+            return dict(written)
+        return filled(written, "n", g=lambda n: min(2 ** -(-((n - 1).bit_length() + 4) // D), 512))
 
     def __post_init__(self) -> None:
         at_least(self, n=1, D=2, g=1)

@@ -3,8 +3,8 @@ r"""Associative recall: after pairs of keys and values, which values belong to t
     n = 3, V = 8:   2 5 0 7 3 5 | 0   ->   the key 0 stands before 7
 
 MQAR of [arora2024zoology].  A recurrence must carry every value past the cut, n·log₂V bits [wen2025].
-Key and value stand in different tokens, so one softmax layer does no better; two small ones are enough,
-for the first tells each value the token before it.
+Key and value stand in different tokens, so one softmax layer does no better.  Two small ones are enough: the
+first copies each key into the token after it, its value; the second finds the key there and reads the value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,17 @@ from dataclasses import KW_ONLY, dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import UNIFORM, Distribution
-from limen.core.task import Answers, Said, Task, Tokens, different, distinct, filled, shuffled, uniform
+from limen.core.task import (
+    Answers,
+    Task,
+    Tokens,
+    WrittenSizes,
+    different,
+    distinct,
+    filled,
+    shuffled,
+    uniform,
+)
 from limen.errors import BadInput, at_least
 
 
@@ -32,9 +42,9 @@ class Recall(Task):
     q: int = 1
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """V = 2n, the least: a key and a value for each pair."""
-        return filled(said, "n", V=lambda n: 2 * n)
+        return filled(written, "n", V=lambda n: 2 * n)
 
     def __post_init__(self) -> None:
         at_least(self, n=1, V=2, q=1)
@@ -64,9 +74,9 @@ class Recall(Task):
         return self.q
 
     def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
-        k, asked = tokens[..., : self.cut : 2], tokens[..., self.cut :]
-        found = (asked[..., :, None] == k[..., None, :]).any(axis=-1).all(axis=-1)
-        return np.asarray(different(k) & different(asked) & found)
+        k, queries = tokens[..., : self.cut : 2], tokens[..., self.cut :]
+        present = (queries[..., :, None] == k[..., None, :]).any(axis=-1).all(axis=-1)
+        return np.asarray(different(k) & different(queries) & present)
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """Keys, values and questions uniform.  Hard: the values are the same keys in some order.
@@ -75,7 +85,7 @@ class Recall(Task):
         """
         k = distinct(rng, count, self.n, self.V)
         v = shuffled(rng, k) if hard else uniform(rng, self.V, (count, self.n))
-        return self._asked(rng, k, v)
+        return self._with_queries(rng, k, v)
 
     def drawn(self, hard: bool = False) -> Distribution:
         if not hard:
@@ -90,10 +100,10 @@ class Recall(Task):
         """Keys from the lower half of the symbols, values from the upper, as in MQAR [arora2024zoology]."""
         half = self.V // 2
         k = distinct(rng, count, self.n, half)
-        return self._asked(rng, k, half + uniform(rng, self.V - half, (count, self.n)))
+        return self._with_queries(rng, k, half + uniform(rng, self.V - half, (count, self.n)))
 
     def drawn_in_halves(self) -> Distribution:
-        """How `halves` draws."""
+        """The distribution that `halves` draws from."""
         half = self.V // 2
         return Distribution(
             "drawn with keys from the lower half of the symbols and values from the upper [arora2024zoology]",
@@ -103,13 +113,13 @@ class Recall(Task):
             ),
         )
 
-    def _asked(self, rng: Generator, k: Tokens, v: Tokens) -> tuple[Tokens, Answers]:
+    def _with_queries(self, rng: Generator, k: Tokens, v: Tokens) -> tuple[Tokens, Answers]:
         """The pairs, then q different ones of the keys, all such choices as likely."""
-        asked = distinct(rng, len(k), self.q, self.n)
-        answers = np.take_along_axis(v, asked, axis=1)
+        chosen = distinct(rng, len(k), self.q, self.n)
+        answers = np.take_along_axis(v, chosen, axis=1)
         tokens = np.empty((len(k), self.length), dtype=np.int64)
         tokens[:, : self.cut : 2], tokens[:, 1 : self.cut : 2] = k, v
-        tokens[:, self.cut :] = np.take_along_axis(k, asked, axis=1)
+        tokens[:, self.cut :] = np.take_along_axis(k, chosen, axis=1)
         return tokens, answers[:, 0] if self.q == 1 else answers
 
     def _keys(self, tokens: Tokens) -> Tokens:
@@ -119,9 +129,9 @@ class Recall(Task):
         return tokens[..., 1 : self.cut : 2]
 
     def answer(self, tokens: Tokens) -> Answers:
-        pairs, asked = tokens[..., : self.cut], tokens[..., self.cut :]
+        pairs, queries = tokens[..., : self.cut], tokens[..., self.cut :]
         k, v = pairs[..., 0::2], pairs[..., 1::2]
-        i = (asked[..., :, None] == k[..., None, :]).argmax(axis=-1)  # (*batch, q)
+        i = (queries[..., :, None] == k[..., None, :]).argmax(axis=-1)  # (*batch, q)
         answers = np.take_along_axis(v, i, axis=-1)
         return answers[..., 0] if self.q == 1 else answers
 

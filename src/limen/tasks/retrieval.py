@@ -17,9 +17,9 @@ from limen.core.bits import Count
 from limen.core.distribution import UNIFORM, Distribution, Given
 from limen.core.task import (
     Answers,
-    Said,
     Task,
     Tokens,
+    WrittenSizes,
     balanced,
     different,
     distinct,
@@ -50,9 +50,9 @@ class Retrieval(Task):
     absent: bool = False
 
     @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
+    def completed(cls, written: WrittenSizes) -> dict[str, int | bool | str]:
         """D = ⌈log₂n⌉ + 1: twice as many keys as there are pairs."""
-        return filled(said, "n", D=lambda n: (n - 1).bit_length() + 1)
+        return filled(written, "n", D=lambda n: (n - 1).bit_length() + 1)
 
     def __post_init__(self) -> None:
         at_least(self, n=1, D=1, V=1)
@@ -89,8 +89,8 @@ class Retrieval(Task):
 
     def promised(self, tokens: Tokens) -> NDArray[np.bool_]:
         a = tokens[..., :-1] // self.V
-        found = (a == tokens[..., -1:] - self.keys * self.V).any(axis=-1)
-        return np.asarray(different(a) & (found | self.absent))
+        present = (a == tokens[..., -1:] - self.keys * self.V).any(axis=-1)
+        return np.asarray(different(a) & (present | self.absent))
 
     def sample(self, rng: Generator, count: int, hard: bool = False) -> tuple[Tokens, Answers]:
         """Keys and values uniform; hard: the keys nearest to the query in Hamming distance."""
@@ -99,25 +99,25 @@ class Retrieval(Task):
             a = uniform(rng, self.keys, (count, 1)) ^ _fewest_ones(rng, count, n + self.absent, self.D)
         else:
             a = distinct(rng, count, n + self.absent, self.keys)
-        asked = a[:, 0].copy()
-        found = balanced(rng, count) if self.absent else np.ones(count, dtype=np.int64)
+        key = a[:, 0].copy()
+        present = balanced(rng, count) if self.absent else np.ones(count, dtype=np.int64)
         if self.absent:
-            a = np.where(found[:, None], a[:, :n], a[:, 1:])
+            a = np.where(present[:, None], a[:, :n], a[:, 1:])
         if hard:
             a[:, 1:] = shuffled(rng, a[:, 1:])
         at = uniform(rng, n, count)  # where the first key goes; the others stand in random order
         a[rows, 0], a[rows, at] = a[rows, at], a[rows, 0]
         b = uniform(rng, V, (count, n))
-        return np.column_stack([a * V + b, self.keys * V + asked]), np.where(found, b[rows, at], V)
+        return np.column_stack([a * V + b, self.keys * V + key]), np.where(present, b[rows, at], V)
 
     def drawn(self, hard: bool = False) -> Distribution:
-        found = " given whether the key asked for is in the text, as often as not" if self.absent else ""
+        whether = " given whether the key asked for is in the text, as often as not" if self.absent else ""
         if not hard and not self.absent:
             return UNIFORM
         given: Given = "other" if self.absent and self.V > 1 else "answer" if self.absent else "uniform"
         if not hard:
-            return Distribution(f"drawn uniformly{found}", given)
-        says = f"drawn uniformly{found}, with the keys nearest to the query in Hamming distance"
+            return Distribution(f"drawn uniformly{whether}", given)
+        says = f"drawn uniformly{whether}, with the keys nearest to the query in Hamming distance"
         return Distribution(says, given, self._nearest)
 
     def _nearest(self, tokens: Tokens) -> NDArray[np.bool_]:

@@ -14,42 +14,29 @@ from dataclasses import dataclass, replace
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
+from limen.core.task import Answers, Tokens, balanced
 from limen.errors import at_least
 from limen.tasks._counts import subsets
 from limen.tasks._pairs import draw, exists, near_misses
+from limen.tasks._residues import Residues
 
 
 @dataclass(frozen=True)
-class ThreeSum(Task):
+class ThreeSum(Residues):
     """n+1 tokens in 0..M-1: x_1 … x_n, then q; the answer is 1 or 0.
 
     >>> int(ThreeSum(n=4, M=9).answer(np.array([6, 5, 2, 7, 6])))
     1
     """
 
-    n: int = 4
     M: int = 9
-
-    @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
-        """M = n²: as many numbers as pairs."""
-        return filled(said, "n", M=lambda n: max(n * n, 3))
 
     def __post_init__(self) -> None:
         at_least(self, n=2, M=3)
 
     @property
-    def vocab(self) -> int:
-        return self.M
-
-    @property
     def length(self) -> int:
         return self.n + 1
-
-    @property
-    def answers(self) -> int:
-        return 2
 
     @property
     def cut(self) -> int:

@@ -112,9 +112,9 @@ class Turing(Task):
         return np.vstack([right, right ^ np.eye(ends, dtype=np.int64)])
 
     def rows(self, t: int) -> Count:
-        """Of a palindrome the s digits that have not met their mirror image, and whether some did not fit.
+        """For palindromes: the s digits that have not met their mirror image, and whether some did not fit.
 
-        Of a number the first digit, and whether all others were 1.
+        For numbers: the first digit, and whether all others were 1.
         """
         s = max(t - 1, 0)
         if self.program == "increment":

@@ -14,41 +14,26 @@ from dataclasses import dataclass
 from limen.core.arrays import Generator, NDArray, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Said, Task, Tokens, balanced, filled, uniform
+from limen.core.task import Answers, Tokens, balanced, uniform
 from limen.errors import at_least
 from limen.tasks._counts import subsets
+from limen.tasks._residues import Residues
 
 
 @dataclass(frozen=True)
-class TwoSum(Task):
+class TwoSum(Residues):
     """n+1 tokens in 0..M-1: x_1 … x_n, then q; the answer is 1 or 0.  The query is no partner of itself.
 
     >>> int(TwoSum(n=4, M=7).answer(np.array([1, 4, 4, 6, 3])))
     1
     """
 
-    n: int = 4
-    M: int = 7
-
-    @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
-        """M = n²: as many numbers as pairs."""
-        return filled(said, "n", M=lambda n: max(n * n, 3))
-
     def __post_init__(self) -> None:
         at_least(self, n=1, M=3)
 
     @property
-    def vocab(self) -> int:
-        return self.M
-
-    @property
     def length(self) -> int:
         return self.n + 1
-
-    @property
-    def answers(self) -> int:
-        return 2
 
     @property
     def cut(self) -> int:
@@ -89,7 +74,7 @@ class TwoSum(Task):
         return np.arange(self.M)[:, None]
 
     def rows(self, t: int) -> Count:
-        """Every set of 1 to t values; the one that two sets differ in is asked for, and comes no more."""
+        """The sets of 1 to t values; a value in one of two sets alone is the query, and comes no more."""
         if t == 0:
             return Count.of(1, "1")
         return subsets(self.M, t, "Σ_{s=1}^{min(t,M)} C(M,s)")

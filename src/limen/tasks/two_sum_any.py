@@ -16,42 +16,27 @@ from math import comb
 from limen.core.arrays import Generator, np
 from limen.core.bits import Count
 from limen.core.distribution import Distribution
-from limen.core.task import Answers, Said, Task, Tokens, balanced, filled
+from limen.core.task import Answers, Tokens, balanced
 from limen.errors import at_least
 from limen.tasks._counts import largest, signed_subsets
 from limen.tasks._pairs import draw, exists, near_misses
+from limen.tasks._residues import Residues
 
 
 @dataclass(frozen=True)
-class TwoSumAny(Task):
+class TwoSumAny(Residues):
     """n tokens in 0..M-1; the answer is 1 or 0.
 
     >>> int(TwoSumAny(n=4, M=7).answer(np.array([1, 2, 6, 4])))
     1
     """
 
-    n: int = 4
-    M: int = 7
-
-    @classmethod
-    def completed(cls, said: Said) -> dict[str, int | bool | str]:
-        """M = n²: as many numbers as pairs."""
-        return filled(said, "n", M=lambda n: max(n * n, 3))
-
     def __post_init__(self) -> None:
         at_least(self, n=2, M=3)
 
     @property
-    def vocab(self) -> int:
-        return self.M
-
-    @property
     def length(self) -> int:
         return self.n
-
-    @property
-    def answers(self) -> int:
-        return 2
 
     @property
     def cut(self) -> int:

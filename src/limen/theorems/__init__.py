@@ -1,4 +1,4 @@
-"""What is limited: one folder a theorem, with its proof, inequality and search for sizes.
+"""What is limited, one folder a theorem: proof.md, its inequality, its free sizes, its refutation.
 
 The words below are what a theorem is written in; they are loaded when they are first asked for, since the
 catalogue looks at this folder whenever it lists what there is.
@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from limen.theorems._case import Case as Case
     from limen.theorems._case import Sides as Sides
     from limen.theorems._stated import stated as stated
+    from limen.theorems._states import power_of_two as power_of_two
 
-_WORDS = dict.fromkeys(("Accuracy", "Case", "Sides"), "_case") | {"stated": "_stated"}
+_WORDS = dict.fromkeys(("Accuracy", "Case", "Sides"), "_case") | {
+    "stated": "_stated",
+    "power_of_two": "_states",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,1 +1,1 @@
-"""(architecture, task, seed) -> measurement: training on one core, sweeps on many."""
+"""Measurements: a task, a stack, a start and a seed trained on one core, or many on a cluster."""

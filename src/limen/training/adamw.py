@@ -20,7 +20,7 @@ _BETA1, _BETA2, _EPSILON = 0.9, 0.98, 1e-8
 
 
 class AdamW:
-    """The moments of some weights; a weight without a gradient stays as it is."""
+    """The optimiser with its moments; a weight without a gradient stays as it is."""
 
     def __init__(self, weights: list[torch.Tensor], decay: float) -> None:
         self.weights, self.decay = weights, decay
@@ -29,7 +29,7 @@ class AdamW:
         self.steps = [torch.zeros(()) for _ in weights]
 
     def step(self, rate: float, longest: float) -> None:
-        """In place, with gradients together no longer than `longest`; they are gone then."""
+        """One step in place, the gradient clipped to the norm `longest`; gradients are dropped afterwards."""
         moved = [i for i, w in enumerate(self.weights) if w.grad is not None]
         grads = [grad for i in moved if (grad := self.weights[i].grad) is not None]
         length = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(grads)))

@@ -1,7 +1,7 @@
-"""Training against somebody who looks for inputs that the model gets wrong.
+"""Training against an adversary that proposes inputs which the model gets wrong.
 
-Whoever proposes is a function of the model, the task, a generator and a number: it returns so many inputs
-of the task, as tokens.  Their answers come from the task's definition, so a bad proposal costs time and
+A proposer is a function of the model, the task, a generator and a number: it returns so many inputs of the
+task, as tokens.  Their answers come from the task's definition, so a bad proposal costs time and
 nothing else. A strategy of `limen.adversary` takes part by having a function `propose`, which returns the
 inputs with the least lead first; `hardest` is here, and `adversary`, who asks several of
 them and ends the training once the model is proved right on every input.
@@ -37,7 +37,7 @@ _PROVING = 5.0  # seconds of an attempt at a proof
 
 
 def hardest(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
-    """Of many inputs, half of them near-misses, those whose right answer leads by the least."""
+    """The inputs with the smallest lead of the right answer, of many drawn, half of them near-misses."""
     tokens = np.concatenate([task.sample(rng, _DRAWN * count // 2, hard)[0] for hard in (False, True)])
     with torch.no_grad():
         logits = logits_at_the_end(model, torch.as_tensor(tokens), task.asks)
@@ -49,11 +49,11 @@ def hardest(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
 
 @dataclass
 class Repair:
-    """What strategies find, a third of each kind: needles, texts of few values, linearised jumps.
+    """A proposer of three strategies, a third each: needles, texts of few values, linearised jumps.
 
-    Of what costs no gradient four times as many are drawn, and those with the least lead are kept.  Where the
-    exact search covers the model, it is asked whether the model is right on every input; the input that
-    says no is trained on from then on.
+    The two that need no gradient draw four times as many and keep those with the least lead.  Where the
+    exact search covers the model, it checks whether the model is right on every input; a counterexample
+    is trained on from then on.
     """
 
     met: list[Tokens] = field(default_factory=list)
@@ -70,24 +70,24 @@ class Repair:
         target, search = Target(task, still), ExactWorst(seconds=_PROVING)
         if search.refuses(target) is not None:
             return False
-        found = search.search(target)
-        if found.witness is not None:
-            self.met.append(np.array(found.witness.tokens))
-        return found.verdict == "right"
+        result = search.search(target)
+        if result.witness is not None:
+            self.met.append(np.array(result.witness.tokens))
+        return result.verdict == "right"
 
 
 def _strategy(name: str) -> Proposes:
-    found: Proposes = import_module(f"limen.adversary.strategies.{name}").propose
-    return found
+    propose: Proposes = import_module(f"limen.adversary.strategies.{name}").propose
+    return propose
 
 
 def proposer(name: str) -> Proposes:
-    """By its name: `hardest`, `adversary`, or a strategy of the catalogue that proposes inputs."""
+    """The proposer of this name: `hardest`, `adversary`, or a strategy that has a function `propose`."""
     known: dict[str, Proposes] = {"hardest": hardest, "adversary": Repair()}
     for strategy in ids("adversaries"):
-        found = getattr(import_module(f"limen.adversary.strategies.{strategy}"), "propose", None)
-        if found is not None:
-            known[strategy] = found
+        propose = getattr(import_module(f"limen.adversary.strategies.{strategy}"), "propose", None)
+        if propose is not None:
+            known[strategy] = propose
     if name not in known:
         raise unknown("proposer of inputs", name, known)
     return known[name]

@@ -1,4 +1,4 @@
-"""One run of a sweep, wherever it takes place: bytes in, bytes out, and an error is an answer, too."""
+"""One run of a sweep, on any computer: bytes in, bytes out; an error is returned, too."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from limen.training.train import Watch
 
 
 def attempt(spec: bytes, watch: Watch = lambda seen: None) -> bytes:
-    """The result, or the failure, as it will be kept."""
-    asked = msgspec.json.decode(spec, type=Spec)
+    """The JSON of the result or of the failure."""
+    wanted = msgspec.json.decode(spec, type=Spec)
     try:
-        return msgspec.json.encode(run(asked, watch)[0])
+        return msgspec.json.encode(run(wanted, watch)[0])
     except Exception as error:  # whatever it was: the sweep goes on, and the failure is kept
         trace = traceback.format_exc()
         failure = Failure(
-            digest=asked.digest, spec=asked, error=f"{type(error).__name__}: {error}", trace=trace
+            digest=wanted.digest, spec=wanted, error=f"{type(error).__name__}: {error}", trace=trace
         )
         return msgspec.json.encode(failure)
 
 
 def ended(content: bytes) -> RunResult | Failure:
-    """What `attempt` gave."""
+    """The result or failure that `attempt` returned."""
     return msgspec.json.decode(content, type=RunResult | Failure)
 
 
 def lost(spec: Spec, why: str) -> Failure:
-    """Of a run whose process is gone."""
+    """The failure of a run whose process is gone."""
     return Failure(digest=spec.digest, spec=spec, error=why, trace="")

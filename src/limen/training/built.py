@@ -1,4 +1,4 @@
-"""Beside what was trained: how little the weights of a construction get by with, as `limen solve` found it.
+"""Beside trained models: the least precision or width of constructions, as found by `limen solve`.
 
 `results/built/EXPERIMENT.jsonl` holds what `limen solve TASK --smallest precision|width --json` printed, a
 line a command; nothing was trained for it.
@@ -13,7 +13,7 @@ from limen.training.experiment import SHIPPED
 
 
 class BuiltAt(msgspec.Struct, frozen=True):
-    """At one size of the task: from where on no input that was tried is wrong, from where on none can be."""
+    """At one size of the task: the least value with no wrong input tried, and the least that is certified."""
 
     task: str
     works: int | None
@@ -21,7 +21,7 @@ class BuiltAt(msgspec.Struct, frozen=True):
 
 
 class BuiltLeast(msgspec.Struct, frozen=True):
-    """Of one construction: its least precision, in significant bits, or its least width."""
+    """The least precision, in significant bits, or the least width of one construction."""
 
     construction: str
     smallest: str
@@ -29,7 +29,7 @@ class BuiltLeast(msgspec.Struct, frozen=True):
 
 
 def built_beside(name: str) -> list[BuiltLeast]:
-    """What is shipped for an experiment; nothing for most."""
+    """The shipped figures for an experiment; empty for most."""
     path = SHIPPED / "built" / f"{name}.jsonl"
     if not path.exists():
         return []

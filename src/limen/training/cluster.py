@@ -1,4 +1,4 @@
-"""Runs on a Dask cluster: the same function on other machines, whose processes may die."""
+"""Runs on a Dask cluster: the same function on other computers, whose processes may die."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _PATIENCE = 10  # seconds until a scheduler must have answered
 
 
 def cluster(address: str) -> Runs:
-    """Whoever works for the scheduler at this address.
+    """A runner that uses the workers of the scheduler at this address.
 
-    A run whose worker is gone is given to another one; after as many deaths as the scheduler allows (three
-    unless it is told otherwise) it is a failure.  Results come back here: no file system is shared.
+    A run whose worker is gone is given to another one; after as many deaths as the scheduler allows (default
+    three) it is a failure.  Results come back here: no file system is shared.
     """
     from distributed import Client, as_completed
     from distributed.comm.addressing import resolve_address

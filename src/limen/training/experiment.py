@@ -1,4 +1,4 @@
-"""An experiment as data: cells, each trained from some starts with some seeds, and what they may say.
+"""An experiment as data: cells, each trained from some starts with some seeds, and the findings.
 
 A cell whose failure is to be reported names its control: another cell, which must succeed in the same budget.
 Three sizes: `quick` (all experiments in ten minutes on two cores), `standard` (two hours), `full` (a
@@ -41,7 +41,7 @@ class ExperimentCell:
     panel: str = ""  # which of several charts it belongs to
 
     def specs(self) -> list[Spec]:
-        """Every start with every seed."""
+        """The specs of its runs: every start with every seed."""
         return [
             Spec(task=self.task, architecture=self.architecture, start=start, seed=seed, **self.settings)
             for start in self.starts
@@ -61,7 +61,7 @@ class Published(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence, and the cells that it rests on, by what each must say for the sentence to be printed.
+    """A sentence, and the cells it rests on with the outcome that each must have for it to be printed.
 
     `{cell}` in the sentence is that cell's accuracy, `{cell @ word}` the one from a start or on other inputs.
     """
@@ -74,7 +74,7 @@ class Finding:
 
     @property
     def cells(self) -> dict[str, Outcome]:
-        """What each cell must say."""
+        """The outcome that each cell must have."""
         return {
             **dict.fromkeys(self.learned, Outcome.LEARNED),
             **dict.fromkeys(self.not_learned, Outcome.NOT_LEARNED),
@@ -120,15 +120,15 @@ class Experiment:
 
 
 def experiment(name: str) -> Experiment:
-    """By its id."""
+    """The experiment with this id."""
     if name not in ids("experiments"):
         raise unknown("experiment", name, ids("experiments"))
-    found: Experiment = import_module(f"limen.experiments.{name}").EXPERIMENT
-    return found
+    declared: Experiment = import_module(f"limen.experiments.{name}").EXPERIMENT
+    return declared
 
 
 def named(names: Iterable[str]) -> dict[str, Experiment]:
-    """By their ids; `all` is every one."""
+    """The experiments with these ids; `all` stands for every one."""
     wanted = [other for name in names for other in (ids("experiments") if name == "all" else [name])]
     return {name: experiment(name) for name in dict.fromkeys(wanted)}
 
@@ -140,8 +140,10 @@ def size_of(word: str) -> Size:
     raise unknown("size", word, SIZES)
 
 
-def spec_of(what: str, architecture: str | None, cell: str | None, size: str, said: dict[str, Any]) -> Spec:
-    """A cell of an experiment, or a task and a stack; what is said on top replaces what stands there."""
+def spec_of(
+    what: str, architecture: str | None, cell: str | None, size: str, settings: dict[str, Any]
+) -> Spec:
+    """The spec of a cell of an experiment, or of a task and a stack; `settings` override it."""
     if what not in ids("experiments"):
         if architecture is None and Task.names(what):
             raise BadInput(f"{what} is a task, so give an architecture as well: limen train {what} softmax")
@@ -149,7 +151,7 @@ def spec_of(what: str, architecture: str | None, cell: str | None, size: str, sa
             raise unknown("experiment or task", what, [*ids("experiments"), *ids("tasks")])
         if cell is not None:
             raise BadInput(f"{what} is no experiment, so it has no cells: leave out --cell")
-        return Spec(task=what, architecture=architecture, **said)
+        return Spec(task=what, architecture=architecture, **settings)
     if architecture is not None:
         raise BadInput(f"{what} is an experiment, its cells have their own stacks: choose one by --cell")
     cells = {one.name: one for one in experiment(what).cells(size_of(size))}
@@ -158,4 +160,4 @@ def spec_of(what: str, architecture: str | None, cell: str | None, size: str, sa
         raise unknown(f"cell of {what}", name, cells)
     one = cells[name]
     told = {"task": one.task, "architecture": one.architecture, "start": one.starts[0]}
-    return Spec(**(told | dict(one.settings) | said))
+    return Spec(**(told | dict(one.settings) | settings))

@@ -1,4 +1,4 @@
-"""The passes that training makes: vectors read out only where an answer is due."""
+"""Forward passes for training: vectors are read out only where an answer is due."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def streams(model: Model, tokens: torch.Tensor) -> list[torch.Tensor]:
 
 
 def at(x: torch.Tensor, due: torch.Tensor) -> torch.Tensor:
-    """(rows, n, width) -> (rows, asked, width): the vectors where an answer is due."""
+    """(rows, n, width) -> (rows, due, width): the vectors where an answer is due."""
     return x.index_select(1, due) if due.ndim == 1 else torch.take_along_dim(x, due.unsqueeze(-1), 1)
 
 
 def logits_at_the_end(model: Model, tokens: torch.Tensor, asks: int) -> torch.Tensor:
-    """(rows, asks, answers): of the last positions alone."""
+    """(rows, asks, answers): the logits of the last positions alone."""
     x = model.through(model.embedded(tokens), at_once)
     return model.read(x[..., -asks:, :])

@@ -1,4 +1,4 @@
-"""What the results of an experiment say, cell by cell: pure functions of cells and results."""
+"""The statements that an experiment's results allow, cell by cell: pure functions of cells and results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Kept = Mapping[str, RunResult]  # by digest
 
 @dataclass(frozen=True)
 class JudgedCell:
-    """A cell with its runs and what may be said of it."""
+    """A cell with its runs and its outcome."""
 
     cell: ExperimentCell
     runs: tuple[RunResult, ...]
@@ -56,7 +56,7 @@ class JudgedCell:
 
     @property
     def floor(self) -> float:
-        """What is reached without what the experiment is about."""
+        """The accuracy reached without solving the task: by chance, by counting, or the cell's own floor."""
         counted = max(max(run.measurement.floor, run.measurement.chance) for run in self.runs)
         return max(counted, self.cell.floor or 0.0)
 
@@ -66,30 +66,30 @@ class JudgedCell:
 
     @property
     def recipe(self) -> Recipe:
-        """How it was trained."""
+        """The recipe by which it was trained."""
         return recipe([run.spec for run in self.runs])
 
 
-def judged(found: Experiment, size: Size, kept: Kept) -> list[JudgedCell]:
-    """The cells that have a run; a missing control leaves its cells without a statement."""
-    runs = {cell.name: _runs(cell, kept) for cell in found.cells(size)}
+def judged(study: Experiment, size: Size, kept: Kept) -> list[JudgedCell]:
+    """The cells that have a run, with their outcomes; a missing control leaves its cells without one."""
+    runs = {cell.name: _runs(cell, kept) for cell in study.cells(size)}
     return [
         JudgedCell(
             cell,
             tuple(runs[cell.name]),
-            outcome([run.measurement for run in runs[cell.name]], _control(cell, runs), found.threshold),
+            outcome([run.measurement for run in runs[cell.name]], _control(cell, runs), study.threshold),
             len(runs[cell.name]) == len(cell.specs()),
         )
-        for cell in found.cells(size)
+        for cell in study.cells(size)
         if runs[cell.name]
     ]
 
 
-def largest(found: Experiment, kept: Kept) -> Size:
+def largest(study: Experiment, kept: Kept) -> Size:
     """The largest size that has a run of its own, which no smaller one has, and no fewer cells than those."""
     chosen, seen, most = SIZES[0], set[str](), 0
     for size in SIZES:
-        cells = judged(found, size, kept)
+        cells = judged(study, size, kept)
         runs = {run.digest for one in cells for run in one.runs}
         if runs - seen and len(cells) >= most:
             chosen, most = size, len(cells)
@@ -105,12 +105,12 @@ def _control(cell: ExperimentCell, runs: Mapping[str, Sequence[RunResult]]) -> l
     return None if cell.control is None else [run.measurement for run in runs[cell.control]]
 
 
-def by_digest(found: Iterable[RunResult]) -> dict[str, RunResult]:
-    return {result.digest: result for result in found}
+def by_digest(results: Iterable[RunResult]) -> dict[str, RunResult]:
+    return {result.digest: result for result in results}
 
 
 def kept_in(folder: Path | None, name: str) -> dict[str, RunResult]:
-    """The results of an experiment: of a folder, or those that are shipped."""
+    """The results of an experiment by digest: those of a folder, or the shipped ones."""
     if folder is not None and not folder.is_dir():
         raise BadInput(f"{folder}: no such folder of results")
     if folder is not None:
@@ -120,7 +120,7 @@ def kept_in(folder: Path | None, name: str) -> dict[str, RunResult]:
 
 
 class Section(NamedTuple):
-    """An experiment at the size that is shown of it."""
+    """An experiment at the size that is shown."""
 
     name: str
     experiment: Experiment
@@ -129,7 +129,7 @@ class Section(NamedTuple):
 
     @property
     def published(self) -> list[Published]:
-        """Others' figures beside ours: of the best start, and of the first run those on other inputs."""
+        """Others' figures beside ours: ours are of the best start; on other inputs, of the first run."""
         if self.experiment.published is None:
             return []
         ours = {one.cell.name: {"accuracy": one.best.mean, **one.runs[0].shifts} for one in self.cells}
@@ -137,12 +137,12 @@ class Section(NamedTuple):
 
     @property
     def recipes(self) -> dict[Recipe, str]:
-        """How the cells were trained, each with a letter, in the order in which they use them."""
+        """The recipes of the cells, each with a letter, in order of first use."""
         return dict(zip(dict.fromkeys(one.recipe for one in self.cells), ascii_uppercase, strict=False))
 
     @property
     def findings(self) -> list[Finding]:
-        """What may be said, with its figures; of another size that alone whose cells it has."""
+        """The findings with their figures; at another size only those whose cells it has."""
         known = {one.cell.name: one for one in self.cells}
         shown = []
         for finding in self.experiment.shows:
@@ -153,7 +153,7 @@ class Section(NamedTuple):
         return shown
 
     def _holds(self, finding: Finding, known: Mapping[str, JudgedCell]) -> None:
-        """Refuses a sentence whose cells say something else."""
+        """Raises if the cells of a finding have other outcomes than it needs."""
         for name, needed in finding.cells.items():
             if known[name].outcome is not needed:
                 raise BadInput(f"{self.name}: {name} is {known[name].outcome}, not as in: {finding.says}")
@@ -162,33 +162,33 @@ class Section(NamedTuple):
                 raise BadInput(f"{self.name}: not rising in {', '.join(names)}: {finding.says}")
 
     def told(self, text: str) -> str:
-        """The text with the figure of each cell that it names in braces."""
-        return re.sub(r"\{([^{}]+)\}", lambda found: self._figure(found[1]), text)
+        """The text with each cell named in braces replaced by its figure."""
+        return re.sub(r"\{([^{}]+)\}", lambda match: self._figure(match[1]), text)
 
     def _figure(self, text: str) -> str:
-        """By `cell`, or `cell @ start` or `cell @ other inputs`; cells of other sizes were not run here."""
+        """The accuracy for `cell`, `cell @ start` or `cell @ other inputs`."""
         name, _, where = text.partition(" @ ")
-        found = next((one for one in self.cells if one.cell.name == name), None)
-        if found is None:
+        judged = next((one for one in self.cells if one.cell.name == name), None)
+        if judged is None:
             return "not run"
-        starts = {start: spread.mean for start, spread in found.starts.items()}
-        return f"{({'': found.best.mean} | starts | found.runs[0].shifts)[where]:.1%}"
+        starts = {start: spread.mean for start, spread in judged.starts.items()}
+        return f"{({'': judged.best.mean} | starts | judged.runs[0].shifts)[where]:.1%}"
 
     @property
     def drawn(self) -> dict[str, tuple[str, ...]]:
-        """How the inputs of the runs are drawn, and the tasks whose inputs are drawn so."""
+        """The distributions of the runs' inputs in words, each with the tasks that use it."""
         runs = [run for cell in self.cells for run in cell.runs]
-        found = dict.fromkeys((run.drawn, identifier(Task.parse(run.spec.task))) for run in runs)
-        return {says: tuple(task for s, task in found if s == says) for says, _ in found}
+        pairs = dict.fromkeys((run.drawn, identifier(Task.parse(run.spec.task))) for run in runs)
+        return {says: tuple(task for s, task in pairs if s == says) for says, _ in pairs}
 
     @property
     def built(self) -> list[BuiltLeast]:
-        """What constructions get by with, for the same question."""
+        """The least precision or width of constructions, for the same question."""
         return built_beside(self.name)
 
 
 def section(name: str, size: Size | None, folder: Path | None) -> Section:
-    """The results of a folder, or those that are shipped; of the largest size unless one is named."""
-    found, kept = experiment(name), kept_in(folder, name)
-    chosen = largest(found, kept) if size is None else size
-    return Section(name, found, chosen, judged(found, chosen, kept))
+    """The section of an experiment, from a folder or the shipped results; default: the largest size."""
+    study, kept = experiment(name), kept_in(folder, name)
+    chosen = largest(study, kept) if size is None else size
+    return Section(name, study, chosen, judged(study, chosen, kept))

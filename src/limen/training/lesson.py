@@ -4,8 +4,8 @@ By default a token is a row of a table, a place another, and one answer is due a
 A file in `lessons/`, named after the task, says more: several questions after one text, answers "so far",
 hops, and how vectors can be written so that attention may begin as a lookup:
 
-    first half of the stream     what a token is found by: its key
-    second half                  what it asks for, and what it tells: its query, its value
+    first half of the stream     the key by which a token is found
+    second half                  its query and its value
 
 Tables are named stem.role.  Under the start `lookup` tables of one stem begin equal, so that a query begins
 equal to the key that it asks for; after that every table is trained by itself.
@@ -46,7 +46,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Lesson:
-    """The plain one: the task's own inputs, one at a time."""
+    """The plain lesson: the task's own inputs, one at a time."""
 
     task: Task
     queries: int = 1
@@ -61,19 +61,19 @@ class Lesson:
     named: ClassVar[tuple[str, ...]] = ()  # distributions of plain inputs beside the task's own
 
     def embedding(self, width: int) -> Embedding:
-        """How tokens and places are written."""
+        """The embedding of tokens and positions."""
         return Table(self.task.vocab, self.task.length)
 
     def known(self, tables: dict[str, Array], lookup: bool) -> dict[str, Array]:
-        """From the tables of the embedding as they were drawn: those that begin as something known."""
+        """Those tables of the embedding that start with known values, given the tables as drawn."""
         return {}
 
     def sample(self, rng: Generator, count: int, hard: bool) -> tuple[Tokens, Answers]:
-        """The inputs that it is taught and judged on, with their answers."""
+        """Inputs for training and judging, with their answers."""
         return self.task.sample(rng, count, hard)
 
     def drawn(self, hard: bool) -> Distribution:
-        """How `sample` draws."""
+        """The distribution that `sample` draws from."""
         return self.task.drawn(hard)
 
     def batch(self, rng: Generator, count: int, hard: bool) -> Batch:
@@ -82,7 +82,7 @@ class Lesson:
         return Batch(tokens, due, answers.reshape(count, -1))
 
     def thoughts(self, tokens: Tokens) -> Tokens:
-        """(rows, length) -> (rows, steps): what a chain of thought writes after an input."""
+        """(rows, length) -> (rows, steps): the chain of thought after each input."""
         raise BadInput(f"{identifier(self.task)} is not taught with a chain of thought")
 
     def thinking(self, rng: Generator, count: int, hard: bool) -> Batch:
@@ -98,14 +98,14 @@ class Lesson:
         return self.task
 
     def shifted(self, rng: Generator, count: int) -> dict[str, Tokens]:
-        """Inputs of other distributions by their names; the near-misses unless the lesson knows more."""
+        """Inputs of other distributions, by name; by default the near-misses."""
         return {"hard": self.task.sample(rng, count, hard=True)[0]}
 
 
 @cache
 def _taught() -> frozenset[str]:
     """The tasks that have a lesson of their own."""
-    return frozenset(found.name for found in iter_modules(lessons.__path__))
+    return frozenset(module.name for module in iter_modules(lessons.__path__))
 
 
 def lesson_for(
@@ -128,7 +128,7 @@ def lesson_for(
 
 
 def lesson_of(spec: Spec) -> Lesson:
-    """As the spec asks for it."""
+    """The lesson of a spec."""
     if spec.hard and spec.distribution is not None:
         raise BadInput(f"{spec.distribution} is a distribution of plain inputs, so leave out hard")
     task = Task.parse(spec.task)
@@ -145,7 +145,7 @@ class Written(NamedTuple):
 
 
 def halves(width: int, segments: list[tuple[int, list[Written]]]) -> Codes:
-    """Keys in the first half of the columns, queries and values in the second."""
+    """An embedding with keys in the first half of the columns, queries and values in the second."""
     rows: dict[str, int] = {}
     for _, codes in segments:
         for code in codes:
@@ -159,7 +159,7 @@ def _code(code: Written, width: int) -> Code:
     return Code("place" if code.of == "place" else "token", code.div, code.table, column)
 
 
-def asked(tokens: Tokens, questions: Tokens) -> Tokens:
+def with_questions(tokens: Tokens, questions: Tokens) -> Tokens:
     """(rows, cut) and (rows, Q, s) -> (rows, Q, cut + s): each question as an input of its own."""
     rows, Q, _ = questions.shape
     texts = np.broadcast_to(tokens[:, None], (rows, Q, tokens.shape[1]))
@@ -178,6 +178,6 @@ class Questions(Lesson, ABC):
         tokens, _ = self.sample(rng, count, hard)
         cut, s = self.task.cut, self.task.length - self.task.cut
         questions = self.questions(rng, tokens, hard)
-        labels = self.task.answer(asked(tokens[:, :cut], questions)).reshape(count, -1)
+        labels = self.task.answer(with_questions(tokens[:, :cut], questions)).reshape(count, -1)
         due = cut + s * np.arange(self.queries)[:, None] + np.arange(s - self.task.asks, s)
         return Batch(np.hstack([tokens[:, :cut], questions.reshape(count, -1)]), due.ravel(), labels)

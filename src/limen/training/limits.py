@@ -1,4 +1,4 @@
-"""What a run is held against: the bits of its state, and those that a theorem asks for."""
+"""The limits of a run: the bits of its state, and those that a theorem requires."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Limits:
 
 @cache
 def limits(task: str, architecture: str, steps: int = 0) -> Limits:
-    """For the stack as it was trained, after so many steps of chain of thought."""
-    asked, stack = Task.parse(task), _as_trained(Architecture.parse(architecture))
-    verdict = decide(asked, stack, steps)
+    """The limits of a stack as it was trained, with so many steps of chain of thought."""
+    what, stack = Task.parse(task), _as_trained(Architecture.parse(architecture))
+    verdict = decide(what, stack, steps)
     needs = None if verdict.nearest is None else verdict.nearest.needs_bits
     ceiling = None if verdict.ceiling is None else float(verdict.ceiling.accuracy)
-    return Limits(stack.state_bits(asked.cut), needs, verdict.answer is Answer.CANNOT, ceiling)
+    return Limits(stack.state_bits(what.cut), needs, verdict.answer is Answer.CANNOT, ceiling)
 
 
 def _as_trained(stack: Architecture) -> Architecture:

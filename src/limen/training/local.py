@@ -1,7 +1,7 @@
-"""Runs on this machine: one single-threaded process a core, each with a run at a time.
+"""Runs on this computer: one single-threaded process a core, each with one run at a time.
 
-Importing torch takes seconds, so a process serves many runs.  It ends with whoever started it: when the
-pipe closes between two runs, and within a look at the accuracy when the parent is killed during one.
+Importing torch takes seconds, so a process serves many runs.  It ends with its parent: when the pipe closes
+between two runs, or at the next evaluation when the parent is killed during one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SPAWN = multiprocessing.get_context("spawn")  # a fork would inherit torch's th
 
 @dataclass
 class Worker:
-    """A process, our end of its pipe, and what it is at."""
+    """A process, our end of its pipe, and its current run."""
 
     process: BaseProcess
     pipe: Connection
@@ -35,7 +35,7 @@ class Worker:
 
 
 def local(cores: int) -> Runs:
-    """As many processes as cores, or as runs if these are fewer."""
+    """A runner with as many processes as cores, or as runs if these are fewer."""
 
     def runs(specs: list[Spec], deliver: Deliver) -> None:
         waiting = list(reversed(specs))
@@ -52,7 +52,7 @@ def local(cores: int) -> Runs:
 
 
 def _give(worker: Worker, waiting: list[Spec]) -> None:
-    """The next spec, to a new process if the old one is gone."""
+    """Sends the next spec to a worker, to a new process if the old one is gone."""
     if waiting and not worker.process.is_alive():
         worker.process, worker.pipe = _started()
     worker.spec = waiting.pop() if waiting else None

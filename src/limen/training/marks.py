@@ -1,4 +1,4 @@
-"""What training says beside a proof: whether a stack of the same layers was seen to learn the same task.
+"""Marks beside a verdict: whether a stack of the same layers learned the same task in an experiment.
 
 A cell of an experiment speaks for a cell of the table if both have
 
@@ -29,17 +29,17 @@ Kinds = tuple[tuple[str, ...], ...]  # of each layer its mixers
 
 def trained(stack: Architecture, task: Task, thinks: bool = False) -> Trained | None:
     """The mark of a cell of the table; None where no experiment covers it."""
-    found = []
+    marks = []
     for name, one in _statements():
-        asked = Task.parse(one.cell.task)
+        learned = Task.parse(one.cell.task)
         same = kinds(Architecture.parse(one.cell.architecture)) == kinds(stack)
         thought = bool(one.cell.settings.get("thought", False))
-        if same and thought is thinks and shape(asked) == shape(task):
-            order = asked.length, one.outcome is Outcome.LEARNED, len(one.best.values), one.best.mean
-            found.append((order, name, one))
-    if not found:
+        if same and thought is thinks and shape(learned) == shape(task):
+            order = learned.length, one.outcome is Outcome.LEARNED, len(one.best.values), one.best.mean
+            marks.append((order, name, one))
+    if not marks:
         return None
-    (tokens, _, seeds, accuracy), name, one = max(found, key=lambda item: item[0])
+    (tokens, _, seeds, accuracy), name, one = max(marks, key=lambda item: item[0])
     return Trained(
         outcome=one.outcome,
         experiment=name,
@@ -67,7 +67,7 @@ def shape(task: Task) -> tuple[str, tuple[bool, ...]]:
 
 
 def kinds(stack: Architecture) -> Kinds:
-    """Of each layer the ids of its mixers.
+    """The ids of the mixers of each layer.
 
     >>> kinds(Architecture.parse("2*linear,softmax|linear"))
     (('linear',), ('linear',), ('linear', 'softmax'))
@@ -76,13 +76,13 @@ def kinds(stack: Architecture) -> Kinds:
 
 
 def _kind(mixer: Mixer) -> str:
-    """Its id; an encoder is another kind than the decoders that experiments train."""
+    """The id of a mixer; an encoder is another kind than the decoders that experiments train."""
     return f"{identifier(mixer)}, both ways" if mixer.sees_future else identifier(mixer)
 
 
 @cache
 def _statements() -> tuple[tuple[str, JudgedCell], ...]:
-    """Every cell of every experiment, at every size, whose shipped results say something."""
+    """Every cell of every experiment, at every size, whose shipped results have an outcome."""
     return tuple(
         (name, one)
         for name in ids("experiments")

@@ -44,23 +44,23 @@ _FORMATS = {".parquet": "PARQUET", ".csv": "CSV"}
 
 
 def query(rows: Iterable[RunReport], sql: str) -> list[dict[str, Any]]:
-    """What the SQL says of the table `runs`; it can neither read nor write files."""
+    """The rows of an SQL query on the table `runs`; it can neither read nor write files."""
     import duckdb
 
     connection = _filled(rows)
     connection.execute("SET enable_external_access = false")
     try:
-        found = connection.execute(sql)
+        cursor = connection.execute(sql)
     except duckdb.Error as error:
         raise BadInput(f"DuckDB: {error}; the table is runs({', '.join(COLUMNS)})") from error
-    if found is None:
+    if cursor is None:
         raise BadInput("the SQL is empty: ask the table runs, as in select cell, accuracy from runs")
-    names = [column[0] for column in found.description or ()]
-    return [dict(zip(names, values, strict=True)) for values in found.fetchall()]
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, values, strict=True)) for values in cursor.fetchall()]
 
 
 def export(rows: Iterable[RunReport], path: Path) -> None:
-    """A Parquet or CSV file, by its ending."""
+    """Writes a Parquet or CSV file, by its ending."""
     if path.suffix not in _FORMATS:
         raise BadInput(f"{path}: expected a file that ends in {' or '.join(_FORMATS)}")
     ready_file(path)

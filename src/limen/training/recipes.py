@@ -27,7 +27,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recipe(specs: Sequence[Spec]) -> Recipe:
-    """Of the runs of one cell, which differ in start and seed alone."""
+    """The recipe of the runs of one cell, which differ in start and seed alone."""
     spec = specs[0]
     lesson = lesson_of(spec)
     return Recipe(
@@ -45,7 +45,7 @@ def recipe(specs: Sequence[Spec]) -> Recipe:
 
 
 def _labels(spec: Spec) -> str:
-    """Which answers a step of training asks for."""
+    """The answers that a step of training uses, in words."""
     lesson = lesson_of(spec)
     if spec.thought:
         return "chain"
@@ -66,7 +66,7 @@ def _size(spec: Spec) -> str:
 
 
 def _growth(spec: Spec) -> str:
-    """Which stack is trained first, and what is added to it."""
+    """The stack that is trained first and what is added to it, in words."""
     if spec.first is None:
         return ""
     before, after = (len(Architecture.parse(text).layers) for text in (spec.first, spec.architecture))

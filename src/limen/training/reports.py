@@ -1,4 +1,4 @@
-"""What `limen train`, `limen sweep` and `limen results` answer, as plain data."""
+"""The reports of `limen train`, `limen experiment run` and `limen experiment show`."""
 
 from __future__ import annotations
 
@@ -129,6 +129,10 @@ class SweepReport(Report, frozen=True, kw_only=True, tag="limen/sweep/1"):
     def headline(self) -> str:
         runs = f"{self.done} of {self.specs} runs are done, {self.failed} failed"
         return f"{self.experiment}, {self.size}: {runs}"
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failed else 0
 
 
 class ResultsReport(Report, frozen=True, kw_only=True, tag="limen/results/1"):

@@ -39,7 +39,7 @@ class Failure(
 
     @property
     def told(self) -> str:
-        """In a word."""
+        """The error message."""
         return self.error
 
 
@@ -53,7 +53,7 @@ def keep(folder: Path, ended: RunResult | Failure) -> None:
 
 
 def digests(folder: Path) -> tuple[set[str], set[str]]:
-    """The names of what is done and of what failed; nothing is read."""
+    """The digests of the results and of the failures in a folder; no file is read."""
     names = {path.name for path in folder.glob("*.json")}
     failed = {name.removesuffix(_FAILED) for name in names if name.endswith(_FAILED)}
     done = {name.removesuffix(".json") for name in names if not name.endswith(_FAILED)}
@@ -61,7 +61,7 @@ def digests(folder: Path) -> tuple[set[str], set[str]]:
 
 
 def results(folder: Path, wanted: Iterable[str] | None = None) -> list[RunResult]:
-    """All results of a folder, or those of these names that are there."""
+    """All results of a folder, or those with these digests."""
     names = digests(folder)[0] if wanted is None else set(wanted) & digests(folder)[0]
     return [
         _read(content_of(path), str(path)) for path in (folder / f"{name}.json" for name in sorted(names))
@@ -73,21 +73,23 @@ def read_lines(path: Path) -> list[RunResult]:
     return [_read(line, f"{path}, line {i}") for i, line in enumerate(content_of(path).splitlines(), 1)]
 
 
-def write_lines(path: Path, found: Iterable[RunResult]) -> None:
+def write_lines(path: Path, results: Iterable[RunResult]) -> None:
     """One line a result, in the order of their names, so that two files are easily compared."""
-    lines = [msgspec.json.encode(result) for result in sorted(found, key=lambda result: result.digest)]
+    lines = [msgspec.json.encode(result) for result in sorted(results, key=lambda result: result.digest)]
     write_whole(path, b"".join(line + b"\n" for line in lines))
 
 
 def _read(content: bytes, what: str) -> RunResult:
-    """A result whose name is the one that its spec gives it."""
+    """The result in a file; raises if its digest is not that of its spec."""
     try:
         result = msgspec.json.decode(content, type=RunResult)
     except msgspec.MsgspecError as error:
         raise BadInput(f"{what}: {error}") from error
     if result.digest != result.spec.digest:
         raise BadInput(f"{what}: its spec has the digest {result.spec.digest}, it says {result.digest}")
-    found = result.measurement
-    if not all(0 <= share <= 1 for share in (found.accuracy, found.best, found.chance, found.floor)):
+    measured = result.measurement
+    if not all(
+        0 <= share <= 1 for share in (measured.accuracy, measured.best, measured.chance, measured.floor)
+    ):
         raise BadInput(f"{what}: accuracy, best, chance and floor are between 0 and 1")
     return result

@@ -65,7 +65,7 @@ class Rounding:
         return rounded
 
     def _learn(self, name: str, s: torch.Tensor) -> None:
-        """Mean and deviation over the batch, mixed into those of the past."""
+        """Mixes mean and deviation of the batch into those of the past."""
         mean, deviation = s.mean(0), s.std(0).clamp(min=1e-6)
         if name in self.codes:
             old_mean, old_deviation = self.codes[name]

@@ -1,4 +1,4 @@
-"""A spec becomes a result: trained, judged on fresh inputs, held against chance, counting and theorems."""
+"""Runs a spec: trains, tests on fresh inputs, compares with chance, counting and theorems."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class RunResult(
     tag_field="schema",
     tag="limen/run/1",
 ):
-    """What one run gave, as it is kept in a file."""
+    """The result of one run, as its file holds it."""
 
     digest: str
     spec: Spec
@@ -80,17 +80,17 @@ class RunResult(
 
     @property
     def told(self) -> str:
-        """In a word."""
+        """The accuracy in percent."""
         return f"{self.measurement.accuracy:.1%}"
 
     @property
     def drawn(self) -> str:
-        """How the inputs are drawn that it is judged on; those of training may ask more questions."""
+        """The distribution of the test inputs in words; training inputs may have more questions."""
         return lesson_of(self.spec).drawn(self.spec.hard).says
 
 
 def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[RunResult, Model]:
-    """Trains and judges; the model is that of the last step."""
+    """The result of training and testing, and the model after the last step."""
     torch.set_num_threads(1)  # one core a run: two threads cost more than they bring at these sizes
     clocks = time.perf_counter(), time.process_time()
     task, stack = spec.read()
@@ -139,7 +139,7 @@ def run(spec: Spec, watch: Watch = lambda seen: None) -> tuple[RunResult, Model]
 
 
 def _taught(spec: Spec, lesson: Lesson, watch: Watch) -> tuple[Pupil, Taught]:
-    """From its start, or first as a smaller stack that then grows."""
+    """The trained pupil; where the spec says so, a smaller stack is trained first and then grown."""
     proposes = None if spec.against is None else proposer(spec.against)
     pupil = _pupil(
         spec, lesson, started(spec, lesson, frame_of(spec, lesson, spec.first or spec.architecture))
@@ -164,17 +164,17 @@ def _pupil(spec: Spec, lesson: Lesson, model: Model) -> Pupil:
 
 
 def _heads(spec: Spec, lesson: Lesson, stack: Architecture) -> dict[int, torch.Tensor]:
-    """A readout after each layer but the last: after layer l it is asked for hop l."""
+    """Readouts after each layer but the last: after layer l it must give hop l."""
     if not spec.hops:
         return {}
     hops = lesson.batch(np.random.default_rng(0), 1, spec.hard).hops
     if hops is None:
         raise BadInput(f"{spec.task} has no hops that could be asked for")
-    asked = hops.shape[-1] - 1  # the last hop is the answer
+    hops_asked = hops.shape[-1] - 1  # the last hop is the answer
     generator = torch.Generator().manual_seed(spec.seed + 2)
     return {
         l: torch.randn(spec.width, lesson.task.answers, generator=generator) * spec.width**-0.5
-        for l in range(min(asked, len(stack.layers) - 1))
+        for l in range(min(hops_asked, len(stack.layers) - 1))
     }
 
 
@@ -192,7 +192,7 @@ def _rounded(pupil: Pupil, rng: np.random.Generator) -> dict[str, float]:
     task = pupil.lesson.task
     tokens, _ = pupil.lesson.sample(rng, _ROUNDED, pupil.spec.hard)
     counts = {name: count(pupil.model, task, Precision.parse(name), [tokens]) for name in _PRECISIONS}
-    return {f"in {name}": 1 - found.wrong / found.tried for name, found in counts.items()}
+    return {f"in {name}": 1 - tried.wrong / tried.tried for name, tried in counts.items()}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""How many of all planned runs there are, and what they took."""
+"""The numbers of planned and finished runs, and the time they took."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from limen.training.spec import Spec
 
 
 class ShippedRuns(NamedTuple):
-    """By size: runs that are planned, those that are done, and their minutes of one core."""
+    """By size: the runs planned, those done, and their minutes on one core."""
 
     planned: Mapping[str, int]
     done: Mapping[str, int]
@@ -25,7 +25,7 @@ class ShippedRuns(NamedTuple):
 
 
 def shipped_runs() -> ShippedRuns:
-    """Of what is shipped; experiments may share runs."""
+    """The numbers for the shipped results; experiments may share runs."""
     runs = {digest: run for name in ids("experiments") for digest, run in kept_in(None, name).items()}
     wanted = {
         size: {spec.digest for name in ids("experiments") for spec in experiment(name).specs(size)}

@@ -89,7 +89,7 @@ class _Counted:
         return cls(cut, _commonest(seen), _commonest(_paired(seen)))
 
     def __call__(self, tokens: Tokens) -> Counts:
-        """(rows, features)."""
+        """(rows, features): the counts."""
         sides = tokens[:, : self.cut], tokens[:, self.cut :], tokens
         counts = [_times(side, self.ids) for side in sides]
         return np.hstack([*counts, *(_times(_paired(side), self.pairs) for side in sides)])
@@ -99,12 +99,12 @@ def _times(tokens: Tokens, values: Tokens) -> Counts:
     """(rows, n) and (m,) sorted -> (rows, m): how often each value occurs in each row."""
     at = np.searchsorted(values, tokens).clip(max=len(values) - 1)
     rows = np.arange(len(tokens))[:, None] * len(values)
-    found = (rows + at)[values[at] == tokens]
-    return np.bincount(found, minlength=len(tokens) * len(values)).reshape(len(tokens), len(values))
+    where = (rows + at)[values[at] == tokens]
+    return np.bincount(where, minlength=len(tokens) * len(values)).reshape(len(tokens), len(values))
 
 
 def _paired(tokens: Tokens) -> Tokens:
-    """Neighbours as one number."""
+    """Each pair of neighbouring tokens as one number."""
     return tokens[:, :-1] << 31 | tokens[:, 1:]
 
 
@@ -121,7 +121,7 @@ def _linear(features: Counts, answers: Answers, classes: int, counted: _Counted)
 
 
 def _invariants(features: Counts, answers: Answers, counted: _Counted) -> dict[str, Rule]:
-    """What holds in every row with one answer; its failure is taken for the other answer."""
+    """Rules from what holds in every row with one answer: where it fails, the other answer is given."""
     rules: dict[str, Rule] = {}
     for a in (0, 1):
         rows = features[answers == a]

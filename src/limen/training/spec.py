@@ -72,7 +72,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return Task.parse(self.task), Architecture.parse(self.architecture)
 
     def checked(self) -> None:
-        """A slip of the keyboard is found before torch is loaded."""
+        """Raises if a setting is invalid; called before torch is loaded."""
         from limen.training.against import proposer
 
         _, stack = self.read()
@@ -83,23 +83,25 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def digest(self) -> str:
-        """The name of its result: 16 digits of the SHA-256 of what was said."""
+        """The name of its result: 16 digits of the SHA-256 of `written`."""
         return hashlib.sha256(written(self)).hexdigest()[:16]
 
 
 def extends(before: Architecture, after: Architecture) -> None:
-    """A stack grows at its end."""
+    """Raises unless the later stack is the earlier one with layers added at its end."""
     if after.layers[: len(before.layers)] != before.layers:
         raise BadInput(f"{after} does not begin with the stack {before}")
 
 
 def written(spec: Spec) -> bytes:
-    """What differs from the defaults, as JSON with its keys in order: the same spec is the same bytes."""
-    said = {name: value for name, value in msgspec.structs.asdict(spec).items() if value != _defaults()[name]}
-    return msgspec.json.encode(said, order="sorted")
+    """The settings that differ from the defaults, as JSON with sorted keys: equal specs give equal bytes."""
+    chosen = {
+        name: value for name, value in msgspec.structs.asdict(spec).items() if value != _defaults()[name]
+    }
+    return msgspec.json.encode(chosen, order="sorted")
 
 
 @cache
 def _defaults() -> dict[str, object]:
-    """By field; what msgspec finds by reading the annotations anew each time."""
+    """The defaults by field, cached: msgspec reads the annotations anew each time."""
     return {field.name: field.default for field in msgspec.structs.fields(Spec)}

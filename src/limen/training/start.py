@@ -1,4 +1,4 @@
-r"""Where training begins, and how a trained stack grows.
+r"""Initial weights of a training run, and how a trained stack grows.
 
 `random`: what each part of the model proposes itself, and rows of tables N(0, ¼), so that a token weighs as
 much as what the first layers add to it.
@@ -37,7 +37,7 @@ _NAMES = ("Q", "K", "V", "O"), ("C", "B", "X", "O")  # as most mixers call them,
 
 
 def frame_of(spec: Spec, lesson: Lesson, text: str) -> Frame:
-    """RMS norms, and an MLP behind every layer or behind the first ones."""
+    """The frame of a spec: RMS norms, and an MLP after every layer or after the first ones."""
     stack = Architecture.parse(text)
     layers = len(stack.layers)
     mlps = layers if spec.locals is None else min(spec.locals, layers)
@@ -80,7 +80,7 @@ def _stem(table: str) -> str:
 
 
 def _begin_as_lookup(model: Model, i: int, generator: torch.Generator) -> None:
-    """In place, in every mixer of layer i that has queries, keys and values."""
+    """Sets the start `lookup`, in place, in every mixer of layer i with queries, keys and values."""
     for place in model.places(i):
         w = place.weights
         names = next((names for names in _NAMES if w.keys() >= set(names)), _NAMES[0])
@@ -101,7 +101,7 @@ def _begin_as_lookup(model: Model, i: int, generator: torch.Generator) -> None:
 
 
 def _forget_slowly(w: Mapping[str, torch.Tensor]) -> None:
-    """Gates near 1, whatever the token, and a short convolution that passes the present token on."""
+    """Sets gates near 1, whatever the token, and a convolution that passes the present token on."""
     if "conv" in w:
         w["conv"].mul_(_NOISE)[-1] += 1.0
     if "a" in w:  # σ(6) = 0.998
@@ -115,7 +115,7 @@ def _forget_slowly(w: Mapping[str, torch.Tensor]) -> None:
 
 
 def grown(model: Model, frame: Frame, generator: torch.Generator) -> Model:
-    """The same function in a larger frame: what is new begins by adding nothing."""
+    """The model in a larger frame, computing the same function: new layers start by adding nothing."""
     extends(model.frame.architecture, frame.architecture)
     weights = dict(frame.random(generator, torch.float32).weights)
     for name, w in weights.items():

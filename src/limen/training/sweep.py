@@ -1,8 +1,7 @@
-"""Many runs: what is done already is not repeated, and each result is kept the moment it is there.
+"""Many runs: finished ones are not repeated, and each result is written at once.
 
-Killed anywhere and started again, a sweep goes on with what has no result: the files are all it remembers.
-Who runs (processes of this machine, a Dask cluster) is a function that is given specs and hands back what
-became of each.
+Killed at any time and started again, a sweep continues with the specs that have no result file.  A runner
+(processes of this computer, a Dask cluster) is a function from specs to their results or failures.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Runs = Callable[[list[Spec], Deliver], None]
 
 
 class Swept(NamedTuple):
-    """How many specs there are, how many have a result, how many failed."""
+    """The numbers of specs, of results and of failures."""
 
     specs: int
     done: int
@@ -29,14 +28,14 @@ class Swept(NamedTuple):
 
 
 def due(specs: Iterable[Spec], folder: Path, retry: bool) -> list[Spec]:
-    """Each spec once that has no result; those that failed only if they are to be tried again."""
+    """The specs without a result, each once; failed ones only with `retry`."""
     done, failed = digests(folder)
     skipped = done if retry else done | failed
     return [spec for digest, spec in _once(specs).items() if digest not in skipped]
 
 
 def sweep(specs: Iterable[Spec], folder: Path, runs: Runs, retry: bool, deliver: Deliver) -> Swept:
-    """Runs what is due; `deliver` hears of each when it has been written."""
+    """Runs the specs that are due; `deliver` is called after each result has been written."""
     ready_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     wanted = list(specs)
@@ -51,7 +50,7 @@ def sweep(specs: Iterable[Spec], folder: Path, runs: Runs, retry: bool, deliver:
 
 
 def counted(specs: Iterable[Spec], folder: Path) -> Swept:
-    """What the files say of these specs."""
+    """The numbers of results and failures of these specs, from the files."""
     done, failed = digests(folder)
     names = _once(specs).keys()
     return Swept(len(names), len(names & done), len(names & failed))

@@ -1,4 +1,4 @@
-"""The loop: fresh samples, AdamW with warm-up and cosine, answers asked for only where they are due."""
+"""The training loop: fresh samples, AdamW with warm-up and cosine, loss only where answers are due."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PROPOSED_EVERY = 10  # steps between two proposals of an adversary
 
 
 class Seen(NamedTuple):
-    """What is seen along the way."""
+    """The progress at one evaluation."""
 
     step: int
     loss: float
@@ -46,7 +46,7 @@ Watch = Callable[[Seen], None]
 
 @dataclass
 class Pupil:
-    """A model that is being trained, with what is trained beside it and is no part of it."""
+    """A model in training, with the helpers that are trained beside it but are no part of it."""
 
     model: Model
     lesson: Lesson
@@ -61,7 +61,7 @@ class Pupil:
         return [*self.model.weights.values(), *self.heads.values()]
 
     def logits(self, batch: Batch, learn: bool) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """(rows, asked, answers), and the vectors after each layer where answers are due."""
+        """The logits (rows, due, answers), and the vectors after each layer where answers are due."""
         tokens, due = torch.as_tensor(batch.tokens), torch.as_tensor(batch.due)
         if self.rounding is not None:
             return self._rounded(tokens, learn), []
@@ -88,7 +88,7 @@ class Pupil:
         return self.spec.thought
 
     def answers(self, tokens: Tokens) -> Answers:
-        """What it answers to the task's own inputs; after a chain of thought that it writes itself."""
+        """Its answers to the task's own inputs, after a chain of thought that it writes itself."""
         task = self.lesson.read_as(tokens)
         rows = torch.as_tensor(tokens)
         with torch.no_grad():
@@ -108,7 +108,7 @@ class Pupil:
 
 
 class Taught(NamedTuple):
-    """How a training run went: what was seen, where it ended and why."""
+    """The course of a training run: its evaluations, the last step and why it ended."""
 
     curve: list[Seen]
     steps: int
@@ -116,7 +116,7 @@ class Taught(NamedTuple):
 
 
 def train(pupil: Pupil, steps: int, watch: Watch, proposes: Proposes | None = None) -> Taught:
-    """Up to so many steps; the weights of the model are changed in place."""
+    """Trains up to so many steps; the weights of the model are changed in place."""
     spec = pupil.spec
     rng, looks = (np.random.default_rng([spec.seed, k]) for k in (1, 2))
     for w in pupil.weights:
@@ -146,14 +146,14 @@ def train(pupil: Pupil, steps: int, watch: Watch, proposes: Proposes | None = No
 
 
 def _stop(pupil: Pupil, proposes: Proposes | None) -> str | None:
-    """Why training ends where the target is reached; who repairs a model goes on until it is proved right."""
+    """Why training ends at the target accuracy; None while a repair has not yet been proved right."""
     if not isinstance(proposes, Repair):
         return "target"
     return "proved" if proposes.proves(pupil.model, pupil.lesson.task) else None
 
 
 def _step(pupil: Pupil, optimizer: AdamW, rng: Generator, rate: float, proposed: Batch | None) -> float:
-    """One step on a fresh batch, and on what an adversary proposed."""
+    """The loss of one step on a fresh batch and on the inputs that an adversary proposed."""
     spec, lesson = pupil.spec, pupil.lesson
     draw = lesson.thinking if spec.thought else lesson.batch
     loss = pupil.loss(draw(rng, spec.batch, spec.hard))
@@ -172,7 +172,7 @@ def _as_batch(pupil: Pupil, tokens: Tokens) -> Batch:
 
 
 def rate_at(spec: Spec, step: int, steps: int) -> float:
-    """Linear warm-up, then a cosine down to a twentieth."""
+    """The learning rate: linear warm-up, then a cosine down to a twentieth."""
     warm = min(1.0, (step + 1) / max(spec.warmup, 1))
     cosine = 0.5 * (1 + math.cos(math.pi * step / steps))
     return spec.rate * warm * (_LAST + (1 - _LAST) * cosine)
@@ -183,5 +183,5 @@ def _cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def _scaled(x: torch.Tensor) -> torch.Tensor:
-    """To a mean square of 1."""
+    """The vectors scaled to a mean square of 1."""
     return x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt()

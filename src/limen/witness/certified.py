@@ -1,4 +1,4 @@
-"""What a search found becomes a certificate, if the checker accepts it."""
+"""Makes certificates from what a search found; only those that the checker accepts."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from limen.core.task import Tokens
 from limen.model.opening import fingerprint, own_precision
 from limen.model.target import Questioned, Target
 from limen.witness.collision import check_collision, check_state_collision
-from limen.witness.fooled import check_same_answer, check_wrong_answer, given_by
+from limen.witness.wrong_answer import check_same_answer, check_wrong_answer, given_by
 
 
 def arithmetic(target: Target) -> str:
-    """The one that the model is run in: its own unless another was asked for."""
+    """The precision in which the model is run: its own unless another was chosen."""
     return own_precision(target.model) if target.precision is None else str(target.precision)
 
 
-def said(answers: list[int]) -> int | tuple[int, ...]:
-    """As certificates say it: one number, or several where several answers are due."""
+def one_or_several(answers: list[int]) -> int | tuple[int, ...]:
+    """The answers as certificates write them: a number, or a tuple where several are due."""
     return answers[0] if len(answers) == 1 else tuple(answers)
 
 
-def first_wrong(target: Target, asked: Questioned) -> WrongAnswer | None:
-    """The worst of the wrong answers seen that the checker sees, too: it runs each input by itself."""
-    if not asked.wrong.any():
+def first_wrong(target: Target, answers: Questioned) -> WrongAnswer | None:
+    """The worst of the wrong answers that the checker confirms; it runs each input by itself."""
+    if not answers.wrong.any():
         return None
-    order = np.argsort(np.where(asked.wrong, asked.margin, np.inf), axis=None)[: asked.wrong.sum()]
-    found = (wrong_answer(target, asked.inputs.reshape(-1, target.task.length)[i]) for i in order[:8])
-    witness = next(filter(None, found), None)
+    order = np.argsort(np.where(answers.wrong, answers.margin, np.inf), axis=None)[: answers.wrong.sum()]
+    certificates = (
+        wrong_answer(target, answers.inputs.reshape(-1, target.task.length)[i]) for i in order[:8]
+    )
+    witness = next(filter(None, certificates), None)
     target.unrepeated += 0 if witness is not None else min(8, len(order))
     return witness
 
@@ -41,8 +43,8 @@ def wrong_answer(target: Target, tokens: Tokens) -> WrongAnswer | None:
     certificate = WrongAnswer(
         task=task.spelled,
         tokens=tuple(map(int, tokens)),
-        answer=said(np.atleast_1d(task.answer(tokens)).tolist()),
-        given=said(given),
+        answer=one_or_several(np.atleast_1d(task.answer(tokens)).tolist()),
+        given=one_or_several(given),
         precision=how,
         steps=0,
         weights=fingerprint(target.model),
@@ -59,7 +61,7 @@ def same_answer(target: Target, left: Tokens, right: Tokens) -> SameAnswer | Non
         left=tuple(map(int, left)),
         right=tuple(map(int, right)),
         answers=(_right(target, left), _right(target, right)),
-        given=said(given),
+        given=one_or_several(given),
         precision=how,
         weights=fingerprint(target.model),
     )
@@ -67,7 +69,7 @@ def same_answer(target: Target, left: Tokens, right: Tokens) -> SameAnswer | Non
 
 
 def state_collision(target: Target, left: Tokens, right: Tokens, suffix: Tokens) -> StateCollision | None:
-    """The certificate, if after both prefixes the model carries the same on."""
+    """The certificate, if the model's state after both prefixes is the same."""
     made = StateCollision(**_pair(target, left, right, suffix))
     return made if check_state_collision(made, target.model) is None else None
 
@@ -80,10 +82,10 @@ def collision(target: Target, left: Tokens, right: Tokens, suffix: Tokens) -> Co
 
 def _pair(target: Target, left: Tokens, right: Tokens, suffix: Tokens) -> dict[str, Any]:
     texts = {"left": left, "right": right, "suffix": suffix}
-    said = {name: tuple(map(int, text)) for name, text in texts.items()}
+    sides = {name: tuple(map(int, text)) for name, text in texts.items()}
     named = {"task": target.task.spelled, "arithmetic": arithmetic(target)}
-    return {**said, **named, "weights": fingerprint(target.model)}
+    return {**sides, **named, "weights": fingerprint(target.model)}
 
 
 def _right(target: Target, tokens: Tokens) -> int | tuple[int, ...]:
-    return said(np.atleast_1d(target.task.answer(tokens)).tolist())
+    return one_or_several(np.atleast_1d(target.task.answer(tokens)).tolist())

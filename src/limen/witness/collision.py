@@ -17,7 +17,7 @@ from limen.errors import BadInput
 from limen.model.arithmetic import computing_in
 from limen.model.model import Model, State
 from limen.model.run import payable, runnable
-from limen.witness.tried import same_weights
+from limen.witness.run import same_weights
 
 if TYPE_CHECKING:
     import torch
@@ -39,7 +39,7 @@ def check_collision(certificate: Collision, model: object) -> str | None:
 
 
 def check_state_collision(certificate: StateCollision, model: object) -> str | None:
-    """None if all that every layer carries past the prefixes is the same, bit by bit, and what follows it.
+    """None if the states after both prefixes and the outputs that follow are equal, bit by bit; else why not.
 
     The inputs need different answers; both prefixes are read, then the suffix from either state.
     """
@@ -65,7 +65,7 @@ def check_state_collision(certificate: StateCollision, model: object) -> str | N
 def _same(one: Any, other: Any, fixed: bool) -> bool:
     """Whether two states, or outputs, are the same bit by bit; a fixed point has one 0, whatever its sign.
 
-    Whatever may carry something is compared; what cannot be is refused, since a mixer may be anybody's.
+    Every field that may carry something is compared; an unknown kind is refused, since mixers can be users'.
     """
     if type(one) is not type(other):
         return False
@@ -80,7 +80,7 @@ def _same(one: Any, other: Any, fixed: bool) -> bool:
 
 
 def _different(certificate: Collision, model: Model) -> tuple[list[Tokens], int, str | None]:
-    """The two inputs, how many answers are due after the prefixes, and why they are no such pair, if so."""
+    """The two inputs, how many answers are due after the prefixes, and why they are no collision, if so."""
     task = Task.parse(certificate.task)
     prefixes = certificate.left, certificate.right
     inputs = [task.checked(np.array([*prefix, *certificate.suffix])) for prefix in prefixes]
@@ -103,7 +103,7 @@ def _after(model: Model, state: State, tokens: tuple[int, ...]) -> tuple[State, 
 
 
 def own_arithmetic(model: Model) -> str:
-    """The precision that its weights are stored in."""
+    """The precision in which the model's weights are stored."""
     kinds = sorted({str(w.dtype).removeprefix("torch.") for w in model.weights.values()})
     return kinds[0] if len(kinds) == 1 else "mixed"
 

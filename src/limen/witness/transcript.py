@@ -1,4 +1,4 @@
-"""Checks a transcript: holds the conversation again, with its tokens and the weights and nothing else."""
+"""Checks a transcript: runs the conversation again from its tokens and the weights alone."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from limen.mixers.block_sparse import BlockSparse
 from limen.mixers.softmax import Softmax
 from limen.model.model import Model
 from limen.model.run import payable
-from limen.witness.tried import same_weights
+from limen.witness.run import same_weights
 
 _BITS = 1 << 30  # that are told, about: some ten seconds
 _MESSAGE, _STEP = 1 << 16, 1 << 17  # a message or a token's step of a memory takes as long as so many bits
 
 
 def check_transcript(certificate: Transcript, model: Model) -> str | None:
-    """None if the same is said again, bit by bit; otherwise the first difference."""
+    """None if the messages are the same again, bit by bit; otherwise the first difference."""
     same_weights(certificate.weights, model)
     task = Task.parse(certificate.task)
     bits = work(model, task, len(certificate.players), certificate.arithmetic)
@@ -39,17 +39,17 @@ def check_transcript(certificate: Transcript, model: Model) -> str | None:
         )
     for i, (now, then) in enumerate(zip(again.messages, certificate.messages, strict=True)):
         for name in now.__struct_fields__:
-            found, said = getattr(now, name), getattr(then, name)
-            if found != said:
-                return f"message {i}: {name} is {found}, the certificate says {said}"
+            value, claimed = getattr(now, name), getattr(then, name)
+            if value != claimed:
+                return f"message {i}: {name} is {value}, the certificate says {claimed}"
     return None
 
 
 def work(model: Model, task: Task, players: int, how: str) -> int:
-    """About how many bits a conversation tells and computes; known from sizes, before it starts.
+    """About how many bits a conversation sends and computes; known from sizes, before it starts.
 
     A token of n asks for h(d + 2) sums of every player before it, each over that player's tokens; a sum that
-    stays where it is made costs an eighth of one that is told.
+    is not sent costs an eighth of one that is.
     """
     rule, n, bits = arithmetic(how), task.length, 0
     for layer in model.frame.architecture.layers:

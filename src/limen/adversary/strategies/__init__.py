@@ -1,1 +1,1 @@
-"""Search for an input that fools a given model, one file a way to search."""
+"""Ways to search for an input that fools a given model, one file each."""

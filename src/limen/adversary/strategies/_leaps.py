@@ -1,4 +1,4 @@
-r"""Linearised jumps: many tokens are exchanged at once, those of which the gradient promises most.
+r"""Linearised jumps: the tokens whose exchange the gradient rates highest are exchanged at once.
 
     gain[i, t] = ∂margin/∂x_i · (x(t) - x(f_i))       over the tokens t that leave the right answer as it is
 
@@ -27,44 +27,44 @@ Standing = tuple[Tokens, "NDArray[np.float64]", WrongAnswer | None]  # inputs, t
 
 @dataclass
 class Leaps:
-    """So many inputs at a time, each the best of `starts` structured and plain texts to begin with."""
+    """A search with `parallel` inputs, each starting as the best of `starts` structured and plain texts."""
 
     target: Target
     parallel: int
     starts: int
 
     def search(self, forwards: int) -> WrongAnswer | None:
-        """Until something is found, so many forwards are spent, or the time is over."""
+        """A wrong answer, or None when so many forwards are spent or the time is over."""
         target, end = self.target, self.target.forwards + forwards
-        inputs, margins, found = self.start(self.parallel)
+        inputs, margins, failure = self.start(self.parallel)
         stalled = np.zeros(self.parallel, dtype=np.int64)
-        while found is None and target.forwards < end and not target.over:
-            inputs, lower, found = self.step(inputs, margins)
+        while failure is None and target.forwards < end and not target.over:
+            inputs, lower, failure = self.step(inputs, margins)
             stalled = np.where(lower < margins, 0, stalled + 1)
             margins = lower
             dead = np.flatnonzero(stalled >= _STALLED)
-            if len(dead) and found is None:
-                inputs[dead], margins[dead], found = self.start(len(dead))
+            if len(dead) and failure is None:
+                inputs[dead], margins[dead], failure = self.start(len(dead))
                 stalled[dead] = 0
-        return found
+        return failure
 
     def start(self, count: int) -> Standing:
-        """The most promising of many texts, half of them of few values, each with its worst question."""
+        """The texts with the lowest margins, half of them drawn of few values, with their worst questions."""
         target, task = self.target, self.target.task
         drawn = max(count, self.starts * count // self.parallel)
         plain = target.drawn(drawn // 2)[:, : task.cut]
-        asked = target.ask(np.concatenate([few_valued(target, drawn - len(plain)), plain]))
-        order = np.argsort(asked.margin.min(1), kind="stable")[:count]
-        at = asked.margin[order].argmin(1)
-        return asked.inputs[order, at], asked.margin[order, at], first_wrong(target, asked)
+        answers = target.ask(np.concatenate([few_valued(target, drawn - len(plain)), plain]))
+        order = np.argsort(answers.margin.min(1), kind="stable")[:count]
+        at = answers.margin[order].argmin(1)
+        return answers.inputs[order, at], answers.margin[order, at], first_wrong(target, answers)
 
     def step(self, inputs: Tokens, margins: NDArray[np.float64]) -> Standing:
-        """Every input where its best jump leads, or where it was."""
-        asked = self._jumped(inputs)
-        better, lower = _lowest(asked, self.parallel)
+        """Every input after its best jump, or unchanged if none lowers the margin."""
+        answers = self._jumped(inputs)
+        better, lower = _lowest(answers, self.parallel)
         improved = lower < margins - _LESS
         moved = np.where(improved[:, None], better, inputs), np.where(improved, lower, margins)
-        return *moved, first_wrong(self.target, asked)
+        return *moved, first_wrong(self.target, answers)
 
     def _jumped(self, inputs: Tokens) -> Questioned:
         """Every input after each jump, asked its own question and all others: (inputs·jumps, questions)."""
@@ -83,7 +83,7 @@ class Leaps:
         return target.ask(flat, np.concatenate([own, target.questions(flat)], 1))
 
     def _mutated(self, texts: Tokens, gain: NDArray[np.float64]) -> Tokens:
-        """One place of each text with another token, of those that keep the answer."""
+        """Each text with one token replaced by another that keeps the right answer."""
         rng, rows = self.target.rng, np.arange(len(texts))
         draws = np.where(np.isfinite(gain), rng.random(gain.shape), -1.0).reshape(len(texts), -1)
         place, token = np.divmod(draws.argmax(1), gain.shape[-1])
@@ -92,9 +92,9 @@ class Leaps:
         return changed
 
 
-def _lowest(asked: Questioned, rows: int) -> tuple[Tokens, NDArray[np.float64]]:
-    """Of each row, over its jumps and questions: the input with the lowest margin."""
-    margin = asked.margin.reshape(rows, -1)
+def _lowest(answers: Questioned, rows: int) -> tuple[Tokens, NDArray[np.float64]]:
+    """The input with the lowest margin of each row, over its jumps and questions, and that margin."""
+    margin = answers.margin.reshape(rows, -1)
     at = margin.argmin(1)
-    inputs = asked.inputs.reshape(rows, margin.shape[1], -1)
+    inputs = answers.inputs.reshape(rows, margin.shape[1], -1)
     return inputs[np.arange(rows), at], margin[np.arange(rows), at]

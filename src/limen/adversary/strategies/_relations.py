@@ -11,7 +11,7 @@ _ADDED = 48  # of the shortest relations, whose sums and differences are looked 
 
 
 def relations(vectors: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(found, count): integer combinations z of the rows with Σ_i z_i·vector_i = 0, short ones.
+    """(relations, count): short integer vectors z with Σ_i z_i·vector_i = 0.
 
     The rows [e_i | K·vector_i] span a lattice; K is so large that in a reduced basis the kernel comes first.
     """
@@ -25,8 +25,8 @@ def relations(vectors: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.array(kernel, dtype=np.int64).reshape(-1, count)
 
 
-def with_sums(found: NDArray[np.int64]) -> NDArray[np.int64]:
+def with_sums(relations: NDArray[np.int64]) -> NDArray[np.int64]:
     """The relations, then the sums and differences of the shortest ones."""
-    short = found[np.argsort(np.abs(found).sum(1), kind="stable")][:_ADDED]
+    short = relations[np.argsort(np.abs(relations).sum(1), kind="stable")][:_ADDED]
     i, j = np.triu_indices(len(short), 1)
-    return np.concatenate([found, short[i] + short[j], short[i] - short[j]])
+    return np.concatenate([relations, short[i] + short[j], short[i] - short[j]])

@@ -22,7 +22,7 @@ else:
 
 
 def refuses_states(target: Target) -> str | None:
-    """Why there are no states to look at."""
+    """Why the states of this target cannot be read; None if they can."""
     if target.limen is None:
         return "only a Limen model exposes its states"
     return None if streams(target.limen) else "some layer keeps every token"
@@ -42,21 +42,21 @@ def told_apart(target: Target, left: Tokens, right: Tokens) -> StateCollision | 
 
 
 def first_told_apart(target: Target, groups: Iterable[list[Tokens]]) -> StateCollision | None:
-    """Of texts in groups of one state each: two that need different answers."""
+    """The first two texts of one group (all with the same state) that need different answers, certified."""
     for texts in groups:
         for other in texts[1:]:
-            if (found := told_apart(target, texts[0], other)) is not None:
-                return found
+            if (collision := told_apart(target, texts[0], other)) is not None:
+                return collision
     return None
 
 
 def joined(states: list[State]) -> State:
-    """Several batches of states at one position as one."""
+    """One batch made of several batches of states at the same position."""
     return mapped(lambda *parts: torch.cat(parts), *states)
 
 
 def mapped(change: Callable[..., torch.Tensor], *states: State) -> State:
-    """A state made of the tensors of others."""
+    """A state whose tensors are made by `change` from those of other states."""
 
     def each(*items: Any) -> Any:
         if isinstance(items[0], torch.Tensor):

@@ -1,7 +1,7 @@
-"""What a stretch of text tells everybody after it, for many texts at once, in integer arithmetic.
+"""The messages from one stretch of text to all tokens after it, for many texts at once, in integers.
 
-The speaker's tokens come first, so nobody tells them anything: they are run once for all texts.  Who listens
-is then told layer by layer, each layer's queries being known only after the one before.
+The speaker's tokens come first, so they receive no message: they are run once for all texts.  The listeners
+get their messages layer by layer, since each layer's queries are known only after the one before.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Pair(NamedTuple):
 
 
 class Heard(NamedTuple):
-    """What the speaker's tokens would tell, layer by layer, for each of its tables."""
+    """What the speaker's tokens can tell, layer by layer, for each of its tables."""
 
     tokens: int
     parts: list[list[tuple[Any, ...]]]  # keys and values of a full mixer, or the state after the last token
@@ -92,7 +92,7 @@ class Talk:
             return self.model.embedded(torch.as_tensor(tokens), at)
 
     def speaker(self, tokens: Tokens) -> Heard:
-        """Runs the speaker's tokens, which nobody tells anything, for all tables."""
+        """The speaker's tokens run for all tables; they receive no messages."""
         pages = [self._spoken(tokens[i : i + _PAGE]) for i in range(0, len(tokens), _PAGE)]
         layers = self.model.frame.architecture.layers
         parts = [
@@ -117,7 +117,7 @@ class Talk:
     def _mixed(
         self, place: Place, seen: torch.Tensor, before: tuple[Any, ...] | None
     ) -> tuple[tuple[Any, ...], torch.Tensor]:
-        """What these tokens would tell later ones, and their outputs, after what they were told."""
+        """What these tokens can tell later ones, and their outputs, given the messages they received."""
         mixer, w = place.mixer, place.weights
         if isinstance(mixer, Softmax):
             q, k, v = mixer.heads(w, seen)
@@ -173,15 +173,17 @@ class Talk:
         pages = []
         for at in range(0, len(members), _PAGE):
             k, v = (part[torch.as_tensor(members[at : at + _PAGE])] for part in content)
-            asked = q[at : at + _PAGE] if q.ndim == k.ndim else q.expand(len(k), *q.shape)
-            pages.append(self.rule.told(asked, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool)))
+            queries = q[at : at + _PAGE] if q.ndim == k.ndim else q.expand(len(k), *q.shape)
+            pages.append(
+                self.rule.told(queries, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool))
+            )
         return [
             np.concatenate([np.asarray(page[c]).reshape(len(page[c]), -1) for page in pages])
             for c in range(3)
         ]
 
     def after(self, heard: Heard, i: int, x: torch.Tensor, tellers: NDArray[np.int64]) -> torch.Tensor:
-        """The vectors of everybody below after layer i, each row told what its teller tells."""
+        """The vectors of everybody below after layer i, each row given the messages of its teller."""
         rows = torch.as_tensor(tellers)
 
         def mix(place: Place, seen: torch.Tensor) -> torch.Tensor:
@@ -189,16 +191,16 @@ class Talk:
             if isinstance(place.mixer, Softmax):
                 k, v = (c[rows] for c in content)
                 q = split(seen @ place.weights["Q"], place.mixer.h)
-                said = self.rule.told(q, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool))
+                message = self.rule.told(q, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool))
             else:
-                said = (_picked(content[0], rows),)
-            return self._mixed(place, seen, said)[1]
+                message = (_picked(content[0], rows),)
+            return self._mixed(place, seen, message)[1]
 
         with torch.no_grad(), computing_in(self.rule.precision):
             return self.model.layer(i, x, mix)
 
     def alike(self, heard: Heard, below: Tokens) -> Iterator[NDArray[np.int64]]:
-        """All classes of two and more tables after which one assignment below is told the same."""
+        """The classes of two or more tables that send one assignment below the same messages."""
         x = self.embed(below, heard.tokens)  # one row a class
         members = np.arange(len(_first(heard.parts)))
         labels = np.zeros(len(members), dtype=np.int64)
@@ -239,7 +241,7 @@ def _stacked(pages: list[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 
 def _cat(items: list[Any]) -> Any:
-    """States are nested tuples of tensors and of integers that all share."""
+    """One state from several: nested tuples of tensors, and of integers that all share."""
     if isinstance(items[0], torch.Tensor):
         return torch.cat(items)
     if isinstance(items[0], tuple):
@@ -249,7 +251,7 @@ def _cat(items: list[Any]) -> Any:
 
 
 def _picked(state: Any, rows: torch.Tensor) -> Any:
-    """Some members' states."""
+    """The states of the members with these row numbers."""
     if isinstance(state, torch.Tensor):
         return state[rows]
     if isinstance(state, tuple):
@@ -259,7 +261,7 @@ def _picked(state: Any, rows: torch.Tensor) -> Any:
 
 
 def _first(parts: Any) -> torch.Tensor:
-    """Some tensor of what was heard."""
+    """The first tensor in nested parts."""
     return parts if isinstance(parts, torch.Tensor) else _first(parts[0])
 
 
@@ -277,7 +279,7 @@ def _flat(state: Any, members: NDArray[np.int64], f: int) -> NDArray[np.int64]:
 
 
 def hashed(keys: NDArray[np.int64], numbers: NDArray[Any]) -> NDArray[np.int64]:
-    """64 bits for each row of numbers, on top of what there is; a pair is verified in full afterwards."""
+    """Each row's 64-bit key combined with a hash of its numbers; equal pairs are verified in full later."""
     if numbers.dtype == object:
         rows = [hash(tuple(row)) for row in numbers.tolist()]
         return np.array([hash((a, b)) for a, b in zip(keys.tolist(), rows, strict=True)], dtype=np.int64)

@@ -14,17 +14,17 @@ _STRIDES = 2  # every place of a table, or every second one: keys and values may
 
 def segments(task: Task) -> list[tuple[range, range]]:
     """The stretches of a text with one alphabet each: their places, their ids."""
-    found, at = [], 0
+    parts, at = [], 0
     for ids, times in task.alphabets():
         places = range(min(at, task.cut), min(at + times, task.cut))
         if len(places):
-            found.append((places, ids))
+            parts.append((places, ids))
         at += times
-    return found
+    return parts
 
 
 def few_valued(target: Target, count: int, rng: Generator | None = None) -> Tokens:
-    """(count, cut): in some stretches of a plain text only two or three values, one of them prevailing."""
+    """(count, cut): plain texts in which some stretches hold two or three values, one of them dominant."""
     rng = target.rng if rng is None else rng
 
     def drawn(ids: range, n: int) -> NDArray[np.int64]:
@@ -37,7 +37,7 @@ def few_valued(target: Target, count: int, rng: Generator | None = None) -> Toke
 
 
 def needles(target: Target, count: int, rng: Generator | None = None) -> Tokens:
-    """(count, cut): in some stretches one value everywhere, but for one place."""
+    """(count, cut): plain texts in which some stretches hold one value everywhere except at one position."""
     rng = target.rng if rng is None else rng
 
     def drawn(ids: range, n: int) -> NDArray[np.int64]:
@@ -50,7 +50,7 @@ def needles(target: Target, count: int, rng: Generator | None = None) -> Tokens:
 
 
 def _patterned(target: Target, count: int, rng: Generator, drawn: Drawn) -> Tokens:
-    """Each stretch of a plain text, or all but some, written over; at least one of them."""
+    """Plain texts in which each stretch, or a random non-empty part of them, is written over by `drawn`."""
     texts = target.drawn(count, rng)[:, : target.task.cut].copy()
     stretches = segments(target.task)
     for text in texts:

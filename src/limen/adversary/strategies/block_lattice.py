@@ -60,9 +60,9 @@ class BlockLattice(Strategy):
                 break
             some = target.rng.permutation(lower)[: int(size * (told.shape[1] + 1))]
             with_count = np.column_stack([told[some], np.ones(len(some), dtype=np.int64)])
-            found = relations(with_count)
-            found = found[np.argsort(np.abs(found).sum(1))] if len(found) else found
-            for c in with_sums(found) if len(found) else ():
+            vectors = relations(with_count)
+            vectors = vectors[np.argsort(np.abs(vectors).sum(1))] if len(vectors) else vectors
+            for c in with_sums(vectors) if len(vectors) else ():
                 if 0 < np.abs(c).sum() <= 2 * mixer.B:
                     pair = _switched(target, mixer.B, np.repeat(some, np.maximum(c, 0)),
                                      np.repeat(some, np.maximum(-c, 0)))  # fmt: skip
@@ -112,6 +112,6 @@ def _switched(target: Target, B: int, containing: Tokens, without: Tokens) -> Co
         right = left.copy()
         right[start : start + B] = containing
         target.forwards += 2
-        if (found := collision(target, left, right, np.array([-v % task.M]))) is not None:
-            return found
+        if (pair := collision(target, left, right, np.array([-v % task.M]))) is not None:
+            return pair
     return None

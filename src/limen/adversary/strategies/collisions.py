@@ -16,7 +16,7 @@ from limen.core.task import Task, Tokens
 from limen.model import exhaustive
 from limen.model.files import digest
 from limen.model.model import Model
-from limen.model.target import Target
+from limen.model.target import Target, rows_of
 from limen.witness.collision import check_collision, own_arithmetic, streams
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ _LONG = 2**12  # tokens of a text from which on only one continuation is looked 
 
 @dataclass(frozen=True)
 class Collisions(Strategy):
-    """Two prefixes of t ≤ cut tokens, of the same view, that the model takes for each other.
+    """Searches two prefixes of t ≤ cut tokens with the same view that the model cannot tell apart.
 
-    What is seen of a prefix is the model's state after it, bit by bit, unless a theorem knows better.
+    The view of a prefix is the model's state after it, bit by bit, unless a theorem gives another one.
     """
 
     t: int | None = None  # the task's own cut
@@ -59,41 +59,31 @@ class Collisions(Strategy):
         for i, view in enumerate(seen):
             groups.setdefault(view, []).append(i)
         pairs = (pair for group in groups.values() for pair in _pairs(group))
-        return Searched(next(filter(None, (_found(task, model, inputs, t, *pair) for pair in pairs)), None))
+        return Searched(next(filter(None, (_pair_of(task, model, inputs, t, *pair) for pair in pairs)), None))
 
 
-def _found(task: Task, model: Model, inputs: Tokens, t: int, i: int, j: int) -> Collision | None:
-    """The two, if an end is seen with which their answers differ and the checker finds the outputs alike."""
+def _pair_of(task: Task, model: Model, inputs: Tokens, t: int, i: int, j: int) -> Collision | None:
+    """The certificate for inputs i and j, if some ending separates their answers and the checker accepts."""
     parts = _told_apart(task, inputs[i], inputs[j], t)
-    found = None if parts is None else collided(task, model, *parts)
-    return found if found is not None and check_collision(found, model) is None else None
+    certificate = None if parts is None else collided(task, model, *parts)
+    return certificate if certificate is not None and check_collision(certificate, model) is None else None
 
 
 def collided(task: Task, model: Model, left: Tokens, right: Tokens, suffix: Tokens) -> Collision:
-    """The certificate, in the arithmetic of the model's own weights."""
+    """The certificate of two prefixes and a suffix, in the arithmetic of the model's own weights."""
     a, b, end = (tuple(map(int, x)) for x in (left, right, suffix))
     how = own_arithmetic(model)
     return Collision(task=str(task), left=a, right=b, suffix=end, arithmetic=how, weights=digest(model))
 
 
 def states(model: Model, prefixes: Tokens, known: Callable[[Any], Any] = lambda state: state) -> list[bytes]:
-    """What is known of each prefix, bit by bit: the model's state after it."""
+    """The bytes of the model's state after each prefix."""
     tokens = torch.as_tensor(np.ascontiguousarray(prefixes))
     with torch.no_grad():
         state = model.start((len(prefixes),))
         for token in tokens.unbind(-1):
             state, _ = model.step(state, token)
-        rows = [x.reshape(len(prefixes), -1) for x in _tensors(known(state)) if x.numel()]
-        raw = [x.contiguous().view(torch.uint8).numpy() for x in rows]
-    return [b"".join(x[i].tobytes() for x in raw) for i in range(len(prefixes))]
-
-
-def _tensors(state: Any) -> Iterator[torch.Tensor]:
-    if isinstance(state, torch.Tensor):
-        yield state
-    elif isinstance(state, tuple):
-        for item in state:
-            yield from _tensors(item)
+        return rows_of(known(state), len(prefixes))
 
 
 def _inputs(task: Task, t: int, rng: np.random.Generator) -> Tokens:
@@ -115,13 +105,13 @@ def _inputs(task: Task, t: int, rng: np.random.Generator) -> Tokens:
 
 
 def _pairs(group: list[int]) -> Iterator[tuple[int, int]]:
-    """Each with the next, often its neighbour, and each with the first."""
+    """Pairs of a group: each member with the next, often its neighbour, and each with the first."""
     yield from pairwise(group)
     yield from ((group[0], other) for other in group[2:])
 
 
 def _told_apart(task: Task, left: Tokens, right: Tokens, t: int) -> tuple[Tokens, Tokens, Tokens] | None:
-    """A continuation that both prefixes allow and after which their answers differ, if one is seen."""
+    """Both prefixes and a continuation after which their answers differ, if one is found."""
     suffixes = np.concatenate([_continuations(task, x, t) for x in (left, right)])
     inputs = np.stack([np.hstack([np.tile(x[:t], (len(suffixes), 1)), suffixes]) for x in (left, right)])
     due = min(task.asks, task.length - t)
@@ -133,7 +123,7 @@ def _told_apart(task: Task, left: Tokens, right: Tokens, t: int) -> tuple[Tokens
 
 
 def _continuations(task: Task, x: Tokens, t: int) -> Tokens:
-    """What follows in x itself, and what is worth asking after its prefix, or some of it if it is much."""
+    """The rest of x itself, and the questions worth asking after its prefix (a sample if they are many)."""
     if task.length > _LONG:
         return x[None, t:]
     queries = task.queries(x[: task.cut])

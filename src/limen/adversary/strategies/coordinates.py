@@ -20,7 +20,7 @@ _LESS = 1e-6
 
 @dataclass(frozen=True)
 class Coordinates(Strategy):
-    """From the best of some texts of few values, sweep after sweep until none helps; then from others."""
+    """Starts at the best of some texts of few values and sweeps until no exchange helps; then restarts."""
 
     forwards: int = 2**20
 
@@ -29,13 +29,13 @@ class Coordinates(Strategy):
     def search(self, target: Target) -> Searched[WrongAnswer]:
         end, near = target.forwards + self.forwards, exchanges(target)
         while target.forwards < end and not target.over:
-            asked = target.ask(few_valued(target, _STARTS))
-            found = first_wrong(target, asked)
-            at = np.unravel_index(asked.margin.argmin(), asked.margin.shape)
-            if found is None and np.isfinite(asked.margin[at]):
-                found = self._descended(near, asked.inputs[at], float(asked.margin[at]), end)
-            if found is not None:
-                return Searched(found)
+            answers = target.ask(few_valued(target, _STARTS))
+            failure = first_wrong(target, answers)
+            at = np.unravel_index(answers.margin.argmin(), answers.margin.shape)
+            if failure is None and np.isfinite(answers.margin[at]):
+                failure = self._descended(near, answers.inputs[at], float(answers.margin[at]), end)
+            if failure is not None:
+                return Searched(failure)
         return Searched(None)
 
     def _descended(self, near: Exchanges, tokens: Tokens, margin: float, end: int) -> WrongAnswer | None:
@@ -45,19 +45,19 @@ class Coordinates(Strategy):
             for i in target.rng.permutation(target.task.cut):
                 if target.forwards >= end or target.over:
                     return None
-                asked = _exchanged(near, tokens, int(i))
-                if asked is None:
+                answers = _exchanged(near, tokens, int(i))
+                if answers is None:
                     continue
-                if (found := first_wrong(target, asked)) is not None:
-                    return found
-                at = np.unravel_index(asked.margin.argmin(), asked.margin.shape)
-                if asked.margin[at] < margin - _LESS:
-                    tokens, margin, improved = asked.inputs[at], float(asked.margin[at]), True
+                if (failure := first_wrong(target, answers)) is not None:
+                    return failure
+                at = np.unravel_index(answers.margin.argmin(), answers.margin.shape)
+                if answers.margin[at] < margin - _LESS:
+                    tokens, margin, improved = answers.inputs[at], float(answers.margin[at]), True
         return None
 
 
 def _exchanged(near: Exchanges, tokens: Tokens, i: int) -> Questioned | None:
-    """Place i with every other token that keeps the answer, asked this question and all others."""
+    """The answers with every other token at position i that keeps the answer, to this and all questions."""
     target, n = near.target, near.target.task.cut
     others = np.flatnonzero(keeping(target.task, tokens[None])[0, i])
     others = others[others != tokens[i]]

@@ -1,8 +1,8 @@
 r"""The indistinguishable decomposition: the lower bound for composition, run on one quantised model [ye2026].
 
 Level by level, l = 1 … L: of all tables z_l (with one choice of the earlier ones) a class is kept in which
-the players below l are told the same, whatever they hold in Z_{<l}; from it Z_l is taken so that many
-values I_l can be reached.  What they are told is fixed layer by layer, as in the proof:
+the players below l get the same messages, whatever they hold in Z_{<l}; from it Z_l is taken so that many
+values I_l can be reached.  The messages are fixed layer by layer, as in the proof:
 
     recurrences    the states at the boundary, functions of the tokens before it alone
     full layers    the sums for every query that occurs below; in one class all queries are the same, so the
@@ -14,9 +14,9 @@ tables z_L of one class that differ at an entry that is reached are two inputs w
 on which every token below z_L has the same vectors.  A class that leads nowhere is left for the next smaller
 one; and since one input is enough to break one model, single assignments of the players below are tried last.
 
-The proof guarantees a class by counting; a concrete model is broken far earlier.  Where nothing is found,
-nothing is said.  All numbers are integers (`conversation/sums.py`): a trained model is quantised first, and
-the pair is about the quantised model.
+The proof guarantees a class by counting; a concrete model is broken far earlier.  A search that finds no
+pair proves nothing.  All numbers are integers (`conversation/sums.py`): a trained model is quantised first,
+and the pair is about the quantised model.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _BRANCHES = 4  # classes that are tried at each step
 
 
 class Fixing(msgspec.Struct, frozen=True):
-    """One fixing: what was fixed, how many tables there were and are left, and the bits that it may cost."""
+    """One step: which message was fixed, how many tables there were and are left, and its bits at most."""
 
     level: int
     layer: int
@@ -63,7 +63,7 @@ class Fixing(msgspec.Struct, frozen=True):
 
 
 class LevelEnd(msgspec.Struct, frozen=True):
-    """What level l ends with: R, the class that is left; Z_l, chosen from it; Θ_l = |I_l|, values reached.
+    """The result of level l: R, the class that is left; Z_l, chosen from it; Θ_l = |I_l|, values reached.
 
     At level L two tables are chosen, and Θ counts the entries that can be asked for.
     """
@@ -79,7 +79,7 @@ class LevelEnd(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Decomposed(Searched[Collision]):
-    """How far the decomposition came, and the pair if there is one."""
+    """The steps and levels of the decomposition, and the pair if there is one."""
 
     steps: tuple[Fixing, ...]
     levels: tuple[LevelEnd, ...]
@@ -89,7 +89,7 @@ class Decomposed(Searched[Collision]):
 
 @dataclass(frozen=True)
 class Decomposition(Strategy):
-    """At most `rows` tables of a level at a time, for at most so many seconds; in integer arithmetic."""
+    """A search with at most `rows` tables of a level at a time and a limit in seconds, in integers."""
 
     rows: int = 50_000
     seconds: float = 60.0
@@ -146,10 +146,10 @@ def _round(
         tables, every = _tables(task, l, rng, rows)
         upper = np.concatenate([above[k] for k in range(task.L, l, -1)])
         heard = talk.speaker(np.hstack([np.tile(upper, (len(tables), 1)), tables]))
-        kept, said = next(_classes(talk, heard, below, l, np.arange(len(tables)), deadline))
+        kept, fixed = next(_classes(talk, heard, below, l, np.arange(len(tables)), deadline))
         rows_below = len(below)
         chosen = _cover(tables[kept], _entries(task, l, below))
-        steps += said
+        steps += fixed
         below = _joined(chosen, below)
         above[l] = chosen[0]
         reached = len(np.unique(task.hops(_whole(task, above, below, l))[:, l]))
@@ -157,12 +157,12 @@ def _round(
     tables, every = _tables(task, task.L, rng, rows)
     heard, members = talk.speaker(tables), np.arange(len(tables))
     entries = np.unique(_entries(task, task.L, below))
-    said, left = list[Fixing](), len(tables)
-    for kept, said in _classes(talk, heard, below, task.L, members, deadline):
+    fixed, left = list[Fixing](), len(tables)
+    for kept, fixed in _classes(talk, heard, below, task.L, members, deadline):
         left = len(kept)
         if (pair := _told_alike(talk, tables[kept], entries, below)) is not None:
             return (
-                [*steps, *said],
+                [*steps, *fixed],
                 [*levels, LevelEnd(task.L, len(tables), every, left, 2, len(entries), len(below))],
                 pair,
             )
@@ -174,10 +174,10 @@ def _round(
         for kept in talk.alike(heard, alone):
             if (pair := _told_alike(talk, tables[kept], entry, alone)) is not None:
                 last = LevelEnd(task.L, len(tables), every, len(kept), 2, 1, 1)
-                return [*steps, *said], [*levels, last], pair
+                return [*steps, *fixed], [*levels, last], pair
         if time.perf_counter() > deadline:
             break
-    return [*steps, *said], levels, None
+    return [*steps, *fixed], levels, None
 
 
 def _tables(task: Composition, l: int, rng: np.random.Generator, rows: int) -> tuple[Tokens, bool]:
@@ -213,10 +213,10 @@ def _entries(task: Composition, l: int, below: Tokens) -> NDArray[np.int64]:
 
 def _cover(tables: Tokens, entries: NDArray[np.int64]) -> Tokens:
     """Some tables of a class that together reach many values at these entries: the greedy choice."""
-    asked = np.unique(entries)
-    chosen, reached = [0], set(tables[0][asked].tolist())
-    for row in range(1, min(len(tables), 4 * len(asked))):
-        new = set(tables[row][asked].tolist())
+    queried = np.unique(entries)
+    chosen, reached = [0], set(tables[0][queried].tolist())
+    for row in range(1, min(len(tables), 4 * len(queried))):
+        new = set(tables[row][queried].tolist())
         if new - reached and len(chosen) < 2:
             chosen.append(row)
             reached |= new
@@ -224,7 +224,7 @@ def _cover(tables: Tokens, entries: NDArray[np.int64]) -> Tokens:
 
 
 def _told_alike(talk: Talk, tables: Tokens, entries: NDArray[np.int64], below: Tokens) -> Pair | None:
-    """Two tables of a class that differ where somebody looks, and who looks there; verified."""
+    """Two tables of a class that differ at an entry that is read, and the assignment reading it; verified."""
     columns = tables[:, entries]
     different = np.argwhere(columns != columns[0])
     if not len(different):
@@ -238,23 +238,23 @@ def _told_alike(talk: Talk, tables: Tokens, entries: NDArray[np.int64], below: T
 def _classes(
     talk: Talk, heard: Heard, below: Tokens, level: int, members: NDArray[np.int64], deadline: float
 ) -> Iterator[tuple[NDArray[np.int64], list[Fixing]]]:
-    """Classes of tables after which everybody below is told the same, the largest first, depth first."""
+    """Classes of tables that send everybody below the same messages, the largest first, depth first."""
     x = talk.embed(below, heard.tokens)
 
     def refined(
-        i: int, x: torch.Tensor, members: NDArray[np.int64], said: list[Fixing]
+        i: int, x: torch.Tensor, members: NDArray[np.int64], fixed: list[Fixing]
     ) -> Iterator[tuple[NDArray[np.int64], list[Fixing]]]:
         if i == talk.depth(level) or len(members) < 2:
-            yield members, said
+            yield members, fixed
             return
-        if time.perf_counter() > deadline and said:
+        if time.perf_counter() > deadline and fixed:
             return
         keys, bits, what = talk.told(heard, i, x, members, only_w=level == 1 and talk.L > 1)
         for inverse in _largest(keys):
             kept = members[inverse]
             least = -(-len(members) >> bits)  # ⌈members / 2^bits⌉
             step = Fixing(level, i, what, len(members), len(kept), len(np.unique(keys)), bits, least)
-            yield from refined(i + 1, talk.after(heard, i, x, np.full(len(x), kept[0])), kept, [*said, step])
+            yield from refined(i + 1, talk.after(heard, i, x, np.full(len(x), kept[0])), kept, [*fixed, step])
 
     yield from refined(0, x, members, [])
 

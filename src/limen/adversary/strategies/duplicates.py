@@ -29,7 +29,7 @@ _TOKENS = 256  # of the alphabet that are compared at a place
 
 @dataclass(frozen=True)
 class Duplicates(Strategy):
-    """Along one random text, at each place all tokens."""
+    """Tries all tokens at each position of one random text."""
 
     needs: ClassVar[Access] = Access.WEIGHTS
 
@@ -49,15 +49,15 @@ class Duplicates(Strategy):
                 ids = _some(target, alphabet[i], int(token))
                 for a, b in _equal(target, state, ids):
                     left, right = (np.where(np.arange(task.cut) == i, t, text) for t in (a, b))
-                    if (found := told_apart(target, left, right)) is not None:
-                        return Searched(found)
+                    if (collision := told_apart(target, left, right)) is not None:
+                        return Searched(collision)
                 state, _ = model.step(state, torch.tensor([int(token)]))
         target.forwards += min(task.vocab, _TOKENS)
         return Searched(None)
 
 
 def _some(target: Target, ids: range, own: int) -> Tokens:
-    """All tokens of an alphabet, or some of them with the own one."""
+    """All tokens of an alphabet, or a sample that contains the text's own."""
     if len(ids) <= _TOKENS:
         return np.arange(ids.start, ids.stop)
     return np.unique(np.append(target.rng.choice(len(ids), _TOKENS - 1, replace=False) + ids.start, own))

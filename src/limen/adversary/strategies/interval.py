@@ -80,7 +80,7 @@ class Box:
         return Box(self.low.reshape(shape), self.high.reshape(shape))
 
     def rising(self, f: Callable[[Array], Array]) -> Box:
-        """Through a function that rises."""
+        """The box after an increasing function."""
         return Box(f(self.low), f(self.high))
 
     def normed(self, w: Array) -> Box:
@@ -97,7 +97,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Interval(Strategy):
-    """Two layers or more of softmax or normalised linear attention, with or without norms and ReLU layers."""
+    """Interval bounds for two or more layers of softmax or normalised linear attention."""
 
     needs: ClassVar[Access] = Access.WEIGHTS
 
@@ -105,7 +105,7 @@ class Interval(Strategy):
         if target.limen is None or target.precision is not None:
             return "this strategy needs the stored weights of a Limen model"
         known = cases(target.task)
-        return known if isinstance(known, str) else _strange(target.limen, target)
+        return known if isinstance(known, str) else _unsupported(target.limen, target)
 
     def search(self, target: Target) -> ExactSearch:
         known, model = cases(target.task), target.limen
@@ -114,7 +114,7 @@ class Interval(Strategy):
         return ExactSearch(None, least(model, known), target.lowest)
 
 
-def _strange(model: Model, target: Target) -> str | None:
+def _unsupported(model: Model, target: Target) -> str | None:
     frame, task = model.frame, target.task
     layers = frame.architecture.layers
     if len(layers) < 2:
@@ -134,7 +134,7 @@ def _strange(model: Model, target: Target) -> str | None:
 
 
 def least(model: Model, known: Cases) -> float:
-    """A number that no margin is below, over all inputs of all cases, in real arithmetic."""
+    """A lower bound on the margin over all inputs of all cases, in real arithmetic."""
     with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float64 is told by its NaN
         return _least(model, known)
 
@@ -149,7 +149,7 @@ def _least(model: Model, known: Cases) -> float:
     everywhere = [TokenRow(i, t, allowed) for i in range(len(x)) for t in range(x.shape[1])]
     for i in range(last):
         box = _layer(wide, i, box, everywhere).shaped(x.shape)
-    rows = [TokenRow(len(allowed) - 1, case.asked, case.allowed) for case in known.cases]
+    rows = [TokenRow(len(allowed) - 1, case.question, case.allowed) for case in known.cases]
     z = _read(wide, _layer(wide, last, box, rows))  # (cases, D)
     U, u = (wide.parts["readout"][name].numpy() for name in "Uu")
     answers = np.array([case.answer for case in known.cases])
@@ -169,14 +169,14 @@ class TokenRow(NamedTuple):
 
     @property
     def sight(self) -> NDArray[np.bool_]:
-        """(n, V): who may stand where, as this row sees it."""
+        """(n, V): which token may stand where, as this row sees it."""
         ok = self.allowed.copy()
         ok[self.i], ok[self.i + 1 :] = np.arange(ok.shape[1]) == self.t, False
         return ok
 
 
 def _where(rows: list[TokenRow]) -> tuple[Ints, Ints]:
-    """Their places and their tokens."""
+    """The rows' positions and their tokens."""
     return np.array([row.i for row in rows]), np.array([row.t for row in rows])
 
 

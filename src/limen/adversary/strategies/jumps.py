@@ -13,7 +13,7 @@ from limen.model.target import Target
 
 @dataclass(frozen=True)
 class Jumps(Strategy):
-    """The best of `starts` texts is followed until it stalls, then the best of as many others."""
+    """Follows the best of `starts` texts until it stalls, then the best of as many others."""
 
     forwards: int = 2048
     starts: int = 32

@@ -40,7 +40,7 @@ _PAIRED = 512  # tokens of a place that are compared with each other
 
 @dataclass(frozen=True)
 class Lattice(Strategy):
-    """So many lattices, each with other pairs."""
+    """Tries several lattices, each with other pairs of tokens."""
 
     tries: int = 16
 
@@ -59,9 +59,9 @@ class Lattice(Strategy):
         for _ in range(self.tries):
             if target.over:
                 break
-            found = _tried(target, table[places.start : places.stop], places)
-            if found is not None:
-                return Searched(found)
+            collision = _tried(target, table[places.start : places.stop], places)
+            if collision is not None:
+                return Searched(collision)
         return Searched(None)
 
 
@@ -102,15 +102,15 @@ def contributions(target: Target) -> NDArray[np.int64]:
 
 
 def _tried(target: Target, table: NDArray[np.int64], places: range) -> StateCollision | None:
-    """One lattice: a close pair at each place, its short relations, and the first that is a collision."""
+    """The first collision among the short relations of a lattice made of a close pair at each position."""
     rng, task = target.rng, target.task
     alphabet = [ids for ids, times in task.alphabets() for _ in range(times)]
     used = np.sort(rng.permutation(len(table))[:_PLACES])
     pairs = np.array([_pair(target, table[i], alphabet[places.start + i]) for i in used])  # (used, 2)
     gaps = table[used, pairs[:, 1]] - table[used, pairs[:, 0]]
-    found = relations(gaps)
+    vectors = relations(gaps)
     text = target.drawn(1)[0, : task.cut]
-    for z in with_sums(found) if len(found) else ():
+    for z in with_sums(vectors) if len(vectors) else ():
         if np.abs(z).max() == 1:
             left, right = text.copy(), text.copy()
             at, at_place = np.flatnonzero(z), places.start + used[np.flatnonzero(z)]

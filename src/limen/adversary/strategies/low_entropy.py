@@ -19,7 +19,7 @@ _BATCH = 16  # so that an easy model costs no more
 
 @dataclass(frozen=True)
 class LowEntropy(Strategy):
-    """So many texts of few values, drawn at random."""
+    """Tries random texts of few values."""
 
     forwards: int = 512
 
@@ -28,16 +28,16 @@ class LowEntropy(Strategy):
     def search(self, target: Target) -> Searched[WrongAnswer]:
         end = target.forwards + self.forwards
         while target.forwards < end and not target.over:
-            asked = target.ask(few_valued(target, _BATCH))
-            if (found := first_wrong(target, asked)) is not None:
-                return Searched(found)
+            answers = target.ask(few_valued(target, _BATCH))
+            if (failure := first_wrong(target, answers)) is not None:
+                return Searched(failure)
         return Searched(None)
 
 
 def propose(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
-    """To train on: texts of few values, each asked where the model is closest to an error, closest first."""
+    """Inputs to train on: texts of few values with their worst questions, the lowest margin first."""
     target = Target(task, model)
-    asked = target.ask(few_valued(target, count, rng))
-    order, at = asked.margin.min(1).argsort(kind="stable"), asked.margin.argmin(1)
-    order = order[np.isfinite(asked.margin.min(1)[order])]  # what the task promises
-    return np.asarray(asked.inputs[order, at[order]])
+    answers = target.ask(few_valued(target, count, rng))
+    order, at = answers.margin.min(1).argsort(kind="stable"), answers.margin.argmin(1)
+    order = order[np.isfinite(answers.margin.min(1)[order])]  # what the task promises
+    return np.asarray(answers.inputs[order, at[order]])

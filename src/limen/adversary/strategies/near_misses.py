@@ -16,7 +16,7 @@ _BATCH = 32
 
 @dataclass(frozen=True)
 class NearMisses(Strategy):
-    """So many hard inputs, each with its own question and all others after its text."""
+    """Tries the task's hard inputs, each with its own question and all others."""
 
     forwards: int = 512
 
@@ -27,7 +27,7 @@ class NearMisses(Strategy):
         while target.forwards < end and not target.over:
             drawn = target.task.sample(target.rng, _BATCH, hard=True)[0]
             texts = drawn[:, :cut]
-            asked = target.ask(texts, np.concatenate([drawn[:, None, cut:], target.questions(texts)], 1))
-            if (found := first_wrong(target, asked)) is not None:
-                return Searched(found)
+            answers = target.ask(texts, np.concatenate([drawn[:, None, cut:], target.questions(texts)], 1))
+            if (failure := first_wrong(target, answers)) is not None:
+                return Searched(failure)
         return Searched(None)

@@ -19,7 +19,7 @@ _BATCH = 16  # so that an easy model costs no more
 
 @dataclass(frozen=True)
 class Needle(Strategy):
-    """So many needles, drawn at random."""
+    """Tries random needles."""
 
     forwards: int = 512
 
@@ -28,16 +28,16 @@ class Needle(Strategy):
     def search(self, target: Target) -> Searched[WrongAnswer]:
         end = target.forwards + self.forwards
         while target.forwards < end and not target.over:
-            asked = target.ask(needles(target, _BATCH))
-            if (found := first_wrong(target, asked)) is not None:
-                return Searched(found)
+            answers = target.ask(needles(target, _BATCH))
+            if (failure := first_wrong(target, answers)) is not None:
+                return Searched(failure)
         return Searched(None)
 
 
 def propose(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
-    """To train on: needles, each asked where the model is closest to an error, the closest first."""
+    """Inputs to train on: needles with their worst questions, the lowest margin first."""
     target = Target(task, model)
-    asked = target.ask(needles(target, count, rng))
-    order, at = asked.margin.min(1).argsort(kind="stable"), asked.margin.argmin(1)
-    order = order[np.isfinite(asked.margin.min(1)[order])]  # what the task promises
-    return np.asarray(asked.inputs[order, at[order]])
+    answers = target.ask(needles(target, count, rng))
+    order, at = answers.margin.min(1).argsort(kind="stable"), answers.margin.argmin(1)
+    order = order[np.isfinite(answers.margin.min(1)[order])]  # what the task promises
+    return np.asarray(answers.inputs[order, at[order]])

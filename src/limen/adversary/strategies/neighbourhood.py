@@ -31,7 +31,7 @@ _EDITED = 4096  # texts of one neighbourhood
 
 @dataclass(frozen=True)
 class Neighbourhood(Strategy):
-    """Around so many random texts, one after the other."""
+    """Searches the neighbours of several random texts, one text after the other."""
 
     texts: int = 8
 
@@ -50,18 +50,18 @@ class Neighbourhood(Strategy):
             for one, end in zip(edited, ends, strict=True):
                 groups[end].append(one)
             alike = (texts for texts in groups.values() if len(texts) > 1)
-            if (found := first_told_apart(target, alike)) is not None:
-                return Searched(found)
+            if (collision := first_told_apart(target, alike)) is not None:
+                return Searched(collision)
         return Searched(None)
 
 
 def _copies(states: State, count: int) -> State:
-    """Of the first row, that of the text itself."""
+    """Copies of the first row's state, that of the text itself."""
     return mapped(lambda x: x[:1].expand(count, *x.shape[1:]), states)
 
 
 def _edited(target: Target, text: Tokens) -> tuple[Tokens, list[bytes]]:
-    """The text and those with one other token, (texts, cut), and the state after each, bit by bit."""
+    """The text and its one-token edits, (texts, cut), and the bytes of the state after each."""
     task, model = target.task, target.limen
     assert model is not None
     alphabet = [ids for ids, times in task.alphabets() for _ in range(times)]

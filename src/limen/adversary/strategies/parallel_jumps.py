@@ -18,7 +18,7 @@ _JUMPS = 3  # of a proposal
 
 @dataclass(frozen=True)
 class ParallelJumps(Strategy):
-    """`parallel` inputs at a time, each the best of four texts to begin with."""
+    """Jumps with `parallel` inputs at a time, each starting as the best of four texts."""
 
     forwards: int = 2**20
     parallel: int = 64
@@ -30,7 +30,7 @@ class ParallelJumps(Strategy):
 
 
 def propose(model: Model, task: Task, rng: Generator, count: int) -> Tokens:
-    """To train on: where so many parallel searches stand after a few jumps."""
+    """Inputs to train on: those that parallel searches reach after a few jumps."""
     target = Target(task, model, seed=int(rng.integers(2**31)))
     leaps = Leaps(target, count, 4 * count)
     inputs, margins, _ = leaps.start(count)

@@ -1,6 +1,6 @@
 """Random texts with all their questions: the baseline. Where the state is too small, one must fail.
 
-Of the owner's own sampler the inputs are run as they are drawn: other questions may not be its questions.
+Inputs of an owner's sampler are run as they are drawn: it need not ask the task's other questions.
 
 A state of s bits answers all questions rightly for at most 2^s texts, each of which it tells from the others
 by its answers.  So for uniform tables of n·log₂V bits a random text exposes a failure with probability at
@@ -22,7 +22,7 @@ _BATCH = 256
 
 @dataclass(frozen=True)
 class Sampled(Searched[WrongAnswer]):
-    """How many texts were drawn, and after how many of them some answer was wrong."""
+    """The number of texts drawn, and of those after which some answer was wrong."""
 
     tried: int
     failed: int
@@ -30,7 +30,7 @@ class Sampled(Searched[WrongAnswer]):
 
 @dataclass(frozen=True)
 class RandomTexts(Strategy):
-    """So many texts as they are drawn; it stops after the first batch in which one fails."""
+    """Tries texts as they are drawn and stops after the first batch in which one fails."""
 
     forwards: int = 4096
 
@@ -41,8 +41,8 @@ class RandomTexts(Strategy):
         while tried < self.forwards and not (tried and target.over):
             inputs = target.drawn(min(_BATCH, self.forwards - tried))
             own = target.sampler is not None
-            asked = target.run(inputs) if own else target.ask(inputs[:, : target.task.cut])
-            tried, failed = tried + len(inputs), failed + int(asked.wrong.any(-1).sum())
-            if (found := first_wrong(target, asked)) is not None:
-                return Sampled(found, tried, failed)
+            answers = target.run(inputs) if own else target.ask(inputs[:, : target.task.cut])
+            tried, failed = tried + len(inputs), failed + int(answers.wrong.any(-1).sum())
+            if (failure := first_wrong(target, answers)) is not None:
+                return Sampled(failure, tried, failed)
         return Sampled(None, tried, failed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import lazy_loader
 
-from limen.conversation.converse import Said, converse
+from limen.conversation.converse import Utterance, converse
 from limen.conversation.transcript import arithmetic
 from limen.core.arrays import np
 from limen.core.certificate import Collision
@@ -32,7 +32,7 @@ _DRAWN = 48  # beginnings otherwise, and so many ends for each
 
 @dataclass(frozen=True)
 class ToldAlike(Strategy):
-    """Two inputs with the same end after whose beginnings the same is said, but another answer is right."""
+    """Searches two inputs with the same ending and the same messages, but different right answers."""
 
     needs: ClassVar[Access] = Access.WEIGHTS
 
@@ -47,30 +47,30 @@ class ToldAlike(Strategy):
 def _pair(task: Task, model: Model, inputs: Tokens) -> Collision | None:
     t, rule = task.cut, arithmetic(ARITHMETIC)
     talk = converse(model, torch.as_tensor(inputs), [range(t), range(t, task.length)], rule)
-    said = _bytes(talk.said, len(inputs))
+    heard = _bytes(talk.utterances, len(inputs))
     answers = np.asarray(task.answer(inputs)).reshape(len(inputs), -1)
     groups: dict[bytes, list[int]] = {}
     for i, row in enumerate(inputs):
-        groups.setdefault(row[t:].tobytes() + said[i], []).append(i)
+        groups.setdefault(row[t:].tobytes() + heard[i], []).append(i)
     pairs = (pair for group in groups.values() for pair in pairwise(group))
-    found = next(((i, j) for i, j in pairs if (answers[i] != answers[j]).any()), None)
-    if found is None:
+    apart = next(((i, j) for i, j in pairs if (answers[i] != answers[j]).any()), None)
+    if apart is None:
         return None
-    left, right = (tuple(map(int, inputs[k][:t])) for k in found)
-    suffix = tuple(map(int, inputs[found[0]][t:]))
+    left, right = (tuple(map(int, inputs[k][:t])) for k in apart)
+    suffix = tuple(map(int, inputs[apart[0]][t:]))
     return Collision(
         task=str(task), left=left, right=right, suffix=suffix, arithmetic=ARITHMETIC, weights=digest(model)
     )
 
 
-def _bytes(said: list[Said], count: int) -> list[bytes]:
-    """All that was said in each of the conversations, bit by bit."""
-    parts = [np.ascontiguousarray(np.asarray(x)).reshape(count, -1) for s in said for x in s.content]
+def _bytes(messages: list[Utterance], count: int) -> list[bytes]:
+    """All messages of each conversation, as bytes."""
+    parts = [np.ascontiguousarray(np.asarray(x)).reshape(count, -1) for s in messages for x in s.content]
     return [b"".join(part[i].tobytes() for part in parts) for i in range(count)]
 
 
 def _inputs(task: Task, rng: np.random.Generator) -> Iterator[Tokens]:
-    """All inputs where they are few; otherwise random beginnings, each with the ends worth asking for."""
+    """Batches of all inputs where they are few; else of random prefixes with the questions worth asking."""
     if task.length <= _ALL.bit_length() and exhaustive.count(task) <= _ALL:
         yield np.concatenate(list(exhaustive.batches(task, _ALL)))
         return

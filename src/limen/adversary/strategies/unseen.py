@@ -44,9 +44,9 @@ Places = Iterable[tuple[int, Iterable[tuple[int, Alike]]]]  # where a place star
 
 @dataclass(frozen=True)
 class Unseen(Strategy):
-    """Goes from place to place, each with its pairs, until some v has more of them than can be opened.
+    """Collects pairs position by position until some value v has more of them than the query can open.
 
-    Which places there are and how many are opened is said by the proof that ends so.
+    The theorem's proof says which positions there are and how many are opened.
     """
 
     opened: int
@@ -71,9 +71,9 @@ class Unseen(Strategy):
             for v, pair in pairs:
                 ambiguous[v].setdefault(start, pair)
                 if len(ambiguous[v]) > self.opened:
-                    found, tries = _switched(task, model, v, ambiguous[v]), tries + 1
-                    if found is not None or tries == _TRIES:
-                        return Searched(found)
+                    collision, tries = _switched(task, model, v, ambiguous[v]), tries + 1
+                    if collision is not None or tries == _TRIES:
+                        return Searched(collision)
         return Searched(None)
 
 
@@ -87,16 +87,16 @@ def only_mixer(task: TwoSum, model: Model, kind: type[Kind]) -> Kind | None:
 
 
 def classes(messages: torch.Tensor) -> list[NDArray[np.int64]]:
-    """Which rows are equal, bit by bit: the indices of each class of two or more."""
+    """The indices of each class of two or more rows that are equal, bit by bit."""
     bits = messages.contiguous().view(torch.uint8).numpy()
     _, name = np.unique(bits, axis=0, return_inverse=True)
     order = np.argsort(name, kind="stable")
-    found = np.split(order, np.flatnonzero(np.diff(name[order])) + 1)
-    return [members for members in found if len(members) > 1]
+    groups = np.split(order, np.flatnonzero(np.diff(name[order])) + 1)
+    return [members for members in groups if len(members) > 1]
 
 
 def _switched(task: TwoSum, model: Model, v: int, pairs: Mapping[int, Alike]) -> Collision | None:
-    """Two inputs with different answers and the same logits, given pairs for v by the place where they start.
+    """Two inputs with different answers and equal logits, given pairs for v by the position they start at.
 
     All places hold what is without v, and so does the rest; then one place after the other is switched.
     """
@@ -115,6 +115,6 @@ def _switched(task: TwoSum, model: Model, v: int, pairs: Mapping[int, Alike]) ->
 
 
 def _logits(model: Model, x: Tokens, asks: int) -> torch.Tensor:
-    """At the last position, as the checker computes them."""
+    """The logits at the last position, as the checker computes them."""
     with torch.no_grad():
         return model.logits(torch.as_tensor(np.append(x, asks))[None])[0, -1]

@@ -1,1 +1,1 @@
-"""A model run as a conversation between players, its bits counted; one file a way to share the text out."""
+"""Ways to share a text out among the players of a conversation, one file each."""

@@ -1,6 +1,6 @@
 r"""The players -1, 0, …, L of composition: an epoch per full layer, sums from all earlier players [chen2025].
 
-    epoch t: player i tells its queries to all players before it (free);
+    epoch t: player i sends its queries to all players before it (free);
              each player j > i answers every token of i with its sums: h(d+2)p bits a token and sender
 
 Player l holds the table z_l, player 0 the token z_0, player -1 the token w; higher players stand earlier in
@@ -19,7 +19,7 @@ from limen.core.task import Player, Task
 
 @dataclass(frozen=True)
 class Autoregressive(Protocol):
-    """The task's players, for stacks of full layers."""
+    """The protocol with the task's players, for stacks of full layers."""
 
     def speaks(self, architecture: Architecture) -> bool:
         return all(part.reply_bits is not None for layer in architecture.layers for part in layer.parts)

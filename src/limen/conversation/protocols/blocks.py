@@ -18,7 +18,7 @@ from limen.errors import BadInput
 
 @dataclass(frozen=True)
 class Blocks(Protocol):
-    """n/B players and one that asks."""
+    """The protocol with n/B players and one that asks."""
 
     def speaks(self, architecture: Architecture) -> bool:
         return bool(self._sizes(architecture))

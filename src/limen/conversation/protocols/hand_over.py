@@ -19,7 +19,7 @@ from limen.core.task import Player, Task
 
 @dataclass(frozen=True)
 class HandOver(Protocol):
-    """The task's players, for stacks that have both."""
+    """The protocol with the task's players, for stacks of full layers and recurrences."""
 
     def speaks(self, architecture: Architecture) -> bool:
         parts = [part for layer in architecture.layers for part in layer.parts]

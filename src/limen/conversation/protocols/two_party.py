@@ -4,7 +4,7 @@ r"""One cut: the player before it sends the states of the recurrences, once, to 
 
 Alice holds the tokens before the task's cut, Bob the rest.  Full layers may be there too: then Alice also
 answers each query of Bob's tokens with her sums, h(d+2)p bits a token and layer.  This is the conversation of
-the streaming bound: what Alice's prefix was reaches Bob's answer through these bits alone.
+the streaming bound: Bob's answer depends on Alice's prefix through these bits alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from limen.core.task import Player, Task
 
 @dataclass(frozen=True)
 class TwoParty(Protocol):
-    """Alice and Bob."""
+    """The protocol with two players, Alice before the cut and Bob after it."""
 
     def speaks(self, architecture: Architecture) -> bool:
         return not any(part.full for layer in architecture.layers for part in layer.parts)

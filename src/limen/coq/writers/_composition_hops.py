@@ -11,7 +11,7 @@ from limen.core.theorem import NoStatement
 from limen.errors import BadInput
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
-from limen.theorems._case import Case
+from limen.theorems import Case
 from limen.theorems.composition_depth.inequality import Levels
 
 

@@ -15,7 +15,7 @@ from limen.core.graph import Graph
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
-from limen.theorems._case import Case
+from limen.theorems import Case
 
 
 class Segments(NamedTuple):

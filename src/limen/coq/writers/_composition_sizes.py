@@ -35,7 +35,7 @@ from limen.coq.writers._lookups import between
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
-from limen.theorems._case import Case
+from limen.theorems import Case
 from limen.theorems.composition_depth.search import each_w, pairs
 from limen.theorems.composition_depth.search_sharp import routed
 from limen.theorems.composition_depth.search_stages import free

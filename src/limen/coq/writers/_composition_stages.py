@@ -10,7 +10,7 @@ from limen.coq.writers._composition_hops import plain
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
-from limen.theorems._case import Case, Sides
+from limen.theorems import Case, Sides
 from limen.theorems.composition_depth.stages import Stage, Wires, by_stages, logarithms
 
 

@@ -13,7 +13,7 @@ from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.tasks.counting import Counting
 from limen.tasks.three_sum import ThreeSum
-from limen.theorems._case import Case
+from limen.theorems import Case
 
 OWN, ROWS = "streaming_state one_layer_numbers", "streaming_state one_layer_numbers one_layer_rows"
 

@@ -16,8 +16,7 @@ from limen.tasks.eva import Eva
 from limen.tasks.facts import chain
 from limen.tasks.index import Index
 from limen.tasks.retrieval import Retrieval
-from limen.theorems._case import Case
-from limen.theorems._stated import stated
+from limen.theorems import Case, stated
 
 
 class LookupSizes(NamedTuple):

@@ -15,8 +15,7 @@ from limen.coq.writers._lookups import between, has
 from limen.core.catalogue import identifier
 from limen.core.theorem import NoStatement
 from limen.tasks.is_tree import IsTree
-from limen.theorems._case import Case
-from limen.theorems._states import power_of_two
+from limen.theorems import Case, power_of_two
 
 _MODULES = "streaming_state log_linear_state one_layer_numbers trees"
 THEOREMS = {

@@ -19,8 +19,7 @@ from limen.tasks.recall import Recall
 from limen.tasks.sparse_average import SparseAverage
 from limen.tasks.three_sum import ThreeSum
 from limen.tasks.two_sum import TwoSum
-from limen.theorems._case import Case
-from limen.theorems._states import power_of_two
+from limen.theorems import Case, power_of_two
 
 MODULES = "streaming_state log_linear_state rows"
 NAMES = ("sum", "three", "recall", "count")

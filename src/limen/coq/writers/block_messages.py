@@ -9,7 +9,7 @@ from limen.coq.writers._lookups import has
 from limen.core.theorem import NoStatement
 from limen.mixers.block_sparse import BlockSparse
 from limen.tasks.two_sum import TwoSum
-from limen.theorems._case import Case
+from limen.theorems import Case
 
 
 def told(w: int, M: int, B: int, whole: int, κ: int) -> bool:

@@ -10,8 +10,7 @@ from limen.coq.writers._trees import trees
 from limen.coq.writers._words import MODULES, NAMES, average, form
 from limen.core.catalogue import identifier
 from limen.core.theorem import NoStatement
-from limen.theorems._case import Case
-from limen.theorems._states import power_of_two
+from limen.theorems import Case, power_of_two
 
 
 def merging(case: Case) -> LookupSizes | NoStatement:

@@ -11,7 +11,7 @@ from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.tasks.counting import Counting
 from limen.tasks.dyck import Dyck
-from limen.theorems._case import Case
+from limen.theorems import Case
 
 
 def closed(task: Task, _: int) -> Held | NoStatement:

@@ -7,7 +7,7 @@ from limen.coq.writers._layer import ROWS, heads
 from limen.core.catalogue import identifier
 from limen.core.theorem import NoStatement
 from limen.tasks.sparse_average import SparseAverage
-from limen.theorems._case import Case
+from limen.theorems import Case
 
 
 def _average(case: Case) -> Stated | NoStatement:

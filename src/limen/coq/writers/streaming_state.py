@@ -10,7 +10,7 @@ from limen.coq.writers._trees import trees
 from limen.coq.writers._words import MODULES, NAMES, average, form
 from limen.core.catalogue import identifier
 from limen.core.theorem import NoStatement
-from limen.theorems._case import Case
+from limen.theorems import Case
 
 
 def recurrence(case: Case) -> LookupSizes | NoStatement:

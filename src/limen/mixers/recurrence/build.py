@@ -23,9 +23,9 @@ _FLAGS = (
 
 
 def compiler() -> str | None:
-    """$CC, or the system's."""
+    """The path of $CC or of the system's C compiler; None if there is none."""
     return next(
-        (found for name in (os.environ.get("CC"), "cc", "gcc") if (found := shutil.which(name or ""))), None
+        (path for name in (os.environ.get("CC"), "cc", "gcc") if (path := shutil.which(name or ""))), None
     )
 
 

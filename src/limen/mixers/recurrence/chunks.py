@@ -46,7 +46,7 @@ def carry(
 
 
 def summed(added: jt.Num[torch.Tensor, "*batch chunks r d"]) -> jt.Num[torch.Tensor, "*batch chunks r d"]:
-    """The same where a chunk only adds."""
+    """The state before each chunk, where a chunk only adds."""
     before = [torch.zeros_like(added[..., 0, :, :])]
     for added_c in added.unbind(-3)[:-1]:
         before.append(before[-1] + added_c)

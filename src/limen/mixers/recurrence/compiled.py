@@ -41,7 +41,7 @@ class _Sequence(ctypes.Structure):
 
 
 def compiled_loops() -> Loops:
-    """The loops in C; those by torch where the machine has no compiler."""
+    """The loops in C; those by torch where there is no compiler."""
     if any(library(_SOURCE, real) is None for real in _REAL.values()):
         return PLAIN
     return Loops(rule, levels)
@@ -62,7 +62,7 @@ def _here(v: torch.Tensor) -> bool:
 
 
 def _run(tokens: Tokens, λ: torch.Tensor | None) -> torch.Tensor:
-    """By numbers of one type, the widest of its parts."""
+    """The outputs of the rule in C, computed in the widest type of its parts."""
     given = [None if part is None else widened(part) for part in (*tokens, λ)]
     real = reduce(torch.promote_types, (part.dtype for part in given if part is not None))
     y: torch.Tensor = _Rule.apply(*(part if part is None else part.to(real) for part in given))  # type: ignore[no-untyped-call]
@@ -110,7 +110,7 @@ class _Rule(torch.autograd.Function):
 
 
 def _by_rows(parts: list[torch.Tensor | None]) -> bool:
-    """Whether rows fade each by itself."""
+    """Whether each row fades by a gate of its own."""
     return parts[4] is not None and parts[4].shape[-1] > 1
 
 
@@ -125,7 +125,7 @@ def _in_rows(x: torch.Tensor) -> torch.Tensor:
 
 
 def _padded(x: torch.Tensor) -> int:
-    """Its last size in whole vectors."""
+    """The last size rounded up to whole vectors."""
     lanes = _VECTOR // x.element_size()
     return -(-x.shape[-1] // lanes) * lanes
 

@@ -47,7 +47,7 @@ class Decay(NamedTuple):
 
 
 def decay(g: jt.Float[torch.Tensor, "*batch chunk 1"]) -> Decay:
-    """From the logarithms g of the gates: pairs[i, j] = exp(g_{j+1} + … + g_i)."""
+    """The decay for gates with logarithms g: pairs[i, j] = exp(g_{j+1} + … + g_i)."""
     g = g.clamp(min=LOWEST)
     causal = g.new_ones(g.shape[-2], g.shape[-2]).tril()
     pairs = (

@@ -101,7 +101,7 @@ def _lower(like: torch.Tensor, diagonal: int = 0) -> torch.Tensor:
 
 
 def _decayed_pairs(P: torch.Tensor, A: torch.Tensor, left: Decay | None) -> tuple[torch.Tensor, torch.Tensor]:
-    """In place: the first for tokens j ≤ i, the second for j < i."""
+    """P decayed for tokens j ≤ i and A for j < i, in place."""
     if left is None:
         return P.mul_(_lower(P)), A.mul_(_lower(A, -1))
     A.mul_(left.pairs).diagonal(dim1=-2, dim2=-1).zero_()

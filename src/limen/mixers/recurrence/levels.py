@@ -38,7 +38,7 @@ class LevelBlocks(NamedTuple):
 def levelled(
     tokens: Tokens, λ: jt.Float[torch.Tensor, "*batch n levels"]
 ) -> jt.Float[torch.Tensor, "*batch n d"]:
-    """The outputs y.  n is at most 2^(levels - 1)."""
+    """The outputs y; n is at most 2^(levels - 1)."""
     n, dtype = tokens.v.shape[-2], tokens.v.dtype
     q, k, v, β, g = tokens.each(lambda part: cut(widened(part)))
     λ = cut(widened(λ))

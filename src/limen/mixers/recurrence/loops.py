@@ -1,4 +1,4 @@
-"""The inner loops of some mixers: who runs a mixer may bring others, compiled for the machine."""
+"""The inner loops of some mixers: who runs a mixer may bring others, compiled for the processor."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Tokens(NamedTuple):
     g: jt.Float[torch.Tensor, "*batch n _"] | None = None  # one number a token, or one a row
 
     def each(self, of: Callable[[torch.Tensor], torch.Tensor]) -> Tokens:
-        """The same function of every part that there is."""
+        """The tokens with a function applied to every part that is not None."""
         β, g = (None if part is None else of(part) for part in (self.β, self.g))
         return Tokens(of(self.q), of(self.k), of(self.v), β, g)
 
@@ -70,7 +70,7 @@ class Chunks(NamedTuple):
 
 
 def widened(x: jt.Float[torch.Tensor, "*shape"]) -> jt.Float[torch.Tensor, "*shape"]:
-    """At least float32, for what half precision cannot hold or torch does not offer in it."""
+    """x in float32 at least, for operations that half precision cannot hold or torch does not offer."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 

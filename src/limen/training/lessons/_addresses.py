@@ -14,7 +14,7 @@ from limen.training.lesson import Questions, Written, halves
 
 @dataclass(frozen=True)
 class Addresses(Questions):
-    """A token of the text is found by its place and tells its symbol; a question names a place."""
+    """A token's key is its position, its value its symbol; a question names a position."""
 
     lookups = None
 
@@ -28,7 +28,7 @@ class Addresses(Questions):
         return np.hstack([tokens[:, -1:], others])[..., None]
 
     def shifted(self, rng: Generator, count: int) -> dict[str, Tokens]:
-        """Other tables than uniform ones, asked at random places; of a needle, at its place."""
+        """Non-uniform tables with random questions; for a needle, the question is its position."""
         n, S = self.task.cut, self.task.answers
         a, b = rng.integers(S, size=(2, count, 1))
         p, b = rng.integers(n, size=(count, 1)), (a + 1 + b % (S - 1)) % S
@@ -38,6 +38,6 @@ class Addresses(Questions):
             "sorted": np.sort(rng.integers(S, size=(count, n)), axis=1),
             "needle": np.where(np.arange(n) == p, b, a),
         }
-        asked = {name: p if name == "needle" else rng.integers(n, size=(count, 1)) for name in tables}
-        inputs = {name: np.hstack([s, asked[name]]) for name, s in tables.items()}
+        places = {name: p if name == "needle" else rng.integers(n, size=(count, 1)) for name in tables}
+        inputs = {name: np.hstack([s, places[name]]) for name, s in tables.items()}
         return inputs | super().shifted(rng, count)

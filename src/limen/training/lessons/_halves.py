@@ -16,7 +16,7 @@ from limen.training.lesson import Batch, Lesson, Written, halves
 
 @dataclass(frozen=True)
 class TwoHalves(Lesson, ABC):
-    """a_i is found by its place and tells its bit; b_i asks for that place; then the answer so far is due."""
+    """a_i has its position as key and its bit as value; b_i asks for it, and the answer so far is due."""
 
     so_far = True
     lookups = 1  # the second layer looks for a place that differs, not for an address

@@ -18,7 +18,7 @@ from limen.core.task import Tokens
 from limen.core.weights import Array
 from limen.model.embedding import Embedding
 from limen.tasks.composition import Composition
-from limen.training.lesson import Batch, Questions, Written, asked, halves
+from limen.training.lesson import Batch, Questions, Written, halves, with_questions
 
 _PART = 0.5
 
@@ -41,7 +41,7 @@ class ChainsAsked(Questions):
         return halves(width, [*tables, *questions, *(thoughts if self.thought else [])])
 
     def known(self, tables: dict[str, Array], lookup: bool) -> dict[str, Array]:
-        """As a lookup, parts weigh less than arguments, so that a part alone is not looked for."""
+        """Known tables for the start `lookup`: parts weigh less than arguments, so no part matches alone."""
         parts = [name for name in tables if name.startswith("w")] if lookup else []
         return {name: _PART * tables[name] for name in parts}
 
@@ -52,16 +52,16 @@ class ChainsAsked(Questions):
         return np.concatenate([tokens[:, None, -2:], others], axis=1)
 
     def batch(self, rng: Generator, count: int, hard: bool) -> Batch:
-        """With the hops of every question."""
+        """A batch with the hops of every question."""
         batch, task = super().batch(rng, count, hard), cast(Composition, self.task)
         questions = batch.tokens[:, task.cut :].reshape(count, self.queries, 2)
-        return batch._replace(hops=task.hops(asked(batch.tokens[:, : task.cut], questions)))
+        return batch._replace(hops=task.hops(with_questions(batch.tokens[:, : task.cut], questions)))
 
     def thoughts(self, tokens: Tokens) -> Tokens:
         return cast(Composition, self.task).hops(tokens)[:, :-1]
 
     def shifted(self, rng: Generator, count: int) -> dict[str, Tokens]:
-        """Random functions and permutations, and tables that say little."""
+        """Inputs with random tables, permutations, constant tables and identities."""
         task = cast(Composition, self.task)
         uniform, hard = (task.sample(rng, count, hard)[0] for hard in (False, True))
         constant, identity = uniform.copy(), uniform.copy()

@@ -8,7 +8,7 @@ from limen.training.lessons._halves import TwoHalves
 
 
 class Disjoint(TwoHalves):
-    """A place refutes it where both bits are 1."""
+    """The lesson of disjointness: a position with both bits 1 refutes it."""
 
     def refuted(self, a: Tokens, b: Tokens) -> NDArray[np.bool_]:
         return np.asarray((a & b) == 1)

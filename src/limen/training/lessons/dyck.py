@@ -15,7 +15,7 @@ from limen.training.lesson import Batch, Lesson
 
 @dataclass(frozen=True)
 class Brackets(Lesson):
-    """The plain way to write tokens, with answers so far."""
+    """The plain embedding, with the answer so far due after each bracket."""
 
     so_far = True
 

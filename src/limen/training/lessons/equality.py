@@ -8,7 +8,7 @@ from limen.training.lessons._halves import TwoHalves
 
 
 class Equal(TwoHalves):
-    """A place refutes it where the bits differ."""
+    """The lesson of equality: a position with different bits refutes it."""
 
     def refuted(self, a: Tokens, b: Tokens) -> NDArray[np.bool_]:
         return np.asarray(a != b)

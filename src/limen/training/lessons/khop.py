@@ -18,7 +18,7 @@ class Hops(Lesson):
     """The plain lesson."""
 
     def shifted(self, rng: Generator, count: int) -> dict[str, Tokens]:
-        """The same characters, with one number of hops asked for."""
+        """The same characters, with each number of hops by itself."""
         task = cast(Khop, self.task)
         tokens, _ = task.sample(rng, count)
         hops = range(task.k + 1)

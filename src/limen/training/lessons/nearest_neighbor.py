@@ -26,14 +26,14 @@ class Neighbours(Questions):
         return Table(self.task.vocab, self.task.cut + self.queries)
 
     def known(self, tables: dict[str, Array], lookup: bool) -> dict[str, Array]:
-        """A point is its direction times a matrix; questions have no place."""
+        """Known tables: a point is its direction times a matrix; questions have no position."""
         task, E, P = cast(NearestNeighbor, self.task), tables["E"].copy(), tables["P"].copy()
         E[: task.points] = _directions(task, np.arange(task.points)) @ E[: task.D] * np.sqrt(task.D)
         P[1 : task.cut : 2], P[task.cut :] = P[: task.cut : 2], P[task.cut]
         return {"E": E, "P": P}
 
     def questions(self, rng: Generator, tokens: Tokens, hard: bool) -> Tokens:
-        """The own one, then points that have a clear nearest one, as far as they were found."""
+        """The input's own question, then drawn points that have a clear nearest one."""
         task, rows = cast(NearestNeighbor, self.task), len(tokens)
         drawn = task.uniform(rng, rows * self.queries * _TRIED).reshape(rows, -1)
         order = np.argsort(self._margins(tokens, drawn) < _MARGIN, axis=1, kind="stable")

@@ -55,16 +55,16 @@ class ManyPairs(Lesson):
     def pairs(self) -> list[int]:
         """n, n/2, … down to 4, the fewest first."""
         n = cast(Recall, self.task).n
-        found = [n]
-        while found[0] // 2 >= _FEWEST:
-            found = [found[0] // 2, *found]
-        return found
+        counts = [n]
+        while counts[0] // 2 >= _FEWEST:
+            counts = [counts[0] // 2, *counts]
+        return counts
 
     def read_as(self, tokens: Tokens) -> Task:
         return self._of(tokens.shape[-1] // 3).task if self.mixed else self.task
 
     def shifted(self, rng: Generator, count: int) -> dict[str, Tokens]:
-        """Each size by itself."""
+        """Inputs of each size by itself."""
         if not self.mixed:
             return super().shifted(rng, count)
         return {f"{pairs} pairs": self._of(pairs).sample(rng, count, False)[0] for pairs in self.pairs}

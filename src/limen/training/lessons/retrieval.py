@@ -16,7 +16,7 @@ from limen.training.lesson import Questions, Written, halves
 
 @dataclass(frozen=True)
 class Pairs(Questions):
-    """A token is found by its key and tells its value; a question is a key."""
+    """A token has a key and a value; a question is a key."""
 
     lookups = None
 
@@ -26,7 +26,7 @@ class Pairs(Questions):
         return halves(width, [(task.n, pair), (self.queries, [Written("key.query", task.keys)])])
 
     def questions(self, rng: Generator, tokens: Tokens, hard: bool) -> Tokens:
-        """The own one, then keys of the text; with `absent` every second one is any key."""
+        """The input's own question, then keys of the text; with `absent` every second one is any key."""
         task, rows = cast(Retrieval, self.task), np.arange(len(tokens))[:, None]
         shape = (len(tokens), self.queries - 1)
         keys = tokens[rows, rng.integers(task.n, size=shape)] // task.V

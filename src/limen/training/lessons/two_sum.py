@@ -17,7 +17,7 @@ from limen.training.lesson import Questions, Written, halves
 
 @dataclass(frozen=True)
 class PartnersAsked(Questions):
-    """A residue is found by what it is, and tells that it is there; a question looks for its negative."""
+    """A residue is its own key; its value says that it is there; a question looks for its negative."""
 
     lookups = None
 
@@ -27,12 +27,12 @@ class PartnersAsked(Questions):
         return halves(width, [(task.n, text), (self.queries, [Written("partner.query", task.M)])])
 
     def known(self, tables: dict[str, Array], lookup: bool) -> dict[str, Array]:
-        """Where it begins as a lookup, q is written as the key of -q."""
+        """Known tables for the start `lookup`: q is written as the key of -q."""
         M = cast(TwoSum, self.task).M
         return {"partner.query": tables["residue.key"][-np.arange(M) % M]} if lookup else {}
 
     def questions(self, rng: Generator, tokens: Tokens, hard: bool) -> Tokens:
-        """The own one, then as often the negative of a token, or of a neighbour of one, as any residue."""
+        """The input's own question, then negatives of tokens or their neighbours, as often as any residue."""
         task, shape = cast(TwoSum, self.task), (len(tokens), self.queries - 1)
         x = np.take_along_axis(tokens[:, :-1], rng.integers(task.n, size=shape), axis=1)
         other = x + rng.choice([-1, 1], shape) if hard else rng.integers(task.M, size=shape)

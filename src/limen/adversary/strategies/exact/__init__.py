@@ -2,9 +2,9 @@
 
     worst(model, task, seconds=10)  ->  low ≤ least margin ≤ high, an input that has `high`, and the verdict
 
-The margin is right logit - best wrong one.  "right" is said only where the kernel accepted a certificate,
-that is where the margin is above all that the model's own arithmetic may move it by; "wrong" where the model
-itself, run on the tokens, answers wrongly.  Everything else is "undecided", with the interval.
+The margin is right logit - best wrong one.  The verdict is "right" only if the kernel accepted a certificate,
+that is if the margin exceeds every rounding error of the model's own arithmetic; "wrong" if the model itself,
+run on the tokens, answers wrongly.  Everything else is "undecided", with the interval.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["ExactSearch", "ExactWorst", "Worst", "uncovered", "worst"]
 
 @dataclass(frozen=True)
 class ExactSearch(Searched[WrongAnswer]):
-    """Between which numbers the least margin over all inputs lies; None where such models are not covered.
+    """The interval of the least margin over all inputs; None where such models are not covered.
 
     `proof` is the certificate that the model is right on every input, if it was proved.
     """
@@ -37,7 +37,7 @@ class ExactSearch(Searched[WrongAnswer]):
 
 @dataclass(frozen=True)
 class ExactWorst(Strategy):
-    """For at most so many seconds; the lowest margin seen so far is where it begins."""
+    """The exact search as a strategy, with a limit in seconds; it starts from the lowest margin seen."""
 
     seconds: float = 20.0
 
@@ -53,10 +53,10 @@ class ExactWorst(Strategy):
         model = target.limen
         if model is None:
             return ExactSearch(None)
-        found = worst(model, target.task, seconds=seconds, incumbent=target.lowest_at)
-        if found is None:
+        least = worst(model, target.task, seconds=seconds, incumbent=target.lowest_at)
+        if least is None:
             return ExactSearch(None)
         witness = None
-        if found.verdict == "wrong" and found.tokens is not None:
-            witness = wrong_answer(target, found.tokens)
-        return ExactSearch(witness, found.low, found.high, found.verdict, found.certificate)
+        if least.verdict == "wrong" and least.tokens is not None:
+            witness = wrong_answer(target, least.tokens)
+        return ExactSearch(witness, least.low, least.high, least.verdict, least.certificate)

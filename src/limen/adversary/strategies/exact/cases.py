@@ -23,10 +23,10 @@ _NUMBERS = 2**26  # of all cases' tables
 
 
 @dataclass(frozen=True)
-class AskedCase:
+class QuestionCase:
     """The token that asks, the right answer, and which tokens may stand at which position."""
 
-    asked: int
+    question: int
     answer: int
     allowed: NDArray[np.bool_]  # (length, vocab)
 
@@ -35,11 +35,11 @@ class AskedCase:
 class Cases:
     """All cases of a task, in an order that the kernel knows, and each token's class at each position."""
 
-    cases: tuple[AskedCase, ...]
+    cases: tuple[QuestionCase, ...]
     classes: NDArray[np.int64]  # (length, vocab); -1: free of the promise
 
     def narrowed(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Without the tokens whose class another position must have; all false where nothing is left."""
+        """`allowed` without tokens whose class another position must have; all false if nothing is left."""
         if (self.classes < 0).all():
             return allowed
         allowed = allowed.copy()
@@ -63,50 +63,50 @@ class Cases:
 
 
 def cases(task: Task) -> Cases | str:
-    """The cases of a task, or in words why its inputs are no such products."""
-    found = _KNOWN.get(type(task))
-    if found is None or task.asks != 1:
+    """The cases of a task, or the reason why its inputs are not products of sets."""
+    known = _KNOWN.get(type(task))
+    if known is None or task.asks != 1:
         return f"the inputs of {task} cannot be split into products of sets that share one answer"
-    many, made = found
+    many, made = known
     if many(task) * task.length * task.vocab > _NUMBERS:
         return f"{task} has too many questions to try each one"
     classes = np.full((task.length, task.vocab), -1)
     return Cases(tuple(made(task, classes)), classes)
 
 
-def _table(task: Any, classes: NDArray[np.int64]) -> Iterator[AskedCase]:
-    """f(0) … f(n-1), then x: f(x) = a, and the other values are free."""
+def _table(task: Any, classes: NDArray[np.int64]) -> Iterator[QuestionCase]:
+    """The cases of f(0) … f(n-1), x: f(x) = a, and the other values are free."""
     for x in range(task.n):
         for a in range(task.answers):
             allowed = np.zeros((task.length, task.vocab), dtype=np.bool_)
             allowed[: task.n, : task.answers] = True
             allowed[x], allowed[x, a], allowed[task.n, x] = False, True, True
-            yield AskedCase(x, a, allowed)
+            yield QuestionCase(x, a, allowed)
 
 
-def _retrieval(task: Retrieval, classes: NDArray[np.int64]) -> Iterator[AskedCase]:
-    """The key a stands at place p with the value b, or nowhere."""
+def _retrieval(task: Retrieval, classes: NDArray[np.int64]) -> Iterator[QuestionCase]:
+    """The cases of retrieval: the key a stands at position p with the value b, or nowhere."""
     pairs = np.arange(task.keys * task.V)
     classes[: task.n, : len(pairs)] = pairs // task.V
     for a in range(task.keys):
         for p in range(task.n):
             for b in range(task.V):
-                yield _asked(task, a, p, b)
+                yield _retrieval_case(task, a, p, b)
         if task.absent:
-            yield _asked(task, a, None, task.V)
+            yield _retrieval_case(task, a, None, task.V)
 
 
-def _asked(task: Retrieval, a: int, p: int | None, b: int) -> AskedCase:
+def _retrieval_case(task: Retrieval, a: int, p: int | None, b: int) -> QuestionCase:
     allowed = np.zeros((task.length, task.vocab), dtype=np.bool_)
     allowed[: task.n, : task.keys * task.V] = np.arange(task.keys * task.V) // task.V != a
     if p is not None:
         allowed[p] = np.arange(task.vocab) == a * task.V + b
     allowed[task.n, task.keys * task.V + a] = True
-    return AskedCase(task.keys * task.V + a, b, allowed)
+    return QuestionCase(task.keys * task.V + a, b, allowed)
 
 
-def _recall(task: Recall, classes: NDArray[np.int64]) -> Iterator[AskedCase]:
-    """The key k is that of pair p, whose value is v."""
+def _recall(task: Recall, classes: NDArray[np.int64]) -> Iterator[QuestionCase]:
+    """The cases of recall: the key k is that of pair p, whose value is v."""
     classes[: 2 * task.n : 2] = np.arange(task.V)
     for k in range(task.V):
         for p in range(task.n):
@@ -115,11 +115,11 @@ def _recall(task: Recall, classes: NDArray[np.int64]) -> Iterator[AskedCase]:
                 allowed[: 2 * task.n : 2, k] = False
                 for place, token in ((2 * p, k), (2 * p + 1, v), (2 * task.n, k)):
                     allowed[place] = np.arange(task.V) == token
-                yield AskedCase(k, v, allowed)
+                yield QuestionCase(k, v, allowed)
 
 
 _KNOWN: dict[
-    type[Task], tuple[Callable[[Any], int], Callable[..., Iterator[AskedCase]]]
+    type[Task], tuple[Callable[[Any], int], Callable[..., Iterator[QuestionCase]]]
 ] = {  # how many, and which
     Eva: (lambda task: task.n**2, _table),
     Index: (lambda task: task.n * task.S, _table),

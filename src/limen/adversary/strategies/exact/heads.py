@@ -8,8 +8,8 @@ r"""One head as a function of the tokens: tables over (position i, token t) for 
 
 Everything that stands at one position, such as α_i, g_i, v_i, is a function of its token and of x alone.
 
-`least(X, C, ok, more)` bounds min_f C·y(f) from below, f over the tokens that `ok` allows, for K questions at
-once, and returns tokens near the minimum.  It is exact for Sum, Ratio and Fading.
+`least(X, C, ok, more)` is a lower bound on min_f C·y(f), f over the tokens that `ok` allows, for K questions
+at once, and tokens near the minimum.  It is exact for Sum, Ratio and Fading.
 
 `weights(X, F)` says how much of each place's v there is in y: y = Σ_i weight_i v_i, (K, n).
 
@@ -193,11 +193,11 @@ class FadingRows:
         return y
 
     def weights(self, X: Ints, F: Ints) -> Array:
-        p, found = self.q[X], np.zeros(F.shape)
+        p, weights = self.q[X], np.zeros(F.shape)
         for i in range(F.shape[1] - 1, -1, -1):
-            found[:, i] = (p * self.w[i, F[:, i]]).sum(1)
+            weights[:, i] = (p * self.w[i, F[:, i]]).sum(1)
             p = self.g[i, F[:, i]] * p
-        return found
+        return weights
 
     def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
         p, y = self.q[X], np.zeros((len(F), self.v.shape[-1]))
@@ -255,13 +255,13 @@ class Erasing:
         return y
 
     def weights(self, X: Ints, F: Ints) -> Array:
-        p, found = self.q[X], np.zeros(F.shape)
+        p, weights = self.q[X], np.zeros(F.shape)
         for i in range(F.shape[1] - 1, -1, -1):
             t = F[:, i]
             along = (p * self.w[i, t]).sum(1, keepdims=True)
-            found[:, i] = self.scale[X, i] * along[:, 0]
+            weights[:, i] = self.scale[X, i] * along[:, 0]
             p = self.g[i, t][:, None] * (p - along * self.e[i, t])
-        return found
+        return weights
 
     def exchanged(self, X: Ints, F: Ints, i: int) -> Array:
         p, y = self.q[X], np.zeros((len(F), self.v.shape[-1]))
@@ -294,7 +294,7 @@ Head = Ratio | Sum | Fading | FadingRows | Erasing
 
 
 def grid(x: Array) -> Array:
-    """Rounded to multiples of 2^-16, as a certificate writes multipliers."""
+    """The numbers rounded to multiples of 2^-16, as a certificate writes multipliers."""
     return np.round(x * 65536) / 65536
 
 
@@ -302,7 +302,7 @@ def together(heads: list[tuple[Ratio | Sum, Array]], X: Ints, ok: Bools) -> tupl
     r"""A bound on Σ_h C_h·y_h over sums and ratios: each ratio over a line, all one separable sum.
 
     N/D = λ + R/D with R = N - λD, and R/D ≥ g(R) = min(R/D_low, R/D_high), which is concave: it lies above
-    every line κR + η that it lies above at both ends of R's range.  λ is the ratio at the tokens found last.
+    every line κR + η that it lies above at both ends of R's range.  λ is the ratio at the last tokens tried.
     """
     tables = [(head.α[X], np.einsum("kd,itd->kit", C, head.v), isinstance(head, Ratio)) for head, C in heads]
     F = np.where(ok, sum((α * c for α, c, _ in tables), np.zeros(ok.shape)), np.inf).argmin(2)
@@ -333,5 +333,5 @@ def together(heads: list[tuple[Ratio | Sum, Array]], X: Ints, ok: Bools) -> tupl
 
 
 def _range(table: Array, ok: Bools) -> tuple[Array, Array]:
-    """Of a sum over positions, each with a token that is ok."""
+    """The least and the largest value of a sum over positions, each with an allowed token."""
     return np.where(ok, table, np.inf).min(2).sum(1), np.where(ok, table, -np.inf).max(2).sum(1)

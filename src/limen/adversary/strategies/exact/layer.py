@@ -58,20 +58,20 @@ Weights = Mapping[str, "torch.Tensor"]
 
 
 class Bounded(NamedTuple):
-    """A lower bound, tokens to try, and the ratios that it took where there are several."""
+    """A lower bound, tokens near the minimum, and the ratios λ it used where there are several."""
 
     low: Array  # (K,)
-    found: list[Ints]  # each (K, n)
+    minimizers: list[Ints]  # each (K, n)
     λ: Array  # (K, ratios)
 
 
 @dataclass(frozen=True)
 class OneLayer:
-    """The heads, and the readout's matrices; y is all heads' outputs side by side."""
+    """A model of one layer: its heads and its readout's matrices; y is all heads' outputs side by side."""
 
-    asked: dict[int, int]  # the row of a token that asks
+    row_of: dict[int, int]  # of each asking token, its row in x
     heads: tuple[Head, ...]
-    x: Array  # (asked, D): what the readout gets beside the heads
+    x: Array  # (questions, D): what the readout gets beside the heads
     O: Array  # (Σd, D)
     U: Array  # (D, answers), times the final norm's weights
     u: Array  # (answers,)
@@ -86,7 +86,7 @@ class OneLayer:
 
     @property
     def last_first(self) -> bool:
-        """Whether what a token does depends on later ones, so that they are to be fixed first."""
+        """Whether a token's effect depends on later ones, so that the later ones are fixed first."""
         return any(isinstance(head, FadingRows | Erasing) for head in self.heads)
 
     def least(self, X: Ints, C: Array, ok: Bools, more: Array | None = None) -> Bounded:
@@ -94,7 +94,7 @@ class OneLayer:
 
         Sums and ratios are bounded together (`together`), each other head by itself.
         """
-        total, found, joint, at = np.zeros(len(C)), list[Ints](), list[tuple[Ratio | Sum, Array]](), 0
+        total, minimizers, joint, at = np.zeros(len(C)), list[Ints](), list[tuple[Ratio | Sum, Array]](), 0
         for head in self.heads:
             C_h, at = C[:, at : at + head.v.shape[-1]], at + head.v.shape[-1]
             if len(self.heads) > 1 and isinstance(head, Ratio | Sum):
@@ -102,16 +102,16 @@ class OneLayer:
                 continue
             low, F = head.least(X, C_h, ok, more)
             total = total + low
-            found.append(F)
+            minimizers.append(F)
         λ = np.zeros((len(C), 0))
         if joint:
             low, F, λ = together(joint, X, ok)
             total = total + low
-            found.append(F)
-        return Bounded(total, found, λ)
+            minimizers.append(F)
+        return Bounded(total, minimizers, λ)
 
     def apart(self, X: Ints, C: Array, ok: Bools) -> Array:
-        """A lower bound on C·y, each head by itself: what the kernel takes for ranges."""
+        """A lower bound on C·y, each head by itself, as the kernel computes ranges."""
         total, at = np.zeros(len(C)), 0
         for head in self.heads:
             total, at = (
@@ -144,19 +144,21 @@ class OneLayer:
         return np.asarray(np.sqrt((z**2).mean(-1) + EPSILON))
 
 
-def layer(model: Model, task: Task, asked: list[int]) -> OneLayer | str:
-    """The model as heads and a readout, or in words why it is none."""
-    if (why := _strange(model, task, asked)) is not None:
+def layer(model: Model, task: Task, questions: list[int]) -> OneLayer | str:
+    """The model as heads and a readout, or the reason why the exact search does not handle it."""
+    if (why := _unsupported(model, task, questions)) is not None:
         return why
     frame = model.frame
     with torch.no_grad():
         wide = Model(frame, {name: w.double() for name, w in model.weights.items()})
-        read = heads_of(wide, task, asked)
+        read = heads_of(wide, task, questions)
         if isinstance(read, str):
             return read
         x, heads = read
-        tokens = torch.as_tensor(asked)
-        base = x[-1, tokens] if frame.residual else torch.zeros(len(asked), frame.width, dtype=torch.float64)
+        tokens = torch.as_tensor(questions)
+        base = (
+            x[-1, tokens] if frame.residual else torch.zeros(len(questions), frame.width, dtype=torch.float64)
+        )
         U, u = _readout(wide)
         O = torch.cat([place.weights["O"] for place in wide.places(0)])
         own = (
@@ -165,7 +167,7 @@ def layer(model: Model, task: Task, asked: list[int]) -> OneLayer | str:
             else [wide.parts["0.local"][w].numpy() for w in ("W1", "b1", "W2", "b2")]
         )
         return OneLayer(
-            asked={token: row for row, token in enumerate(asked)},
+            row_of={token: row for row, token in enumerate(questions)},
             heads=tuple(head for part in heads for head in part),
             x=base.numpy(),
             O=O.numpy(),
@@ -177,7 +179,7 @@ def layer(model: Model, task: Task, asked: list[int]) -> OneLayer | str:
         )
 
 
-def heads_of(wide: Model, task: Task, asked: list[int]) -> tuple[torch.Tensor, list[list[Head]]] | str:
+def heads_of(wide: Model, task: Task, questions: list[int]) -> tuple[torch.Tensor, list[list[Head]]] | str:
     """The vectors of all tokens at all positions, (n, V, D), and the heads of each mixer of layer 0."""
     ids = torch.arange(task.vocab)[:, None].expand(task.vocab, task.length)
     try:
@@ -186,7 +188,7 @@ def heads_of(wide: Model, task: Task, asked: list[int]) -> tuple[torch.Tensor, l
         return str(error)
     seen, heads = wide.seen(0, x), list[list[Head]]()
     for place in wide.places(0):
-        made = _HEADS[type(place.mixer)](place.mixer, place.weights, seen, torch.as_tensor(asked))
+        made = _HEADS[type(place.mixer)](place.mixer, place.weights, seen, torch.as_tensor(questions))
         if isinstance(made, str):
             return made
         heads.append(made)
@@ -202,8 +204,8 @@ def heads_on(place: Place, seen: torch.Tensor) -> list[Head] | None:
     return None if isinstance(made, str) else made
 
 
-def strange_mixer(model: Model, task: Task, asked: int) -> str | None:
-    """Why what one layer of mixers does is not written down here as heads."""
+def unsupported_mixer(model: Model, task: Task, questions: int) -> str | None:
+    """Why a layer of mixers cannot be written as heads here; None if it can."""
     frame, layers = model.frame, model.frame.architecture.layers
     if len(layers) != 1:
         return f"the model has {len(layers)} layers; exact worst cases are computed for one layer only"
@@ -211,7 +213,7 @@ def strange_mixer(model: Model, task: Task, asked: int) -> str | None:
     if unknown:
         return f"no exact worst case is known for {unknown[0]}"
     heads = sum(part.mixer.shapes(1)["O"][0] for part in layers[0].parts)
-    if task.length * task.vocab * max(asked, frame.width, heads) > _NUMBERS:
+    if task.length * task.vocab * max(questions, frame.width, heads) > _NUMBERS:
         return "the model is too large: every position, token and question takes one table entry"
     if not all(w.is_floating_point() and bool(w.isfinite().all()) for w in model.weights.values()):
         return "a weight is not a finite number"
@@ -231,10 +233,10 @@ def _readout(wide: Model) -> tuple[torch.Tensor, torch.Tensor]:
     return U * (w["norm"][:, None] if frame.norm else 1.0), u
 
 
-def _strange(model: Model, task: Task, asked: list[int]) -> str | None:
-    """What of a model is not written down here."""
+def _unsupported(model: Model, task: Task, questions: list[int]) -> str | None:
+    """Why the exact search does not handle this model; None if it does."""
     frame = model.frame
-    if (why := strange_mixer(model, task, len(asked))) is not None:
+    if (why := unsupported_mixer(model, task, len(questions))) is not None:
         return why
     local = frame.local(0)
     if local is not None and (frame.norm or not isinstance(local, Mlp)):
@@ -251,7 +253,7 @@ def _strange(model: Model, task: Task, asked: list[int]) -> str | None:
 
 
 def _projected(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor) -> Any:
-    """q of the asking tokens (h, asked, r), k (h, n, V, r) and v (h, n, V, d)."""
+    """q of the asking tokens (h, questions, r), k (h, n, V, r) and v (h, n, V, d)."""
     q = split(seen[-1, tokens] @ w["Q"], mixer.h)
     sets = getattr(mixer, "kv_sets", mixer.h)
     k, v = ((seen @ w[name]).unflatten(-1, (sets, -1)).permute(2, 0, 1, 3) for name in "KV")
@@ -260,7 +262,7 @@ def _projected(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor)
 
 
 def _scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
-    """(h, asked, n, V)."""
+    """The scores: (h, questions, n, V)."""
     return torch.einsum("hxr,hitr->hxit", q, k)
 
 
@@ -287,7 +289,7 @@ def _linear(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor) ->
 
 
 def _levels(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-    """λ of the level at which each position is seen: (h, asked, n)."""
+    """λ of the level at which each position is seen: (h, questions, n)."""
     n = len(seen)
     λ = split(torch.nn.functional.softplus(seen[-1, tokens] @ w["L"] + w["l"]), mixer.h)
     return λ[..., [(n - 1 ^ i).bit_length() for i in range(n)]]
@@ -310,7 +312,7 @@ def _log_linear(mixer: LogLinear, w: Weights, seen: torch.Tensor, tokens: torch.
 
 
 def _gated_linear(mixer: Any, w: Weights, seen: torch.Tensor, tokens: torch.Tensor) -> list[Head]:
-    """Gates that are the same in all rows are one gate."""
+    """The heads of gated linear attention; gates that are the same in all rows are one gate."""
     q, k, v = _projected(mixer, w, seen, tokens)
     g = (seen @ w["A"] + w["a"]).sigmoid().unflatten(-1, (mixer.h, -1)).permute(2, 0, 1, 3)  # (h, n, V, r)
     α, heads = _scores(q, k), list[Head]()

@@ -1,4 +1,4 @@
-"""What is known of the least margin, and what follows from it: right, wrong or undecided."""
+"""The least margin over all inputs and its verdict: right, wrong or undecided."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Worst:
 
 
 def uncovered(model: Predictor, task: Task) -> str | None:
-    """In words, why there is no exact procedure for this model and task; None if there is one."""
+    """Why there is no exact procedure for this model and task; None if there is one."""
     read = _read(model, task)
     return read if isinstance(read, str) else None
 
@@ -53,13 +53,21 @@ def worst(model: Predictor, task: Task, *, seconds: float, incumbent: Tokens | N
     state = Search(form, known)
     if incumbent is not None:
         _start(state, task, np.atleast_2d(task.checked(incumbent)))
-    found = search(state, seconds)
+    bracket = search(state, seconds)
     met = sorted(state.low_margin, key=lambda one: one[0])
     tokens = np.array([tokens for _, tokens in met], dtype=np.int64).reshape(-1, task.length)
     tokens = tokens[task.promised(tokens)] if len(tokens) else tokens
-    verdict, proof, reason = _judged(model, task, form, found)
+    verdict, proof, reason = _judged(model, task, form, bracket)
     return Worst(
-        found.low, found.high, found.tokens, verdict, proof, reason, found.nodes, found.seconds, tokens
+        bracket.low,
+        bracket.high,
+        bracket.tokens,
+        verdict,
+        proof,
+        reason,
+        bracket.nodes,
+        bracket.seconds,
+        tokens,
     )
 
 
@@ -69,41 +77,41 @@ def _read(model: Predictor, task: Task) -> tuple[OneLayer, Cases] | str:
     known = cases(task)
     if isinstance(known, str):
         return known
-    form = layer(model, task, sorted({case.asked for case in known.cases}))
+    form = layer(model, task, sorted({case.question for case in known.cases}))
     return form if isinstance(form, str) else (form, known)
 
 
 def _start(state: Search, task: Task, tokens: Tokens) -> None:
-    """The inputs of an attack, as the first ones to beat."""
+    """Enters the inputs of an attack as the first ones to beat."""
     answers = task.answer(tokens)
-    place = {(case.asked, case.answer): i for i, case in enumerate(state.cases.cases)}
+    place = {(case.question, case.answer): i for i, case in enumerate(state.cases.cases)}
     numbers = np.array([place[int(row[-1]), int(a)] for row, a in zip(tokens, answers, strict=True)])
-    state.tried(numbers, tokens)
+    state.try_inputs(numbers, tokens)
 
 
 def _judged(
-    model: Model, task: Task, form: OneLayer, found: Bracket
+    model: Model, task: Task, form: OneLayer, bracket: Bracket
 ) -> tuple[Literal["right", "wrong", "undecided"], dict[str, object] | None, str]:
-    if found.tokens is not None and found.high <= 0:
-        given = answered(model, found.tokens)
-        if given != int(task.answer(found.tokens)):
+    if bracket.tokens is not None and bracket.high <= 0:
+        given = answered(model, bracket.tokens)
+        if given != int(task.answer(bracket.tokens)):
             return "wrong", None, ""
         return (
             "undecided",
             None,
             "the proved margin is not positive, although the model is right in its own arithmetic",
         )
-    if found.low <= 0:
-        return "undecided", None, f"the least margin is between {found.low:.6g} and {found.high:.6g}"
-    said = certificate(model, task, form, found)
-    why = said if isinstance(said, str) else refused(said, model)
+    if bracket.low <= 0:
+        return "undecided", None, f"the least margin is between {bracket.low:.6g} and {bracket.high:.6g}"
+    proof = certificate(model, task, form, bracket)
+    why = proof if isinstance(proof, str) else refused(proof, model)
     if why is None:
-        assert not isinstance(said, str)
-        return "right", said, ""
+        assert not isinstance(proof, str)
+        return "right", proof, ""
     return "undecided", None, why
 
 
 def answered(model: Model, tokens: Tokens) -> int:
-    """What the model says, in its own arithmetic."""
+    """The model's answer, in its own arithmetic."""
     with torch.no_grad():
         return int(model.logits(torch.as_tensor(tokens)[None])[0, -1].argmax())

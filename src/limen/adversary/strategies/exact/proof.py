@@ -25,9 +25,9 @@ _GRID = 2**16  # as the kernel reads multipliers
 _MARGIN = 2**20  # a margin is a multiple of 1/this
 
 
-def certificate(model: Model, task: Task, layer: OneLayer, found: Bracket) -> dict[str, object] | str:
-    """What says that the model is right everywhere, or why there is none."""
-    low = min([found.low, *map(_provable, found.roots)])
+def certificate(model: Model, task: Task, layer: OneLayer, bracket: Bracket) -> dict[str, object] | str:
+    """The certificate that the model is right on every input, or why there is none."""
+    low = min([bracket.low, *map(_provable, bracket.roots)])
     margin = math.floor((low - 1e-6 * (1 + abs(low))) * _MARGIN)
     precision = str(next(iter(model.weights.values())).dtype).removeprefix("torch.")
     if margin <= 0:
@@ -40,23 +40,23 @@ def certificate(model: Model, task: Task, layer: OneLayer, found: Bracket) -> di
         "precision": precision,
         "weights": digest(model),
         "margin": str(Fraction(margin, _MARGIN)),
-        "proof": [list(_steps(root, margin / _MARGIN, with_λ)) for root in found.roots],
+        "proof": [list(_steps(root, margin / _MARGIN, with_λ)) for root in bracket.roots],
     }
 
 
-def refused(said: dict[str, object], model: Model) -> str | None:
+def refused(proof: dict[str, object], model: Model) -> str | None:
     """Why the kernel does not accept it; None if it does."""
     (_, header), (_, packed) = model_files(model)
     try:
-        checked = kernel.check(written(said), (header, packed))
+        checked = kernel.check(written(proof), (header, packed))
     except BadInput as error:
         return str(error)
     return None if checked.valid else checked.says
 
 
-def written(said: dict[str, object]) -> bytes:
-    """The certificate as a file."""
-    return json.dumps(said, separators=(",", ":")).encode() + b"\n"
+def written(proof: dict[str, object]) -> bytes:
+    """The certificate as the bytes of its file."""
+    return json.dumps(proof, separators=(",", ":")).encode() + b"\n"
 
 
 def _provable(root: Node) -> float:

@@ -1,4 +1,4 @@
-"""Training against the worst: inputs that the search finds are added until the model is proved right."""
+"""Training against the exact search: the inputs it finds are added until the model is proved right."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEPT = 20_000  # inputs, the latest ones
 
 @dataclass(frozen=True)
 class Repaired:
-    """The model after so many rounds, what is known of it, and the inputs that it was trained against."""
+    """The model after so many rounds, its least margin, and the inputs that it was trained against."""
 
     model: Model
     worst: Worst
@@ -32,17 +32,17 @@ class Repaired:
 
 
 def repair(model: Model, task: Task, train: Trains, *, rounds: int, seconds: float) -> Repaired:
-    """Rounds of: find the worst inputs, stop if there are none, else train with all that were found so far.
+    """The model after rounds of search and training, up to the first round that proves it right.
 
     `seconds` bounds each search.  Every input that the search met with a margin below 1 is added.
     """
     pool, done = np.zeros((0, task.length), dtype=np.int64), 0
     while True:
-        found = worst(model, task, seconds=seconds)
-        if found is None:
+        least = worst(model, task, seconds=seconds)
+        if least is None:
             raise BadInput(f"repair needs an exact worst case, and there is none: {uncovered(model, task)}")
-        if found.verdict == "right" or done == rounds:
-            return Repaired(model, found, done, pool)
-        news = found.met if found.tokens is None else np.concatenate([found.met, found.tokens[None]])
+        if least.verdict == "right" or done == rounds:
+            return Repaired(model, least, done, pool)
+        news = least.met if least.tokens is None else np.concatenate([least.met, least.tokens[None]])
         pool = np.unique(np.concatenate([pool, news]), axis=0)[-_KEPT:]
         model, done = train(model, pool), done + 1

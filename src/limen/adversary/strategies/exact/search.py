@@ -97,9 +97,9 @@ class Search:
             self.G, self.g0 = layer.O @ W1, layer.x @ W1 + b1
         self._each_ρ = self._one_ratio() if layer.norm else None
 
-    def tried(self, cases: Ints, F: Ints) -> None:
-        """Takes inputs of these cases for the worst so far, if they are."""
-        X, answers = self.asked(cases), np.array([self.cases.cases[c].answer for c in cases])
+    def try_inputs(self, cases: Ints, F: Ints) -> None:
+        """Updates the lowest margin with inputs of these cases."""
+        X, answers = self.rows(cases), np.array([self.cases.cases[c].answer for c in cases])
         margins = self.layer.margin(X, F, answers)
         order = np.argsort(margins)
         for k in order:
@@ -114,11 +114,11 @@ class Search:
         keys = keys[keys >= 0]
         return len(np.unique(keys)) == len(keys)
 
-    def asked(self, cases: Ints) -> Ints:
-        return np.array([self.layer.asked[self.cases.cases[c].asked] for c in cases], dtype=np.int64)
+    def rows(self, cases: Ints) -> Ints:
+        return np.array([self.layer.row_of[self.cases.cases[c].question] for c in cases], dtype=np.int64)
 
     def ranges(self, X: Ints, ok: Bools) -> tuple[Array, Array]:
-        """Of every h_j: (K, m) twice."""
+        """The lower and upper ends of every h_j: (K, m) each."""
         K, m = len(X), self.G.shape[1]
         if not m:
             return np.zeros((K, 0)), np.zeros((K, 0))
@@ -141,7 +141,7 @@ class Search:
 
     def _bound(self, nodes: Sequence[Node], steps: int) -> None:
         cases = np.array([node.case for node in nodes])
-        X, ok = self.asked(cases), np.stack([node.ok for node in nodes])
+        X, ok = self.rows(cases), np.stack([node.ok for node in nodes])
         right = np.array([self.cases.cases[c].answer for c in cases])
         wrong = np.array([node.rival for node in nodes])
         sign = np.stack([node.sign for node in nodes]).astype(np.float64)
@@ -159,18 +159,18 @@ class Search:
             flat = np.where((s < 0) & (sign == 0), above, 0.0)
             C = e + (s * slope - β * sign) @ self.G.T
             c0 = e0 + (s * (slope * g0 + flat) - β * sign * g0).sum(1)
-            found = self.layer.least(X, C, ok, more)
-            value = found.low + c0
-            y = self.layer.output(X, found.found[-1])
-            for F in found.found:
-                self.tried(cases, F)
+            bounded = self.layer.least(X, C, ok, more)
+            value = bounded.low + c0
+            y = self.layer.output(X, bounded.minimizers[-1])
+            for F in bounded.minimizers:
+                self.try_inputs(cases, F)
                 votes[row, np.arange(F.shape[1]), F] += 1
             h = y @ self.G + g0
             lost = np.where(free, s * (np.maximum(h, 0) - α * h), -s * (σ * h + above - np.maximum(h, 0)))
             for k, node in enumerate(nodes):
                 node.votes = votes[k]
                 if value[k] > node.bound or step == 0:
-                    node.bound, node.α, node.β, node.λ = float(value[k]), slope[k], β[k], found.λ[k]
+                    node.bound, node.α, node.β, node.λ = float(value[k]), slope[k], β[k], bounded.λ[k]
                     node.error = np.where(sign[k] == 0, np.maximum(lost[k], 0), 0.0)
             if not self.G.shape[1] or all(node.known >= self.high for node in nodes):
                 break
@@ -205,7 +205,7 @@ class Search:
         return e + u[:, None] / D * (z @ layer.O.T), e0 + u * ((layer.x[X] * z).sum(1) / D + EPSILON)
 
     def _one_ratio(self) -> Array | None:
-        """ρ(x + v O) at each position and token, (asked, n, V), where the layer is one ratio.
+        """ρ(x + v O) at each position and token, (questions, n, V), where the layer is one ratio.
 
         There u·ρ(z) for u < 0 is one more value: ρ is convex, so at most the mean of what is averaged.
         """
@@ -215,13 +215,13 @@ class Search:
         each = layer.heads[0].v @ layer.O  # (n, V, D)
         return np.stack([layer.ρ(x + each) for x in layer.x])
 
-    def largest_ρ(self, asked: int, ok: Bools) -> float:
-        """Not below ρ(z) on these inputs, by z's coordinates; needed where no mean bounds it."""
+    def largest_ρ(self, row: int, ok: Bools) -> float:
+        """An upper bound on ρ(z) over these inputs, by z's coordinates; needed where no mean bounds it."""
         layer, D = self.layer, self.layer.x.shape[1]
         if not layer.norm or self._each_ρ is not None:
             return 0.0
         both = np.concatenate([layer.O.T, -layer.O.T])
-        X, x, many = np.full(2 * D, asked), layer.x[asked], np.broadcast_to(ok, (2 * D, *ok.shape))
+        X, x, many = np.full(2 * D, row), layer.x[row], np.broadcast_to(ok, (2 * D, *ok.shape))
         ends = layer.apart(X, both, many)
         return float(layer.ρ(np.maximum(np.abs(ends[:D] + x), np.abs(x - ends[D:]))))
 
@@ -241,13 +241,13 @@ class Ascent:
 
 
 def search(s: Search, seconds: float, enough: float = np.inf) -> Bracket:
-    """Until low and high meet, or the least margin is known to be `enough`, or time is over."""
+    """The bracket when low and high meet, the least margin is known to be `enough`, or time is over."""
     start, tick = time.monotonic(), count()
     roots = list[Node]()
     for c, case in enumerate(s.cases.cases):
         ok = s.cases.narrowed(case.allowed)
-        low, high = s.ranges(s.asked(np.array([c])), ok[None])
-        m, ρ = low.shape[1], s.largest_ρ(int(s.asked(np.array([c]))[0]), ok) if ok.any() else 0.0
+        low, high = s.ranges(s.rows(np.array([c])), ok[None])
+        m, ρ = low.shape[1], s.largest_ρ(int(s.rows(np.array([c]))[0]), ok) if ok.any() else 0.0
         α = (high[0] > -low[0]).astype(np.float64)
         for b in range(s.layer.U.shape[1]):
             if b != case.answer and ok.any():
@@ -295,7 +295,7 @@ def _parts(s: Search, node: Node, target: float) -> tuple[Node, ...]:
             ok = node.ok.copy()
             ok[i] = ok[i] & ((np.arange(ok.shape[1]) == t) == is_t)
             parts.append(_part(node, s.cases.narrowed(ok), node.sign))
-        X = s.asked(np.array([node.case]))
+        X = s.rows(np.array([node.case]))
         for part in parts:
             if part.ok.any():
                 low, high = s.ranges(X, part.ok[None])
@@ -312,7 +312,7 @@ def _part(node: Node, ok: Bools, sign: NDArray[np.int8]) -> Node:
 
 
 def _position(s: Search, node: Node, open_: Bools) -> int:
-    """Which to split: one whose key stands twice, or the last open one, or where the minima agree least."""
+    """The position to split: whose key stands twice, the last open one, or where the minima differ most."""
     tokens = node.votes.argmax(1)
     keys = s.cases.classes[np.arange(len(tokens)), tokens]
     twice = open_ & (keys >= 0) & ((keys[:, None] == keys).sum(1) > 1)
