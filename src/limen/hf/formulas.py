@@ -23,6 +23,7 @@ _PLAIN |= {"rounded": layer_sizes.rounded}
 _OF_LAYER = ("block_mlp", "listed", "ngram_rows", "numbers_in", "of_block", "of_layer", "typed")
 _READERS = ("count", "flag", "half", "inside", "maybe", "named", "number", "rank", "said", "share")
 _NAMES = (*_READERS, "numbers_in", "of_block", "of_layer")  # take the names of fields
+FUNCTIONS = frozenset((*_PLAIN, *_OF_LAYER, *_READERS))
 
 
 class Scope(dict[str, Any]):
