@@ -17,7 +17,7 @@ from limen.core.task import Task
 from limen.decisions.decide import decide
 from limen.errors import BadInput
 from limen.tasks.two_sum import TwoSum
-from limen.theorems.block_messages.inequality import HALF_YES, SparseLayers, detected, subset_bits
+from limen.theorems.block_messages import subset_bits
 
 _MOST = 4096  # tokens of a block for which binomials are written out
 _CUT = 2**-20  # how finely the least rate of false positives is looked for
@@ -73,7 +73,7 @@ def capacities(text: str, blocks: list[int], opened: int, bits: list[int]) -> Sp
     return SparseReport(
         task=str(task),
         opened=opened,
-        distribution=HALF_YES,
+        distribution=_HALF_YES,
         needed=tuple(_needed(task, B, opened) for B in blocks),
         rows=tuple(_capacity(task, B, opened, w) for B in blocks for w in bits),
     )

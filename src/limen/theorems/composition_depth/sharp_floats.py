@@ -13,12 +13,22 @@ from math import ceil, floor, inf, log1p, log2, nan
 from typing import NamedTuple
 
 from limen.theorems.composition_depth.climb import Point
-from limen.theorems.composition_depth.sharp import SharpStack
 
 _MORE = 1 + 1e-12  # floats err by less: what holds with this factor to spare holds in the integers
 _BELOW_0 = math.log2(math.e) / math.e  # Σ P·log₂(mP) over some of m values is never below -_BELOW_0
 _WHOLE = 2.0**53
 LARGEST = 2**1000  # no larger numbers are searched: floats end at 2^1024
+
+
+class SharpStack(NamedTuple):
+    """F full layers of at most β bits a reply, S[t] bits of linear state after t of them, t = 0..F."""
+
+    β: int
+    S: tuple[int, ...]
+
+    @property
+    def F(self) -> int:
+        return len(self.S) - 1
 
 
 class Tables(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from limen.core.theorem import NoStatement
 from limen.mixers.log_linear import LogLinear
 from limen.theorems._case import Accuracy, Case, Sides
-from limen.theorems._states import parts_of, power_of_two, sides, states_of
+from inequalities.states import parts_of, power_of_two, sides, states_of
 
 
 def inequality(case: Case) -> Sides | Accuracy | NoStatement:

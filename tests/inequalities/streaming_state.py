@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from limen.core.theorem import NoStatement
 from limen.theorems._case import Accuracy, Case, Sides
-from limen.theorems._states import sides, states_of
+from inequalities.states import sides, states_of
 
 
 def inequality(case: Case) -> Sides | Accuracy | NoStatement:

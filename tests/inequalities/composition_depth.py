@@ -56,9 +56,9 @@ from limen.errors import BadInput, counted
 from limen.tasks.composition import Composition
 from limen.tasks.facts import chain
 from limen.theorems._case import Accuracy, Case, Sides
-from limen.theorems.composition_depth.cover import covers
-from limen.theorems.composition_depth.sharp import SHARP
-from limen.theorems.composition_depth.stages import Stage, Wires, by_stages
+from inequalities.cover import covers
+from inequalities.sharp import SHARP
+from inequalities.stages import Stage, Wires, by_stages
 
 WRITTEN = 2**15  # bits of a size that is calculated with
 

@@ -9,7 +9,7 @@ from limen.core.theorem import NoStatement
 from limen.mixers.softmax import Softmax
 from limen.tasks.sparse_average import SparseAverage
 from limen.theorems._case import Case, Sides
-from limen.theorems._cuts import Family, one_layer, query_bits
+from inequalities.cuts import Family, one_layer, query_bits
 
 
 def inequality(case: Case) -> Sides | NoStatement:

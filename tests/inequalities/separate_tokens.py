@@ -10,7 +10,7 @@ from limen.tasks.cgram import Cgram
 from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.tasks.recall import Recall
 from limen.theorems._case import Case, Sides
-from limen.theorems._cuts import Family, one_layer
+from inequalities.cuts import Family, one_layer
 
 
 def inequality(case: Case) -> Sides | NoStatement:

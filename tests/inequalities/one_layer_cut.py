@@ -15,7 +15,7 @@ from limen.tasks.three_sum import ThreeSum
 from limen.tasks.turing import Turing
 from limen.tasks.two_sum_any import TwoSumAny
 from limen.theorems._case import Case, Sides
-from limen.theorems._cuts import (
+from inequalities.cuts import (
     Family,
     message_bits,
     one_layer,

@@ -27,8 +27,8 @@ from limen.errors import BadInput
 from limen.tasks.composition import UNIFORM, Composition
 from limen.tasks.facts import Facts
 from limen.theorems._case import Accuracy, Case, Sides
-from limen.theorems._entropy import highest, total_variation
-from limen.theorems.composition_depth.cover import covers
+from inequalities.entropy import highest, total_variation
+from inequalities.cover import covers
 
 Statement = Sides | Accuracy | NoStatement
 

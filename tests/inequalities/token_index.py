@@ -7,7 +7,7 @@ from limen.core.theorem import NoStatement
 from limen.mixers.top_k import TopK
 from limen.tasks.two_sum import TwoSum
 from limen.theorems._case import Case, Sides
-from limen.theorems._two_sum import OTHER, alone
+from inequalities.two_sum import OTHER, alone
 
 
 def inequality(case: Case) -> Sides | NoStatement:

@@ -7,7 +7,7 @@ from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.tasks.three_sum import ThreeSum
 from limen.theorems._case import Case, Sides
-from limen.theorems._cuts import Family, one_layer, supports_bits
+from inequalities.cuts import Family, one_layer, supports_bits
 
 
 def inequality(case: Case) -> Sides | NoStatement:

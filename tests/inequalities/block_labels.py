@@ -7,7 +7,7 @@ from limen.core.theorem import NoStatement
 from limen.mixers.block_sparse import BlockSparse
 from limen.tasks.nearest_neighbor import NearestNeighbor
 from limen.theorems._case import Case, Sides
-from limen.theorems.block_cut.inequality import sparse_layer
+from inequalities.block_cut import sparse_layer
 
 
 def inequality(case: Case) -> Sides | NoStatement:

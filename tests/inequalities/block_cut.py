@@ -19,8 +19,8 @@ from limen.tasks.is_tree import IsTree
 from limen.tasks.sparse_average import SparseAverage
 from limen.tasks.three_sum import ThreeSum
 from limen.theorems._case import Case, Sides
-from limen.theorems._cuts import sets_bits, supports_bits, with_one_more
-from limen.theorems._two_sum import alone
+from inequalities.cuts import sets_bits, supports_bits, with_one_more
+from inequalities.two_sum import alone
 
 
 class WholeBlocks(NamedTuple):
