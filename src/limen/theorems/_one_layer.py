@@ -42,7 +42,8 @@ def family(
 ) -> Family:
     """The inputs of the kernel's `one_layer` by a route of a theorem; `architecture` where it counts."""
     stack = stacks.Architecture((), []) if architecture is None else read_stack(architecture)
-    question = Question(*route.split("/"), read_task(task), stack, 0, sizes or {})
+    theorem, _, way = route.partition("/")
+    question = Question(theorem, way, read_task(task), stack, 0, sizes or {})
     bits, t = FAMILIES[route][question.task.name](question, **question.task.sizes | question.sizes)
     return Family(cases, bits, None if t == BETWEEN else t)
 
