@@ -17,6 +17,7 @@ from typing import Any
 
 import kernel_rows
 import pytest
+from inequalities import cuts, stated
 from unchecked import types_unchecked  # noqa: F401
 
 import limen_check
@@ -31,11 +32,10 @@ from limen.errors import BadInput
 from limen.mixers.softmax import Softmax
 from limen.tasks.eva import Eva
 from limen.tasks.facts import chain
-from limen.theorems import Case, stated
-from limen.theorems import _cuts as one_layer
-from limen.theorems.composition_depth import search_sharp as _sharp
-from limen.theorems.composition_depth.inequality import levels_of
+from limen.theorems import Case
+from limen.theorems.composition_depth.levels import levels_of
 from limen.theorems.composition_depth.search import free_sizes
+from limen.theorems.composition_depth.search_sharp import candidates
 from limen_check.cannot import bound, logs, rows
 from limen_check.cannot.bound import derived
 from limen_check.cannot.depth import Ceiling
@@ -283,7 +283,7 @@ class Draw:
     def _depth(self, task: Task, architecture: Architecture, steps: int) -> Iterator[tuple[str, Case]]:
         tables, case = chain(task), Case(task, architecture, steps)
         assert tables is not None
-        found = list(_sharp.candidates(case)) if steps == 0 else []
+        found = list(candidates(case)) if steps == 0 else []
         levels = levels_of(architecture, tables.length, tables.L, steps)
         if not isinstance(levels, NoStatement) and tables.answers > 1:
             found += [replace(case, route=route, sizes=sizes) for route, sizes in free_sizes(tables, levels)]
@@ -486,7 +486,7 @@ def test_a_wrong_line_of_a_producer_makes_no_cannot(monkeypatch: pytest.MonkeyPa
     questions = [("one_layer_cut", cut), ("streaming_state", stream), ("composition_depth", hop)]
     honest = [stated(theorem, case) for theorem, case in questions]
     assert not any(isinstance(said, Bound) and said.excludes for said in honest)
-    monkeypatch.setattr(one_layer, "message_bits", lambda part: part.mixer.h * (part.mixer.d + 1) * 16)
+    monkeypatch.setattr(cuts, "message_bits", lambda part: part.mixer.h * (part.mixer.d + 1) * 16)
     monkeypatch.setattr(Softmax, "reply_bits", lambda self, p: self.h * self.d * p)
     monkeypatch.setattr(Eva, "rows", lambda self, t: Count(((self.n + 1, t),), "(n+1)^t"))
     for theorem, case in questions:

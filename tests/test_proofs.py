@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inequalities import at
 
 from limen.coq import run as coq
 from limen.coq.forms import claimed, formal, forms, written
@@ -24,7 +25,7 @@ from limen.decisions.decide import decide
 from limen.errors import BadInput
 from limen.tables.columns import COLUMNS
 from limen.tables.rows import ROWS
-from limen.theorems import Case, stated
+from limen.theorems import Case
 
 PROOFS = Path(__file__).parents[1] / "proofs"
 LIMEN = Path(sys.executable).parent / "limen"
@@ -152,7 +153,7 @@ def proof(task: str, architecture: str, steps: int = 0) -> tuple[Claim, str]:
 
 def bound(theorem: str, task: str, architecture: str, route: str = "") -> Bound:
     """The inequality, whether or not it excludes."""
-    said = stated(theorem, Case(Task.parse(task), Architecture.parse(architecture), route=route))
+    said = at(theorem, Case(Task.parse(task), Architecture.parse(architecture), route=route))
     assert isinstance(said, Bound), said
     return said
 

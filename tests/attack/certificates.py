@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from inequalities import stated
 from kernel_damage import exhaustive_margin
 from one_layer_models import all_inputs, margins
 from test_kernel import certificates
@@ -29,7 +30,7 @@ from limen.decisions.placement import Offer, evidence, files_of, solves
 from limen.errors import BadInput
 from limen.model.files import HEADER, WEIGHTS, model_files
 from limen.model.model import Model
-from limen.theorems import Case, stated
+from limen.theorems import Case
 
 Fields = dict[str, Any]
 Files = tuple[bytes, bytes] | None
@@ -92,7 +93,7 @@ def _files(model: Model) -> tuple[bytes, bytes]:
 
 
 def _bound(c: Fields) -> bool:
-    """The producers' theorem at the certificate's sizes."""
+    """The second version of the theorem at the certificate's sizes."""
     case = Case(
         Task.parse(c["task"]), Architecture.parse(c["architecture"]), c["steps"], c["route"], dict(c["sizes"])
     )

@@ -25,23 +25,9 @@ from typing import NamedTuple
 
 from limen.core.theorem import NoStatement
 from limen.tasks.composition import Composition
-from limen.theorems._case import Sides
-
-
-class Wires(NamedTuple):
-    """Bits of a raw reply, of a reply, and of all states together."""
-
-    w0: int
-    w: int
-    s: int
-
-
-class Stage(NamedTuple):
-    """x functions, g new values each, all of them at most 2^-ρ of those that there are."""
-
-    x: int
-    g: int
-    ρ: int
+from limen.theorems import Sides
+from limen.theorems.composition_depth.levels import Wires
+from limen.theorems.composition_depth.stages import Stage as Stage
 
 
 class Lost(NamedTuple):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpz
 
+from inequalities.entropy import highest
 from limen.core.architecture import Part
 from limen.core.catalogue import identifier
 from limen.core.task import Task
@@ -26,8 +27,7 @@ from limen.tasks.facts import Facts
 from limen.tasks.index import Index
 from limen.tasks.recall import Recall
 from limen.tasks.retrieval import Retrieval
-from limen.theorems._case import Accuracy, Case, Sides
-from inequalities.entropy import highest
+from limen.theorems import Accuracy, Case, Sides
 
 
 def power_of_two(task: Task) -> int:

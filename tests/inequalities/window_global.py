@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from inequalities.states import rows_unknown
 from limen.core.architecture import Architecture, Part
 from limen.core.bits import power_bits
 from limen.core.task import Task
 from limen.core.theorem import NoStatement
 from limen.mixers.masked_softmax import MaskedSoftmax
 from limen.mixers.window import Window
-from limen.theorems._case import Case, Sides
-from inequalities.states import rows_unknown
+from limen.theorems import Case, Sides
 
 
 def inequality(case: Case) -> Sides | NoStatement:

@@ -198,7 +198,7 @@ def token_index(case: Case) -> Sides:
     return Sides(a["d_i"] * a["p"], (min(M, -(-(n - a["k"]) * M // n) + 1) - 1).bit_length())
 
 
-_THEOREMS: dict[str, Callable[[Case], Sides | Ceiling]] = {
+THEOREMS: dict[str, Callable[[Case], Sides | Ceiling]] = {
     "streaming_state": streaming_state, "log_linear_state": streaming_state, "window_global": window_global,
     "block_messages": block_messages, "token_index": token_index, "composition_depth": composition_depth,
     "block_cut": block_cut, "block_labels": block_labels,
@@ -223,10 +223,10 @@ _COQ = {  # what of them Coq has checked, and the tasks whose counts are checked
 
 def derived(c: Mapping[str, Any]) -> Sides | Ceiling:
     """What the theorem of a certificate says at its sizes, whatever the certificate says of it."""
-    expect(c["theorem"] in _THEOREMS, f"no theorem is named {c['theorem'][:40]!r}")
+    expect(c["theorem"] in THEOREMS, f"no theorem is named {c['theorem'][:40]!r}")
     task, stack = rows.read(c["task"]), architecture.read(c["architecture"])
     case = Case(c["theorem"], c["route"], task, stack, c["steps"], dict(c["sizes"]))
-    return _THEOREMS[c["theorem"]](case)
+    return THEOREMS[c["theorem"]](case)
 
 
 def check_bound(c: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from limen.core.task import Task
 from limen.decisions.decide import decide
 from limen.errors import BadInput
 from limen.tasks.two_sum import TwoSum
-from limen.theorems.block_messages.rates import HALF_YES, balanced, detected, subset_bits
+from limen.theorems.block_messages.rates import HALF_YES, Balanced, balanced, detected, subset_bits
 
 _MOST = 4096  # tokens of a block for which binomials are written out
 _CUT = 2**-20  # how finely the least rate of false positives is looked for
@@ -97,15 +97,14 @@ def _needed(task: TwoSum, B: int, opened: int) -> Needed:
 
 def _capacity(task: TwoSum, B: int, opened: int, w: int) -> Capacity:
     said = decide(task, _stack(B, opened, w)).report
-    missed, invented = _rates(task, _stack(B, opened, w))
+    missed, invented = _rates(balanced(task, _stack(B, opened, w)))
     return Capacity(
         B=B, message_bits=w, verdict=said.verdict, accuracy=said.ceiling, missed=missed, invented=invented
     )
 
 
-def _rates(task: TwoSum, architecture: Architecture) -> tuple[float | None, float | None]:
+def _rates(average: Balanced | None) -> tuple[float | None, float | None]:
     """Least false negatives without false positives; least false positives without false negatives."""
-    average = balanced(task, architecture)
     if average is None:
         return None, None
     low, high = 0.0, 1.0

@@ -10,7 +10,8 @@ from limen.theorems._question import question
 from limen_check import Refused
 from limen_check.cannot.bound import HALF_YES as HALF_YES
 from limen_check.cannot.bound import block_messages
-from limen_check.cannot.depth import Balanced, Sides
+from limen_check.cannot.depth import Balanced as Balanced
+from limen_check.cannot.depth import Sides
 from limen_check.cannot.logs import sets
 
 
