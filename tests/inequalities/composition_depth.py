@@ -201,11 +201,11 @@ def _by_stages(task: Composition, found: Levels, sizes: Mapping[str, int]) -> Si
 
 
 def _reached(values: int, d: int, among: int) -> int:
-    """⌈values·2^(-d/among)⌉, or a little less."""
+    """⌈values·2^(-d/among)⌉, or a little less; some value is always reached."""
     with ctx.workprec(96 + values.bit_length() + d.bit_length()):
         exponent = arb(fmpz(d)) / fmpz(among)
         least = arb(fmpz(values)) * (-exponent * arb.const_log2()).exp() if exponent < 2 * WRITTEN else arb(0)
-        return max(0, ceil_bits(least.lower()))
+        return max(1, ceil_bits(least.lower()))
 
 
 def _read(sizes: Mapping[str, int], found: Levels, L: int, names: list[str]) -> Levels | NoStatement:
