@@ -170,7 +170,11 @@ def _excludes(case: Case) -> bool:
 
 
 def _averages(case: Case, task: Composition, reading: Reading) -> Iterator[Case]:
-    """The average cases for such a stack."""
+    """The average cases for such a stack; without free sizes, of one layer and of S_1 after it:
+
+    F_average    d(p‖1/N_1) ≤ (n_1·β + S)/(n_1·m)
+    FL_average   d(p‖1/N_1) ≤ min(β(n_1 + (3m+1)/2) + S_1, β(n_1 + 1) + m·S_1)/(n_1·m)
+    """
     full, linear = reading
     if full.F == 2 and not any(full.S) and task.L >= 2:
         yield replace(case, route="B3", sizes=B3.hops(task.L))
