@@ -141,7 +141,7 @@ def solve(
 ) -> tuple[Solution, Model]:
     """Runs all inputs (`every`, or where they are few), or `how` plain and as many hard ones.
 
-    `progress` is told how many inputs were just run, and how many there are to run.  In an encoder tokens see
+    `progress` takes how many inputs were just run, and how many there are to run.  In an encoder tokens see
     later ones.
     """
     task, start = construction.task, time.perf_counter()
@@ -399,7 +399,7 @@ def _varies(construction: Construction) -> None:
 
 
 def certified_range(construction: Construction, over: str | None) -> RangeReport:
-    """Of each format that the kernel knows the largest power of two, found by halving."""
+    """The largest certified power of two in each format that the kernel knows, by halving."""
     size = _size(construction.task, over)
     rows = tuple(_reach(construction, size, precision) for precision in _FORMATS)
     return RangeReport(construction=str(construction), size=size, rows=rows)
