@@ -56,7 +56,7 @@ _PLAIN |= dict.fromkeys(
 
 
 class Windows(NamedTuple):
-    """Windows as llama.cpp knows them for an architecture: one full layer in so many, the last or the first."""
+    """Windows as llama.cpp has them: one full layer in so many, the last or the first."""
 
     model_type: str
     period: int
