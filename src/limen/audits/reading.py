@@ -84,12 +84,12 @@ class Audit(Result):
 
     @property
     def block_bytes(self) -> int | None:
-        """Of a block in all layers that share it."""
+        """Bytes of a block over all layers that share it."""
         return self.plan and self.plan.block_bytes
 
     @property
     def blocks(self) -> int | None:
-        """Of one request."""
+        """Blocks of one request."""
         return self.plan and self.plan.request(self.request.context, self.request)
 
     @cached_property
@@ -135,7 +135,7 @@ class Audit(Result):
         return self.engine.width(kept, self.request, self.bits) / 8
 
     def bytes_of(self, wanted: Callable[[Kept], bool], n: int | None = None) -> int:
-        """Of all sequences on one rank, after n tokens (default: the context)."""
+        """Bytes of all sequences on one rank, after n tokens (default: the context)."""
         n = self.request.context if n is None else n
         tensors = [(k, times) for k, times in self.tensors if wanted(k)]
         return self.engine.bytes_of(tensors, n, self.request, self.bits)
@@ -173,7 +173,7 @@ class Audit(Result):
         return None if self.request.memory is None else self.requests_in(self.request.memory)
 
     def requests_in(self, pool: int) -> float | None:
-        """Of full length, in a pool of so many bytes for the cache; None for engines without blocks."""
+        """Requests of full length in a pool of so many bytes for the cache; None for engines without blocks."""
         if self.plan is None or self.blocks is None:
             return None
         return max(pool, 0) // self.plan.block_bytes / self.blocks
