@@ -18,9 +18,9 @@ from fixtures.cli import LIMEN, limen
 
 import limen as package
 from limen.commands import answered
-from limen.commands._field import fields_of
 from limen.commands._found import OLD, every, find, is_group, names, schema_of, summary
 from limen.commands._page import wire
+from limen.commands._parameter import parameters_of
 from limen.core.architecture import Architecture
 from limen.core.report import Result, schema
 from limen.core.task import Task
@@ -235,9 +235,9 @@ def test_a_command_declares_all_that_it_takes(name: str) -> None:
     """Its function is called like its file; each parameter has its help, but for what Python alone has."""
     known = find(name)
     assert known.run.__name__ == name.split()[-1]
-    declared = {field.name for field in fields_of(known.run)}
+    declared = {parameter.name for parameter in parameters_of(known.run)}
     assert set(inspect.signature(known.run).parameters) - declared <= {"tell", "request"}
-    assert all(re.search(r"[.…!)]$", field.option.help) for field in known.fields)
+    assert all(re.search(r"[.…!)]$", parameter.option.help) for parameter in known.parameters)
     assert known.example.startswith(f"limen {name}")
     first = inspect.getdoc(sys.modules[known.run.__module__])
     assert first and first.split("\n")[0] == summary(Path(inspect.getfile(known.run)))
@@ -248,9 +248,9 @@ def test_a_command_declares_all_that_it_takes(name: str) -> None:
 def test_the_help_has_every_option_and_the_example(name: str) -> None:
     known, shown = find(name), " ".join(limen(*name.split(), "--help").stdout.split())
     assert f"Example: {known.example}" in shown
-    for field in known.fields:
-        assert all(f" {flag}" in f" {shown}" for flag in field.flag.split("/"))
-        assert field.option.help in shown
+    for parameter in known.parameters:
+        assert all(f" {flag}" in f" {shown}" for flag in parameter.flag.split("/"))
+        assert parameter.option.help in shown
     assert "--json" in shown and "--schema" in shown
 
 

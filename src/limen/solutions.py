@@ -102,8 +102,8 @@ class Solution(Result):
     @property
     def certified(self) -> float | None:
         """The least margin on every input, derived by the kernel from the weights."""
-        found = self.proof and self.proof.certificate
-        return float(Fraction(found.margin)) if isinstance(found, Solves) else None
+        certificate = self.proof and self.proof.certificate
+        return float(Fraction(certificate.margin)) if isinstance(certificate, Solves) else None
 
     @property
     def correct(self) -> bool:
@@ -124,9 +124,9 @@ class Solution(Result):
 
     @property
     def report(self) -> SolveReport:
-        said = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "proof"}
-        said |= {"margin": None if self.margin == inf else self.margin, "certified": self.certified}
-        return SolveReport(**said, correct=self.correct, standing=self.standing)
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "proof"}
+        values |= {"margin": None if self.margin == inf else self.margin, "certified": self.certified}
+        return SolveReport(**values, correct=self.correct, standing=self.standing)
 
 
 def solve(
@@ -191,8 +191,8 @@ def proved(construction: Construction, precision: str, encoder: bool = False) ->
     """The certificate that the kernel accepts: right on every input."""
     offered = Offer(construction, encoder, precision)
     proof = solves(offered)
-    found = accept(proof, files_of(offered)) if isinstance(proof, Solves) else None
-    return found if isinstance(found, Accepted) else None
+    accepted = accept(proof, files_of(offered)) if isinstance(proof, Solves) else None
+    return accepted if isinstance(accepted, Accepted) else None
 
 
 def certificate(solution: Solution, model: Model, seed: int) -> Run:
@@ -412,12 +412,12 @@ def _reach(construction: Construction, size: str, precision: str) -> Reach:
     def works(log: int) -> bool:
         try:
             grown = replace(construction, task=replace(construction.task, **{size: 1 << log}))
-            found = solves(Offer(grown, False, precision))
+            derived = solves(Offer(grown, False, precision))
         except BadInput as error:
-            found = str(error)
-        if isinstance(found, str):
-            refused[log] = found
-        return not isinstance(found, str)
+            derived = str(error)
+        if isinstance(derived, str):
+            refused[log] = derived
+        return not isinstance(derived, str)
 
     low, high = 0, next((log for log in _LOGS if not works(log)), _LOGS[-1] + 1)
     low = max((log for log in _LOGS if log < high), default=0)

@@ -71,6 +71,6 @@ class Request(Asked):
     ] = ()
 
     @property
-    def said(self) -> AskedDtypes:
+    def dtypes(self) -> AskedDtypes:
         names = (self.kv_dtype, self.conv_dtype, self.state_dtype)
         return AskedDtypes(*(None if name in (None, "auto") else dtype(name, "option") for name in names))

@@ -4,7 +4,7 @@
     def depth(architecture: Stack, steps: Annotated[int, Option("Steps.", least=0)] = 0) -> DepthReport:
 
 For mypy and for an editor the function stays what it was.  Called from Python, its texts are parsed and its
-ranges are checked by the same `Field.taken` as on the command line and from a page.
+ranges are checked by the same `Parameter.taken` as on the command line and from a page.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from limen.commands._field import Field, fields_of
+from limen.commands._parameter import Parameter, parameters_of
 from limen.core.renderers import Drawers, draws
 from limen.files import own
 
@@ -60,7 +60,7 @@ class Command(NamedTuple):
 
     name: str  # decide; in a group: demo average
     run: Callable[..., Result]  # as it was written
-    fields: tuple[Field, ...]
+    parameters: tuple[Parameter, ...]
     example: str
     answers: tuple[Shown, ...]
     picture: Picture
@@ -89,18 +89,18 @@ class Command(NamedTuple):
 
     def ask(self, values: Mapping[str, Any], tell: Tell | None = None) -> Result:
         """The answer to named values; a file of the person's own that a text names is run."""
-        taken = {field.name: field.taken(values[field.name]) for field in self.fields if field.name in values}
-        own.admit(*(text for field in self.fields if field.option.own for text in texts(taken, field)))
+        taken = {p.name: p.taken(values[p.name]) for p in self.parameters if p.name in values}
+        own.admit(*(text for p in self.parameters if p.option.own for text in texts(taken, p)))
         more = {"tell": tell} if tell and self.tells else {}
-        star = [value for field in self.fields if field.star for value in taken.pop(field.name, ())]
+        star = [value for p in self.parameters if p.star for value in taken.pop(p.name, ())]
         if self.request is None:
             return self.run(*star, **taken, **more)
-        first = self.fields[0].name
+        first = self.parameters[0].name
         return self.run(taken.pop(first), self.request(**taken))
 
     def answer(self, values: Mapping[str, Any], tell: Tell | None = None) -> Result:
         """The same; where the command line names several of what a function takes one of, all together."""
-        each = next((field.name for field in self.fields if field.option.each), None)
+        each = next((parameter.name for parameter in self.parameters if parameter.option.each), None)
         if each is None or not isinstance(values.get(each), list | tuple):
             return self.ask(values, tell)
         several = tuple(self.ask({**values, each: one}, tell) for one in values[each])
@@ -124,7 +124,7 @@ def command(
     """Declares a function by its own signature."""
 
     def declared(run: Callable[P, R]) -> Callable[P, R]:
-        known = _known(run, fields_of(run), example, answers, picture, None, "")
+        known = _known(run, parameters_of(run), example, answers, picture, None, "")
         signature = inspect.signature(run)
 
         @wraps(run)
@@ -148,8 +148,8 @@ def command_of(
     """Declares a function of one thing and a request; the fields of the request's class are its keywords."""
 
     def declared(run: Callable[[M, Q], R]) -> Callable[Concatenate[M, P], R]:
-        first = fields_of(run)[0]
-        known = _known(run, (first, *fields_of(request)), example, answers, picture, request, together)
+        first = parameters_of(run)[0]
+        known = _known(run, (first, *parameters_of(request)), example, answers, picture, request, together)
         signature = inspect.signature(request)
 
         @wraps(run)
@@ -162,9 +162,9 @@ def command_of(
     return declared
 
 
-def _known(run: Callable[..., Any], fields: tuple[Field, ...], *rest: Any) -> Command:
+def _known(run: Callable[..., Any], parameters: tuple[Parameter, ...], *rest: Any) -> Command:
     name = run.__module__.partition("commands.")[2].replace(".", " ")
-    known = _KNOWN[run.__module__] = Command(name, run, fields, *rest)
+    known = _KNOWN[run.__module__] = Command(name, run, parameters, *rest)
     for shown in known.answers:
         drawers = Drawers(shown.lines, shown.html, shown.forms.get("latex", ""))
         draws(shown.report.partition(":")[2], drawers)
@@ -177,9 +177,9 @@ def declared_in(module: str) -> Command:
     return _KNOWN[module]
 
 
-def texts(values: Mapping[str, Any], field: Field) -> list[str]:
-    """The texts that a field has: none, one, or several."""
-    value = values.get(field.name)
+def texts(values: Mapping[str, Any], parameter: Parameter) -> list[str]:
+    """The texts that a parameter has: none, one, or several."""
+    value = values.get(parameter.name)
     return [one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, str)]
 
 

@@ -19,7 +19,7 @@ from limen.files.printable import printable, printable_json
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from limen.commands._field import Field
+    from limen.commands._parameter import Parameter
     from limen.core.report import Report
 
 _ABOUT = """Find out where an attention architecture stops: what it can and cannot compute, what fools it.
@@ -87,12 +87,12 @@ def _of_the_program() -> list[click.Parameter]:
 def _printing_option(flag: str, about: str, text: Callable[[], str]) -> click.Option:
     """An option that prints a text and ends, whatever else stands on the line."""
 
-    def said(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
+    def prints(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
         if wanted and not ctx.resilient_parsing:
             click.echo(printable_lines(text().split("\n")))
             ctx.exit()
 
-    return click.Option([flag], is_flag=True, is_eager=True, expose_value=False, help=about, callback=said)
+    return click.Option([flag], is_flag=True, is_eager=True, expose_value=False, help=about, callback=prints)
 
 
 def _old(name: str, quiet: bool) -> click.Command:
@@ -121,8 +121,8 @@ class _Typed(click.Command):
     """A command of a declaration, which knows the old spellings of its options."""
 
     def __init__(self, known: Command) -> None:
-        places = [_argument(field) for field in known.fields if field.is_argument]
-        flags = [_option(field) for field in known.fields if not field.is_argument]
+        places = [_argument(parameter) for parameter in known.parameters if parameter.is_argument]
+        flags = [_option(parameter) for parameter in known.parameters if not parameter.is_argument]
         super().__init__(
             known.name,
             params=[*places, *flags, *_printing(known)],
@@ -130,7 +130,7 @@ class _Typed(click.Command):
             callback=partial(_run, known),
             context_settings=_SETTINGS,
         )
-        self.renamed = {field.option.old: field.flag for field in known.fields if field.option.old}
+        self.renamed = {p.option.old: p.flag for p in known.parameters if p.option.old}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, [self.renamed.get(word, word) for word in args])
@@ -153,41 +153,41 @@ class _Place(click.Argument):
         return f"'{self.name}'"
 
 
-def _argument(field: Field) -> click.Argument:
-    many = field.several or field.option.each
-    more: dict[str, Any] = {} if field.required or many else {"default": _default(field)}
+def _argument(parameter: Parameter) -> click.Argument:
+    many = parameter.several or parameter.option.each
+    more: dict[str, Any] = {} if parameter.required or many else {"default": _default(parameter)}
     return _Place(
-        [field.name],
-        help=field.option.help,
-        type=_type(field),
+        [parameter.name],
+        help=parameter.option.help,
+        type=_type(parameter),
         nargs=-1 if many else 1,
-        required=field.required or field.star,
-        shell_complete=partial(_completed, field),
+        required=parameter.required or parameter.star,
+        shell_complete=partial(_completed, parameter),
         **more,
     )
 
 
-def _option(field: Field) -> click.Option:
-    flag, is_flag, default = field.flag, field.kind is bool, _default(field)
+def _option(parameter: Parameter) -> click.Option:
+    flag, is_flag, default = parameter.flag, parameter.kind is bool, _default(parameter)
     if is_flag and default is True:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
-    typed: dict[str, Any] = {"type": _type(field), "shell_complete": partial(_completed, field)}
+    typed: dict[str, Any] = {"type": _type(parameter), "shell_complete": partial(_completed, parameter)}
     more = {"is_flag": True} if is_flag else typed
     return click.Option(
-        [field.name, flag, *filter(None, [field.option.short])],
-        help=field.option.help,
+        [parameter.name, flag, *filter(None, [parameter.option.short])],
+        help=parameter.option.help,
         show_default=default is not None and not is_flag,
-        multiple=field.several and field.option.parse is None,
-        **({"required": True} if field.required else {"default": default}),
+        multiple=parameter.several and parameter.option.parse is None,
+        **({"required": True} if parameter.required else {"default": default}),
         **more,
     )
 
 
-def _default(field: Field) -> Any:
+def _default(parameter: Parameter) -> Any:
     """As people write it, where the declaration says how."""
-    if field.option.line is not None:
-        return field.option.line
-    return None if field.required or field.default == () else field.default
+    if parameter.option.line is not None:
+        return parameter.option.line
+    return None if parameter.required or parameter.default == () else parameter.default
 
 
 class _Integer(click.IntRange):
@@ -198,22 +198,22 @@ class _Number(click.FloatRange):
     name = "number"
 
 
-def _type(field: Field) -> click.ParamType[Any]:
-    option = field.option
+def _type(parameter: Parameter) -> click.ParamType[Any]:
+    option = parameter.option
     if option.parse is not None:
         return click.STRING
-    if field.kind is int:
+    if parameter.kind is int:
         least, most = (None if bound is None else int(bound) for bound in (option.least, option.most))
         return _Integer(least, most)
-    if field.kind is float:
+    if parameter.kind is float:
         return _Number(option.least, option.most)
-    return click.Path(path_type=Path) if field.kind is Path else click.STRING
+    return click.Path(path_type=Path) if parameter.kind is Path else click.STRING
 
 
 def _completed(
-    field: Field, ctx: click.Context, one: click.Parameter, incomplete: str
+    parameter: Parameter, ctx: click.Context, one: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    return _going_on(incomplete, field.completed(incomplete))
+    return _going_on(incomplete, parameter.completed(incomplete))
 
 
 def _going_on(incomplete: str, words: Iterable[str]) -> list[CompletionItem]:
@@ -248,7 +248,7 @@ def _run(known: Command, **values: Any) -> int:
     if form is not None and form not in known.forms:
         raise unknown("format", form, known.forms)
     if drawing is not None:
-        several = [len(values[field.name]) for field in known.fields if field.option.each]
+        several = [len(values[parameter.name]) for parameter in known.parameters if parameter.option.each]
         load(known.picture.ready)(drawing, *several)
     told: list[str] = []
     result = known.answer(values, _telling(told, silent=as_json or form is not None))

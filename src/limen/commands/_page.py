@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from limen.commands._command import Command, texts
-from limen.commands._field import Field
 from limen.commands._found import find
+from limen.commands._parameter import Parameter
 from limen.errors import BadInput, DoesNotHold, shortened
 from limen.files import own
 
@@ -21,8 +21,8 @@ def answered(name: str, body: bytes) -> bytes:
     try:
         known = find(name)
         values = msgspec.structs.asdict(msgspec.json.decode(body, type=wire(known)))
-        for field in _sent(known):
-            _refuse(field, values)
+        for parameter in _sent(known):
+            _refuse(parameter, values)
         return known.answer(values).to_json().encode()
     except (BadInput, DoesNotHold, msgspec.MsgspecError) as error:
         return msgspec.json.encode({"error": str(error)})
@@ -30,44 +30,46 @@ def answered(name: str, body: bytes) -> bytes:
 
 def wire(known: Command) -> type[msgspec.Struct]:
     """What a page may send, made when it is asked for: people who type need none."""
-    rows = [(field.name, _type(field), *_default(field)) for field in _sent(known)]
+    rows = [(parameter.name, _type(parameter), *_default(parameter)) for parameter in _sent(known)]
     name = f"{known.name.title().replace(' ', '')}Call"
     return msgspec.defstruct(name, rows, kw_only=True, forbid_unknown_fields=True)
 
 
-def _sent(known: Command) -> list[Field]:
+def _sent(known: Command) -> list[Parameter]:
     """The fields that a page has."""
-    for field in known.fields:
-        if field.option.local and field.required:
-            raise BadInput(f"{known.name} reads {field.name} from this machine, so a page cannot call it")
-    return [field for field in known.fields if not field.option.local]
+    for parameter in known.parameters:
+        if parameter.option.local and parameter.required:
+            raise BadInput(f"{known.name} reads {parameter.name} from this machine, so a page cannot call it")
+    return [parameter for parameter in known.parameters if not parameter.option.local]
 
 
-def _default(field: Field) -> tuple[Any, ...]:
-    return () if field.required else (tuple(field.default) if field.several else field.default,)
+def _default(parameter: Parameter) -> tuple[Any, ...]:
+    return (
+        () if parameter.required else (tuple(parameter.default) if parameter.several else parameter.default,)
+    )
 
 
-def _type(field: Field) -> Any:
-    option = field.option
-    kind: Any = Literal[field.words] if field.words else field.kind
+def _type(parameter: Parameter) -> Any:
+    option = parameter.option
+    kind: Any = Literal[parameter.words] if parameter.words else parameter.kind
     if option.each:
         return dict[str, Any] | list[dict[str, Any]]  # the configs themselves
-    if field.kind in (int, float):
+    if parameter.kind in (int, float):
         about = msgspec.Meta(description=option.help, ge=option.least, le=option.most)
     else:
         about = msgspec.Meta(description=option.help)
     one = Annotated[kind, about]
-    typed: Any = tuple[one, ...] if field.several else one
+    typed: Any = tuple[one, ...] if parameter.several else one
     typed = typed | str if option.parse is not None else typed
-    return typed | None if field.default is None else typed
+    return typed | None if parameter.default is None else typed
 
 
-def _refuse(field: Field, values: dict[str, Any]) -> None:
+def _refuse(parameter: Parameter, values: dict[str, Any]) -> None:
     """Raises if a text names a file."""
-    for text in texts(values, field):
+    for text in texts(values, parameter):
         own.refuse(text, _WHERE)
-        if field.option.reads and _may_be_a_file(text):
-            raise BadInput(f"{field.name}: {_WHERE} names no file, got {shortened(text)}")
+        if parameter.option.reads and _may_be_a_file(text):
+            raise BadInput(f"{parameter.name}: {_WHERE} names no file, got {shortened(text)}")
 
 
 def _may_be_a_file(text: str) -> bool:

@@ -138,7 +138,7 @@ def _parents(process: int) -> list[str]:
             status = Path(f"/proc/{process}/status").read_text()
         except OSError:
             break
-        said = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-        names.append(said["Name"])
-        process = int(said["PPid"])
+        fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        names.append(fields["Name"])
+        process = int(fields["PPid"])
     return names

@@ -228,21 +228,21 @@ def all_checked(folder: Path | str, verbose: bool = False) -> FolderReport:
 
     What a file is stands in it: a false certificate may be named model.json.
     """
-    said, skipped, folder = list[CheckReport](), dict[str, str](), Path(folder)
+    reports, skipped, folder = list[CheckReport](), dict[str, str](), Path(folder)
     for path in sorted(p for p in folder.rglob("*") if p.suffix in (".json", ".v")):
         name = str(path.relative_to(folder))
         try:
             if (other := _other(path)) is not None:
                 skipped[name] = other
             else:
-                said.append(replace(checked(path, verbose=verbose), file=name))
+                reports.append(replace(checked(path, verbose=verbose), file=name))
         except (BadInput, ModuleNotFoundError) as error:
             kind = "malformed" if isinstance(error, BadInput) and not isinstance(error, Stopped) else _STOPPED
             why = advice(error) if isinstance(error, ModuleNotFoundError) else str(error)
-            said.append(CheckReport(file=name, valid=None, robust=None, kind=kind, reason=why))
-    if not said:
+            reports.append(CheckReport(file=name, valid=None, robust=None, kind=kind, reason=why))
+    if not reports:
         raise BadInput(f"{folder}: there is no certificate in this folder or below it")
-    return FolderReport(valid=all(one.valid for one in said), certificates=tuple(said), skipped=skipped)
+    return FolderReport(valid=all(one.valid for one in reports), certificates=tuple(reports), skipped=skipped)
 
 
 def _other(path: Path) -> str | None:
@@ -268,15 +268,15 @@ def _run_again(certificate: Tried, model: object) -> Recheck:
         case SameAnswer() as c:
             return check_same_answer(c, model)
         case StateCollision() as c:
-            said = f"{task}: two prefixes that need different answers leave the same state in every layer"
-            return _collided(check_state_collision(c, model), said, c.arithmetic, model)
+            claim = f"{task}: two prefixes that need different answers leave the same state in every layer"
+            return _collided(check_state_collision(c, model), claim, c.arithmetic, model)
         case Collision() as c:
-            said = f"{task}: two inputs with different right answers get the same output"
-            return _collided(check_collision(c, model), said, c.arithmetic, model)
+            claim = f"{task}: two inputs with different right answers get the same output"
+            return _collided(check_collision(c, model), claim, c.arithmetic, model)
         case Run() | Transcript() as c:
             if not isinstance(model, Model):
                 raise BadInput("this certificate is about a Limen model: give its folder with --model")
-            return _said_again(c, model) if isinstance(c, Transcript) else _tried_again(c, model)
+            return _conversed_again(c, model) if isinstance(c, Transcript) else _tried_again(c, model)
 
 
 def _tried_again(c: Run, model: Model) -> Recheck:
@@ -285,23 +285,23 @@ def _tried_again(c: Run, model: Model) -> Recheck:
         if c.exhaustive
         else f"{c.tried} inputs, half of them hard, from seed {c.seed}"
     )
-    said = f"{c.task} in {c.precision}{thought(c.steps)}: right on {tried}"
+    claim = f"{c.task} in {c.precision}{thought(c.steps)}: right on {tried}"
     reason = check_run(c, model)
-    return Recheck(reason, reason is None and c.exhaustive, f"{said}; margin at least {c.margin}")
+    return Recheck(reason, reason is None and c.exhaustive, f"{claim}; margin at least {c.margin}")
 
 
-def _said_again(c: Transcript, model: Model) -> Recheck:
+def _conversed_again(c: Transcript, model: Model) -> Recheck:
     bits = sum(message.bits for message in c.messages)
-    said = f"{c.task} by {c.architecture}: {len(c.messages)} messages of {bits} bits, the same again"
+    claim = f"{c.task} by {c.architecture}: {len(c.messages)} messages of {bits} bits, the same again"
     reason = check_transcript(c, model)
-    return Recheck(reason, reason is None, said)
+    return Recheck(reason, reason is None, claim)
 
 
-def _collided(reason: str | None, said: str, arithmetic: str, model: object) -> Recheck:
+def _collided(reason: str | None, claim: str, arithmetic: str, model: object) -> Recheck:
     """A collision names its arithmetic, which may be another than the model's own."""
     own = own_precision(model)
     whose = "the model's own" if arithmetic == own else f"not the model's own arithmetic, {own}"
-    return Recheck(reason, reason is None, f"{said} in {arithmetic}, {whose}")
+    return Recheck(reason, reason is None, f"{claim} in {arithmetic}, {whose}")
 
 
 def _proof_checked(path: Path) -> CheckReport:
@@ -314,6 +314,6 @@ def _proof_checked(path: Path) -> CheckReport:
         raise BadInput(f"{path} is not text: {error}") from error
     claim, reason = check_proof(text)
     by = f"{claim.architecture}{thought(claim.steps)}"
-    said = f"Coq proves, from no axioms, that {claim.task} cannot be done with the bits of {by}"
+    proves = f"Coq proves, from no axioms, that {claim.task} cannot be done with the bits of {by}"
     holds = reason is None
-    return CheckReport(valid=holds, robust=holds, kind="proof", reason=reason or said)
+    return CheckReport(valid=holds, robust=holds, kind="proof", reason=reason or proves)

@@ -134,20 +134,20 @@ def compared(texts: Sequence[str], context: int, tasks: Iterable[str] = ()) -> C
     stacks = [stack_of(text) for text in texts]
     sides = tuple(_side(text, stack, context) for text, stack in zip(texts, stacks, strict=True))
     named = [Task.parse(text) if "(" in text else sized(text, context) for text in tasks]
-    asked = named or [*filter(None, [_chain(sides, context)]), *(sized(name, context) for name in TASKS)]
+    chosen = named or [*filter(None, [_chain(sides, context)]), *(sized(name, context) for name in TASKS)]
     return CompareReport(
         context=context,
         stacks=sides,
         chains=_chains(sides),
         tasks=tuple(
             ComparedTask(str(task), task.length, tuple(_answered(task, stack) for stack in stacks))
-            for task in asked
+            for task in chosen
         ),
     )
 
 
 def _side(text: str, stack: Architecture, context: int) -> ComparedStack:
-    found = depth(stack, far=False)
+    hops = depth(stack, far=False)
     kept = _written(stack, context) if is_text(text) else _audited(text, context)
     return ComparedStack(
         name=text,
@@ -158,9 +158,9 @@ def _side(text: str, stack: Architecture, context: int) -> ComparedStack:
         fixed_bytes=kept.fixed,
         growing_in=kept.growing_in,
         fixed_in=kept.fixed_in,
-        hops=found.hops,
-        hops_per_step=found.hops_per_step,
-        certified=found.certified,
+        hops=hops.hops,
+        hops_per_step=hops.hops_per_step,
+        certified=hops.certified,
     )
 
 
@@ -175,15 +175,15 @@ class KeptBytes(NamedTuple):
 
 def _audited(path: str, context: int) -> KeptBytes:
     """A model's own dtypes: the bytes that `limen audit` prints."""
-    found = audit(*load(path), Request(context=context))
-    dtypes = {Use.RECURRENT: found.state_dtype, Use.CONVOLUTION: found.conv_dtype}
+    audited = audit(*load(path), Request(context=context))
+    dtypes = {Use.RECURRENT: audited.state_dtype, Use.CONVOLUTION: audited.conv_dtype}
     used = {
-        grows: [dtypes.get(kept.use, found.kv_dtype) for kept, _ in found.tensors if kept.grows is grows]
+        grows: [dtypes.get(kept.use, audited.kv_dtype) for kept, _ in audited.tensors if kept.grows is grows]
         for grows in (True, False)
     }
-    growing = found.cache_bytes - found.state_bytes
+    growing = audited.cache_bytes - audited.state_bytes
     return KeptBytes(
-        growing, found.state_bytes, *(" and ".join(dict.fromkeys(used[g])) for g in (True, False))
+        growing, audited.state_bytes, *(" and ".join(dict.fromkeys(used[g])) for g in (True, False))
     )
 
 
@@ -192,22 +192,22 @@ def _written(stack: Architecture, context: int) -> KeptBytes:
     bits, used = {True: 0, False: 0}, {True: set[str](), False: set[str]()}
     for part in (part for layer in stack.layers for part in layer.parts):
         bits[part.full] += cache_bits(part, context)
-        said = part.bits is not None and not part.full
-        used[part.full].add("bits as given" if said else f"{P if part.p is None else part.p} bits")
+        given = part.bits is not None and not part.full
+        used[part.full].add("bits as given" if given else f"{P if part.p is None else part.p} bits")
     words = (" and ".join(sorted(used[grows])) for grows in (True, False))
     return KeptBytes(-(-bits[True] // 8), -(-bits[False] // 8), *words)
 
 
 def _chains(sides: Sequence[ComparedStack]) -> tuple[Chains, ...]:
     """From the first hop that one of them lacks in one pass to the last that one has; alike ones together."""
-    found: list[Chains] = []
+    chains: list[Chains] = []
     for hops in range(min(s.hops for s in sides) + 1, max(s.hops for s in sides) + 1):
         steps = tuple(_thinking(side, hops) for side in sides)
-        if found and found[-1].steps == steps:
-            found[-1] = Chains(found[-1].first, hops, steps)
+        if chains and chains[-1].steps == steps:
+            chains[-1] = Chains(chains[-1].first, hops, steps)
         else:
-            found.append(Chains(hops, hops, steps))
-    return tuple(found)
+            chains.append(Chains(hops, hops, steps))
+    return tuple(chains)
 
 
 def _thinking(side: ComparedStack, hops: int) -> int | None:
@@ -238,5 +238,9 @@ def _answered(task: Task, stack: Architecture) -> OneAnswer:
 def _says(evidence: Accepted | None) -> str:
     if evidence is None:
         return "no proof was found that rules it out, and no weights are known"
-    found = evidence.certificate
-    return f"ruled out by {found.theorem}" if isinstance(found, Bound) else "weights, checked by the kernel"
+    certificate = evidence.certificate
+    return (
+        f"ruled out by {certificate.theorem}"
+        if isinstance(certificate, Bound)
+        else "weights, checked by the kernel"
+    )

@@ -76,8 +76,12 @@ def formal_line(name: str) -> str:
     files: dict[str, tuple[str, ...]] = {}
     for part in _formal(name):
         files[part.file] = (*files.get(part.file, ()), part.theorem)
-    found = "; ".join(f"proofs/{file} {', '.join(theorems)}" for file, theorems in files.items())
-    return f"{how_proved(name)}: {found}; the rest is proved in prose" if found else str(how_proved(name))
+    statements = "; ".join(f"proofs/{file} {', '.join(theorems)}" for file, theorems in files.items())
+    return (
+        f"{how_proved(name)}: {statements}; the rest is proved in prose"
+        if statements
+        else str(how_proved(name))
+    )
 
 
 def _formal(name: str) -> tuple[Formal, ...]:

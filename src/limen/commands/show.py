@@ -275,16 +275,16 @@ def show_entry(kind: str, name: str) -> EntryReport:
 def keys_of(kind: str, name: str) -> tuple[Key, ...]:
     """The keys of the text form.  What each takes is found by trying: the class itself refuses the rest."""
     made: Any = Task.parse(name) if kind == "tasks" else lookup(kind, name, cast(type[Any], _BASES[kind]))()
-    hints, found = get_type_hints(type(made)), []
+    hints, keys = get_type_hints(type(made)), []
     for field in fields(made):
         if kind == "constructions" and field.name == "task":
             continue
         takes = _takes(made, field.name, hints[field.name])
         if isinstance(getattr(made, field.name), tuple):
-            found.append(Key(f"{field.name}1, {field.name}2, …", f"each {takes}", "none"))
+            keys.append(Key(f"{field.name}1, {field.name}2, …", f"each {takes}", "none"))
         else:
-            found.append(Key(field.name, takes, _default(made, field.name)))
-    return (*found, Key("p", "an integer ≥ 1: bits per number", str(P))) if kind == "mixers" else tuple(found)
+            keys.append(Key(field.name, takes, _default(made, field.name)))
+    return (*keys, Key("p", "an integer ≥ 1: bits per number", str(P))) if kind == "mixers" else tuple(keys)
 
 
 def _default(made: object, name: str) -> str:
@@ -309,13 +309,13 @@ def _takes(made: Any, name: str, hint: Any) -> str:
 
 def _range(made: Any, name: str) -> str:
     """Which integers the class takes, the other sizes being as they are."""
-    found = [value for value in range(_TRIED + 1) if _accepts(made, name, value)]
-    if not found:  # another size must change, too
+    accepted = [value for value in range(_TRIED + 1) if _accepts(made, name, value)]
+    if not accepted:  # another size must change, too
         return ""
-    least, most, gaps = found[0], found[-1], len(found) <= found[-1] - found[0]
+    least, most, gaps = accepted[0], accepted[-1], len(accepted) <= accepted[-1] - accepted[0]
     if most == _TRIED:
-        return f": {', '.join(map(str, found[:3]))}, …" if gaps else f" ≥ {least}"
-    return f": {', '.join(map(str, found))}" if gaps or least == most else f", {least} to {most}"
+        return f": {', '.join(map(str, accepted[:3]))}, …" if gaps else f" ≥ {least}"
+    return f": {', '.join(map(str, accepted))}" if gaps or least == most else f", {least} to {most}"
 
 
 def _accepts(made: Any, name: str, value: int) -> bool:
@@ -328,10 +328,10 @@ def _accepts(made: Any, name: str, value: int) -> bool:
 
 def _sizes(cls: type) -> str:
     """The first paragraph about the class, and what becomes of sizes that a text leaves out."""
-    said = [(cls.__doc__ or "").split("\n\n")[0]]
+    sentences = [(cls.__doc__ or "").split("\n\n")[0]]
     if issubclass(cls, Task) and cls.completed.__func__ is not Task.completed.__func__:  # type: ignore[attr-defined]
-        said.append(f"Sizes that are left out: {(cls.completed.__doc__ or '').split(chr(10) * 2)[0]}")
-    return " ".join(" ".join(said).split())
+        sentences.append(f"Sizes that are left out: {(cls.completed.__doc__ or '').split(chr(10) * 2)[0]}")
+    return " ".join(" ".join(sentences).split())
 
 
 def _proved(name: str) -> dict[str, Any]:

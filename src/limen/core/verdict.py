@@ -139,15 +139,15 @@ class Verdict(Result):
     def __post_init__(self) -> None:
         if self.evidence is None:
             return
-        said = self.evidence.certificate
-        if not isinstance(said, Bound | Fits | Machine):
+        certificate = self.evidence.certificate
+        if not isinstance(certificate, Bound | Fits | Machine):
             raise BadInput("weights alone say nothing about an architecture")
-        if (said.task, said.architecture) != (self.task, self.architecture):
-            raise BadInput(f"the certificate is about {said.task} by {said.architecture}")
-        if isinstance(said, Bound) and said.steps != self.steps:
-            raise BadInput(f"the certificate is about {said.steps} steps of chain of thought")
-        if isinstance(said, Fits) and said.steps > self.steps:
-            raise BadInput(f"the weights take {said.steps} steps of chain of thought")
+        if (certificate.task, certificate.architecture) != (self.task, self.architecture):
+            raise BadInput(f"the certificate is about {certificate.task} by {certificate.architecture}")
+        if isinstance(certificate, Bound) and certificate.steps != self.steps:
+            raise BadInput(f"the certificate is about {certificate.steps} steps of chain of thought")
+        if isinstance(certificate, Fits) and certificate.steps > self.steps:
+            raise BadInput(f"the weights take {certificate.steps} steps of chain of thought")
 
     @property
     def answer(self) -> Answer:
@@ -197,5 +197,5 @@ class Verdict(Result):
 
     @property
     def _certificate(self) -> Bound | Fits | Machine | None:
-        found = self.evidence and self.evidence.certificate
-        return found if isinstance(found, Bound | Fits | Machine) else None
+        certificate = self.evidence and self.evidence.certificate
+        return certificate if isinstance(certificate, Bound | Fits | Machine) else None

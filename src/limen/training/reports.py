@@ -190,14 +190,14 @@ def sweep_report(names: Iterable[str], size: str, swept: Swept, folder: Path) ->
     )
 
 
-def experiment_report(found: Section) -> ExperimentReport:
-    letters = found.recipes
+def experiment_report(section: Section) -> ExperimentReport:
+    letters = section.recipes
     return ExperimentReport(
-        experiment=found.name,
-        size=found.size,
-        title=found.experiment.title,
-        drawn=found.drawn,
-        cells=tuple(_summary(one, letters[one.recipe]) for one in found.cells),
+        experiment=section.name,
+        size=section.size,
+        title=section.experiment.title,
+        drawn=section.drawn,
+        cells=tuple(_summary(one, letters[one.recipe]) for one in section.cells),
         recipes={letter: one for one, letter in letters.items()},
     )
 
@@ -224,8 +224,8 @@ def _summary(one: JudgedCell, letter: str) -> SummaryReport:
     )
 
 
-def run_reports(name: str, found: Iterable[JudgedCell]) -> list[RunReport]:
-    return [_run(name, one, run) for one in found for run in one.runs]
+def run_reports(name: str, cells: Iterable[JudgedCell]) -> list[RunReport]:
+    return [_run(name, one, run) for one in cells for run in one.runs]
 
 
 def _run(name: str, one: JudgedCell, run: RunResult) -> RunReport:

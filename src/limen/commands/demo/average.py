@@ -135,5 +135,5 @@ def _seen(
     unit, columns = Softmax(h=1, d=size, d_k=m, bidirectional=True), np.eye(x.shape[1])
     key, query, value, out = np.split(columns, [m, 2 * m, 2 * m + size], axis=1)
     w = {"Q": query, "K": key, "V": value, "O": out.T}
-    found = unit.mix({name: torch.as_tensor(part) for name, part in w.items()}, torch.as_tensor(x))
-    return float(np.abs(found.numpy()[:, -size:] - z[y].mean(axis=1)).max())
+    mixed = unit.mix({name: torch.as_tensor(part) for name, part in w.items()}, torch.as_tensor(x))
+    return float(np.abs(mixed.numpy()[:, -size:] - z[y].mean(axis=1)).max())

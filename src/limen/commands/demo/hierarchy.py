@@ -97,12 +97,12 @@ def hierarchy(
 
 
 def _ran(built: IndexByReluRnn, seed: int) -> Rung:
-    found = solve(built, Precision.parse("float64"), seed=seed)[0]
-    tried = f"all {found.tried:,} inputs" if found.exhaustive else f"{found.tried:,} drawn inputs"
-    by = f"{built}: {found.wrong} wrong on {tried}"
-    return Rung(found.task, str(built.frame().architecture), built.steps, found.standing, by)
+    solution = solve(built, Precision.parse("float64"), seed=seed)[0]
+    tried = f"all {solution.tried:,} inputs" if solution.exhaustive else f"{solution.tried:,} drawn inputs"
+    by = f"{built}: {solution.wrong} wrong on {tried}"
+    return Rung(solution.task, str(built.frame().architecture), built.steps, solution.standing, by)
 
 
 def _decided(task: str, stack: str, steps: int) -> Rung:
-    said = decide(Task.parse(task), Architecture.parse(stack), steps)
-    return Rung(task, stack, steps, said.answer, said.reason)
+    verdict = decide(Task.parse(task), Architecture.parse(stack), steps)
+    return Rung(task, stack, steps, verdict.answer, verdict.reason)

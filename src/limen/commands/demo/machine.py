@@ -123,7 +123,7 @@ def simulate(path: Path, digits: int, precision: str) -> MachineReport:
     tokens = torch.tensor([(BLANK, *word) for word, _ in ends])
     with torch.no_grad():
         text = torch.cat([tokens, model.decode(tokens, built.steps)], -1)
-        found = model.logits(text)[:, -1].argmax(-1) & 3  # the symbol, as the last token would write it
+        written = model.logits(text)[:, -1].argmax(-1) & 3  # the symbol, as the last token would write it
     right = np.array([halted.symbol for _, halted in ends])
     return MachineReport(
         machine=str(path),
@@ -135,7 +135,7 @@ def simulate(path: Path, digits: int, precision: str) -> MachineReport:
         width=model.frame.width,
         steps=built.steps,
         tried=len(ends),
-        wrong=int((found.numpy() != right).sum()),
+        wrong=int((written.numpy() != right).sum()),
         margin=built.margin(rounding),
     )
 
@@ -150,8 +150,8 @@ def _ended(machine: TuringMachine, digits: int) -> Iterator[tuple[tuple[int, ...
     for word in product((0, 1), repeat=digits):
         end = machine.run(word, _STEPS)
         if end is None:
-            said = "".join(map(str, word))
-            raise BadInput(f"the machine did not halt on {said} within {_STEPS} steps")
+            text = "".join(map(str, word))
+            raise BadInput(f"the machine did not halt on {text} within {_STEPS} steps")
         yield word, end
 
 

@@ -74,12 +74,12 @@ def orthogonal(
         raise BadInput(f"gamma must be a number such as 0.25 or 1/4, got {shortened(gamma)}") from error
     if not 1 <= k <= _WIDEST or not 0 <= γ < 1:
         raise BadInput(f"dimensions must be 1 to {_WIDEST} and gamma 0 to less than 1, got {k} and {gamma}")
-    found, drawn = _held(k, γ, seed)
+    held, drawn = _held(k, γ, seed)
     return OrthogonalReport(
         dimensions=k,
         gamma=gamma,
         proved=max(1, math.floor(math.exp(min(40.0, float(γ) ** 2 * k / 4)) * _FLOOR)),
-        found=found,
+        found=held,
         drawn=drawn,
         at_most=welch(k, γ),
     )
@@ -106,9 +106,9 @@ def _held(k: int, γ: Fraction, seed: int) -> tuple[int, int]:
 
 def welch(k: int, γ: Fraction) -> int | None:
     """The least of Welch's bounds, in whole numbers."""
-    found = []
+    bounds = []
     for r in range(1, _ORDERS + 1):
         C, off = math.comb(k + r - 1, r), γ ** (2 * r)
         if C * off < 1:
-            found.append(math.floor(C * (1 - off) / (1 - C * off)))
-    return min(found, default=None)
+            bounds.append(math.floor(C * (1 - off) / (1 - C * off)))
+    return min(bounds, default=None)

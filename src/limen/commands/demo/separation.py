@@ -83,8 +83,8 @@ class SeparationReport(Report, frozen=True, kw_only=True, tag="limen/separation/
 
     @property
     def headline(self) -> str:
-        found = ", ".join(row.verdict.value.upper() for row in self.rows)
-        return f"{self.hops} hops, {self.task}: {found}"
+        verdicts = ", ".join(row.verdict.value.upper() for row in self.rows)
+        return f"{self.hops} hops, {self.task}: {verdicts}"
 
     @property
     def holds(self) -> bool:
@@ -206,10 +206,10 @@ def _ruled_out(L: int, heads: CommonHeads) -> Composition:
     """The fewest tokens found at which these heads do not suffice, its sizes powers of two."""
     logs = [0] * L
     for text in (heads.full(L), heads.hybrid(L - 1, linear_layers(L))):
-        found = smallest(Architecture.parse(text), L)
-        if found is None or found.bound is None:
+        certified = smallest(Architecture.parse(text), L)
+        if certified is None or certified.bound is None:
             raise BadInput(f"separation: no size was certified at which {text} fails")
-        sizes = Task.parse(found.bound.task)
+        sizes = Task.parse(certified.bound.task)
         assert isinstance(sizes, Composition)
         logs = [
             max(log, (size - 1).bit_length()) for log, size in zip(logs, (sizes.m, *sizes.n), strict=True)
@@ -234,8 +234,8 @@ def _sized(logs: list[int]) -> Composition:
 
 def _excludes(task: Composition, heads: CommonHeads) -> bool:
     """What the theorem claims, for the search alone."""
-    said = (CompositionDepth().bound(task, Architecture.parse(text)) for text in _failing(task.L, heads))
-    return all(isinstance(b, Bound) and b.excludes for b in said)
+    bounds = (CompositionDepth().bound(task, Architecture.parse(text)) for text in _failing(task.L, heads))
+    return all(isinstance(b, Bound) and b.excludes for b in bounds)
 
 
 def _failing(L: int, heads: CommonHeads) -> tuple[str, str]:
@@ -306,8 +306,10 @@ def _notes(L: int, heads: CommonHeads) -> Iterator[str]:
     """What the reader would miss."""
     if L <= _SEARCHED:
         return
-    found = smallest(Architecture.parse(heads.full(L)), L)
-    length = "a length too large to compute" if found is None else f"about 2^{found.log2_n:.4g} tokens"
+    certified = smallest(Architecture.parse(heads.full(L)), L)
+    length = (
+        "a length too large to compute" if certified is None else f"about 2^{certified.log2_n:.4g} tokens"
+    )
     yield (
         f"{L} full layers with these heads are ruled out from {length} on. Limen searches for a common size "
         f"only up to L = {_SEARCHED}, so the rows above use a small size."

@@ -123,21 +123,26 @@ def _stack(B: int, opened: int, w: int) -> Architecture:
 
 
 def _needed(task: TwoSum, B: int, opened: int) -> Needed:
-    said = decide(task, _stack(B, opened, 2)).report
+    verdict = decide(task, _stack(B, opened, 2)).report
     return Needed(
         B=B,
         slide=power_bits((comb(task.n, B), 1)),
         shared=subset_bits(task.M, B),
-        any=said.needs_bits,
+        any=verdict.needs_bits,
         enough=B * max(1, (task.M - 1).bit_length()),
     )
 
 
 def _capacity(task: TwoSum, B: int, opened: int, w: int) -> Capacity:
-    said = decide(task, _stack(B, opened, w)).report
+    decided = decide(task, _stack(B, opened, w)).report
     missed, invented = _rates(balanced(task, _stack(B, opened, w)))
     return Capacity(
-        B=B, message_bits=w, verdict=said.verdict, accuracy=said.ceiling, missed=missed, invented=invented
+        B=B,
+        message_bits=w,
+        verdict=decided.verdict,
+        accuracy=decided.ceiling,
+        missed=missed,
+        invented=invented,
     )
 
 

@@ -15,7 +15,7 @@ REQUIRED = inspect.Parameter.empty
 _SEVERAL = tuple, Sequence, Iterable
 
 
-class Field(NamedTuple):
+class Parameter(NamedTuple):
     """One parameter."""
 
     name: str
@@ -77,17 +77,17 @@ class Field(NamedTuple):
         return [word for word in known if word.startswith(incomplete)]
 
 
-def fields_of(declaration: Callable[..., Any]) -> tuple[Field, ...]:
+def parameters_of(declaration: Callable[..., Any]) -> tuple[Parameter, ...]:
     """The parameters of a function, or the fields of a class of requests, that carry an Option."""
-    hints, fields = _hints(declaration), list[Field]()
-    for name, parameter in inspect.signature(declaration).parameters.items():
+    hints, parameters = _hints(declaration), list[Parameter]()
+    for name, declared in inspect.signature(declaration).parameters.items():
         option = next((one for one in get_args(hints.get(name)) if isinstance(one, Option)), None)
         if option is not None:
-            star = parameter.kind is parameter.VAR_POSITIONAL
+            star = declared.kind is declared.VAR_POSITIONAL
             kind, several, words = _kind(get_args(hints[name])[0])
-            default = () if star else parameter.default
-            fields.append(Field(name, kind, default, option, several or star, star, words))
-    return tuple(fields)
+            default = () if star else declared.default
+            parameters.append(Parameter(name, kind, default, option, several or star, star, words))
+    return tuple(parameters)
 
 
 def _hints(declaration: Callable[..., Any]) -> Mapping[str, Any]:
