@@ -57,6 +57,7 @@ def held_by_transformers(stack: Stack, n: int, sequences: int = 1) -> int:
     return engine("transformers").bytes_of(stack.tensors, n, asked, Bits())
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "model_type", ["falcon_h1", "gemma3_text", "kimi_linear", "llama4_text", "nemotron_h", "qwen3_next"]
 )

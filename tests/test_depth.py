@@ -396,6 +396,7 @@ def test_depth_says_what_a_removed_layer_costs() -> None:
     assert "  Removing any one of layers 0, 1 costs one hop in one pass." in more[1]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "stack",
     [
@@ -409,6 +410,7 @@ def test_decide_rules_out_what_depth_names_beyond_all_practice(stack: str) -> No
     assert ruled_out(Task.parse(shown["certified"]["task"]), Architecture.parse(stack)) is not None
 
 
+@pytest.mark.long
 def test_depth_tells_long_numbers_by_their_power_of_two() -> None:
     shown, lines = depth("softmax(h=1,d=8)", 4)
     assert "composition(m≈2^1229.7,n1≈2^474.3,n2≈2^184.3,n3≈2^75.9,n4=72369197)" in lines[-3]
@@ -493,6 +495,7 @@ def test_another_python_certifies_the_same_length() -> None:
     assert {_told(path, f"{imports}; print({asked})") for path in others} == {str(found and found.n)}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "stack",
     [
@@ -540,6 +543,7 @@ def test_depth_and_decide_agree(stack: str) -> None:
             assert task.length < n and ruled_out(task, asked) is None, str(task)
 
 
+@pytest.mark.long
 def test_a_length_beyond_all_practice_is_said_as_such() -> None:
     """No sentence says both that something holds only in the limit, and from which length on."""
     for stack in (CHAOTIC, "12*(3*linear,softmax)"):

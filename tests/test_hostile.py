@@ -116,6 +116,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             continue
 
 
+@pytest.mark.long
 def test_many_different_layers_are_spelled_at_once() -> None:
     """Comparing every stretch with every other took half a minute."""
     layers = [f"linear(d={i})" for i in range(4000)]

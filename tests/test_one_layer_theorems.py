@@ -330,6 +330,7 @@ def test_few_sets_are_counted_exactly(n: int, M: int) -> None:
     assert claimed.bits == bits(1 + supports(M, 1 - M % 2, n - 2))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("n", "M"), [(2000, 6001), (1000, 10**9), (5000, 4000), (700, 2100)])
 def test_of_many_sets_none_is_counted_that_is_not_there(n: int, M: int) -> None:
     claimed = family(fixed_query(Task.parse(f"two_sum_any(n={n},M={M})")))

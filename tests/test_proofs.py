@@ -34,6 +34,7 @@ def bound(theorem: str, task: str, architecture: str, route: str = "") -> Bound:
     return said
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("task", "architecture", "steps", "form"), EXAMPLES)
 def test_a_verdict_has_a_proof_that_computes(task: str, architecture: str, steps: int, form: str) -> None:
     claim, text = proof(task, architecture, steps)
@@ -59,6 +60,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("row", "column", "task"), CELLS)
 def test_a_cell_of_the_table_has_a_proof_that_computes(row: str, column: str, task: str) -> None:
     proof(task or COLUMNS[column].at[0], ROWS[row].text, ROWS[row].steps)
@@ -240,6 +242,7 @@ LEVELS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("no_coq")
 @pytest.mark.parametrize(("old", "new", "reason"), LEVELS)
 def test_a_forged_proof_by_levels_is_refused(old: str, new: str, reason: str) -> None:

@@ -220,6 +220,7 @@ def test_a_window_is_refuted_by_what_it_does_not_see(task: Task) -> None:
     assert found is None or check_collision(found, narrow) is None
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "text", ["eva(n=120)", "recall(n=40,V=499)", "retrieval(n=60,D=8,V=3)", "is_tree(n=40)"]
 )

@@ -16,6 +16,7 @@ from limen.theorems import Accuracy, Case, Sides
 from limen.theorems.composition_depth.search_sharp import candidates, smallest_sharp
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("text", "pattern", "route"),
     [
@@ -62,6 +63,7 @@ def test_parts_side_by_side_are_read_the_way_round_that_says_more(
     assert cannot(text, Architecture.parse(architecture)) == route
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("L", "pattern", "sizes", "log2_n"),
     [

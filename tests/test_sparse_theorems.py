@@ -162,6 +162,7 @@ def test_layers_of_different_sizes_multiply() -> None:
 # The reach, in layers that run
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rest", [0, 2])
 def test_a_query_of_two_layers_depends_on_as_many_blocks_as_the_theorem_says(rest: int) -> None:
     """Messages tell the place alone (a key, no value), so another block matters only where it was opened.
@@ -248,6 +249,7 @@ def by_trying(n: int, M: int, B: int, κ: int, w: int) -> float:
     return float(np.where(allowed, (np.minimum(1, p / (1 - ε)) + 1 - φ) / 2, 0).max())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [2**12, 2**12 + 5])
 def test_the_ceiling_is_the_highest_accuracy_that_the_inequality_allows(n: int) -> None:
     M = 2**20
@@ -373,6 +375,7 @@ def small_integers(task: str, architecture: str, positions: bool, seed: int) -> 
     )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("positions", [False, True])
 @pytest.mark.parametrize(
     ("theorem", "task", "architecture"),

@@ -278,6 +278,7 @@ def test_two_processes_make_the_same_table_as_one() -> None:
         assert all(a.files == b.files for a, b in pairs), "equality leaves the weights out"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
 def test_the_processes_of_a_table_end_with_the_command(tmp_path: Path, sent: signal.Signals) -> None:
     command = [sys.executable, "-m", "limen", "table", "--cores", "2", "--out", str(tmp_path / "out")]
