@@ -35,11 +35,11 @@ from limen.solutions import Attempt
 
 CEILING = """
 from limen.theorems import Case
-from limen.theorems import stated
+from limen.theorems.streaming_state import StreamingState
 from limen.core.architecture import Architecture
 from limen.core.task import Task
 case = Case(Task.parse("eva(n=886440)"), Architecture.parse("linear(state_bits=3179091)"), 0, "average")
-print(stated("streaming_state", case).ceiling)
+print(StreamingState.at(case).ceiling)
 """
 
 

@@ -13,11 +13,11 @@ from limen.core.catalogue import ids, lookup
 from limen.core.certificate import Bound
 from limen.core.task import Task, Tokens
 from limen.core.theorem import NoStatement, Theorem
-from limen.theorems._cuts import Family
-from limen.theorems.one_layer_cut.inequality import fixed_query, fooling_set
-from limen.theorems.separate_tokens.inequality import separate_values
-from limen.theorems.sparse_average_width.inequality import averages
-from limen.theorems.three_sum_one_layer.inequality import query_zero
+from limen.theorems._one_layer import Family
+from limen.theorems.one_layer_cut import fixed_query, fooling_set
+from limen.theorems.separate_tokens import separate_values
+from limen.theorems.sparse_average_width import averages
+from limen.theorems.three_sum_one_layer import query_zero
 
 ONE_LAYER = ["one_layer_cut", "separate_tokens", "three_sum_one_layer", "sparse_average_width"]
 

@@ -10,6 +10,7 @@ import pytest
 from fixtures.proofs import EXAMPLES, LIMEN, PROOFS, checked, project, proof
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inequalities import at
 
 from limen.coq import run as coq
 from limen.coq.forms import claimed, formal, forms
@@ -23,12 +24,12 @@ from limen.decisions.decide import decide
 from limen.errors import BadInput
 from limen.tables.columns import COLUMNS
 from limen.tables.rows import ROWS
-from limen.theorems import Case, stated
+from limen.theorems import Case
 
 
 def bound(theorem: str, task: str, architecture: str, route: str = "") -> Bound:
     """The inequality, whether or not it excludes."""
-    said = stated(theorem, Case(Task.parse(task), Architecture.parse(architecture), route=route))
+    said = at(theorem, Case(Task.parse(task), Architecture.parse(architecture), route=route))
     assert isinstance(said, Bound), said
     return said
 

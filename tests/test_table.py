@@ -15,6 +15,7 @@ from math import log2
 from pathlib import Path
 
 import pytest
+from inequalities.block_labels import cosines
 
 import limen.constructions._lookup as lookup_constants
 from limen.commands.check import checked
@@ -40,7 +41,6 @@ from limen.tables.words import why
 from limen.tables.workers import workers
 from limen.tasks.eva import Eva
 from limen.tasks.nearest_neighbor import NearestNeighbor
-from limen.theorems.block_labels.inequality import cosines
 from limen.witness.collision import check_collision
 
 

@@ -14,9 +14,9 @@ from typing import Any
 from limen.errors import BadInput, shortened, unknown
 from limen.hf.dtypes import INSIDE
 from limen.hf.fields import Fields, defaults, no_misspelling, other_names
-from limen.hf.parameters import NotCounted, parameters
 from limen.hf.reader import Reader
 from limen.hf.stack import Bits, ModelLayer, Stack, sharing
+from limen.hf.weights import NotCounted, parameters
 
 _SHOWN = 8  # strange fields that are named
 _HEARS = ("moshi", "phi4_multimodal")  # models of more than text whose config has the decoder's fields itself

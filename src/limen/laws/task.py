@@ -77,7 +77,7 @@ def answer_takes_any_leading_axes(task: Task) -> None:
 
 
 def yes_and_no_are_balanced(task: Task) -> None:
-    """Of 2,000 answers 45 to 55 % are yes: whoever always says the same is seen."""
+    """45 to 55 % of 2,000 answers are yes: whoever always says the same is seen."""
     for hard in (False, True):
         share = task.sample(np.random.default_rng(5), 2000, hard)[1].mean()
         require(0.45 < share < 0.55, f"{share:.1%} of the {'hard' if hard else 'plain'} answers are 1")

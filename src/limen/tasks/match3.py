@@ -15,12 +15,12 @@ from limen.core.arrays import Generator, NDArray, np
 from limen.core.distribution import Distribution
 from limen.core.task import Answers, Tokens, WrittenSizes, balanced, distinct, filled
 from limen.errors import at_least
+from limen.tasks._modular import ModularSums
 from limen.tasks._pairs import exists
-from limen.tasks._residues import Residues
 
 
 @dataclass(frozen=True)
-class Match3(Residues):
+class Match3(ModularSums):
     """n tokens in 0..M-1; the answer is 1 or 0.
 
     >>> int(Match3(n=4, M=13).answer(np.array([3, 5, 1, 9])))

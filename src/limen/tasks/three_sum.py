@@ -17,12 +17,12 @@ from limen.core.distribution import Distribution
 from limen.core.task import Answers, Tokens, balanced
 from limen.errors import at_least
 from limen.tasks._counts import subsets
+from limen.tasks._modular import ModularSums
 from limen.tasks._pairs import draw, exists, near_misses
-from limen.tasks._residues import Residues
 
 
 @dataclass(frozen=True)
-class ThreeSum(Residues):
+class ThreeSum(ModularSums):
     """n+1 tokens in 0..M-1: x_1 … x_n, then q; the answer is 1 or 0.
 
     >>> int(ThreeSum(n=4, M=9).answer(np.array([6, 5, 2, 7, 6])))

@@ -17,11 +17,11 @@ from limen.core.distribution import Distribution
 from limen.core.task import Answers, Tokens, balanced, uniform
 from limen.errors import at_least
 from limen.tasks._counts import subsets
-from limen.tasks._residues import Residues
+from limen.tasks._modular import ModularSums
 
 
 @dataclass(frozen=True)
-class TwoSum(Residues):
+class TwoSum(ModularSums):
     """n+1 tokens in 0..M-1: x_1 … x_n, then q; the answer is 1 or 0.  The query is no partner of itself.
 
     >>> int(TwoSum(n=4, M=7).answer(np.array([1, 4, 4, 6, 3])))

@@ -19,12 +19,12 @@ from limen.core.distribution import Distribution
 from limen.core.task import Answers, Tokens, balanced
 from limen.errors import at_least
 from limen.tasks._counts import largest, signed_subsets
+from limen.tasks._modular import ModularSums
 from limen.tasks._pairs import draw, exists, near_misses
-from limen.tasks._residues import Residues
 
 
 @dataclass(frozen=True)
-class TwoSumAny(Residues):
+class TwoSumAny(ModularSums):
     """n tokens in 0..M-1; the answer is 1 or 0.
 
     >>> int(TwoSumAny(n=4, M=7).answer(np.array([1, 2, 6, 4])))

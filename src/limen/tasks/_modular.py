@@ -6,7 +6,7 @@ from limen.core.task import Task, WrittenSizes, filled
 
 
 @dataclass(frozen=True)
-class Residues(Task):
+class ModularSums(Task):
     """A yes-or-no question about n tokens in 0..M-1."""
 
     n: int = 4
