@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import limen
+from fixtures.cli import limen
 
 from limen.errors import BadInput
 from limen.model.opening import opened
