@@ -173,7 +173,7 @@ class Audit(Result):
         return None if self.request.memory is None else self.requests_in(self.request.memory)
 
     def requests_in(self, pool: int) -> float | None:
-        """Requests of full length in a pool of so many bytes for the cache; None for engines without blocks."""
+        """Requests of full length in a pool of so many bytes; None for engines without blocks."""
         if self.plan is None or self.blocks is None:
             return None
         return max(pool, 0) // self.plan.block_bytes / self.blocks
