@@ -14,7 +14,7 @@ from typing import Any
 import jsonschema
 import pytest
 import torch
-from test_cli import LIMEN, limen
+from fixtures.cli import LIMEN, limen
 
 import limen as package
 from limen.commands import answered

@@ -52,7 +52,7 @@ def printed(command: str, folder: Path) -> str:
 @pytest.mark.long
 def test_each_section_does_what_it_says(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "tests").mkdir()
+    shutil.copytree(ROOT / "tests/inequalities", tmp_path / "tests/inequalities")
     shutil.copy(ROOT / "tests/test_task_laws.py", tmp_path / "tests")
     kinds = []
     for kind, block in BLOCK.findall(PAGE):

@@ -20,6 +20,7 @@ from fixtures.speed import loads_torch, seconds
 from hypothesis import given
 from hypothesis import strategies as st
 from inequalities import at as stated_by
+from inequalities import stated
 from inequalities.composition_depth import ROUTES, Chain
 
 import limen
@@ -100,7 +101,10 @@ def test_two_head_wise_layers_at_sizes_that_integers_confirm() -> None:
     ],
 )
 def test_forged_sizes_say_nothing(change: dict[str, int], reason: str) -> None:
-    said = at(KNOWN | change)
+    """Neither version says anything; the second one says why in these words."""
+    assert isinstance(at(KNOWN | change), NoStatement)
+    task, stack = Task.parse("composition(m=11585,n1=22)"), Architecture.parse(HEADWISE)
+    said = stated("composition_depth", Case(task, stack, 0, "C", KNOWN | change))
     assert isinstance(said, NoStatement) and reason in said.reason
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from fixtures.everywhere import Claimed, correct_everywhere
 
 from limen.adversary.strategies.neighbourhood import Neighbourhood
 from limen.commands.check import checked
@@ -28,7 +29,6 @@ from limen.witness.collision import _same as same
 
 EVA, INDEX = Task.parse("eva(n=3)"), Task.parse("index(n=12,S=16)")
 TINY = 2.0**-30  # which float32 loses beside 1
-Claimed = tuple[dict[str, Any], Model]
 
 
 @cache
@@ -76,20 +76,6 @@ def collision() -> Claimed:
     claim = Collision(task=found.task, weights=found.weights, arithmetic=found.arithmetic, left=found.left,
                       right=found.right, suffix=found.suffix)  # fmt: skip
     return json.loads(encode(claim)), model
-
-
-def correct_everywhere() -> Claimed:
-    """eva(n=3) looked up: the key is the place, the query the token."""
-    n = 3
-    frame = Frame(Architecture.parse("linear(h=1,d=3,phi=relu)"), 2 * n, n, Table(n, n + 1), residual=False)
-    w = {name: torch.zeros(shape) for name, shape in frame.shapes().items()}
-    w["embedding.E"][:, :n], w["embedding.P"][:n, n:] = torch.eye(n), torch.eye(n)
-    w["0.0.Q"][:n], w["0.0.K"][n:], w["0.0.V"][:n] = torch.eye(n), torch.eye(n), torch.eye(n)
-    w["0.0.O"][:, :n], w["readout.U"][:n] = torch.eye(n), torch.eye(n)
-    model = Model(frame, w)
-    claim = {"schema": "limen/certificate/2", "kind": "correct_everywhere", "task": "eva(n=3)"}
-    proved = {"precision": "float32", "margin": "7/8", "proof": [[[0]]] * 18}
-    return claim | {"weights": digest(model)} | proved, model
 
 
 KINDS: dict[str, Callable[[], Claimed]] = {

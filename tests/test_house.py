@@ -119,6 +119,12 @@ def _answer(value: ast.expr) -> bool:
     return ast.unparse(value).removesuffix(".value") in members
 
 
+def test_what_test_files_share_stands_in_fixtures() -> None:
+    for path in Path(__file__).parent.rglob("*.py"):
+        shared = [target for target in imported(path) if target.startswith("test_")]
+        assert not shared, f"{path} imports {shared}"
+
+
 def test_a_function_of_the_package_hides_no_module_and_has_its_type() -> None:
     """`limen.decide` is a function, and `import limen.decisions.decide` finds the module: no name is both."""
     public = set(api.functions())

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import inequalities
 import pytest
+from fixtures.drawn_bounds import ROUTES, Draw
 from inequalities import INEQUALITIES, agree, at, stated
-from test_kernel_bounds import ROUTES, Draw
 
 from limen.core.architecture import Architecture
 from limen.core.catalogue import ids

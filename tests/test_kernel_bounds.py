@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from fixtures import kernel_rows
-from fixtures.drawn_bounds import drawn, spelled
+from fixtures.drawn_bounds import ROUTES, drawn, spelled
 from fixtures.unchecked import types_unchecked  # noqa: F401
 from inequalities import cuts, stated
 
@@ -89,40 +89,6 @@ def test_the_kernel_accepts_what_the_theorems_say_and_no_bit_more() -> None:
                 again = stated(said.theorem, other)
                 assert isinstance(again, Bound) and again.excludes and _says(again, said), forged
     assert set(ROUTES) == {key for key, times in seen.items() if times}
-
-
-ROUTES = [
-    "streaming_state/",
-    "streaming_state/average",
-    "log_linear_state/",
-    "log_linear_state/average",
-    "window_global/",
-    "one_layer_cut/fixed_query",
-    "one_layer_cut/after_recurrence",
-    "separate_tokens/",
-    "three_sum_one_layer/",
-    "sparse_average_width/",
-    "block_messages/positions",
-    "block_messages/depth",
-    "block_messages/average",
-    "token_index/",
-    "composition_depth/C",
-    "composition_depth/W",
-    "composition_depth/P",
-    "composition_depth/A1",
-    "composition_depth/A2",
-    "composition_depth/A3",
-    "composition_depth/A4",
-    "composition_depth/B1",
-    "composition_depth/B2",
-    "composition_depth/B3",
-    "composition_depth/B4",
-    "composition_depth/D",
-    "composition_depth/E",
-    "composition_depth/F_average",
-    "composition_depth/LF_average",
-    "composition_depth/FL_average",
-]
 
 
 def _says(again: Bound, said: Bound) -> bool:

@@ -12,9 +12,9 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 import pytest
-from test_fool_tampered import correct_everywhere
-from test_kernel import KERNEL, TRUST, run_alone
-from test_kernel import certificates as one_of_every_kind
+from fixtures.certificates import KERNEL, OFFER, run_alone
+from fixtures.certificates import certificates as one_of_every_kind
+from fixtures.everywhere import correct_everywhere
 
 import limen_check
 from limen.commands.check import all_checked, checked
@@ -26,6 +26,7 @@ from limen.model.files import HEADER, WEIGHTS, model_files
 from limen_check import trusted
 from limen_check.can import fits
 
+TRUST = Path(__file__).parents[1] / "docs/trust.md"
 Case = tuple[bytes, tuple[bytes, bytes] | None]
 MIXERS = (  # of each rule that is loaded when a mixer or a hint names it, a construction that it is named by
     "eva_by_softmax", "eva_by_hard", "two_sum_by_code", "nearest_neighbor_by_softmax", "eva_by_block_sparse",
@@ -63,17 +64,11 @@ def case(name: str) -> Case:
         return json.dumps(claim).encode(), (header, packed)
     if name in ("bound", "machine", "fits"):
         certificate, model = one_of_every_kind()[name]
-        return encode(certificate), None if model is None else files_of(_eva())
+        return encode(certificate), None if model is None else files_of(OFFER)
     examples = lookup("constructions", name, Construction).examples()
     offers = (Offer(one, False, precision) for one in examples for precision in ("bfloat16", "float32"))
     offered, proof = next((o, p) for o, p in ((o, solves(o)) for o in offers) if isinstance(p, Solves))
     return encode(proof), files_of(offered)
-
-
-def _eva() -> Offer:
-    from test_kernel import OFFER
-
-    return OFFER
 
 
 def saved(folder: Path, name: str) -> list[Path]:

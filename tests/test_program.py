@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from limen.constructions._fields import ONE, bits, tokens
-from limen.constructions._program import Alike, Attend, Logits, Match, Piece, Program, Relu, Tier
+from limen.constructions._program import Attend, HeadRange, Logits, Match, Piece, Program, Relu, Tier
 
 FETCH = Attend(
     [("q", "one", "x")],
@@ -95,7 +95,7 @@ def alike(made: list[int], number: int) -> Program:
         made.append(i)
         return Attend((), [Match({"id": i}, {"id": 1})], {Piece("got", 10 * i, 10): {"id": 1}})
 
-    return Program([tokens(2, id=BITS)], [Tier(Alike(number, head))], "got")
+    return Program([tokens(2, id=BITS)], [Tier(HeadRange(number, head))], "got")
 
 
 def test_a_frame_does_not_make_all_heads_that_are_alike() -> None:

@@ -84,12 +84,12 @@ class Audit(Result):
 
     @property
     def block_bytes(self) -> int | None:
-        """The bytes of a block in all layers that share it."""
+        """Bytes of a block over all layers that share it."""
         return self.plan and self.plan.block_bytes
 
     @property
     def blocks(self) -> int | None:
-        """The number of blocks that one request takes."""
+        """Blocks of one request."""
         return self.plan and self.plan.request(self.request.context, self.request)
 
     @cached_property
@@ -135,7 +135,7 @@ class Audit(Result):
         return self.engine.width(kept, self.request, self.bits) / 8
 
     def bytes_of(self, wanted: Callable[[Kept], bool], n: int | None = None) -> int:
-        """The bytes of all sequences on one rank, after n tokens (default: the context)."""
+        """Bytes of all sequences on one rank, after n tokens (default: the context)."""
         n = self.request.context if n is None else n
         tensors = [(k, times) for k, times in self.tensors if wanted(k)]
         return self.engine.bytes_of(tensors, n, self.request, self.bits)
@@ -173,7 +173,7 @@ class Audit(Result):
         return None if self.request.memory is None else self.requests_in(self.request.memory)
 
     def requests_in(self, pool: int) -> float | None:
-        """Requests of full length in a cache of so many bytes; None for engines without blocks."""
+        """Requests of full length in a pool of so many bytes; None for engines without blocks."""
         if self.plan is None or self.blocks is None:
             return None
         return max(pool, 0) // self.plan.block_bytes / self.blocks
@@ -200,10 +200,10 @@ class Audit(Result):
     @property
     def minimal_bytes(self) -> int:
         """What the next token needs, in the same precisions: nothing rounded up, nothing kept for later."""
-        request, none = replace(self.request, slots=None), engine("minimal")
+        asked, none = replace(self.request, slots=None), engine("minimal")
         bits = (
-            min(by.width(k, request, self.bits) for by in (none, self.engine))
-            * none.rows(k, request.context, request)
+            min(by.width(k, asked, self.bits) for by in (none, self.engine))
+            * none.rows(k, asked.context, asked)
             * times
             for k, times in self.stack.tensors
         )
@@ -278,20 +278,20 @@ class Audit(Result):
     @cached_property
     def failures(self) -> list[str]:
         """What was required and does not hold."""
-        failures, request = [], self.request
+        found, request = [], self.request
         if request.max_cache is not None and self.peak_bytes > request.max_cache:
-            failures.append(
+            found.append(
                 f"the cache takes {self.peak_bytes:,} bytes; at most {request.max_cache:,} are allowed"
             )
         if (missing := self.missing) is not None:
-            failures.append(self._short_by(missing))
+            found.append(self._short_by(missing))
         for text in request.needs:
             task = Task.parse(text)
             if (evidence := ruled_out(task, self.stack.architecture)) is not None:
                 bound = evidence.certificate
                 assert isinstance(bound, Bound)  # nothing else rules out
-                failures.append(f"{task} is ruled out by {bound.theorem}: {said_of(bound)}")
-        return failures
+                found.append(f"{task} is ruled out by {bound.theorem}: {said_of(bound)}")
+        return found
 
     def _short_by(self, missing: int) -> str:
         """What does not fit, what does in the memory that there is, and how much memory would do."""
@@ -314,42 +314,38 @@ class Audit(Result):
     @cached_property
     def remarks(self) -> list[str]:
         """What a reader of the figures should know."""
-        request, remarks = self.request, [*self.stack.remarks]
+        request, found = self.request, [*self.stack.remarks]
         positions = self.stack.positions
         if positions is not None and request.context > positions:
-            remarks.append(
-                f"{request.context:,} tokens are more than max_position_embeddings = {positions:,}"
-            )
-        wished, declared = request.dtypes, self.declared
-        for what, wish, own, taken, where in (
-            ("keys and values", wished.kv, declared.kv, self.dtypes.kv, declared.kv_field),
-            ("recurrent states", wished.state, declared.state, self.dtypes.state, declared.state_field),
+            found.append(f"{request.context:,} tokens are more than max_position_embeddings = {positions:,}")
+        said, declared = request.said, self.declared
+        for what, asked, own, taken, where in (
+            ("keys and values", said.kv, declared.kv, self.dtypes.kv, declared.kv_field),
+            ("recurrent states", said.state, declared.state, self.dtypes.state, declared.state_field),
         ):
-            if own is not None and wish is None:
+            if own is not None and asked is None:
                 how = f"as {where} declares" if taken == own else f"though {where} declares {own}"
-                remarks.append(f"{what} in {taken}, {how}")
+                found.append(f"{what} in {taken}, {how}")
         if request.memory is not None and request.weights is None and self.weights_bytes is not None:
-            remarks += self._of_weights()
-        return remarks + self.engine.remarks(self.stack, request, self.dtypes)
+            found += self._of_weights()
+        return found + self.engine.remarks(self.stack, request, self.dtypes)
 
     def _of_weights(self) -> list[str]:
         """What the count of the weights leaves out."""
-        remarks = []
+        found = []
         if self.stack.inside:
-            remarks.append(
-                "weights of the text decoder alone; vision and audio towers come on top (--weights)"
-            )
+            found.append("weights of the text decoder alone; vision and audio towers come on top (--weights)")
         if self.declared.quantised and self.request.weights_dtype is None:
             counted = f"weights are counted in {self.dtypes.model}"
-            remarks.append(f"{counted}, but the checkpoint is quantised: give --weights-dtype or --weights")
-        return remarks
+            found.append(f"{counted}, but the checkpoint is quantised: give --weights-dtype or --weights")
+        return found
 
 
 def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:
     """Reads a config and asks every theorem."""
-    dtypes_declared, dtypes, stack = _read(config, source, request)
+    said, dtypes, stack = _read(config, source, request)
     stored = getattr(config, "weights", None)
-    return Audit(source, stack, request, dtypes_declared, dtypes, limits(stack.architecture), stored)
+    return Audit(source, stack, request, said, dtypes, limits(stack.architecture), stored)
 
 
 def architecture_of(path: str) -> Architecture:
@@ -358,18 +354,18 @@ def architecture_of(path: str) -> Architecture:
 
 
 def _read(config: Mapping[str, Any], source: str, request: Request) -> tuple[Declared, Dtypes, Stack]:
-    dtypes_declared = declared(config, source)
-    dtypes = engine(request.engine).dtypes(request.dtypes, dtypes_declared, type_of(config, source))
+    said = declared(config, source)
+    dtypes = engine(request.engine).dtypes(request.said, said, type_of(config, source))
     stack = read(config, source, dtypes.bits)
     if (counted := getattr(config, "parameters", None)) is not None:  # the header of a file with its tensors
         stack = replace(stack, parameters=counted, uncounted=None)
-    return dtypes_declared, dtypes, stack
+    return said, dtypes, stack
 
 
 def limits(architecture: Architecture) -> tuple[Limit, ...]:
     """For each task the least n from which on some theorem rules it out, if there is one."""
-    candidates = (_limit(name, family, architecture) for name, family in FAMILIES.items())
-    return tuple(limit for limit in candidates if limit is not None)
+    found = (_limit(name, family, architecture) for name, family in FAMILIES.items())
+    return tuple(limit for limit in found if limit is not None)
 
 
 def _limit(name: str, family: Callable[[int], Task], architecture: Architecture) -> Limit | None:
@@ -414,8 +410,8 @@ def _from_hub(name: str) -> Path:
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:
-        needs = "a name on the hub needs the package huggingface_hub"
-        raise BadInput(f"{name}: no such file or folder; {needs}") from error
+        said = f"{name}: no such file or folder; a name on the hub needs the package huggingface_hub"
+        raise BadInput(said) from error
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # the error says it all
     try:
         return Path(hf_hub_download(name, "config.json"))

@@ -49,7 +49,9 @@ class CommandLine(click.Group):
             return _old(cmd_name, quiet=ctx.resilient_parsing)
         if cmd_name not in names(self.folder):
             return None
-        return CommandLine(cmd_name) if is_group(cmd_name) else _Typed(find(f"{self.folder} {cmd_name}".strip()))
+        return (
+            CommandLine(cmd_name) if is_group(cmd_name) else _Typed(find(f"{self.folder} {cmd_name}".strip()))
+        )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -14,7 +14,7 @@ from itertools import accumulate, count
 
 from flint import fmpz
 
-from limen.constructions._fields import Field, Of, RowTable, signs, table
+from limen.constructions._fields import CodedPart, Of, RowTable, signs, table
 from limen.constructions._weights import bits_for
 from limen.core.arrays import NDArray, np
 from limen.core.weights import Array
@@ -39,7 +39,7 @@ class Words(ABC):
         """The largest product of two different addresses' words, or more."""
 
     @abstractmethod
-    def field(self, of: Of, div: int = 1) -> Field:
+    def field(self, of: Of, div: int = 1) -> CodedPart:
         """The word of (value // div) modulo N; modulo 2^k in binary."""
 
 
@@ -55,7 +55,7 @@ class BinaryWords(Words):
     def closest(self) -> int:
         return self.k - 2
 
-    def field(self, of: Of, div: int = 1) -> Field:
+    def field(self, of: Of, div: int = 1) -> CodedPart:
         """Tables stand apart from those of other lengths."""
         written = signs(of, self.k, div)
         return replace(written, tables=tuple(t._replace(group=f"signs of {self.k}") for t in written.tables))
@@ -84,7 +84,7 @@ class RandomWords(Words):
     def closest(self) -> int:
         return _closest(self.N, self.k)
 
-    def field(self, of: Of, div: int = 1) -> Field:
+    def field(self, of: Of, div: int = 1) -> CodedPart:
         return table("words", self.N, self.k, lambda: _signs(self.N, self.k).astype(np.float64), of, div)
 
 
@@ -131,13 +131,13 @@ class ResidueAddresses:
     def k(self) -> int:
         return sum(self.primes)
 
-    def field(self, start: int) -> Field:
+    def field(self, start: int) -> CodedPart:
         """The positions of a stretch that begins at `start`."""
         columns = accumulate(self.primes[:-1], initial=0)
         names = {p: f"mod{p}+{start % p}" for p in self.primes}
         codes = (Code("place", 1, name, at) for name, at in zip(names.values(), columns, strict=True))
         tables = (RowTable(names[p], p, p, partial(_turn, p, start % p), "mod") for p in self.primes)
-        return Field(self.k, tuple(codes), tuple(tables))
+        return CodedPart(self.k, tuple(codes), tuple(tables))
 
     def back(self, o: int) -> Array:
         """(k, k): takes the code of j to that of j - o."""

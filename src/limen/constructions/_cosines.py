@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from limen.constructions._fields import Field, table
+from limen.constructions._fields import CodedPart, table
 from limen.constructions._margins import Roundoff
 from limen.constructions._program import Factors, Match
 from limen.constructions._weights import bits_for
@@ -66,12 +66,12 @@ class Cosines:
         return directions
 
     @property
-    def unit(self) -> Field:
+    def unit(self) -> CodedPart:
         """The direction of a point; 0 for a label."""
         return table("unit", self.task.vocab, self.task.D, lambda: self.tokens()[:, :-1])
 
     @property
-    def label(self) -> Field:
+    def label(self) -> CodedPart:
         """1 for label 1, else 0."""
         return table("label", self.task.vocab, 1, lambda: self.tokens()[:, -1:])
 

@@ -31,7 +31,7 @@ class RowTable(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Field:
+class CodedPart:
     """What the embedding writes into a part: codes, whose columns are counted from the part's first one."""
 
     size: int
@@ -42,23 +42,23 @@ class Field:
         """The codes of a part that begins at this column."""
         return tuple(replace(code, column=code.column + column) for code in self.codes)
 
-    def __add__(self, other: Field) -> Field:
+    def __add__(self, other: CodedPart) -> CodedPart:
         """Both side by side in one part."""
         codes = self.codes + other.at(self.size)
-        return Field(self.size + other.size, codes, self.tables + other.tables)
+        return CodedPart(self.size + other.size, codes, self.tables + other.tables)
 
 
 def table(
     name: str, rows: int, columns: int, fill: Callable[[], Array | float], of: Of = "token", div: int = 1
-) -> Field:
+) -> CodedPart:
     """Row (value // div) modulo `rows` of a table."""
-    return Field(columns, (Code(of, div, name, 0),), (RowTable(name, rows, columns, fill, name),))
+    return CodedPart(columns, (Code(of, div, name, 0),), (RowTable(name, rows, columns, fill, name),))
 
 
 ONE = table("one", 1, 1, lambda: 1.0, "place")  # marks all tokens of a stretch
 
 
-def one_hot(name: str, size: int, of: Of = "token", div: int = 1) -> Field:
+def one_hot(name: str, size: int, of: Of = "token", div: int = 1) -> CodedPart:
     """(value // div) modulo `size` as a direction of its own."""
     return table(name, size, size, lambda: np.eye(size), of, div)
 
@@ -66,32 +66,32 @@ def one_hot(name: str, size: int, of: Of = "token", div: int = 1) -> Field:
 PARITY = one_hot("parity", 2, "place")
 
 
-def apart(field: Field, *sizes: int) -> list[Field]:
+def apart(field: CodedPart, *sizes: int) -> list[CodedPart]:
     """One field as several parts that stand behind one another, of these sizes."""
-    return [replace(field, size=sizes[0]), *map(Field, sizes[1:])]
+    return [replace(field, size=sizes[0]), *map(CodedPart, sizes[1:])]
 
 
-def bits(of: Of, size: int, div: int = 1) -> Field:
+def bits(of: Of, size: int, div: int = 1) -> CodedPart:
     """(value // div) modulo 2^size in binary, least digit first."""
     return _binary(of, size, div, "bits", digits)
 
 
-def nots(of: Of, size: int, div: int = 1) -> Field:
+def nots(of: Of, size: int, div: int = 1) -> CodedPart:
     """The complements of these digits."""
     return _binary(of, size, div, "nots", lambda count: 1 - digits(count))
 
 
-def signs(of: Of, size: int, div: int = 1) -> Field:
+def signs(of: Of, size: int, div: int = 1) -> CodedPart:
     """The same digits as signs, 0 as -1."""
     return _binary(of, size, div, "signs", lambda count: 2 * digits(count) - 1)
 
 
-def word(of: Of, size: int, div: int = 1) -> Field:
+def word(of: Of, size: int, div: int = 1) -> CodedPart:
     """T(a) = (a, 1-a), a in binary (_words.py)."""
     return bits(of, size, div) + nots(of, size, div)
 
 
-def _binary(of: Of, size: int, div: int, name: str, fill: Callable[[int], Array]) -> Field:
+def _binary(of: Of, size: int, div: int, name: str, fill: Callable[[int], Array]) -> CodedPart:
     """A code for each byte; tables of 1 … 8 digits are shared by all fields of this name."""
     counts = {low: min(DIGITS, size - low) for low in range(0, size, DIGITS)}
     codes = tuple(Code(of, div << low, f"{name}{count}", low) for low, count in counts.items())
@@ -99,7 +99,7 @@ def _binary(of: Of, size: int, div: int, name: str, fill: Callable[[int], Array]
         RowTable(f"{name}{count}", 1 << count, count, partial(fill, count), name, count)
         for count in counts.values()
     )
-    return Field(size, codes, tuple(tables))
+    return CodedPart(size, codes, tuple(tables))
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,9 @@ class Stretch:
     """So many tokens in a row, all written alike."""
 
     count: int
-    fields: dict[str, Field]
+    fields: dict[str, CodedPart]
 
 
-def tokens(count: int, **fields: Field) -> Stretch:
+def tokens(count: int, **fields: CodedPart) -> Stretch:
     """So many tokens, with what is written into each part."""
     return Stretch(count, fields)

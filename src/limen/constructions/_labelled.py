@@ -11,7 +11,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 from limen.constructions._cosines import Cosines
-from limen.constructions._fields import ONE, PARITY, Field, Stretch, apart, bits, table, tokens
+from limen.constructions._fields import ONE, PARITY, CodedPart, Stretch, apart, bits, table, tokens
 from limen.constructions._margins import Roundoff, certified, in_balls, lower, retrieved
 from limen.constructions._program import Attend, Program, Programmed, Tier
 from limen.constructions._weights import bits_for
@@ -32,7 +32,7 @@ class Labelled(Programmed):
         """The first layer: column `before` of a label becomes column `id` of the point before it."""
 
     @property
-    def own(self) -> dict[str, Field]:
+    def own(self) -> dict[str, CodedPart]:
         """What the first layer needs of the embedding."""
         return {}
 

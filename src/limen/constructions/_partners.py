@@ -29,7 +29,7 @@ from limen.constructions._fields import ONE, Stretch, word
 from limen.constructions._lookup import contrast
 from limen.constructions._margins import Read, Roundoff, holds, retrieved
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
-from limen.constructions._residues import Residues
+from limen.constructions._residues import ResidueWords
 from limen.constructions._weights import bits_for
 from limen.constructions._words import distance, verdict
 from limen.core.numbers import Precision
@@ -53,8 +53,8 @@ class Partnered(Programmed):
         """The answer where the verdict is 1."""
 
     @property
-    def residues(self) -> Residues:
-        return Residues(self.task.M)
+    def residues(self) -> ResidueWords:
+        return ResidueWords(self.task.M)
 
     @property
     def c(self) -> int:

@@ -66,7 +66,7 @@ class Attend(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Alike(Sequence[Attend]):
+class HeadRange(Sequence[Attend]):
     """Heads that differ by their number: only the first and the last are made before weights are written."""
 
     number: int
@@ -83,7 +83,7 @@ class Alike(Sequence[Attend]):
 
 def _typical(heads: Sequence[Attend]) -> Sequence[Attend]:
     """Enough heads to know how large all are, what they write, and whether they look at something."""
-    return [heads[0], heads[len(heads) - 1]] if isinstance(heads, Alike) else heads
+    return [heads[0], heads[len(heads) - 1]] if isinstance(heads, HeadRange) else heads
 
 
 class Relu(NamedTuple):

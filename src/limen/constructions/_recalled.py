@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from limen.constructions._fields import ONE, PARITY, Field, Stretch, apart, bits
+from limen.constructions._fields import ONE, PARITY, CodedPart, Stretch, apart, bits
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, roundoff, stray
 from limen.constructions._margins import Roundoff, certified, in_balls
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
@@ -34,7 +34,7 @@ class Recalled(Programmed):
         """The first layer: `id` of the token before becomes `before`."""
 
     @property
-    def own(self) -> dict[str, Field]:
+    def own(self) -> dict[str, CodedPart]:
         """What the first layer needs of the embedding."""
         return {}
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import isqrt
 
-from limen.constructions._fields import Field, RowTable
+from limen.constructions._fields import CodedPart, RowTable
 from limen.constructions._weights import bits_for, digits
 from limen.core.arrays import np
 from limen.core.weights import Array
@@ -23,7 +23,7 @@ from limen.model.embedding import Code
 
 
 @dataclass(frozen=True)
-class Residues:
+class ResidueWords:
     """The word of x is T(x mod m), T(x mod m+1) (_words.py); that of its partner in s is T̄ of s - x."""
 
     M: int
@@ -49,19 +49,19 @@ class Residues:
         return 4 * self.bits
 
     @property
-    def word(self) -> Field:
+    def word(self) -> CodedPart:
         return self._field("word", lambda a, m: np.hstack([a, 1 - a])[np.arange(m)])
 
-    def partner(self, s: int) -> Field:
+    def partner(self, s: int) -> CodedPart:
         """The partner that makes the sum `sums[s]`."""
         total = self.sums[s]
         return self._field(f"partner{s}_", lambda a, m: np.hstack([1 - a, a])[(total - np.arange(m)) % m])
 
-    def _field(self, name: str, rows: Callable[[Array, int], Array]) -> Field:
+    def _field(self, name: str, rows: Callable[[Array, int], Array]) -> CodedPart:
         """A table for each modulus m: its rows are made of all words of so many digits."""
         size, fill = 2 * self.bits, lambda m: rows(digits(self.bits), m)
         tables = (
             RowTable(f"{name}{i}", m, size, partial(fill, m), "residues") for i, m in enumerate(self.moduli)
         )
         codes = (Code("token", 1, f"{name}{i}", size * i) for i in range(2))
-        return Field(self.size, tuple(codes), tuple(tables))
+        return CodedPart(self.size, tuple(codes), tuple(tables))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from limen.constructions._features import SHUT
-from limen.constructions._fields import Field, one_hot
+from limen.constructions._fields import CodedPart, one_hot
 from limen.core.arrays import np
 from limen.core.columns import Columns
 from limen.core.weights import Weights
@@ -34,7 +34,7 @@ class Slots(NamedTuple):
         return f"linear(h={self.heads},d={self.d},d_k={self.r},p=1)"
 
     @property
-    def fields(self) -> dict[str, Field]:
+    def fields(self) -> dict[str, CodedPart]:
         """The slot and the head of a token that stands in a pair, by its place."""
         heads = one_hot("head", self.heads, "place", 2 * self.r)
         return {"slot": one_hot("slot", self.r, "place", 2), "head": heads}

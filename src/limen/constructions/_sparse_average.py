@@ -18,7 +18,7 @@ from flint import arb
 
 from limen.constructions._fields import bits, one_hot, table, tokens
 from limen.constructions._margins import Roundoff, certified, retrieved
-from limen.constructions._program import Alike, Attend, Logits, Match, Piece, Program, Programmed, Tier
+from limen.constructions._program import Attend, HeadRange, Logits, Match, Piece, Program, Programmed, Tier
 from limen.constructions._weights import bits_for
 from limen.core.arrays import NDArray, np
 from limen.core.numbers import Float, Precision
@@ -107,7 +107,7 @@ class SetQuery(Programmed):
                 tokens(q, asked=bits("token", P), rank=one_hot("ranks", q, "place")),
             ],
             layers=[
-                Tier(Alike(q, self._gather), fills={"query": m}, local=Pointwise(self._ask)),
+                Tier(HeadRange(q, self._gather), fills={"query": m}, local=Pointwise(self._ask)),
                 Tier([average]),
             ],
             readout=mean_logits("answer", q),

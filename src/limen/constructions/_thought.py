@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from limen.constructions._fields import ONE, Field, Stretch, bits, signs, tokens
+from limen.constructions._fields import ONE, CodedPart, Stretch, bits, signs, tokens
 from limen.constructions._lookup import C
 from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Relu, Tier
 from limen.constructions._weights import bits_for
@@ -46,8 +46,8 @@ class OneThought(Programmed):
 
     def asking(
         self,
-        data: dict[str, Field],
-        query: dict[str, Field],
+        data: dict[str, CodedPart],
+        query: dict[str, CodedPart],
         question: Sequence[Match],
         looks: Sequence[tuple[Any, ...]],
         groups: Sequence[str] = (),

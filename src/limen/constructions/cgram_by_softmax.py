@@ -26,7 +26,7 @@ from limen.constructions._addresses import BinaryWords, ResidueAddresses
 from limen.constructions._fields import ONE, tokens
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import certified, in_balls
-from limen.constructions._program import Alike, Attend, Match, Piece, Program, Programmed, Tier
+from limen.constructions._program import Attend, HeadRange, Match, Piece, Program, Programmed, Tier
 from limen.core.numbers import Precision
 from limen.tasks.cgram import Cgram
 
@@ -77,7 +77,7 @@ class CgramBySoftmax(Programmed):
                 tokens(n - c + 1, position=behind, symbol=symbol, text=ONE),
                 tokens(c - 1, position=end, symbol=symbol, asks=ONE),
             ],
-            layers=[Tier(Alike(c - 1, self._back)), Tier([find])],
+            layers=[Tier(HeadRange(c - 1, self._back)), Tier([find])],
             readout="answer",
         )
 

@@ -33,7 +33,7 @@ from functools import partial
 
 from flint import arb
 
-from limen.constructions._fields import ONE, Field, Of, RowTable, Stretch, bits, tokens
+from limen.constructions._fields import ONE, CodedPart, Of, RowTable, Stretch, bits, tokens
 from limen.constructions._lookup import blur, contrast, digits_margin, noise, rounded, roundoff, stray
 from limen.constructions._margins import certified, in_balls
 from limen.constructions._program import Attend, Match, Piece, Program, Programmed, Tier
@@ -119,7 +119,7 @@ class CompositionByEncoder(Programmed):
             text=[
                 *map(entries, range(L, 0, -1)),
                 tokens(1, level=self._level(0), F=value),
-                tokens(1, level=self._level(L + 1), w=sum(digits_of_w, Field(0))),
+                tokens(1, level=self._level(L + 1), w=sum(digits_of_w, CodedPart(0))),
             ],
             layers=[self._layer(i) for i in range(1 + self.doublings)],
             readout="F",
@@ -128,7 +128,7 @@ class CompositionByEncoder(Programmed):
             more={"recode": {f"mod{r}": [256] * 4 for r in sorted(tables) if r > 256}},
         )
 
-    def _level(self, l: int) -> Field:
+    def _level(self, l: int) -> CodedPart:
         """One-hot: the same for all tokens of a segment."""
         return replace(ONE, size=self.task.L + 2, codes=(replace(ONE.codes[0], column=l),))
 
@@ -230,10 +230,10 @@ class CompositionByEncoder(Programmed):
         return certified(digits_margin(bit, self.b, r))
 
 
-def _modulo(of: Of, div: int, r: int, size: int) -> Field:
+def _modulo(of: Of, div: int, r: int, size: int) -> CodedPart:
     """Digits of (value // div) modulo r: those of the number itself where r = 2^j, else by a table."""
     j, count = exponent(r), bits_for(r)
     if j is not None:
         return replace(bits(of, j, div), size=size)
     rows = RowTable(f"mod{r}", r, count, lambda: digits(count)[:r], "mod", r)
-    return Field(size, (Code(of, div, rows.name, 0),), (rows,))
+    return CodedPart(size, (Code(of, div, rows.name, 0),), (rows,))

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from limen.constructions._features import SHUT, linear_keys
-from limen.constructions._fields import Field
+from limen.constructions._fields import CodedPart
 from limen.constructions._labelled import Labelled
 from limen.constructions._program import Attend, Tier
 from limen.constructions._slots import Slots
@@ -48,7 +48,7 @@ class NearestNeighborBySlots(Labelled):
         return Slots(self.task.n, self.r, self.task.points)
 
     @property
-    def own(self) -> dict[str, Field]:
+    def own(self) -> dict[str, CodedPart]:
         return self.slots.fields
 
     @property

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from limen.constructions._features import linear_keys
-from limen.constructions._fields import Field
+from limen.constructions._fields import CodedPart
 from limen.constructions._program import Attend, Tier
 from limen.constructions._recalled import Recalled
 from limen.constructions._slots import Slots
@@ -47,7 +47,7 @@ class RecallBySlots(Recalled):
         return Slots(-(-self.task.length // 2), self.r, self.b)
 
     @property
-    def own(self) -> dict[str, Field]:
+    def own(self) -> dict[str, CodedPart]:
         return self.slots.fields
 
     @property

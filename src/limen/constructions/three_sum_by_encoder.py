@@ -26,7 +26,7 @@ from math import prod
 
 from flint import arb, fmpz
 
-from limen.constructions._fields import ONE, Field, signs, table, tokens
+from limen.constructions._fields import ONE, CodedPart, signs, table, tokens
 from limen.constructions._lookup import blur, stray
 from limen.constructions._margins import Roundoff, certified, holds, in_balls, retrieved
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
@@ -78,7 +78,7 @@ class ThreeSumByEncoder(Programmed):
     @property
     def program(self) -> Program:
         """All x look at q, then for a partner, else at q; q looks for an x that met."""
-        r, place, token = len(self.primes), signs("place", self.P), Field(0)
+        r, place, token = len(self.primes), signs("place", self.P), CodedPart(0)
         word = sum(map(_word, self.primes, self.sizes), token)
         residue = sum((table(f"mod{p}", p, 1, partial(_residues, p)) for p in self.primes), token)
         hear = Attend([("x", "one", "q")], [Match({"data": POOL}, {"asks": 1})], {"heard": {"q": 1}})
@@ -150,7 +150,7 @@ class ThreeSumByEncoder(Programmed):
         return certified(decided(some.one, none.zero, r))
 
 
-def _word(p: int, size: int) -> Field:
+def _word(p: int, size: int) -> CodedPart:
     """A residue modulo p in signs."""
     return table(f"word{p}", p, size, lambda: 2 * digits(size)[:p] - 1)
 

@@ -26,7 +26,7 @@ from flint import arb
 from limen.constructions._features import sizes_of
 from limen.constructions._fields import apart, table, tokens
 from limen.constructions._margins import Roundoff, certified, holds, in_balls
-from limen.constructions._program import Alike, Attend, Logits, Match, Piece, Program, Programmed, Tier
+from limen.constructions._program import Attend, HeadRange, Logits, Match, Piece, Program, Programmed, Tier
 from limen.core.architecture import Architecture
 from limen.core.arrays import np
 from limen.core.columns import Columns
@@ -76,7 +76,7 @@ class TwoSumByBlockSparse(Programmed):
             text=[tokens(self.task.n, x=x, square=square), tokens(1, partner=partner, one=one)],
             layers=[
                 Tier(
-                    Alike(B, _head),
+                    HeadRange(B, _head),
                     f"block_sparse(h={B},d=1,d_k=2,B={B},k={self.opened})",
                     _compare,
                     {"answer": 1},

@@ -24,7 +24,7 @@ from limen.constructions._fields import ONE, tokens
 from limen.constructions._lookup import contrast
 from limen.constructions._margins import Roundoff, certified, in_balls, retrieved
 from limen.constructions._program import Attend, Match, Program, Programmed, Tier
-from limen.constructions._residues import Residues
+from limen.constructions._residues import ResidueWords
 from limen.constructions._words import decided, verdict
 from limen.core.numbers import Precision
 from limen.tasks.two_sum import TwoSum
@@ -38,8 +38,8 @@ class TwoSumByCode(Programmed):
     small = tuple(TwoSum(n, M) for n, M in ((4, 7), (3, 6), (1, 3), (4, 4), (2, 25)))
 
     @property
-    def residues(self) -> Residues:
-        return Residues(self.task.M)
+    def residues(self) -> ResidueWords:
+        return ResidueWords(self.task.M)
 
     @property
     def C(self) -> int:

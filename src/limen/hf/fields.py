@@ -144,7 +144,7 @@ class Fields:
         return self.takes(name) or self.model_type not in _known() or name == "tie_word_embeddings"
 
     def contradiction(self, one: str, other: str) -> BadInput:
-        """Of two things that the config says and that cannot both hold."""
+        """The error about two things that the config says and that cannot both hold."""
         return BadInput(f"{self.where}: {self.model_type}: {one}, but {other}")
 
     def wrong(self, name: str, expected: str) -> BadInput:

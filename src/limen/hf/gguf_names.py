@@ -56,7 +56,7 @@ _PLAIN |= dict.fromkeys(
 
 
 class Windows(NamedTuple):
-    """Windows as llama.cpp knows them for an architecture: one full layer in so many, the last or the first."""
+    """How llama.cpp places windows: one full layer in so many, the last or the first."""
 
     model_type: str
     period: int
@@ -169,7 +169,7 @@ _KEPT = ("layer_types", "layers_block_type", "num_hidden_layers", "sliding_windo
 
 
 def _sizes(meta: Metadata) -> dict[str, Any]:
-    """Of attention with one number of heads of keys, and values of their size."""
+    """The config of attention with one number of heads of keys, and values of their size."""
     kv = {h for h in meta.kv_heads if h} or {0}
     if len(kv) > 1:
         raise meta.wrong("attention.head_count_kv", "one number for all layers with attention")
@@ -294,7 +294,7 @@ def _minimax3(meta: Metadata) -> dict[str, Any]:
 
 
 def _latent(meta: Metadata) -> dict[str, Any]:
-    """Of files that keep latents: older ones have no key_length_mla, and their keys are kept whole."""
+    """The config of latent attention; older files have no key_length_mla, and keep their keys whole."""
     if meta["attention.key_length_mla"] is None:
         older = "made before llama.cpp kept latents (no attention.key_length_mla): convert the model again"
         raise BadInput(f"{meta.where}: {meta.arch}: {older}")
@@ -323,7 +323,7 @@ _SSM = {"inner": "inner_size", "s": "state_size", "c": "conv_kernel"}
 
 
 def _mamba2(model_type: str, names: tuple[str, ...], kinds: Callable[[Metadata], dict[str, Any]]) -> Any:
-    """Of Mamba-2 the number of heads stands as the rank of the time step."""
+    """The config of Mamba-2, whose number of heads stands as the rank of the time step."""
 
     def config(meta: Metadata) -> dict[str, Any]:
         h, inner = meta.integer("ssm.time_step_rank"), meta.integer("ssm.inner_size")

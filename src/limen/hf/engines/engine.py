@@ -110,7 +110,7 @@ class Engine:
         return self.numbers(kept, asked) * bits.of(kept)
 
     def bytes_of(self, tensors: Iterable[tuple[Kept, int]], n: int, asked: Asked, bits: Bits) -> int:
-        """Of these tensors, each in so many layers, after n tokens a sequence, on one rank."""
+        """Bytes of these tensors, each in so many layers, after n tokens a sequence, on one rank."""
         held = (self.rows(kept, n, asked) * self.width(kept, asked, bits) * times for kept, times in tensors)
         return -(-sum(held, Fraction(0)) // 8)
 
