@@ -200,10 +200,10 @@ class Audit(Result):
     @property
     def minimal_bytes(self) -> int:
         """What the next token needs, in the same precisions: nothing rounded up, nothing kept for later."""
-        asked, none = replace(self.request, slots=None), engine("minimal")
+        request, none = replace(self.request, slots=None), engine("minimal")
         bits = (
-            min(by.width(k, asked, self.bits) for by in (none, self.engine))
-            * none.rows(k, asked.context, asked)
+            min(by.width(k, request, self.bits) for by in (none, self.engine))
+            * none.rows(k, request.context, request)
             * times
             for k, times in self.stack.tensors
         )
@@ -278,20 +278,20 @@ class Audit(Result):
     @cached_property
     def failures(self) -> list[str]:
         """What was required and does not hold."""
-        found, request = [], self.request
+        failures, request = [], self.request
         if request.max_cache is not None and self.peak_bytes > request.max_cache:
-            found.append(
+            failures.append(
                 f"the cache takes {self.peak_bytes:,} bytes; at most {request.max_cache:,} are allowed"
             )
         if (missing := self.missing) is not None:
-            found.append(self._short_by(missing))
+            failures.append(self._short_by(missing))
         for text in request.needs:
             task = Task.parse(text)
             if (evidence := ruled_out(task, self.stack.architecture)) is not None:
                 bound = evidence.certificate
                 assert isinstance(bound, Bound)  # nothing else rules out
-                found.append(f"{task} is ruled out by {bound.theorem}: {said_of(bound)}")
-        return found
+                failures.append(f"{task} is ruled out by {bound.theorem}: {said_of(bound)}")
+        return failures
 
     def _short_by(self, missing: int) -> str:
         """What does not fit, what does in the memory that there is, and how much memory would do."""
@@ -314,38 +314,42 @@ class Audit(Result):
     @cached_property
     def remarks(self) -> list[str]:
         """What a reader of the figures should know."""
-        request, found = self.request, [*self.stack.remarks]
+        request, remarks = self.request, [*self.stack.remarks]
         positions = self.stack.positions
         if positions is not None and request.context > positions:
-            found.append(f"{request.context:,} tokens are more than max_position_embeddings = {positions:,}")
-        said, declared = request.said, self.declared
-        for what, asked, own, taken, where in (
-            ("keys and values", said.kv, declared.kv, self.dtypes.kv, declared.kv_field),
-            ("recurrent states", said.state, declared.state, self.dtypes.state, declared.state_field),
+            remarks.append(
+                f"{request.context:,} tokens are more than max_position_embeddings = {positions:,}"
+            )
+        wished, declared = request.dtypes, self.declared
+        for what, wish, own, taken, where in (
+            ("keys and values", wished.kv, declared.kv, self.dtypes.kv, declared.kv_field),
+            ("recurrent states", wished.state, declared.state, self.dtypes.state, declared.state_field),
         ):
-            if own is not None and asked is None:
+            if own is not None and wish is None:
                 how = f"as {where} declares" if taken == own else f"though {where} declares {own}"
-                found.append(f"{what} in {taken}, {how}")
+                remarks.append(f"{what} in {taken}, {how}")
         if request.memory is not None and request.weights is None and self.weights_bytes is not None:
-            found += self._of_weights()
-        return found + self.engine.remarks(self.stack, request, self.dtypes)
+            remarks += self._of_weights()
+        return remarks + self.engine.remarks(self.stack, request, self.dtypes)
 
     def _of_weights(self) -> list[str]:
         """What the count of the weights leaves out."""
-        found = []
+        remarks = []
         if self.stack.inside:
-            found.append("weights of the text decoder alone; vision and audio towers come on top (--weights)")
+            remarks.append(
+                "weights of the text decoder alone; vision and audio towers come on top (--weights)"
+            )
         if self.declared.quantised and self.request.weights_dtype is None:
             counted = f"weights are counted in {self.dtypes.model}"
-            found.append(f"{counted}, but the checkpoint is quantised: give --weights-dtype or --weights")
-        return found
+            remarks.append(f"{counted}, but the checkpoint is quantised: give --weights-dtype or --weights")
+        return remarks
 
 
 def audit(config: Mapping[str, Any], source: str, request: Request) -> Audit:
     """Reads a config and asks every theorem."""
-    said, dtypes, stack = _read(config, source, request)
+    dtypes_declared, dtypes, stack = _read(config, source, request)
     stored = getattr(config, "weights", None)
-    return Audit(source, stack, request, said, dtypes, limits(stack.architecture), stored)
+    return Audit(source, stack, request, dtypes_declared, dtypes, limits(stack.architecture), stored)
 
 
 def architecture_of(path: str) -> Architecture:
@@ -354,18 +358,18 @@ def architecture_of(path: str) -> Architecture:
 
 
 def _read(config: Mapping[str, Any], source: str, request: Request) -> tuple[Declared, Dtypes, Stack]:
-    said = declared(config, source)
-    dtypes = engine(request.engine).dtypes(request.said, said, type_of(config, source))
+    dtypes_declared = declared(config, source)
+    dtypes = engine(request.engine).dtypes(request.dtypes, dtypes_declared, type_of(config, source))
     stack = read(config, source, dtypes.bits)
     if (counted := getattr(config, "parameters", None)) is not None:  # the header of a file with its tensors
         stack = replace(stack, parameters=counted, uncounted=None)
-    return said, dtypes, stack
+    return dtypes_declared, dtypes, stack
 
 
 def limits(architecture: Architecture) -> tuple[Limit, ...]:
     """For each task the least n from which on some theorem rules it out, if there is one."""
-    found = (_limit(name, family, architecture) for name, family in FAMILIES.items())
-    return tuple(limit for limit in found if limit is not None)
+    candidates = (_limit(name, family, architecture) for name, family in FAMILIES.items())
+    return tuple(limit for limit in candidates if limit is not None)
 
 
 def _limit(name: str, family: Callable[[int], Task], architecture: Architecture) -> Limit | None:
@@ -410,8 +414,8 @@ def _from_hub(name: str) -> Path:
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:
-        said = f"{name}: no such file or folder; a name on the hub needs the package huggingface_hub"
-        raise BadInput(said) from error
+        needs = "a name on the hub needs the package huggingface_hub"
+        raise BadInput(f"{name}: no such file or folder; {needs}") from error
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # the error says it all
     try:
         return Path(hf_hub_download(name, "config.json"))
